@@ -1,0 +1,92 @@
+//! The output size of an approximate top-k, as XLA computes it before compilation.
+
+/// `(size, log2_reduction)` for an operand of `n` values along the reduced dim and rank `rank`.
+///
+/// Follows `hlo/builder/lib/approx_topk_shape.cc` (FACTS 5.2) step by step. `log2_reduction` is `None` where the result
+/// is aggregated and 0 where nothing is reduced, that is, where the result is exact. The error says what to change.
+pub fn output_size(
+    n: usize,
+    rank: usize,
+    k: usize,
+    recall_target: f32,
+    aggregate_to_topk: bool,
+    reduction_input_size_override: Option<usize>,
+) -> Result<(usize, Option<u32>), String> {
+    if aggregate_to_topk {
+        return Ok((k, None));
+    }
+    let tiling = if rank == 1 { 1024 } else { 128 };
+    if n <= tiling {
+        return Ok((n, Some(0)));
+    }
+    let logical = match reduction_input_size_override {
+        Some(whole) if n > whole => {
+            return Err(format!("reduction_input_size_override {whole} is below the operand's own size {n}"));
+        }
+        Some(whole) => whole,
+        None => n,
+    };
+    if k == 1 {
+        return Ok((tiling, Some(ceil_log2(logical.div_ceil(tiling)))));
+    }
+    if recall_target == 1.0 {
+        return Ok((n, Some(0)));
+    }
+    if !(recall_target > 0.0 && recall_target < 1.0) {
+        return Err(format!("recall_target {recall_target} lies outside (0, 1]"));
+    }
+    // A correctly rounded logarithm: the same bins on every platform.
+    let promised = (1.0 - k as f64) / core_math::log(f64::from(recall_target));
+    let bins = (promised.floor() as usize).max(tiling).min(logical);
+    let log2_reduction = floor_log2(logical / bins.max(1)).min(ceil_log2(n / tiling));
+    if log2_reduction == 0 {
+        return Ok((n, Some(0)));
+    }
+    Ok((n.div_ceil(tiling).div_ceil(1 << log2_reduction) * tiling, Some(log2_reduction)))
+}
+
+fn floor_log2(n: usize) -> u32 {
+    n.checked_ilog2().unwrap_or(0)
+}
+
+fn ceil_log2(n: usize) -> u32 {
+    if n <= 1 { 0 } else { (n - 1).ilog2() + 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::output_size;
+
+    /// FACTS 5.2, and sizes measured on jaxlib 0.10.2 for rank 2.
+    #[test]
+    fn sizes_are_those_of_jaxlib() {
+        let cases = [
+            (32000, 2, 40, 0.95, 1024, 5),
+            (128256, 2, 40, 0.95, 1024, 7),
+            (151936, 2, 64, 0.95, 2432, 6),
+            (256000, 2, 64, 0.95, 2048, 7),
+            (32000, 2, 64, 0.99, 8064, 2),
+            (32000, 1, 40, 0.95, 2048, 4),
+            (32000, 2, 1, 0.95, 128, 8),
+            (256000, 2, 128, 0.5, 256, 10),
+            (32000, 2, 1000, 0.1, 512, 6),
+        ];
+        for (n, rank, k, recall, size, log2) in cases {
+            assert_eq!(output_size(n, rank, k, recall, false, None), Ok((size, Some(log2))), "n = {n}, k = {k}");
+        }
+        let measured = [
+            (1000, 10, 0.95, 256),
+            (32768, 64, 0.95, 2048),
+            (128256, 40, 0.95, 1024),
+            (262144, 256, 0.99, 32768),
+            (4096, 1, 0.95, 128),
+            (1048576, 128, 0.9, 2048),
+        ];
+        for (n, k, recall, size) in measured {
+            assert_eq!(output_size(n, 2, k, recall, false, None).map(|s| s.0), Ok(size), "n = {n}, k = {k}");
+        }
+        assert_eq!(output_size(32000, 2, 40, 0.95, false, Some(256000)), Ok((128, Some(8))));
+        assert!(output_size(32000, 2, 40, 0.95, false, Some(100)).is_err());
+        assert!(output_size(32000, 2, 40, 0.0, false, None).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! Builds programs operation by operation, checking shapes on the way.
+
+use crate::tensor::{DType, Tensor};
+
+use super::dot::DotDims;
+use super::infer::{ShapeError, infer};
+use super::op::{Binary, Compare, CompareOrder, Op, Precision, Unary, Window, WindowDim};
+use super::program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};
+
+type Result<T> = std::result::Result<T, ShapeError>;
+
+/// A program in the making.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    name: String,
+    computations: Vec<Computation>,
+    instructions: Vec<Instruction>,
+}
+
+impl Builder {
+    pub fn new(name: &str) -> Builder {
+        Builder { name: name.to_string(), computations: Vec::new(), instructions: Vec::new() }
+    }
+
+    /// Adds an operation whose operands determine its shape.
+    pub fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId> {
+        self.push(op, operands, None)
+    }
+
+    /// Adds an operation with the shape it gives.
+    pub fn op_shaped(&mut self, op: Op, operands: &[ValueId], shape: Shape) -> Result<ValueId> {
+        self.push(op, operands, Some(shape))
+    }
+
+    fn push(&mut self, op: Op, operands: &[ValueId], given: Option<Shape>) -> Result<ValueId> {
+        let shapes: Vec<&Shape> = operands.iter().map(|o| &self.instructions[*o].shape).collect();
+        let id = self.instructions.len();
+        let name = format!("{}.{id}", op.opcode());
+        let shape = infer(&op, &shapes, &self.computations, given.as_ref())
+            .map_err(|e| ShapeError(format!("{name} in {}: {e}", self.name)))?;
+        self.instructions.push(Instruction { name, op, operands: operands.to_vec(), shape });
+        Ok(id)
+    }
+
+    pub fn shape(&self, id: ValueId) -> &Shape {
+        &self.instructions[id].shape
+    }
+
+    /// Calls the last value by a name that a reader of the program understands.
+    pub fn rename(&mut self, id: ValueId, name: &str) -> ValueId {
+        self.instructions[id].name = name.to_string();
+        id
+    }
+
+    pub fn parameter(&mut self, name: &str, dtype: DType, dims: &[usize]) -> Result<ValueId> {
+        let is_parameter = |i: &&Instruction| matches!(i.op, Op::Parameter(_));
+        let number = self.instructions.iter().filter(is_parameter).count();
+        let id = self.push(Op::Parameter(number), &[], Some(Shape::array(dtype, dims)))?;
+        Ok(self.rename(id, name))
+    }
+
+    /// A scalar constant of a float type (rounded to nearest even), integer or predicate.
+    pub fn constant(&mut self, dtype: DType, value: f64) -> Result<ValueId> {
+        let scalar = Tensor::scalar(dtype, value).or_else(|| Tensor::scalar_int(dtype, value as i64));
+        let scalar = scalar.ok_or_else(|| ShapeError(format!("no {dtype} constant {value}")))?;
+        self.op(Op::Constant(scalar), &[])
+    }
+
+    /// A scalar repeated over `dims`.
+    pub fn splat(&mut self, scalar: ValueId, dims: &[usize]) -> Result<ValueId> {
+        self.broadcast(scalar, dims, &[])
+    }
+
+    /// `operand`'s dim `i` becomes dim `along[i]` of the result.
+    pub fn broadcast(&mut self, operand: ValueId, dims: &[usize], along: &[usize]) -> Result<ValueId> {
+        let dtype = self.dtype(operand)?;
+        self.op_shaped(Op::Broadcast { dims: along.to_vec() }, &[operand], Shape::array(dtype, dims))
+    }
+
+    pub fn convert(&mut self, operand: ValueId, dtype: DType) -> Result<ValueId> {
+        let shape = self.shape(operand).with_dtype(dtype);
+        self.op_shaped(Op::Convert, &[operand], shape)
+    }
+
+    pub fn reshape(&mut self, operand: ValueId, dims: &[usize]) -> Result<ValueId> {
+        let dtype = self.dtype(operand)?;
+        self.op_shaped(Op::Reshape, &[operand], Shape::array(dtype, dims))
+    }
+
+    pub fn iota(&mut self, dtype: DType, dims: &[usize], dim: usize) -> Result<ValueId> {
+        self.op_shaped(Op::Iota { dim }, &[], Shape::array(dtype, dims))
+    }
+
+    pub fn unary(&mut self, unary: Unary, operand: ValueId) -> Result<ValueId> {
+        self.op(Op::Unary(unary), &[operand])
+    }
+
+    pub fn binary(&mut self, binary: Binary, lhs: ValueId, rhs: ValueId) -> Result<ValueId> {
+        self.op(Op::Binary(binary), &[lhs, rhs])
+    }
+
+    /// IEEE comparison.
+    pub fn compare(&mut self, direction: Compare, lhs: ValueId, rhs: ValueId) -> Result<ValueId> {
+        self.op(Op::Compare { direction, order: CompareOrder::Partial }, &[lhs, rhs])
+    }
+
+    pub fn select(&mut self, predicate: ValueId, on_true: ValueId, on_false: ValueId) -> Result<ValueId> {
+        self.op(Op::Select, &[predicate, on_true, on_false])
+    }
+
+    /// Reduces `dims` by a binary operation from `init`, in the operand's type.
+    pub fn reduce(&mut self, binary: Binary, operand: ValueId, init: f64, dims: &[usize]) -> Result<ValueId> {
+        let dtype = self.dtype(operand)?;
+        let to_apply = self.binary_region(binary, dtype)?;
+        let init = self.constant(dtype, init)?;
+        self.op(Op::Reduce { dims: dims.to_vec(), to_apply }, &[operand, init])
+    }
+
+    /// Running sums along `dim`, as `jnp.cumsum` lowers: a window over everything before.
+    pub fn cumsum(&mut self, operand: ValueId, dim: usize) -> Result<ValueId> {
+        let dtype = self.dtype(operand)?;
+        let dims = self.shape(operand).dims().to_vec();
+        let to_apply = self.binary_region(Binary::Add, dtype)?;
+        let mut window = vec![WindowDim::of_size(1); dims.len()];
+        window[dim] = WindowDim { pad_low: dims[dim] as i64 - 1, ..WindowDim::of_size(dims[dim]) };
+        let init = self.constant(dtype, 0.0)?;
+        self.op(Op::ReduceWindow { window: Window(window), to_apply }, &[operand, init])
+    }
+
+    /// Index of the largest value along `dim` as s32, by JAX's variadic reduce: NaN first, then the lowest index.
+    pub fn argmax(&mut self, operand: ValueId, dim: usize) -> Result<ValueId> {
+        let dtype = self.dtype(operand)?;
+        let dims = self.shape(operand).dims().to_vec();
+        let to_apply = self.argmax_region(dtype)?;
+        let index = self.iota(DType::S32, &dims, dim)?;
+        let low = self.constant(dtype, f64::NEG_INFINITY)?;
+        let zero = self.constant(DType::S32, 0.0)?;
+        let pair = self.op(Op::Reduce { dims: vec![dim], to_apply }, &[operand, index, low, zero])?;
+        self.op(Op::GetTupleElement(1), &[pair])
+    }
+
+    /// Sorts `operands` together along `dim` by the first one.
+    pub fn sort(
+        &mut self,
+        operands: &[ValueId],
+        dim: usize,
+        stable: bool,
+        direction: Compare,
+        order: CompareOrder,
+    ) -> Result<ValueId> {
+        let dtypes = operands.iter().map(|o| self.dtype(*o)).collect::<Result<Vec<_>>>()?;
+        let to_apply = self.region(&format!("compare_{}", direction.name()), |b| {
+            let mut parameters = Vec::new();
+            for dtype in &dtypes {
+                for side in ["lhs", "rhs"] {
+                    let name = format!("{side}{}", parameters.len() / 2);
+                    parameters.push(b.parameter(&name, *dtype, &[])?);
+                }
+            }
+            b.op(Op::Compare { direction, order }, &parameters[..2])
+        })?;
+        self.op(Op::Sort { dim, stable, to_apply }, operands)
+    }
+
+    /// `[m,k] x [k,n]` at a precision for both operands, giving `dtype`.
+    pub fn matmul(&mut self, lhs: ValueId, rhs: ValueId, precision: Precision, dtype: DType) -> Result<ValueId> {
+        let op = Op::Dot { dims: DotDims::matmul(), precision: [precision; 2] };
+        let shapes = [self.shape(lhs), self.shape(rhs)];
+        let shape = infer(&op, &shapes, &self.computations, None)?.with_dtype(dtype);
+        self.op_shaped(op, &[lhs, rhs], shape)
+    }
+
+    pub fn tuple_element(&mut self, tuple: ValueId, index: usize) -> Result<ValueId> {
+        self.op(Op::GetTupleElement(index), &[tuple])
+    }
+
+    /// A region built by `body` over its own scalars; an equal one that exists already is used again.
+    pub fn region(&mut self, name: &str, body: impl FnOnce(&mut Builder) -> Result<ValueId>) -> Result<ComputationId> {
+        let mut inner = Builder::new(name);
+        let root = body(&mut inner)?;
+        let region = Computation { name: name.to_string(), instructions: inner.instructions, root };
+        if let Some(id) = self.computations.iter().position(|c| *c == region) {
+            return Ok(id);
+        }
+        self.computations.push(region);
+        Ok(self.computations.len() - 1)
+    }
+
+    /// `(a, b) -> binary(a, b)` over scalars.
+    pub fn binary_region(&mut self, binary: Binary, dtype: DType) -> Result<ComputationId> {
+        self.region(&format!("{}_{dtype}", binary.name().replace('-', "_")), |b| {
+            let lhs = b.parameter("lhs", dtype, &[])?;
+            let rhs = b.parameter("rhs", dtype, &[])?;
+            b.binary(binary, lhs, rhs)
+        })
+    }
+
+    /// JAX's argmax combiner (FACTS 4).
+    fn argmax_region(&mut self, dtype: DType) -> Result<ComputationId> {
+        self.region(&format!("argmax_{dtype}"), |b| {
+            let value = b.parameter("value", dtype, &[])?;
+            let index = b.parameter("index", DType::S32, &[])?;
+            let other = b.parameter("other_value", dtype, &[])?;
+            let other_index = b.parameter("other_index", DType::S32, &[])?;
+            let greater = b.compare(Compare::Gt, value, other)?;
+            let nan = b.compare(Compare::Ne, value, value)?;
+            let better = b.binary(Binary::Or, greater, nan)?;
+            let equal = b.compare(Compare::Eq, value, other)?;
+            let before = b.compare(Compare::Lt, index, other_index)?;
+            let earlier = b.binary(Binary::And, equal, before)?;
+            let take_index = b.binary(Binary::Or, better, earlier)?;
+            let value = b.select(better, value, other)?;
+            let index = b.select(take_index, index, other_index)?;
+            b.op(Op::Tuple, &[value, index])
+        })
+    }
+
+    /// The finished program with its named results.
+    pub fn finish(mut self, outputs: &[(&str, ValueId)]) -> Result<Program> {
+        let ids: Vec<ValueId> = outputs.iter().map(|(_, id)| *id).collect();
+        let root = self.op(Op::Tuple, &ids)?;
+        self.computations.push(Computation { name: "main".to_string(), instructions: self.instructions, root });
+        Ok(Program {
+            name: self.name,
+            entry: self.computations.len() - 1,
+            computations: self.computations,
+            output_names: outputs.iter().map(|(name, _)| name.to_string()).collect(),
+        })
+    }
+
+    fn dtype(&self, id: ValueId) -> Result<DType> {
+        self.shape(id).dtype().ok_or_else(|| ShapeError(format!("{} is a tuple", self.instructions[id].name)))
+    }
+}

@@ -1,0 +1,57 @@
+//! Dimension numbers of `dot`, brought to one form.
+
+/// Contracting and batch dims of the two operands. The result's dims are batch, lhs free, rhs free.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DotDims {
+    pub lhs_contracting: Vec<usize>,
+    pub rhs_contracting: Vec<usize>,
+    pub lhs_batch: Vec<usize>,
+    pub rhs_batch: Vec<usize>,
+}
+
+impl DotDims {
+    /// `[m,k] x [k,n]`.
+    pub fn matmul() -> DotDims {
+        DotDims { lhs_contracting: vec![1], rhs_contracting: vec![0], ..DotDims::default() }
+    }
+
+    /// Dims of an operand that are neither contracting nor batch, ascending.
+    pub fn free(rank: usize, contracting: &[usize], batch: &[usize]) -> Vec<usize> {
+        (0..rank).filter(|d| !contracting.contains(d) && !batch.contains(d)).collect()
+    }
+}
+
+/// A dot as `batch` products `[m,k] x [k,n]`: transpose each operand, then read it row-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DotPlan {
+    pub batch: usize,
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    /// `lhs` in the order batch, free, contracting; `None` where it already is.
+    pub lhs_transpose: Option<Permutation>,
+    /// `rhs` in the order batch, contracting, free; `None` where it already is.
+    pub rhs_transpose: Option<Permutation>,
+}
+
+/// A permutation of an operand's dims.
+pub type Permutation = Vec<usize>;
+
+impl DotPlan {
+    pub fn new(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> DotPlan {
+        let size = |shape: &[usize], which: &[usize]| which.iter().map(|d| shape[*d]).product();
+        let lhs_free = DotDims::free(lhs.len(), &dims.lhs_contracting, &dims.lhs_batch);
+        let rhs_free = DotDims::free(rhs.len(), &dims.rhs_contracting, &dims.rhs_batch);
+        let lhs_order = [&dims.lhs_batch[..], &lhs_free, &dims.lhs_contracting].concat();
+        let rhs_order = [&dims.rhs_batch[..], &dims.rhs_contracting, &rhs_free].concat();
+        let unless_sorted = |order: Vec<usize>| if order.is_sorted() { None } else { Some(order) };
+        DotPlan {
+            batch: size(lhs, &dims.lhs_batch),
+            m: size(lhs, &lhs_free),
+            k: size(lhs, &dims.lhs_contracting),
+            n: size(rhs, &rhs_free),
+            lhs_transpose: unless_sorted(lhs_order),
+            rhs_transpose: unless_sorted(rhs_order),
+        }
+    }
+}

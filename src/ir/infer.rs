@@ -1,0 +1,399 @@
+//! Shape checking: what an operation gives for operands of given shapes, or why it cannot.
+
+use crate::tensor::DType;
+
+use super::dot::DotDims;
+use super::op::{Binary, Op, Unary, Window};
+use super::program::{Computation, Shape};
+
+/// Why an operation does not fit its operands. Completes "failed to build NAME: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ShapeError(pub String);
+
+type Result<T> = std::result::Result<T, ShapeError>;
+
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition { return Err(ShapeError(format!($($message)*))); }
+    };
+}
+
+/// The result shape of `op`. `given` is needed where operands do not determine it (parameter, convert, broadcast,
+/// reshape, iota, bitcast-convert, partial-reduce); elsewhere it must agree if present.
+/// `computations` are those that the operation may call.
+pub fn infer(op: &Op, operands: &[&Shape], computations: &[Computation], given: Option<&Shape>) -> Result<Shape> {
+    let shape = infer_free(op, operands, computations, given)?;
+    if let Some(given) = given {
+        ensure!(*given == shape, "the shape is {shape} by its operands, but {given} is claimed");
+    }
+    Ok(shape)
+}
+
+fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given: Option<&Shape>) -> Result<Shape> {
+    let need = |count: usize| -> Result<()> {
+        ensure!(operands.len() == count, "{count} operands are needed, {} are given", operands.len());
+        Ok(())
+    };
+    let claimed = || given.cloned().ok_or_else(|| ShapeError("a result shape must be given".into()));
+    let called = |id: usize| {
+        computations.get(id).ok_or_else(|| ShapeError(format!("computation {id} does not lie before its caller")))
+    };
+    match op {
+        Op::Parameter(_) => {
+            need(0)?;
+            claimed()
+        }
+        Op::Constant(tensor) => {
+            need(0)?;
+            Ok(Shape::array(tensor.dtype(), tensor.dims()))
+        }
+        Op::Iota { dim } => {
+            need(0)?;
+            let shape = claimed()?;
+            ensure!(*dim < shape.dims().len(), "iota_dimension {dim} of a shape {shape}");
+            Ok(shape)
+        }
+        Op::Convert | Op::ReducePrecision { .. } | Op::OptimizationBarrier | Op::Copy | Op::Unary(_) => {
+            need(1)?;
+            elementwise(op, operands[0], given)
+        }
+        Op::BitcastConvert => {
+            need(1)?;
+            let (from, to) = (array(operands[0])?, claimed()?);
+            let to_dtype = to.dtype().ok_or_else(|| ShapeError("bitcast-convert gives no tuple".into()))?;
+            ensure!(
+                from.0.bits() == to_dtype.bits() && from.1 == to.dims(),
+                "bitcast-convert from {} to {to} changes the width",
+                operands[0]
+            );
+            Ok(to)
+        }
+        Op::Reshape => {
+            need(1)?;
+            let (from, to) = (array(operands[0])?, claimed()?);
+            ensure!(
+                Some(from.0) == to.dtype() && operands[0].elements() == to.elements(),
+                "reshape from {} to {to} changes the elements",
+                operands[0]
+            );
+            Ok(to)
+        }
+        Op::Broadcast { dims } => {
+            need(1)?;
+            let (from, to) = (array(operands[0])?, claimed()?);
+            let fits = Some(from.0) == to.dtype()
+                && dims.len() == from.1.len()
+                && dims.is_sorted_by(|a, b| a < b)
+                && dims.iter().zip(from.1).all(|(d, n)| to.dims().get(*d) == Some(n));
+            ensure!(fits, "broadcast of {} along {dims:?} does not give {to}", operands[0]);
+            Ok(to)
+        }
+        Op::Transpose { permutation } => {
+            need(1)?;
+            let (dtype, dims) = array(operands[0])?;
+            let mut sorted = permutation.clone();
+            sorted.sort_unstable();
+            ensure!(sorted.into_iter().eq(0..dims.len()), "{permutation:?} is no permutation of {} dims", dims.len());
+            Ok(Shape::Array { dtype, dims: permutation.iter().map(|d| dims[*d]).collect() })
+        }
+        Op::Slice { start, limit, stride } => {
+            need(1)?;
+            let (dtype, dims) = array(operands[0])?;
+            let ranks = [start.len(), limit.len(), stride.len()];
+            ensure!(ranks == [dims.len(); 3], "slice of {} needs one range a dim", operands[0]);
+            let mut out = Vec::new();
+            for d in 0..dims.len() {
+                let (s, l, step) = (start[d], limit[d], stride[d]);
+                ensure!(s <= l && l <= dims[d] && step > 0, "slice [{s}:{l}:{step}] of a dim of {}", dims[d]);
+                out.push((l - s).div_ceil(step));
+            }
+            Ok(Shape::Array { dtype, dims: out })
+        }
+        Op::Concatenate { dim } => {
+            ensure!(!operands.is_empty(), "concatenate needs an operand");
+            let (dtype, first) = array(operands[0])?;
+            ensure!(*dim < first.len(), "concatenate along dim {dim} of {}", operands[0]);
+            let mut out = first.to_vec();
+            for other in &operands[1..] {
+                let (other_dtype, dims) = array(other)?;
+                let fits = other_dtype == dtype
+                    && dims.len() == first.len()
+                    && (0..dims.len()).all(|d| d == *dim || dims[d] == first[d]);
+                ensure!(fits, "concatenate of {} with {other} along dim {dim}", operands[0]);
+                out[*dim] += dims[*dim];
+            }
+            Ok(Shape::Array { dtype, dims: out })
+        }
+        Op::Pad { low, high, interior } => {
+            need(2)?;
+            let (dtype, dims) = array(operands[0])?;
+            scalar_of(operands[1], dtype)?;
+            let ranks = [low.len(), high.len(), interior.len()];
+            ensure!(ranks == [dims.len(); 3], "pad of {} needs one entry a dim", operands[0]);
+            let mut out = Vec::new();
+            for (d, n) in dims.iter().enumerate() {
+                let inner = *n as i64 + (n.saturating_sub(1) * interior[d]) as i64;
+                let padded = inner + low[d] + high[d];
+                ensure!(padded >= 0, "pad {}_{} leaves dim {d} of {} negative", low[d], high[d], operands[0]);
+                out.push(padded as usize);
+            }
+            Ok(Shape::Array { dtype, dims: out })
+        }
+        Op::Reverse { dims } => {
+            need(1)?;
+            let (_, shape) = array(operands[0])?;
+            ensure!(dims.iter().all(|d| *d < shape.len()), "reverse of {} along {dims:?}", operands[0]);
+            Ok(operands[0].clone())
+        }
+        Op::DynamicSlice { sizes } => {
+            ensure!(!operands.is_empty(), "dynamic-slice needs an operand");
+            let (dtype, dims) = array(operands[0])?;
+            need(1 + dims.len())?;
+            let fits = sizes.len() == dims.len() && sizes.iter().zip(dims).all(|(s, d)| s <= d);
+            ensure!(fits, "dynamic-slice of {} in sizes {sizes:?}", operands[0]);
+            Ok(Shape::Array { dtype, dims: sizes.clone() })
+        }
+        Op::Gather(dims) => {
+            need(2)?;
+            gather(dims, operands[0], operands[1])
+        }
+        Op::Binary(binary) => {
+            need(2)?;
+            same(operands[0], operands[1])?;
+            let (dtype, _) = array(operands[0])?;
+            let fits = match binary {
+                Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
+                Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
+                Binary::Maximum | Binary::Minimum => true,
+                _ => dtype != DType::Pred,
+            };
+            ensure!(fits, "{} has no meaning for {dtype}", binary.name());
+            Ok(operands[0].clone())
+        }
+        Op::Compare { .. } => {
+            need(2)?;
+            same(operands[0], operands[1])?;
+            Ok(operands[0].with_dtype(DType::Pred))
+        }
+        Op::Select => {
+            need(3)?;
+            same(operands[1], operands[2])?;
+            let (dtype, dims) = array(operands[0])?;
+            let fits = dtype == DType::Pred && (dims.is_empty() || dims == operands[1].dims());
+            ensure!(fits, "select by {} between {}", operands[0], operands[1]);
+            Ok(operands[1].clone())
+        }
+        Op::Clamp => {
+            need(3)?;
+            let (dtype, dims) = array(operands[1])?;
+            for edge in [operands[0], operands[2]] {
+                let (edge_dtype, edge_dims) = array(edge)?;
+                let fits = edge_dtype == dtype && (edge_dims.is_empty() || edge_dims == dims);
+                ensure!(fits, "clamp of {} by {edge}", operands[1]);
+            }
+            Ok(operands[1].clone())
+        }
+        Op::Reduce { dims, to_apply } => reduce(dims, called(*to_apply)?, operands),
+        Op::ReduceWindow { window, to_apply } => {
+            need(2)?;
+            let (dtype, dims) = array(operands[0])?;
+            scalar_of(operands[1], dtype)?;
+            region(called(*to_apply)?, &[dtype, dtype], &[dtype])?;
+            Ok(Shape::Array { dtype, dims: windowed(window, dims)? })
+        }
+        Op::Sort { dim, to_apply, .. } => {
+            ensure!(!operands.is_empty(), "sort needs an operand");
+            let (_, dims) = array(operands[0])?;
+            ensure!(*dim < dims.len(), "sort along dim {dim} of {}", operands[0]);
+            let mut parameters = Vec::new();
+            for operand in operands {
+                let (dtype, other) = array(operand)?;
+                ensure!(other == dims, "sort of {} together with {operand}", operands[0]);
+                parameters.extend([dtype, dtype]);
+            }
+            region(called(*to_apply)?, &parameters, &[DType::Pred])?;
+            Ok(tuple_unless_one(operands.iter().map(|s| (*s).clone()).collect()))
+        }
+        Op::TopK { k, .. } => {
+            need(1)?;
+            let (dtype, dims) = array(operands[0])?;
+            let Some((last, batch)) = dims.split_last() else {
+                return Err(ShapeError("topk of a scalar".into()));
+            };
+            ensure!(k <= last, "topk takes k = {k} of only {last} values");
+            Ok(values_and_indices(dtype, &[batch, &[*k]].concat()))
+        }
+        Op::ApproxTopK(attributes) => {
+            need(4)?;
+            let (dtype, dims) = array(operands[0])?;
+            ensure!(attributes.reduction_dim + 1 == dims.len(), "ApproxTopK reduces the last dim only");
+            let size = super::approx::output_size(
+                dims[attributes.reduction_dim],
+                dims.len(),
+                attributes.k,
+                attributes.recall_target,
+                attributes.aggregate_to_topk,
+                attributes.reduction_input_size_override,
+            )
+            .map_err(ShapeError)?
+            .0;
+            Ok(values_and_indices(dtype, &[&dims[..dims.len() - 1], &[size]].concat()))
+        }
+        Op::PartialReduce(attributes) => {
+            need(4)?;
+            let (_, dims) = array(operands[0])?;
+            ensure!(attributes.reduction_dim + 1 == dims.len(), "PartialReduce reduces the last dim only");
+            claimed()
+        }
+        Op::Dot { dims, .. } => {
+            need(2)?;
+            dot(dims, operands[0], operands[1], given)
+        }
+        Op::Tuple => Ok(Shape::Tuple(operands.iter().map(|s| (*s).clone()).collect())),
+        Op::GetTupleElement(index) => {
+            need(1)?;
+            match operands[0] {
+                Shape::Tuple(parts) if *index < parts.len() => Ok(parts[*index].clone()),
+                other => Err(ShapeError(format!("get-tuple-element {index} of {other}"))),
+            }
+        }
+        Op::Call { to_apply } => {
+            let callee = called(*to_apply)?;
+            let parameters = callee.parameter_shapes();
+            ensure!(parameters == operands, "call of {} with other operands than its parameters", callee.name);
+            Ok(callee.instructions[callee.root].shape.clone())
+        }
+    }
+}
+
+fn elementwise(op: &Op, operand: &Shape, given: Option<&Shape>) -> Result<Shape> {
+    if matches!(op, Op::OptimizationBarrier | Op::Copy) {
+        return Ok(operand.clone());
+    }
+    let (dtype, _) = array(operand)?;
+    let fits = match op {
+        Op::ReducePrecision { .. } => dtype.is_float(),
+        Op::Unary(Unary::Abs | Unary::Negate | Unary::Sign) => dtype != DType::Pred,
+        Op::Unary(Unary::Not) => !dtype.is_float(),
+        Op::Unary(_) => dtype.is_float(),
+        _ => true,
+    };
+    ensure!(fits, "the operation has no meaning for {dtype}");
+    match op {
+        Op::Convert => {
+            let to = given.and_then(Shape::dtype);
+            Ok(operand.with_dtype(to.ok_or_else(|| ShapeError("convert needs a result type".into()))?))
+        }
+        Op::Unary(Unary::IsFinite) => Ok(operand.with_dtype(DType::Pred)),
+        _ => Ok(operand.clone()),
+    }
+}
+
+fn reduce(dims: &[usize], callee: &Computation, operands: &[&Shape]) -> Result<Shape> {
+    let count = operands.len() / 2;
+    ensure!(count > 0 && operands.len().is_multiple_of(2), "reduce needs as many inits as arrays");
+    let (_, first) = array(operands[0])?;
+    ensure!(dims.iter().all(|d| *d < first.len()), "reduce of {} along {dims:?}", operands[0]);
+    let kept: Vec<usize> = (0..first.len()).filter(|d| !dims.contains(d)).map(|d| first[d]).collect();
+    let mut dtypes = Vec::new();
+    for (operand, init) in operands[..count].iter().zip(&operands[count..]) {
+        let (dtype, shape) = array(operand)?;
+        ensure!(shape == first, "reduce of {} together with {operand}", operands[0]);
+        scalar_of(init, dtype)?;
+        dtypes.push(dtype);
+    }
+    region(callee, &[&dtypes[..], &dtypes].concat(), &dtypes)?;
+    Ok(tuple_unless_one(dtypes.iter().map(|d| Shape::array(*d, &kept)).collect()))
+}
+
+fn dot(dims: &DotDims, lhs: &Shape, rhs: &Shape, given: Option<&Shape>) -> Result<Shape> {
+    let ((lhs_dtype, l), (rhs_dtype, r)) = (array(lhs)?, array(rhs)?);
+    let in_range = |which: &[usize], rank: usize| which.iter().all(|d| *d < rank);
+    let ranges = in_range(&dims.lhs_contracting, l.len())
+        && in_range(&dims.lhs_batch, l.len())
+        && in_range(&dims.rhs_contracting, r.len())
+        && in_range(&dims.rhs_batch, r.len());
+    let pairs = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| l[*x] == r[*y]);
+    let fits = ranges && pairs(&dims.lhs_contracting, &dims.rhs_contracting) && pairs(&dims.lhs_batch, &dims.rhs_batch);
+    ensure!(fits, "dot of {lhs} with {rhs} by {dims:?}");
+    ensure!(lhs_dtype == rhs_dtype && lhs_dtype.is_float(), "dot of {lhs} with {rhs}: float operands of one type only");
+    let mut out: Vec<usize> = dims.lhs_batch.iter().map(|d| l[*d]).collect();
+    out.extend(DotDims::free(l.len(), &dims.lhs_contracting, &dims.lhs_batch).iter().map(|d| l[*d]));
+    out.extend(DotDims::free(r.len(), &dims.rhs_contracting, &dims.rhs_batch).iter().map(|d| r[*d]));
+    // A dot may give a wider type than its operands (preferred_element_type).
+    let dtype = given.and_then(Shape::dtype).unwrap_or(lhs_dtype);
+    ensure!(dtype.is_float(), "dot gives floats, not {dtype}");
+    Ok(Shape::Array { dtype, dims: out })
+}
+
+fn gather(dims: &super::GatherDims, operand: &Shape, indices: &Shape) -> Result<Shape> {
+    let ((dtype, source), (index_dtype, index)) = (array(operand)?, array(indices)?);
+    ensure!(index_dtype.is_integer(), "gather by {indices}");
+    let fits = dims.slice_sizes.len() == source.len()
+        && dims.slice_sizes.iter().zip(source).all(|(s, d)| s <= d)
+        && dims.index_vector_dim <= index.len()
+        && dims.operand_batching_dims.len() == dims.start_indices_batching_dims.len();
+    ensure!(fits, "gather of {operand} by {indices} in sizes {:?}", dims.slice_sizes);
+    let mut batch: Vec<usize> = index.to_vec();
+    if dims.index_vector_dim < batch.len() {
+        let length = batch.remove(dims.index_vector_dim);
+        ensure!(length == dims.start_index_map.len(), "gather by vectors of {length} indices");
+    }
+    let dropped = |d: &usize| dims.collapsed_slice_dims.contains(d) || dims.operand_batching_dims.contains(d);
+    let offsets: Vec<usize> = (0..source.len()).filter(|d| !dropped(d)).map(|d| dims.slice_sizes[d]).collect();
+    ensure!(offsets.len() == dims.offset_dims.len(), "gather with {} offset dims", dims.offset_dims.len());
+    let (mut batch, mut offsets) = (batch.into_iter(), offsets.into_iter());
+    let rank = batch.len() + offsets.len();
+    let out = (0..rank).filter_map(|d| if dims.offset_dims.contains(&d) { offsets.next() } else { batch.next() });
+    Ok(Shape::Array { dtype, dims: out.collect() })
+}
+
+/// Dims of a windowed operation's result.
+fn windowed(window: &Window, dims: &[usize]) -> Result<Vec<usize>> {
+    ensure!(window.0.len() == dims.len(), "a window of {} dims over {} dims", window.0.len(), dims.len());
+    let mut out = Vec::new();
+    for (w, n) in window.0.iter().zip(dims) {
+        ensure!(w.size > 0 && w.stride > 0 && w.base_dilation > 0 && w.window_dilation > 0, "an empty window");
+        let base = if *n == 0 { 0 } else { ((n - 1) * w.base_dilation + 1) as i64 };
+        let padded = base + w.pad_low + w.pad_high;
+        let extent = ((w.size - 1) * w.window_dilation + 1) as i64;
+        out.push(if padded < extent { 0 } else { ((padded - extent) as usize) / w.stride + 1 });
+    }
+    Ok(out)
+}
+
+/// Checks that a region takes and gives scalars of these types.
+fn region(callee: &Computation, parameters: &[DType], results: &[DType]) -> Result<()> {
+    let scalars = |dtypes: &[DType]| dtypes.iter().map(|d| Shape::array(*d, &[])).collect::<Vec<_>>();
+    let expected = scalars(parameters);
+    let takes = callee.parameter_shapes().into_iter().eq(expected.iter());
+    let gives = callee.instructions[callee.root].shape == tuple_unless_one(scalars(results));
+    ensure!(takes && gives, "region {} does not fit the operands", callee.name);
+    Ok(())
+}
+
+fn values_and_indices(dtype: DType, dims: &[usize]) -> Shape {
+    Shape::Tuple(vec![Shape::array(dtype, dims), Shape::array(DType::S32, dims)])
+}
+
+fn tuple_unless_one(mut shapes: Vec<Shape>) -> Shape {
+    if shapes.len() == 1 { shapes.remove(0) } else { Shape::Tuple(shapes) }
+}
+
+fn array(shape: &Shape) -> Result<(DType, &[usize])> {
+    match shape {
+        Shape::Array { dtype, dims } => Ok((*dtype, dims)),
+        tuple => Err(ShapeError(format!("an array is needed, not {tuple}"))),
+    }
+}
+
+fn scalar_of(shape: &Shape, dtype: DType) -> Result<()> {
+    ensure!(*shape == Shape::array(dtype, &[]), "a scalar {dtype} is needed, not {shape}");
+    Ok(())
+}
+
+fn same(a: &Shape, b: &Shape) -> Result<()> {
+    ensure!(a == b, "operands of one shape are needed, not {a} and {b}");
+    Ok(())
+}

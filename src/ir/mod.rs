@@ -1,0 +1,20 @@
+//! A program: HLO operations in order. Built-in programs and imported ones are the same thing.
+
+pub mod approx;
+mod builder;
+mod dot;
+mod infer;
+pub mod movement;
+mod op;
+mod pattern;
+mod print;
+mod program;
+
+pub use builder::Builder;
+pub use dot::{DotDims, DotPlan};
+pub use infer::{ShapeError, infer};
+pub use op::{
+    ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, Unary, Window, WindowDim,
+};
+pub use pattern::{Comparator, Reducer, comparator, is_cumulative, reducer};
+pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

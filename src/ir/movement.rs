@@ -1,0 +1,195 @@
+//! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
+//! computes.
+
+use super::op::{GatherDims, Op};
+
+/// The result of a data-movement operation, row-major in `out_dims`; `None` if `op` is not one.
+///
+/// `operands` are (elements, dims); `starts` are the already read integer operands of `dynamic-slice` and `gather`.
+/// Shapes must have passed [`super::infer`].
+pub fn apply<T: Clone>(
+    op: &Op,
+    operands: &[(&[T], &[usize])],
+    starts: &[i64],
+    starts_dims: &[usize],
+    out_dims: &[usize],
+) -> Option<Vec<T>> {
+    let (source, dims) = *operands.first()?;
+    let strides = row_major(dims);
+    Some(match op {
+        Op::Reshape | Op::Copy | Op::OptimizationBarrier => source.to_vec(),
+        Op::Broadcast { dims: along } => {
+            let mut steps = vec![0; out_dims.len()];
+            for (d, out) in along.iter().enumerate() {
+                steps[*out] = strides[d];
+            }
+            strided(source, 0, &steps, out_dims)
+        }
+        Op::Transpose { permutation } => {
+            let steps: Vec<isize> = permutation.iter().map(|d| strides[*d]).collect();
+            strided(source, 0, &steps, out_dims)
+        }
+        Op::Slice { start, stride, .. } => {
+            let base = start.iter().zip(&strides).map(|(s, step)| *s as isize * step).sum();
+            let steps: Vec<isize> = stride.iter().zip(&strides).map(|(s, step)| *s as isize * step).collect();
+            strided(source, base, &steps, out_dims)
+        }
+        Op::Reverse { dims: flipped } => {
+            let mut steps = strides.clone();
+            let mut base = 0;
+            for d in flipped {
+                base += (dims[*d] as isize - 1) * strides[*d];
+                steps[*d] = -strides[*d];
+            }
+            strided(source, base, &steps, out_dims)
+        }
+        Op::DynamicSlice { sizes } => {
+            let clamped = starts.iter().zip(dims).zip(sizes).map(|((s, d), n)| clamp_start(*s, *d, *n));
+            let base = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
+            strided(source, base, &strides, out_dims)
+        }
+        Op::Concatenate { dim } => {
+            let inner: usize = dims[dim + 1..].iter().product();
+            let outer: usize = dims[..*dim].iter().product();
+            let mut out = Vec::with_capacity(out_dims.iter().product());
+            for o in 0..outer {
+                for (part, part_dims) in operands {
+                    let chunk = part_dims[*dim] * inner;
+                    out.extend_from_slice(&part[o * chunk..(o + 1) * chunk]);
+                }
+            }
+            out
+        }
+        Op::Pad { low, interior, .. } => {
+            let fill = operands.get(1)?.0.first()?.clone();
+            let mut out = vec![fill; out_dims.iter().product()];
+            let out_strides = row_major(out_dims);
+            for_each_index(dims, |flat, index| {
+                let mut at = 0;
+                for (d, i) in index.iter().enumerate() {
+                    let position = low[d] + (i * (interior[d] + 1)) as i64;
+                    if position < 0 || position >= out_dims[d] as i64 {
+                        return;
+                    }
+                    at += position as isize * out_strides[d];
+                }
+                out[at as usize] = source[flat].clone();
+            });
+            out
+        }
+        Op::Gather(numbers) => gather(numbers, source, dims, starts, starts_dims, out_dims),
+        _ => return None,
+    })
+}
+
+/// Whether [`apply`] evaluates this operation.
+pub fn is_movement(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Reshape
+            | Op::Copy
+            | Op::OptimizationBarrier
+            | Op::Broadcast { .. }
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Reverse { .. }
+            | Op::DynamicSlice { .. }
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Gather(_)
+    )
+}
+
+/// Calls `visit(flat position, index)` for every index of `dims` in row-major order.
+pub fn for_each_index(dims: &[usize], mut visit: impl FnMut(usize, &[usize])) {
+    let mut index = vec![0; dims.len()];
+    for flat in 0..dims.iter().product() {
+        visit(flat, &index);
+        for d in (0..dims.len()).rev() {
+            index[d] += 1;
+            if index[d] < dims[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+    }
+}
+
+/// Elements of one step along each dim.
+pub fn row_major(dims: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; dims.len()];
+    for d in (1..dims.len()).rev() {
+        strides[d - 1] = strides[d] * dims[d] as isize;
+    }
+    strides
+}
+
+/// Reads `source[base + index . steps]` for every index of `dims`.
+fn strided<T: Clone>(source: &[T], base: isize, steps: &[isize], dims: &[usize]) -> Vec<T> {
+    let total: usize = dims.iter().product();
+    let mut out = Vec::with_capacity(total);
+    if total == 0 {
+        return out;
+    }
+    let Some((&inner, outer)) = dims.split_last() else {
+        return vec![source[base as usize].clone()];
+    };
+    let inner_step = steps[dims.len() - 1];
+    for_each_index(outer, |_, index| {
+        let start = base + index.iter().zip(steps).map(|(i, s)| *i as isize * s).sum::<isize>();
+        match inner_step {
+            0 => out.extend(std::iter::repeat_n(source[start as usize].clone(), inner)),
+            1 => out.extend_from_slice(&source[start as usize..start as usize + inner]),
+            step => out.extend((0..inner as isize).map(|i| source[(start + i * step) as usize].clone())),
+        }
+    });
+    out
+}
+
+/// A slice's start moved so that `size` elements lie inside `extent`.
+fn clamp_start(start: i64, extent: usize, size: usize) -> usize {
+    start.clamp(0, (extent - size) as i64) as usize
+}
+
+fn gather<T: Clone>(
+    numbers: &GatherDims,
+    source: &[T],
+    dims: &[usize],
+    starts: &[i64],
+    starts_dims: &[usize],
+    out_dims: &[usize],
+) -> Vec<T> {
+    let strides = row_major(dims);
+    // Start indices of rank without an index vector count as vectors of one.
+    let mut index_dims = starts_dims.to_vec();
+    if numbers.index_vector_dim == index_dims.len() {
+        index_dims.push(1);
+    }
+    let index_strides = row_major(&index_dims);
+    let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
+    let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
+    let batch_sources: Vec<usize> = (0..index_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
+    let mut out = Vec::with_capacity(out_dims.iter().product());
+    for_each_index(out_dims, |_, index| {
+        let batch = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| index[d]);
+        let mut batch_index = vec![0; index_dims.len()];
+        for (d, i) in batch_sources.iter().zip(batch) {
+            batch_index[*d] = i;
+        }
+        let mut position = vec![0usize; dims.len()];
+        for (vector, d) in numbers.start_index_map.iter().enumerate() {
+            batch_index[numbers.index_vector_dim] = vector;
+            let at: isize = batch_index.iter().zip(&index_strides).map(|(i, s)| *i as isize * s).sum();
+            position[*d] = clamp_start(starts[at as usize], dims[*d], numbers.slice_sizes[*d]);
+        }
+        for (d, from) in numbers.operand_batching_dims.iter().zip(&numbers.start_indices_batching_dims) {
+            position[*d] = batch_index[*from];
+        }
+        for (offset, d) in numbers.offset_dims.iter().zip(&offset_sources) {
+            position[*d] += index[*offset];
+        }
+        let at: isize = position.iter().zip(&strides).map(|(i, s)| *i as isize * s).sum();
+        out.push(source[at as usize].clone());
+    });
+    out
+}

@@ -1,0 +1,337 @@
+//! Opcodes with their attributes, named as HLO names them.
+
+use crate::tensor::Tensor;
+
+use super::dot::DotDims;
+use super::program::ComputationId;
+
+/// One HLO operation. Shapes and meaning follow openxla `docs/operation_semantics.md`.
+///
+/// Opcodes that only move or mark data in compiled programs (`copy-start`, `copy-done`, `bitcast` with an unchanged
+/// type, `GatherScatterIndicesBitpacked`) are [`Op::Copy`]; `fusion` is [`Op::Call`]; a convolution that stands for a
+/// dot is [`Op::Dot`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    Parameter(usize),
+    Constant(Tensor),
+    Iota {
+        dim: usize,
+    },
+    Convert,
+    BitcastConvert,
+    ReducePrecision {
+        exponent_bits: u32,
+        mantissa_bits: u32,
+    },
+    /// `opt-barrier`: the identity, which no rewrite crosses.
+    OptimizationBarrier,
+    Copy,
+    Broadcast {
+        dims: Vec<usize>,
+    },
+    Reshape,
+    Transpose {
+        permutation: Vec<usize>,
+    },
+    Slice {
+        start: Vec<usize>,
+        limit: Vec<usize>,
+        stride: Vec<usize>,
+    },
+    Concatenate {
+        dim: usize,
+    },
+    /// Operands: array, scalar fill. Negative edges remove elements.
+    Pad {
+        low: Vec<i64>,
+        high: Vec<i64>,
+        interior: Vec<usize>,
+    },
+    Reverse {
+        dims: Vec<usize>,
+    },
+    /// Operands: array, then one integer scalar a dim, clamped so that the slice stays inside.
+    DynamicSlice {
+        sizes: Vec<usize>,
+    },
+    Gather(GatherDims),
+    Unary(Unary),
+    Binary(Binary),
+    Compare {
+        direction: Compare,
+        order: CompareOrder,
+    },
+    /// Operands: predicate, on true, on false.
+    Select,
+    /// Operands: low, value, high.
+    Clamp,
+    /// Operands: N arrays, then N scalar inits. A tuple results if N > 1.
+    Reduce {
+        dims: Vec<usize>,
+        to_apply: ComputationId,
+    },
+    /// Operands: array, scalar init.
+    ReduceWindow {
+        window: Window,
+        to_apply: ComputationId,
+    },
+    /// Operands: N arrays of one shape, ordered together. A tuple results if N > 1.
+    Sort {
+        dim: usize,
+        stable: bool,
+        to_apply: ComputationId,
+    },
+    /// Along the last dim; gives (values, s32 indices).
+    TopK {
+        k: usize,
+        largest: bool,
+    },
+    /// As JAX emits it: operand, s32 indices, value init, index init; gives (values, indices).
+    ApproxTopK(ApproxTopK),
+    /// As the TPU compiler lowers it: same operands; one (value, index) a bin.
+    PartialReduce(PartialReduce),
+    Dot {
+        dims: DotDims,
+        precision: [Precision; 2],
+    },
+    Tuple,
+    GetTupleElement(usize),
+    Call {
+        to_apply: ComputationId,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unary {
+    Abs,
+    Ceil,
+    Exponential,
+    ExponentialMinusOne,
+    Floor,
+    IsFinite,
+    Log,
+    LogPlusOne,
+    Logistic,
+    Negate,
+    Not,
+    Rsqrt,
+    Sign,
+    Sqrt,
+    Tanh,
+}
+
+impl Unary {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unary::Abs => "abs",
+            Unary::Ceil => "ceil",
+            Unary::Exponential => "exponential",
+            Unary::ExponentialMinusOne => "exponential-minus-one",
+            Unary::Floor => "floor",
+            Unary::IsFinite => "is-finite",
+            Unary::Log => "log",
+            Unary::LogPlusOne => "log-plus-one",
+            Unary::Logistic => "logistic",
+            Unary::Negate => "negate",
+            Unary::Not => "not",
+            Unary::Rsqrt => "rsqrt",
+            Unary::Sign => "sign",
+            Unary::Sqrt => "sqrt",
+            Unary::Tanh => "tanh",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    Add,
+    And,
+    Divide,
+    Maximum,
+    Minimum,
+    Multiply,
+    Or,
+    Remainder,
+    ShiftLeft,
+    ShiftRightArithmetic,
+    ShiftRightLogical,
+    Subtract,
+    Xor,
+}
+
+impl Binary {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Binary::Add => "add",
+            Binary::And => "and",
+            Binary::Divide => "divide",
+            Binary::Maximum => "maximum",
+            Binary::Minimum => "minimum",
+            Binary::Multiply => "multiply",
+            Binary::Or => "or",
+            Binary::Remainder => "remainder",
+            Binary::ShiftLeft => "shift-left",
+            Binary::ShiftRightArithmetic => "shift-right-arithmetic",
+            Binary::ShiftRightLogical => "shift-right-logical",
+            Binary::Subtract => "subtract",
+            Binary::Xor => "xor",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+}
+
+impl Compare {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Compare::Eq => "EQ",
+            Compare::Ne => "NE",
+            Compare::Ge => "GE",
+            Compare::Gt => "GT",
+            Compare::Le => "LE",
+            Compare::Lt => "LT",
+        }
+    }
+
+    /// The answer for operands in this order; `None` means unordered (a NaN), where only NE holds.
+    pub fn of(self, ordering: Option<std::cmp::Ordering>) -> bool {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        match (self, ordering) {
+            (Compare::Eq, o) => o == Some(Equal),
+            (Compare::Ne, o) => o != Some(Equal),
+            (_, None) => false,
+            (Compare::Ge, Some(o)) => o != Less,
+            (Compare::Gt, Some(o)) => o == Greater,
+            (Compare::Le, Some(o)) => o != Greater,
+            (Compare::Lt, Some(o)) => o == Less,
+        }
+    }
+}
+
+/// How `compare` orders floats. Integers and predicates have one order only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompareOrder {
+    /// IEEE comparison: NaN is unordered, -0 equals +0.
+    Partial,
+    /// IEEE totalOrder on the bits: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
+    Total,
+}
+
+/// The matrix-unit precision asked for one operand of a dot (`operand_precision`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Precision {
+    Default,
+    High,
+    Highest,
+}
+
+impl Precision {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Precision::Default => "default",
+            Precision::High => "high",
+            Precision::Highest => "highest",
+        }
+    }
+}
+
+/// Dimension numbers of `gather`, as HLO names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GatherDims {
+    pub offset_dims: Vec<usize>,
+    pub collapsed_slice_dims: Vec<usize>,
+    pub start_index_map: Vec<usize>,
+    pub operand_batching_dims: Vec<usize>,
+    pub start_indices_batching_dims: Vec<usize>,
+    pub index_vector_dim: usize,
+    pub slice_sizes: Vec<usize>,
+}
+
+/// One entry a dim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window(pub Vec<WindowDim>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowDim {
+    pub size: usize,
+    pub stride: usize,
+    pub pad_low: i64,
+    pub pad_high: i64,
+    pub base_dilation: usize,
+    pub window_dilation: usize,
+}
+
+impl WindowDim {
+    /// A window of `size` that moves by one and sees no padding.
+    pub const fn of_size(size: usize) -> WindowDim {
+        WindowDim { size, stride: 1, pad_low: 0, pad_high: 0, base_dilation: 1, window_dilation: 1 }
+    }
+}
+
+/// Attributes of the custom call `ApproxTopK` (FACTS 5.1), which takes the largest values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApproxTopK {
+    pub k: usize,
+    pub reduction_dim: usize,
+    pub recall_target: f32,
+    pub aggregate_to_topk: bool,
+    /// Size of the whole vocabulary where the operand is one shard of it.
+    pub reduction_input_size_override: Option<usize>,
+}
+
+/// Attributes of the custom call `PartialReduce` (FACTS 9). The number of bins is the result's dim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartialReduce {
+    pub log2_reduction: u32,
+    pub reduction_dim: usize,
+    pub top_k: usize,
+    pub recall_target: f32,
+}
+
+impl Op {
+    /// The HLO opcode; a custom call is named by its target.
+    pub const fn opcode(&self) -> &'static str {
+        match self {
+            Op::Parameter(_) => "parameter",
+            Op::Constant(_) => "constant",
+            Op::Iota { .. } => "iota",
+            Op::Convert => "convert",
+            Op::BitcastConvert => "bitcast-convert",
+            Op::ReducePrecision { .. } => "reduce-precision",
+            Op::OptimizationBarrier => "opt-barrier",
+            Op::Copy => "copy",
+            Op::Broadcast { .. } => "broadcast",
+            Op::Reshape => "reshape",
+            Op::Transpose { .. } => "transpose",
+            Op::Slice { .. } => "slice",
+            Op::Concatenate { .. } => "concatenate",
+            Op::Pad { .. } => "pad",
+            Op::Reverse { .. } => "reverse",
+            Op::DynamicSlice { .. } => "dynamic-slice",
+            Op::Gather(_) => "gather",
+            Op::Unary(unary) => unary.name(),
+            Op::Binary(binary) => binary.name(),
+            Op::Compare { .. } => "compare",
+            Op::Select => "select",
+            Op::Clamp => "clamp",
+            Op::Reduce { .. } => "reduce",
+            Op::ReduceWindow { .. } => "reduce-window",
+            Op::Sort { .. } => "sort",
+            Op::TopK { .. } => "topk",
+            Op::ApproxTopK(_) => "ApproxTopK",
+            Op::PartialReduce(_) => "PartialReduce",
+            Op::Dot { .. } => "dot",
+            Op::Tuple => "tuple",
+            Op::GetTupleElement(_) => "get-tuple-element",
+            Op::Call { .. } => "call",
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Prints a program as HLO text, in the form JAX gives before compilation.
+
+use std::fmt::{Display, Formatter, Result, Write};
+
+use crate::tensor::Tensor;
+
+use super::op::{Op, Window};
+use super::program::{Computation, Instruction, Program, Shape};
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "HloModule {}", self.name)?;
+        for (id, computation) in self.computations.iter().enumerate() {
+            let entry = if id == self.entry { "ENTRY " } else { "" };
+            writeln!(f, "\n{entry}{} {{", computation.name)?;
+            for (id, instruction) in computation.instructions.iter().enumerate() {
+                let root = if id == computation.root { "ROOT " } else { "" };
+                writeln!(f, "  {root}{}", line(self, computation, instruction))?;
+            }
+            writeln!(f, "}}")?;
+        }
+        Ok(())
+    }
+}
+
+/// `name = shape opcode(operands), attributes`.
+fn line(program: &Program, computation: &Computation, instruction: &Instruction) -> String {
+    let names: Vec<&str> = instruction.operands.iter().map(|o| computation.instructions[*o].name.as_str()).collect();
+    let operands = match &instruction.op {
+        Op::Parameter(number) => number.to_string(),
+        Op::Constant(value) => literal(value),
+        _ => names.join(", "),
+    };
+    let opcode = match &instruction.op {
+        Op::ApproxTopK(_) | Op::PartialReduce(_) => "custom-call",
+        op => op.opcode(),
+    };
+    let mut text = format!("{} = {} {opcode}({operands})", instruction.name, laid_out(&instruction.shape));
+    for (key, value) in attributes(program, &instruction.op) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ", {key}={value}");
+    }
+    text
+}
+
+fn attributes(program: &Program, op: &Op) -> Vec<(&'static str, String)> {
+    let called = |id: usize| program.computations[id].name.clone();
+    match op {
+        Op::Iota { dim } => vec![("iota_dimension", dim.to_string())],
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            vec![("exponent_bits", exponent_bits.to_string()), ("mantissa_bits", mantissa_bits.to_string())]
+        }
+        Op::Broadcast { dims } | Op::Reverse { dims } => vec![("dimensions", braces(dims))],
+        Op::Transpose { permutation } => vec![("dimensions", braces(permutation))],
+        Op::Concatenate { dim } => vec![("dimensions", braces(&[*dim]))],
+        Op::Slice { start, limit, stride } => {
+            let range = |d: usize| match stride[d] {
+                1 => format!("[{}:{}]", start[d], limit[d]),
+                step => format!("[{}:{}:{step}]", start[d], limit[d]),
+            };
+            vec![("slice", format!("{{{}}}", (0..start.len()).map(range).collect::<Vec<_>>().join(", ")))]
+        }
+        Op::Pad { low, high, interior } => {
+            let edge = |d: usize| match interior[d] {
+                0 => format!("{}_{}", low[d], high[d]),
+                inner => format!("{}_{}_{inner}", low[d], high[d]),
+            };
+            vec![("padding", (0..low.len()).map(edge).collect::<Vec<_>>().join("x"))]
+        }
+        Op::DynamicSlice { sizes } => vec![("dynamic_slice_sizes", braces(sizes))],
+        Op::Gather(dims) => vec![
+            ("offset_dims", braces(&dims.offset_dims)),
+            ("collapsed_slice_dims", braces(&dims.collapsed_slice_dims)),
+            ("start_index_map", braces(&dims.start_index_map)),
+            ("operand_batching_dims", braces(&dims.operand_batching_dims)),
+            ("start_indices_batching_dims", braces(&dims.start_indices_batching_dims)),
+            ("index_vector_dim", dims.index_vector_dim.to_string()),
+            ("slice_sizes", braces(&dims.slice_sizes)),
+        ],
+        Op::Compare { direction, order } => {
+            let mut list = vec![("direction", direction.name().to_string())];
+            if *order == super::CompareOrder::Total {
+                list.push(("type", "TOTALORDER".to_string()));
+            }
+            list
+        }
+        Op::Reduce { dims, to_apply } => vec![("dimensions", braces(dims)), ("to_apply", called(*to_apply))],
+        Op::ReduceWindow { window, to_apply } => vec![("window", windowed(window)), ("to_apply", called(*to_apply))],
+        Op::Sort { dim, stable, to_apply } => {
+            let mut list = vec![("dimensions", braces(&[*dim]))];
+            if *stable {
+                list.push(("is_stable", "true".to_string()));
+            }
+            list.push(("to_apply", called(*to_apply)));
+            list
+        }
+        Op::TopK { k, largest } => vec![("k", k.to_string()), ("largest", largest.to_string())],
+        Op::ApproxTopK(a) => {
+            let whole = a.reduction_input_size_override.map_or(-1, |n| n as i64);
+            let config = format!(
+                "{{\"top_k\" : {}, \"reduction_dim\" : {}, \"recall_target\" : {:?}, \"aggregate_to_topk\" : {}, \
+                 \"reduction_input_size_override\" : {whole}}}",
+                a.k, a.reduction_dim, a.recall_target, a.aggregate_to_topk
+            );
+            vec![("custom_call_target", "\"ApproxTopK\"".to_string()), ("backend_config", config)]
+        }
+        Op::PartialReduce(p) => {
+            let config = format!(
+                "{{\"log2_reduction\": {}, \"reduction_dim\": {}, \"to_apply_type\": \"comparator\", \"top_k\": {}, \
+                 \"recall_target\": {:?}}}",
+                p.log2_reduction, p.reduction_dim, p.top_k, p.recall_target
+            );
+            vec![("custom_call_target", "\"PartialReduce\"".to_string()), ("backend_config", config)]
+        }
+        Op::Dot { dims, precision } => {
+            let mut list = Vec::new();
+            if !dims.lhs_batch.is_empty() {
+                list.push(("lhs_batch_dims", braces(&dims.lhs_batch)));
+            }
+            list.push(("lhs_contracting_dims", braces(&dims.lhs_contracting)));
+            if !dims.rhs_batch.is_empty() {
+                list.push(("rhs_batch_dims", braces(&dims.rhs_batch)));
+            }
+            list.push(("rhs_contracting_dims", braces(&dims.rhs_contracting)));
+            if *precision != [super::Precision::Default; 2] {
+                list.push(("operand_precision", format!("{{{},{}}}", precision[0].name(), precision[1].name())));
+            }
+            list
+        }
+        Op::GetTupleElement(index) => vec![("index", index.to_string())],
+        Op::Call { to_apply } => vec![("to_apply", called(*to_apply))],
+        _ => Vec::new(),
+    }
+}
+
+fn windowed(window: &Window) -> String {
+    let join = |part: &dyn Fn(&super::WindowDim) -> String| window.0.iter().map(part).collect::<Vec<_>>().join("x");
+    let mut text = format!("size={}", join(&|w| w.size.to_string()));
+    let mut add = |key: &str, used: &dyn Fn(&super::WindowDim) -> bool, part: &dyn Fn(&super::WindowDim) -> String| {
+        if window.0.iter().any(used) {
+            let _ = write!(text, " {key}={}", join(part));
+        }
+    };
+    add("stride", &|w| w.stride != 1, &|w| w.stride.to_string());
+    add("pad", &|w| (w.pad_low, w.pad_high) != (0, 0), &|w| format!("{}_{}", w.pad_low, w.pad_high));
+    add("lhs_dilate", &|w| w.base_dilation != 1, &|w| w.base_dilation.to_string());
+    add("rhs_dilate", &|w| w.window_dilation != 1, &|w| w.window_dilation.to_string());
+    format!("{{{text}}}")
+}
+
+/// A shape with the row-major layout that all values here have.
+fn laid_out(shape: &Shape) -> String {
+    match shape {
+        Shape::Array { dims, .. } if dims.is_empty() => shape.to_string(),
+        Shape::Array { dims, .. } => {
+            let order: Vec<usize> = (0..dims.len()).rev().collect();
+            format!("{shape}{}", braces(&order))
+        }
+        Shape::Tuple(parts) => format!("({})", parts.iter().map(laid_out).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn braces(numbers: &[usize]) -> String {
+    format!("{{{}}}", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// Nested braces, one level a dim.
+fn literal(value: &Tensor) -> String {
+    fn nest(value: &Tensor, dims: &[usize], offset: usize) -> String {
+        let Some((first, rest)) = dims.split_first() else { return element(value, offset) };
+        let step: usize = rest.iter().product();
+        let parts: Vec<String> = (0..*first).map(|i| nest(value, rest, offset + i * step)).collect();
+        format!("{{{}}}", parts.join(", "))
+    }
+    nest(value, value.dims(), 0)
+}
+
+fn element(value: &Tensor, i: usize) -> String {
+    let data = value.data();
+    match data.dtype() {
+        crate::tensor::DType::Pred => (data.get_i64(i) != 0).to_string(),
+        dtype if dtype.is_float() => match data.get_f64(i) {
+            v if v.is_nan() => "nan".to_string(),
+            v if v.is_infinite() => if v > 0.0 { "inf" } else { "-inf" }.to_string(),
+            v => format!("{v}"),
+        },
+        _ => data.get_i64(i).to_string(),
+    }
+}

@@ -1,0 +1,143 @@
+//! The containers: shapes, instructions, computations, programs.
+
+use crate::tensor::DType;
+
+use super::op::Op;
+
+/// Position of an instruction in its computation; operands always lie before their user.
+pub type ValueId = usize;
+/// Position of a computation in its program; a computation is only called by later ones.
+pub type ComputationId = usize;
+
+/// The type of a value: an array, or a tuple of types.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    Array { dtype: DType, dims: Vec<usize> },
+    Tuple(Vec<Shape>),
+}
+
+impl Shape {
+    pub fn array(dtype: DType, dims: &[usize]) -> Shape {
+        Shape::Array { dtype, dims: dims.to_vec() }
+    }
+
+    /// The element type of an array; `None` for a tuple.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Shape::Array { dtype, .. } => Some(*dtype),
+            Shape::Tuple(_) => None,
+        }
+    }
+
+    /// The dims of an array; none for a tuple.
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Shape::Array { dims, .. } => dims,
+            Shape::Tuple(_) => &[],
+        }
+    }
+
+    /// The number of elements of an array, or of all arrays of a tuple.
+    pub fn elements(&self) -> usize {
+        match self {
+            Shape::Array { dims, .. } => dims.iter().product(),
+            Shape::Tuple(parts) => parts.iter().map(Shape::elements).sum(),
+        }
+    }
+
+    /// The same dims with another element type; a tuple stays as it is.
+    pub fn with_dtype(&self, dtype: DType) -> Shape {
+        match self {
+            Shape::Array { dims, .. } => Shape::Array { dtype, dims: dims.clone() },
+            tuple => tuple.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Shape::Array { dtype, dims } => {
+                let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+                write!(f, "{dtype}[{}]", dims.join(","))
+            }
+            Shape::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(Shape::to_string).collect();
+                write!(f, "({})", parts.join(", "))
+            }
+        }
+    }
+}
+
+/// One operation applied to earlier values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Unique within its computation.
+    pub name: String,
+    pub op: Op,
+    pub operands: Vec<ValueId>,
+    pub shape: Shape,
+}
+
+/// A list of instructions with one result. Regions (reducers, comparators) are computations over scalars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computation {
+    pub name: String,
+    pub instructions: Vec<Instruction>,
+    pub root: ValueId,
+}
+
+impl Computation {
+    /// Shapes of the parameters in order of their number.
+    pub fn parameter_shapes(&self) -> Vec<&Shape> {
+        let mut parameters: Vec<(usize, &Shape)> = self
+            .instructions
+            .iter()
+            .filter_map(|i| if let Op::Parameter(n) = i.op { Some((n, &i.shape)) } else { None })
+            .collect();
+        parameters.sort_by_key(|(n, _)| *n);
+        parameters.into_iter().map(|(_, shape)| shape).collect()
+    }
+
+    /// For each value, the values that use it, once per use, in order.
+    pub fn users(&self) -> Vec<Vec<ValueId>> {
+        let mut users = vec![Vec::new(); self.instructions.len()];
+        for (id, instruction) in self.instructions.iter().enumerate() {
+            for operand in &instruction.operands {
+                users[*operand].push(id);
+            }
+        }
+        users
+    }
+}
+
+/// A whole program. Its results are the operands of a tuple root, or the root itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    pub name: String,
+    pub computations: Vec<Computation>,
+    pub entry: ComputationId,
+    /// What checks call the results; as many as there are.
+    pub output_names: Vec<String>,
+}
+
+impl Program {
+    pub fn entry(&self) -> &Computation {
+        &self.computations[self.entry]
+    }
+
+    /// The values that are the program's results, in order.
+    pub fn outputs(&self) -> Vec<ValueId> {
+        let entry = self.entry();
+        let root = &entry.instructions[entry.root];
+        match root.op {
+            Op::Tuple => root.operands.clone(),
+            _ => vec![entry.root],
+        }
+    }
+
+    /// Position of the result with this name.
+    pub fn output(&self, name: &str) -> Option<usize> {
+        self.output_names.iter().position(|n| n == name)
+    }
+}

@@ -1,0 +1,5 @@
+//! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
+
+pub mod ir;
+pub mod num;
+pub mod tensor;

@@ -1,0 +1,177 @@
+//! Binary floating-point formats, one row each.
+//!
+//! Sources: IEEE 754-2019 section 3.6 (f16, f32, f64); OCP OFP8 v1.0 (e4m3fn, e5m2); the field layouts of bf16 and tf32
+//! are the top 16 and 19 bits of f32.
+
+/// How a format spends the codes with the largest exponent field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specials {
+    /// Infinities and NaNs, as IEEE 754 does.
+    Ieee,
+    /// No infinities; only the all-ones code is NaN, the other codes are finite numbers (`fn` formats).
+    OneNan,
+}
+
+/// A binary floating-point format: sign, exponent field, fraction field, from high bit to low.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Format {
+    pub name: &'static str,
+    pub exponent_bits: u32,
+    pub fraction_bits: u32,
+    pub specials: Specials,
+}
+
+pub static F64: Format = ieee("f64", 11, 52);
+pub static F32: Format = ieee("f32", 8, 23);
+pub static TF32: Format = ieee("tf32", 8, 10);
+pub static BF16: Format = ieee("bf16", 8, 7);
+pub static F16: Format = ieee("f16", 5, 10);
+pub static F8E5M2: Format = ieee("f8e5m2", 5, 2);
+pub static F8E4M3FN: Format =
+    Format { name: "f8e4m3fn", exponent_bits: 4, fraction_bits: 3, specials: Specials::OneNan };
+/// Six bits, so that every pair of values can be tried and checked by hand.
+pub static TOY6: Format = ieee("toy6", 3, 2);
+
+/// All formats, widest first.
+pub static FORMATS: &[&Format] = &[&F64, &F32, &TF32, &BF16, &F16, &F8E5M2, &F8E4M3FN, &TOY6];
+
+const fn ieee(name: &'static str, exponent_bits: u32, fraction_bits: u32) -> Format {
+    Format { name, exponent_bits, fraction_bits, specials: Specials::Ieee }
+}
+
+/// The row with this name.
+pub fn format_named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().copied().find(|format| format.name == name)
+}
+
+impl Format {
+    /// Bits of one code.
+    pub const fn width(&self) -> u32 {
+        1 + self.exponent_bits + self.fraction_bits
+    }
+
+    /// Exponent of the smallest normal number: `min_normal = 2^emin`.
+    pub const fn emin(&self) -> i32 {
+        2 - (1 << (self.exponent_bits - 1))
+    }
+
+    /// Exponent of the largest finite number: it lies in `[2^emax, 2^(emax+1))`.
+    pub const fn emax(&self) -> i32 {
+        match self.specials {
+            Specials::Ieee => -self.emin() + 1,
+            Specials::OneNan => -self.emin() + 2,
+        }
+    }
+
+    /// Largest finite number.
+    pub fn max_finite(&self) -> f64 {
+        let all_ones = (1u64 << (self.fraction_bits + 1)) - 1;
+        let significand = match self.specials {
+            Specials::Ieee => all_ones,
+            Specials::OneNan => all_ones - 1,
+        };
+        significand as f64 * exp2i(self.emax() - self.fraction_bits as i32)
+    }
+
+    /// Smallest positive normal number.
+    pub fn min_normal(&self) -> f64 {
+        exp2i(self.emin())
+    }
+
+    /// Smallest positive number.
+    pub fn min_subnormal(&self) -> f64 {
+        exp2i(self.emin() - self.fraction_bits as i32)
+    }
+
+    /// `2^-(fraction_bits + 1)`: the largest relative error of one rounding to nearest.
+    pub fn unit_roundoff(&self) -> f64 {
+        exp2i(-(self.fraction_bits as i32) - 1)
+    }
+
+    /// `2^(max(floor(log2 |t|), emin) - fraction_bits)`: the spacing of the format at `t`, unbounded above.
+    /// Zero has the spacing of the subnormals; the result for inf and NaN is NaN.
+    pub fn ulp(&self, t: f64) -> f64 {
+        if !t.is_finite() {
+            return f64::NAN;
+        }
+        let exponent = if t == 0.0 { self.emin() } else { floor_log2(t).max(self.emin()) };
+        exp2i(exponent - self.fraction_bits as i32)
+    }
+
+    /// The bits of `value`, which must belong to the format ([`super::round_f64`] makes it so). A NaN becomes the
+    /// quiet one with its sign; an infinity in a format without any becomes NaN.
+    pub fn encode(&self, value: f64) -> u64 {
+        let sign = (value.is_sign_negative() as u64) << (self.width() - 1);
+        let exponent_ones = ((1u64 << self.exponent_bits) - 1) << self.fraction_bits;
+        if value.is_nan() || (value.is_infinite() && self.specials == Specials::OneNan) {
+            return sign
+                | exponent_ones
+                | match self.specials {
+                    Specials::Ieee => 1 << (self.fraction_bits - 1),
+                    Specials::OneNan => (1 << self.fraction_bits) - 1,
+                };
+        }
+        if value.is_infinite() {
+            return sign | exponent_ones;
+        }
+        if value == 0.0 {
+            return sign;
+        }
+        let exponent = floor_log2(value).max(self.emin());
+        // An integer below 2^(fraction_bits + 1), because the value belongs to the format.
+        let significand = scale(value.abs(), self.fraction_bits as i32 - exponent) as u64;
+        let biased = (exponent - self.emin() + 1) as u64;
+        // A subnormal's significand lacks the hidden bit, so its field comes out one lower, as it should.
+        sign | ((biased << self.fraction_bits) + significand - (1 << self.fraction_bits))
+    }
+
+    /// The value of a code; bits above [`Format::width`] are ignored.
+    pub fn decode(&self, code: u64) -> f64 {
+        let fraction = code & ((1 << self.fraction_bits) - 1);
+        let biased = (code >> self.fraction_bits) & ((1 << self.exponent_bits) - 1);
+        let negative = (code >> (self.width() - 1)) & 1 == 1;
+        let top = biased == (1 << self.exponent_bits) - 1;
+        let magnitude = match self.specials {
+            Specials::Ieee if top && fraction == 0 => f64::INFINITY,
+            Specials::Ieee if top => f64::NAN,
+            Specials::OneNan if top && fraction == (1 << self.fraction_bits) - 1 => f64::NAN,
+            _ if biased == 0 => scale(fraction as f64, self.emin() - self.fraction_bits as i32),
+            _ => {
+                let significand = (fraction | 1 << self.fraction_bits) as f64;
+                scale(significand, biased as i32 - 1 + self.emin() - self.fraction_bits as i32)
+            }
+        };
+        if negative { -magnitude } else { magnitude }
+    }
+
+    /// Whether `value` is a number of this format, an infinity it has, or NaN.
+    pub fn contains(&self, value: f64) -> bool {
+        value.is_nan() || super::round_f64(self, value, super::Direction::NearestEven) == value
+    }
+}
+
+/// `2^exponent`, exact over the whole range of f64; 0 below it and infinity above.
+pub fn exp2i(exponent: i32) -> f64 {
+    match exponent {
+        ..-1074 => 0.0,
+        -1074..-1022 => f64::from_bits(1 << (exponent + 1074)),
+        -1022..1024 => f64::from_bits(((exponent + 1023) as u64) << 52),
+        1024.. => f64::INFINITY,
+    }
+}
+
+/// `value * 2^exponent` for results that f64 holds exactly.
+pub fn scale(value: f64, exponent: i32) -> f64 {
+    // Two steps keep each factor in range; neither rounds when the result is exact.
+    let half = exponent / 2;
+    value * exp2i(half) * exp2i(exponent - half)
+}
+
+/// `floor(log2 |value|)` of a finite value that is not zero.
+pub fn floor_log2(value: f64) -> i32 {
+    let bits = value.abs().to_bits();
+    match bits >> 52 {
+        0 => 63 - bits.leading_zeros() as i32 - 1074,
+        biased => biased as i32 - 1023,
+    }
+}

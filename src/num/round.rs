@@ -1,0 +1,132 @@
+//! The one rounding function.
+
+use std::cmp::Ordering;
+
+use rug::Float;
+
+use super::format::{Format, Specials, scale};
+
+/// Where a value between two neighbours of a format goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the nearer neighbour, ties to the even significand (IEEE 754 roundTiesToEven).
+    NearestEven,
+    /// To the neighbour of smaller magnitude (IEEE 754 roundTowardZero).
+    TowardZero,
+}
+
+/// Rounds `±(significand + tail) * 2^exponent` to `format`, where `tail` is 0, or any value in (0, 1) if `sticky`.
+///
+/// Overflow gives an infinity, or NaN in a format that has none; toward zero it gives the largest finite value.
+/// The result is exact in `f64`, with the sign kept on zero.
+pub fn round(
+    format: &Format,
+    negative: bool,
+    significand: u128,
+    exponent: i64,
+    sticky: bool,
+    direction: Direction,
+) -> f64 {
+    let sign = if negative { -1.0 } else { 1.0 };
+    if significand == 0 {
+        // Only a tail below everything the caller saw is left: it never reaches half of the smallest number, because
+        // the callers keep at least one bit of headroom below the format's last place.
+        return sign * 0.0;
+    }
+    let top = 127 - significand.leading_zeros() as i64 + exponent;
+    let last_place = top.max(i64::from(format.emin())) - i64::from(format.fraction_bits);
+    let dropped = last_place - exponent;
+    let (mut kept, remainder) = if dropped <= 0 {
+        // Shifting up is safe: the kept significand has at most fraction_bits + 1 <= 53 bits.
+        (significand << -dropped, if sticky { Remainder::BelowHalf } else { Remainder::Zero })
+    } else {
+        split(significand, dropped as u64, sticky)
+    };
+    let up = match (direction, remainder) {
+        (Direction::TowardZero, _) | (_, Remainder::Zero | Remainder::BelowHalf) => false,
+        (_, Remainder::Half) => kept & 1 == 1,
+        (_, Remainder::AboveHalf) => true,
+    };
+    kept += u128::from(up);
+    if kept == 0 {
+        return sign * 0.0;
+    }
+    let top = 127 - kept.leading_zeros() as i64 + last_place;
+    let limit = i64::from(format.emax());
+    if top > limit {
+        return overflow(format, sign, direction);
+    }
+    // At most 53 bits at an exponent f64 has: exact.
+    let value = scale(kept as f64, last_place as i32);
+    if value > format.max_finite() { overflow(format, sign, direction) } else { sign * value }
+}
+
+/// Rounds an `f64`, taken as exact, to `format`. NaN stays NaN.
+pub fn round_f64(format: &Format, value: f64, direction: Direction) -> f64 {
+    if value.is_nan() {
+        return value;
+    }
+    if value.is_infinite() {
+        return if format.specials == Specials::OneNan { f64::NAN } else { value };
+    }
+    let bits = value.abs().to_bits();
+    let fraction = u128::from(bits & ((1 << 52) - 1));
+    let (significand, exponent) = match bits >> 52 {
+        0 => (fraction, -1074),
+        biased => (fraction | 1 << 52, biased as i64 - 1075),
+    };
+    round(format, value.is_sign_negative(), significand, exponent, false, direction)
+}
+
+/// Rounds the real number behind an MPFR result to `format`.
+///
+/// `ternary` says where `value` lies from the real number, as MPFR returns it: `Less` means below it.
+/// `value` must carry at least `format.fraction_bits + 3` bits, so that a tail never decides a tie wrongly.
+pub fn round_mpfr(format: &Format, value: &Float, ternary: Ordering, direction: Direction) -> f64 {
+    debug_assert!(value.prec() >= format.fraction_bits + 3);
+    let negative = value.is_sign_negative();
+    let Some((integer, exponent)) = value.to_integer_exp() else {
+        let special = if value.is_nan() { f64::NAN } else { f64::INFINITY };
+        return round_f64(format, if negative { -special } else { special }, direction);
+    };
+    let above = if negative { Ordering::Less } else { Ordering::Greater };
+    // Two more bits leave room to step below a magnitude that was rounded up.
+    let magnitude = (integer.abs() << 2u32) - i32::from(ternary == above);
+    let surplus = magnitude.significant_bits().saturating_sub(126);
+    let head = magnitude.clone() >> surplus;
+    let sticky = ternary != Ordering::Equal || !magnitude.is_divisible_2pow(surplus);
+    round(format, negative, head.to_u128_wrapping(), i64::from(exponent) - 2 + i64::from(surplus), sticky, direction)
+}
+
+#[derive(Clone, Copy)]
+enum Remainder {
+    Zero,
+    BelowHalf,
+    Half,
+    AboveHalf,
+}
+
+/// The bits above the lowest `count`, and how the lowest ones compare with half of the last place kept.
+fn split(significand: u128, count: u64, sticky: bool) -> (u128, Remainder) {
+    if count > 128 {
+        return (0, Remainder::BelowHalf);
+    }
+    let kept = if count == 128 { 0 } else { significand >> count };
+    let half = 1u128 << (count - 1);
+    let low = if count == 128 { significand } else { significand & ((1 << count) - 1) };
+    let remainder = match (low.cmp(&half), sticky) {
+        (Ordering::Less, false) if low == 0 => Remainder::Zero,
+        (Ordering::Less, _) => Remainder::BelowHalf,
+        (Ordering::Equal, false) => Remainder::Half,
+        _ => Remainder::AboveHalf,
+    };
+    (kept, remainder)
+}
+
+fn overflow(format: &Format, sign: f64, direction: Direction) -> f64 {
+    match (direction, format.specials) {
+        (Direction::TowardZero, _) => sign * format.max_finite(),
+        (Direction::NearestEven, Specials::Ieee) => sign * f64::INFINITY,
+        (Direction::NearestEven, Specials::OneNan) => f64::NAN,
+    }
+}

@@ -1,0 +1,368 @@
+//! Shape plus typed row-major storage: the values that programs take and give.
+
+use half::{bf16, f16};
+
+use crate::num::{self, Direction, Format};
+
+/// Element types, by their HLO names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    Pred,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F8E5M2,
+    F8E4M3FN,
+    F16,
+    BF16,
+    F32,
+    F64,
+}
+
+/// All element types.
+pub const DTYPES: [DType; 15] = {
+    use DType::*;
+    [Pred, S8, S16, S32, S64, U8, U16, U32, U64, F8E5M2, F8E4M3FN, F16, BF16, F32, F64]
+};
+
+impl DType {
+    /// The HLO name: `pred`, `s32`, `bf16`, ...
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::Pred => "pred",
+            DType::S8 => "s8",
+            DType::S16 => "s16",
+            DType::S32 => "s32",
+            DType::S64 => "s64",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::F8E5M2 => "f8e5m2",
+            DType::F8E4M3FN => "f8e4m3fn",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+        }
+    }
+
+    /// The type with this HLO name.
+    pub fn named(name: &str) -> Option<DType> {
+        DTYPES.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// The format of a floating-point type, `None` for the others.
+    pub fn format(self) -> Option<&'static Format> {
+        match self {
+            DType::F8E5M2 => Some(&num::F8E5M2),
+            DType::F8E4M3FN => Some(&num::F8E4M3FN),
+            DType::F16 => Some(&num::F16),
+            DType::BF16 => Some(&num::BF16),
+            DType::F32 => Some(&num::F32),
+            DType::F64 => Some(&num::F64),
+            _ => None,
+        }
+    }
+
+    pub fn is_float(self) -> bool {
+        self.format().is_some()
+    }
+
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != DType::Pred
+    }
+
+    pub fn is_signed(self) -> bool {
+        matches!(self, DType::S8 | DType::S16 | DType::S32 | DType::S64)
+    }
+
+    /// Bits of one element; a predicate takes eight.
+    pub fn bits(self) -> u32 {
+        match self {
+            DType::Pred | DType::S8 | DType::U8 => 8,
+            DType::S16 | DType::U16 => 16,
+            DType::S32 | DType::U32 => 32,
+            DType::S64 | DType::U64 => 64,
+            float => float.format().map_or(0, Format::width),
+        }
+    }
+}
+
+impl std::fmt::Display for DType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Elements in row-major order. The eight-bit floats are kept as their codes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    Pred(Vec<bool>),
+    S8(Vec<i8>),
+    S16(Vec<i16>),
+    S32(Vec<i32>),
+    S64(Vec<i64>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F8E5M2(Vec<u8>),
+    F8E4M3FN(Vec<u8>),
+    F16(Vec<f16>),
+    BF16(Vec<bf16>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// Runs `$body` with `$v` bound to the vector inside, whatever its element type.
+#[macro_export]
+macro_rules! each_data {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            $crate::tensor::Data::Pred($v) => $body,
+            $crate::tensor::Data::S8($v) => $body,
+            $crate::tensor::Data::S16($v) => $body,
+            $crate::tensor::Data::S32($v) => $body,
+            $crate::tensor::Data::S64($v) => $body,
+            $crate::tensor::Data::U8($v) => $body,
+            $crate::tensor::Data::U16($v) => $body,
+            $crate::tensor::Data::U32($v) => $body,
+            $crate::tensor::Data::U64($v) => $body,
+            $crate::tensor::Data::F8E5M2($v) => $body,
+            $crate::tensor::Data::F8E4M3FN($v) => $body,
+            $crate::tensor::Data::F16($v) => $body,
+            $crate::tensor::Data::BF16($v) => $body,
+            $crate::tensor::Data::F32($v) => $body,
+            $crate::tensor::Data::F64($v) => $body,
+        }
+    };
+}
+
+/// As [`each_data!`], rewrapping what `$body` makes of the vector in the same variant.
+#[macro_export]
+macro_rules! map_data {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            $crate::tensor::Data::Pred($v) => $crate::tensor::Data::Pred($body),
+            $crate::tensor::Data::S8($v) => $crate::tensor::Data::S8($body),
+            $crate::tensor::Data::S16($v) => $crate::tensor::Data::S16($body),
+            $crate::tensor::Data::S32($v) => $crate::tensor::Data::S32($body),
+            $crate::tensor::Data::S64($v) => $crate::tensor::Data::S64($body),
+            $crate::tensor::Data::U8($v) => $crate::tensor::Data::U8($body),
+            $crate::tensor::Data::U16($v) => $crate::tensor::Data::U16($body),
+            $crate::tensor::Data::U32($v) => $crate::tensor::Data::U32($body),
+            $crate::tensor::Data::U64($v) => $crate::tensor::Data::U64($body),
+            $crate::tensor::Data::F8E5M2($v) => $crate::tensor::Data::F8E5M2($body),
+            $crate::tensor::Data::F8E4M3FN($v) => $crate::tensor::Data::F8E4M3FN($body),
+            $crate::tensor::Data::F16($v) => $crate::tensor::Data::F16($body),
+            $crate::tensor::Data::BF16($v) => $crate::tensor::Data::BF16($body),
+            $crate::tensor::Data::F32($v) => $crate::tensor::Data::F32($body),
+            $crate::tensor::Data::F64($v) => $crate::tensor::Data::F64($body),
+        }
+    };
+}
+
+impl Data {
+    pub fn dtype(&self) -> DType {
+        match self {
+            Data::Pred(_) => DType::Pred,
+            Data::S8(_) => DType::S8,
+            Data::S16(_) => DType::S16,
+            Data::S32(_) => DType::S32,
+            Data::S64(_) => DType::S64,
+            Data::U8(_) => DType::U8,
+            Data::U16(_) => DType::U16,
+            Data::U32(_) => DType::U32,
+            Data::U64(_) => DType::U64,
+            Data::F8E5M2(_) => DType::F8E5M2,
+            Data::F8E4M3FN(_) => DType::F8E4M3FN,
+            Data::F16(_) => DType::F16,
+            Data::BF16(_) => DType::BF16,
+            Data::F32(_) => DType::F32,
+            Data::F64(_) => DType::F64,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        each_data!(self, v => v.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Float elements that already belong to `dtype`, exactly; a value that does not is rounded to nearest even.
+    /// `None` if `dtype` is no float.
+    pub fn from_f64s(dtype: DType, values: &[f64]) -> Option<Data> {
+        let format = dtype.format()?;
+        let round = |v: &f64| num::round_f64(format, *v, Direction::NearestEven);
+        let code = |v: &f64| format.encode(round(v));
+        Some(match dtype {
+            DType::F64 => Data::F64(values.to_vec()),
+            DType::F32 => Data::F32(values.iter().map(|v| *v as f32).collect()),
+            DType::BF16 => Data::BF16(values.iter().map(|v| bf16::from_bits(code(v) as u16)).collect()),
+            DType::F16 => Data::F16(values.iter().map(|v| f16::from_bits(code(v) as u16)).collect()),
+            DType::F8E5M2 => Data::F8E5M2(values.iter().map(|v| code(v) as u8).collect()),
+            _ => Data::F8E4M3FN(values.iter().map(|v| code(v) as u8).collect()),
+        })
+    }
+
+    /// Float elements from f32 values that belong to `dtype` already (the machine's working form), exactly.
+    /// `None` if `dtype` is no float.
+    pub fn from_f32s(dtype: DType, values: Vec<f32>) -> Option<Data> {
+        match dtype {
+            DType::F32 => Some(Data::F32(values)),
+            // The top half of an f32 that belongs to bf16 is its code.
+            DType::BF16 => {
+                Some(Data::BF16(values.iter().map(|v| bf16::from_bits((v.to_bits() >> 16) as u16)).collect()))
+            }
+            _ => {
+                let wide: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+                Data::from_f64s(dtype, &wide)
+            }
+        }
+    }
+
+    /// Integer or predicate elements, wrapped to `dtype`'s width. `None` if `dtype` is a float.
+    pub fn from_i64s(dtype: DType, values: &[i64]) -> Option<Data> {
+        Some(match dtype {
+            DType::Pred => Data::Pred(values.iter().map(|v| *v != 0).collect()),
+            DType::S8 => Data::S8(values.iter().map(|v| *v as i8).collect()),
+            DType::S16 => Data::S16(values.iter().map(|v| *v as i16).collect()),
+            DType::S32 => Data::S32(values.iter().map(|v| *v as i32).collect()),
+            DType::S64 => Data::S64(values.to_vec()),
+            DType::U8 => Data::U8(values.iter().map(|v| *v as u8).collect()),
+            DType::U16 => Data::U16(values.iter().map(|v| *v as u16).collect()),
+            DType::U32 => Data::U32(values.iter().map(|v| *v as u32).collect()),
+            DType::U64 => Data::U64(values.iter().map(|v| *v as u64).collect()),
+            _ => return None,
+        })
+    }
+
+    /// Element `i` of a float type, exactly; an integer or predicate as the nearest f64.
+    pub fn get_f64(&self, i: usize) -> f64 {
+        match self {
+            Data::F64(v) => v[i],
+            Data::F32(v) => f64::from(v[i]),
+            Data::BF16(v) => f64::from(v[i].to_f32()),
+            Data::F16(v) => f64::from(v[i].to_f32()),
+            Data::F8E5M2(v) => num::F8E5M2.decode(u64::from(v[i])),
+            Data::F8E4M3FN(v) => num::F8E4M3FN.decode(u64::from(v[i])),
+            Data::U64(v) => v[i] as f64,
+            _ => self.get_i64(i) as f64,
+        }
+    }
+
+    /// Element `i` of an integer type (u64 wraps) or predicate; a float is truncated.
+    pub fn get_i64(&self, i: usize) -> i64 {
+        match self {
+            Data::Pred(v) => i64::from(v[i]),
+            Data::S8(v) => i64::from(v[i]),
+            Data::S16(v) => i64::from(v[i]),
+            Data::S32(v) => i64::from(v[i]),
+            Data::S64(v) => v[i],
+            Data::U8(v) => i64::from(v[i]),
+            Data::U16(v) => i64::from(v[i]),
+            Data::U32(v) => i64::from(v[i]),
+            Data::U64(v) => v[i] as i64,
+            _ => self.get_f64(i) as i64,
+        }
+    }
+
+    /// The bits of element `i`, zero-extended.
+    pub fn bits(&self, i: usize) -> u64 {
+        match self {
+            Data::F64(v) => v[i].to_bits(),
+            Data::F32(v) => u64::from(v[i].to_bits()),
+            Data::BF16(v) => u64::from(v[i].to_bits()),
+            Data::F16(v) => u64::from(v[i].to_bits()),
+            Data::F8E5M2(v) | Data::F8E4M3FN(v) => u64::from(v[i]),
+            _ => self.get_i64(i) as u64 & (u64::MAX >> (64 - self.dtype().bits())),
+        }
+    }
+
+    /// All elements as [`Data::get_f64`] gives them.
+    pub fn to_f64s(&self) -> Vec<f64> {
+        match self {
+            Data::F64(v) => v.clone(),
+            Data::F32(v) => v.iter().map(|x| f64::from(*x)).collect(),
+            Data::BF16(v) => v.iter().map(|x| f64::from(f32::from_bits(u32::from(x.to_bits()) << 16))).collect(),
+            _ => (0..self.len()).map(|i| self.get_f64(i)).collect(),
+        }
+    }
+
+    /// All elements of a float type other than f64 as f32, exactly; f64 is rounded.
+    pub fn to_f32s(&self) -> Vec<f32> {
+        match self {
+            Data::F32(v) => v.clone(),
+            Data::BF16(v) => v.iter().map(|x| f32::from_bits(u32::from(x.to_bits()) << 16)).collect(),
+            _ => (0..self.len()).map(|i| self.get_f64(i) as f32).collect(),
+        }
+    }
+
+    /// All elements as [`Data::get_i64`] gives them.
+    pub fn to_i64s(&self) -> Vec<i64> {
+        (0..self.len()).map(|i| self.get_i64(i)).collect()
+    }
+}
+
+/// A dense array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    dims: Vec<usize>,
+    data: Data,
+}
+
+impl Tensor {
+    /// # Panics
+    /// If `data` does not hold exactly as many elements as `dims` says: a bug in the caller, never bad input.
+    pub fn new(dims: &[usize], data: Data) -> Tensor {
+        assert_eq!(dims.iter().product::<usize>(), data.len(), "elements against dims {dims:?}");
+        Tensor { dims: dims.to_vec(), data }
+    }
+
+    /// A rank-0 float of `dtype`, rounded to nearest even. `None` if `dtype` is no float.
+    pub fn scalar(dtype: DType, value: f64) -> Option<Tensor> {
+        Some(Tensor::new(&[], Data::from_f64s(dtype, &[value])?))
+    }
+
+    /// A rank-0 integer or predicate of `dtype`. `None` if `dtype` is a float.
+    pub fn scalar_int(dtype: DType, value: i64) -> Option<Tensor> {
+        Some(Tensor::new(&[], Data::from_i64s(dtype, &[value])?))
+    }
+
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    pub fn into_data(self) -> Data {
+        self.data
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.data.dtype()
+    }
+
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same elements under other dims of the same product.
+    pub fn reshaped(self, dims: &[usize]) -> Tensor {
+        Tensor::new(dims, self.data)
+    }
+}
