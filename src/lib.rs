@@ -2,4 +2,5 @@
 
 pub mod ir;
 pub mod num;
+pub mod rewrite;
 pub mod tensor;

@@ -297,6 +297,28 @@ pub struct PartialReduce {
 }
 
 impl Op {
+    /// The computation that the operation calls.
+    pub const fn to_apply(&self) -> Option<ComputationId> {
+        match self {
+            Op::Reduce { to_apply, .. }
+            | Op::ReduceWindow { to_apply, .. }
+            | Op::Sort { to_apply, .. }
+            | Op::Call { to_apply } => Some(*to_apply),
+            _ => None,
+        }
+    }
+
+    /// [`Op::to_apply`], to be changed.
+    pub const fn to_apply_mut(&mut self) -> Option<&mut ComputationId> {
+        match self {
+            Op::Reduce { to_apply, .. }
+            | Op::ReduceWindow { to_apply, .. }
+            | Op::Sort { to_apply, .. }
+            | Op::Call { to_apply } => Some(to_apply),
+            _ => None,
+        }
+    }
+
     /// The HLO opcode; a custom call is named by its target.
     pub const fn opcode(&self) -> &'static str {
         match self {

@@ -1,0 +1,86 @@
+//! The TPU compiler's narrowing of sums, read off its output (FACTS 9).
+
+use crate::ir::{Binary, Computation, Instruction, Op, Program, Reducer, reducer};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::Editor;
+
+/// Turns each f32 add-reduction whose every use is a conversion to bf16 (reshapes between are looked through) into a
+/// bf16 reduction of operands rounded to bf16.
+pub(super) fn narrow_sums(program: &Program) -> Program {
+    let mut rewritten = program.clone();
+    let entry = program.entry();
+    let users = entry.users();
+    let narrowed: Vec<bool> = (0..entry.instructions.len())
+        .map(|id| is_f32_sum(program, &entry.instructions[id]) && used_as_bf16_only(entry, &users, id))
+        .collect();
+    if !narrowed.contains(&true) {
+        return rewritten;
+    }
+    let region = bf16_add();
+    // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
+    rewritten.computations.insert(program.entry, region);
+    rewritten.entry += 1;
+    let mut editor = Editor { instructions: Vec::new() };
+    let mut values: Vec<usize> = Vec::new();
+    for (id, old) in entry.instructions.iter().enumerate() {
+        let operands: Vec<usize> = old.operands.iter().map(|o| values[*o]).collect();
+        let new = if narrowed[id] {
+            let rounded = editor.convert(operands[0], DType::BF16, format!("{}.operand", old.name));
+            let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
+            let init = crate::ir::Shape::array(DType::BF16, &[]);
+            let zero = Instruction { name: format!("{}.init", old.name), op: zero, operands: vec![], shape: init };
+            let zero = editor.push(zero);
+            let Op::Reduce { dims, .. } = &old.op else { unreachable!("only reductions are narrowed") };
+            let op = Op::Reduce { dims: dims.clone(), to_apply: program.entry };
+            let shape = old.shape.with_dtype(DType::BF16);
+            editor.push(Instruction { name: old.name.clone(), op, operands: vec![rounded, zero], shape })
+        } else {
+            let already_bf16 = |o: usize| editor.instructions[o].shape.dtype() == Some(DType::BF16);
+            match old.op {
+                // The conversion that made the sum bf16 has nothing left to do.
+                Op::Convert if old.shape.dtype() == Some(DType::BF16) && already_bf16(operands[0]) => operands[0],
+                Op::Reshape if already_bf16(operands[0]) => {
+                    let shape = old.shape.with_dtype(DType::BF16);
+                    editor.push(Instruction { operands, shape, ..old.clone() })
+                }
+                _ => editor.push(Instruction { operands, ..old.clone() }),
+            }
+        };
+        values.push(new);
+    }
+    let root = values[entry.root];
+    rewritten.computations[program.entry + 1] =
+        Computation { name: entry.name.clone(), instructions: editor.instructions, root };
+    rewritten
+}
+
+fn is_f32_sum(program: &Program, instruction: &Instruction) -> bool {
+    let Op::Reduce { to_apply, .. } = instruction.op else { return false };
+    instruction.shape.dtype() == Some(DType::F32)
+        && reducer(&program.computations[to_apply]) == Some(Reducer::Binary(Binary::Add))
+}
+
+fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bool {
+    !users[id].is_empty()
+        && id != entry.root
+        && users[id].iter().all(|user| match entry.instructions[*user].op {
+            Op::Convert => entry.instructions[*user].shape.dtype() == Some(DType::BF16),
+            Op::Reshape => used_as_bf16_only(entry, users, *user),
+            _ => false,
+        })
+}
+
+fn bf16_add() -> Computation {
+    let scalar = crate::ir::Shape::array(DType::BF16, &[]);
+    let instruction = |name: &str, op, operands| Instruction { name: name.into(), op, operands, shape: scalar.clone() };
+    Computation {
+        name: "add_bf16.narrowed".into(),
+        instructions: vec![
+            instruction("lhs", Op::Parameter(0), vec![]),
+            instruction("rhs", Op::Parameter(1), vec![]),
+            instruction("sum", Op::Binary(Binary::Add), vec![0, 1]),
+        ],
+        root: 2,
+    }
+}
