@@ -2,5 +2,7 @@
 
 pub mod ir;
 pub mod num;
+pub mod program;
 pub mod rewrite;
+pub mod suggest;
 pub mod tensor;

@@ -1,0 +1,81 @@
+//! Built-in programs: a few lines each that build a list of HLO operations for one size.
+
+mod affine_greedy;
+mod approx_max_k;
+mod argmax;
+mod greedy_head;
+mod keep_max;
+mod matmul;
+mod parameter;
+mod prob_max;
+mod sampler;
+mod softmax;
+mod sort;
+mod top_k;
+mod top_p;
+
+use crate::ir::{Program, ShapeError};
+
+pub use parameter::{ParameterDoc, ParameterError, Parameters, ProgramSpec};
+
+/// A family of programs, one for each setting of its parameters and each size.
+pub trait BuiltIn: Sync {
+    /// The name that suites use; the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// What it computes, in terms of JAX, its arguments and its results.
+    fn doc(&self) -> &'static str;
+
+    fn parameters(&self) -> &'static [ParameterDoc];
+
+    /// The program for size `n` (mapped to shapes as [`BuiltIn::doc`] says) over `rows` rows.
+    fn build(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Program, BuildError>;
+
+    /// Whether each row of the results depends on the same row of the first argument alone, in every mode.
+    /// A case of such a program may be evaluated a few rows at a time.
+    fn row_wise(&self) -> bool {
+        true
+    }
+}
+
+/// Why a program cannot be built for a size. Completes "failed to build PROGRAM: ".
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error("{what} is 0: every size must be at least 1")]
+    ZeroSize { what: &'static str },
+    #[error("k = {k} is above the {n} values to take from")]
+    TooFewValues { k: usize, n: usize },
+}
+
+/// All built-in programs, by name.
+pub static PROGRAMS: &[&dyn BuiltIn] = &[
+    &affine_greedy::AffineGreedy,
+    &approx_max_k::ApproxMaxK,
+    &argmax::Argmax,
+    &greedy_head::GreedyHead,
+    &keep_max::KeepMax,
+    &matmul::Matmul,
+    &prob_max::ProbMax,
+    &sampler::Sampler,
+    &softmax::Softmax,
+    &sort::Sort,
+    &top_k::TopK,
+    &top_p::TopP,
+];
+
+/// The program with this name.
+pub fn program_named(name: &str) -> Option<&'static dyn BuiltIn> {
+    PROGRAMS.iter().copied().find(|program| program.name() == name)
+}
+
+/// Checks that no size is zero.
+fn sized(sizes: &[(&'static str, usize)]) -> Result<(), BuildError> {
+    match sizes.iter().find(|(_, size)| *size == 0) {
+        Some((what, _)) => Err(BuildError::ZeroSize { what }),
+        None => Ok(()),
+    }
+}
