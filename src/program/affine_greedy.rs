@@ -1,6 +1,6 @@
 //! Greedy decoding of scaled logits, by two views of them.
 
-use crate::ir::{Binary, Builder, Program};
+use crate::ir::{Binary, Builder, Program, ValueId};
 use crate::tensor::DType;
 
 use super::softmax::DTYPE;
@@ -26,17 +26,7 @@ impl BuiltIn for AffineGreedy {
     }
 
     fn build(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Program, BuildError> {
-        sized(&[("n", n), ("rows", rows)])?;
-        let dtype = parameters.float("dtype")?;
-        let mut b = Builder::new(self.name());
-        let x = b.parameter("x", dtype, &[rows, n])?;
-        let scale = b.constant(dtype, 0.7)?;
-        let scale = b.splat(scale, &[rows, n])?;
-        let scaled = b.binary(Binary::Multiply, x, scale)?;
-        let shift = b.constant(dtype, 0.1)?;
-        let shift = b.splat(shift, &[rows, n])?;
-        let z = b.binary(Binary::Add, scaled, shift)?;
-        let z = b.rename(z, "z");
+        let (mut b, z) = affine(parameters, n, rows)?;
         let wide = b.convert(z, DType::F32)?;
         let max = b.reduce(Binary::Maximum, wide, f64::NEG_INFINITY, &[1])?;
         let token = b.argmax(z, 1)?;
@@ -47,4 +37,25 @@ impl BuiltIn for AffineGreedy {
         }
         Ok(b.finish(&outputs)?)
     }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        let (b, z) = affine(parameters, n, rows)?;
+        Ok(Some(b.finish(&[("z", z)])?))
+    }
+}
+
+/// 0.7 x + 0.1.
+fn affine(parameters: &Parameters, n: usize, rows: usize) -> Result<(Builder, ValueId), BuildError> {
+    sized(&[("n", n), ("rows", rows)])?;
+    let dtype = parameters.float("dtype")?;
+    let mut b = Builder::new("affine_greedy");
+    let x = b.parameter("x", dtype, &[rows, n])?;
+    let scale = b.constant(dtype, 0.7)?;
+    let scale = b.splat(scale, &[rows, n])?;
+    let scaled = b.binary(Binary::Multiply, x, scale)?;
+    let shift = b.constant(dtype, 0.1)?;
+    let shift = b.splat(shift, &[rows, n])?;
+    let z = b.binary(Binary::Add, scaled, shift)?;
+    let z = b.rename(z, "z");
+    Ok((b, z))
 }

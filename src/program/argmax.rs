@@ -1,6 +1,6 @@
 //! Greedy decoding of given logits.
 
-use crate::ir::{Builder, Program};
+use crate::ir::{Builder, Op, Program};
 
 use super::softmax::DTYPE;
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
@@ -27,5 +27,13 @@ impl BuiltIn for Argmax {
         let x = b.parameter("x", parameters.float("dtype")?, &[rows, n])?;
         let token = b.argmax(x, 1)?;
         Ok(b.finish(&[("token", token)])?)
+    }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        sized(&[("n", n), ("rows", rows)])?;
+        let mut b = Builder::new("scores");
+        let x = b.parameter("x", parameters.float("dtype")?, &[rows, n])?;
+        let scores = b.op(Op::Copy, &[x])?;
+        Ok(Some(b.finish(&[("scores", scores)])?))
     }
 }

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Builder, Compare, Op, Program, ShapeError, ValueId};
 use crate::tensor::DType;
 
-use super::softmax::{DTYPE, softmax};
+use super::softmax::{DTYPE, Softmax, softmax};
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct KeepMax;
@@ -45,6 +45,10 @@ impl BuiltIn for KeepMax {
         let compare = if parameters.text("compare") == "eq" { Compare::Eq } else { Compare::Ge };
         let keep = at_max(&mut b, p, compare)?;
         Ok(b.finish(&[("keep", keep)])?)
+    }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        Softmax.build(parameters, n, rows).map(Some)
     }
 }
 

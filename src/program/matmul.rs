@@ -42,7 +42,7 @@ impl BuiltIn for Matmul {
         Ok(b.finish(&[("out", out)])?)
     }
 
-    fn row_wise(&self) -> bool {
-        false
+    fn batch(&self, _n: usize, rows: usize) -> usize {
+        rows
     }
 }

@@ -31,10 +31,16 @@ pub trait BuiltIn: Sync {
     /// The program for size `n` (mapped to shapes as [`BuiltIn::doc`] says) over `rows` rows.
     fn build(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Program, BuildError>;
 
-    /// Whether each row of the results depends on the same row of the first argument alone, in every mode.
-    /// A case of such a program may be evaluated a few rows at a time.
-    fn row_wise(&self) -> bool {
-        true
+    /// The program whose one float result `[rows, n]` ranks the tokens, over the same arguments; `None` where there are
+    /// no tokens. It is evaluated beside the program itself, so that asking for it changes nothing.
+    fn scores(&self, _parameters: &Parameters, _n: usize, _rows: usize) -> Result<Option<Program>, BuildError> {
+        Ok(None)
+    }
+
+    /// How many rows are evaluated at a time: all of them where a row's results may depend on the batch, a few where
+    /// each row of the results depends on the same row of the first argument alone, in every mode.
+    fn batch(&self, n: usize, _rows: usize) -> usize {
+        (BATCH_ELEMENTS / n.max(1)).max(1)
     }
 }
 
@@ -71,6 +77,9 @@ pub static PROGRAMS: &[&dyn BuiltIn] = &[
 pub fn program_named(name: &str) -> Option<&'static dyn BuiltIn> {
     PROGRAMS.iter().copied().find(|program| program.name() == name)
 }
+
+/// Elements of one batch of rows: few enough that the values of a program stay in a few hundred megabytes.
+const BATCH_ELEMENTS: usize = 1 << 20;
 
 /// Checks that no size is zero.
 fn sized(sizes: &[(&'static str, usize)]) -> Result<(), BuildError> {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ir::Program;
 use crate::tensor::DType;
 
-use super::{BuiltIn, PROGRAMS, program_named};
+use super::{BuildError, BuiltIn, PROGRAMS, program_named};
 
 /// One parameter of a program, for listings and checking.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct Parameters {
 pub struct ProgramSpec {
     pub built_in: &'static dyn BuiltIn,
     pub parameters: Parameters,
+    /// Rows of the first argument, written as the parameter `rows`, which every program takes; 1 if omitted.
+    pub rows: usize,
 }
 
 impl ProgramSpec {
@@ -50,9 +53,20 @@ impl ProgramSpec {
     pub fn new(name: &str, values: impl IntoIterator<Item = (String, String)>) -> Result<ProgramSpec, ParameterError> {
         let built_in = program_named(name).ok_or_else(|| ParameterError::UnknownProgram { name: name.to_string() })?;
         let mut kept = BTreeMap::new();
+        let mut rows = 1;
         for (key, value) in values {
+            if key == "rows" {
+                let bad = |expected: &str| ParameterError::BadValue {
+                    program: built_in.name(),
+                    key: key.clone(),
+                    value: value.clone(),
+                    expected: expected.to_string(),
+                };
+                rows = value.parse().ok().filter(|r| *r > 0).ok_or_else(|| bad("a number from 1 on"))?;
+                continue;
+            }
             let Some(doc) = built_in.parameters().iter().find(|p| p.name == key) else {
-                let names: Vec<_> = built_in.parameters().iter().map(|p| p.name).collect();
+                let names: Vec<_> = built_in.parameters().iter().map(|p| p.name).chain(["rows"]).collect();
                 let hint = crate::suggest::hint(&key, &names);
                 return Err(ParameterError::UnknownKey { program: built_in.name(), key, hint });
             };
@@ -64,7 +78,22 @@ impl ProgramSpec {
                 kept.insert(key, value);
             }
         }
-        Ok(ProgramSpec { built_in, parameters: Parameters { program: built_in.name(), values: kept } })
+        Ok(ProgramSpec { built_in, parameters: Parameters { program: built_in.name(), values: kept }, rows })
+    }
+
+    /// The program for size `n` over `rows` rows (all of them, or a few at a time where rows stand by themselves).
+    pub fn build(&self, n: usize, rows: usize) -> Result<Program, BuildError> {
+        self.built_in.build(&self.parameters, n, rows)
+    }
+
+    /// The program of the scores that tokens are ranked by ([`BuiltIn::scores`]).
+    pub fn scores(&self, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        self.built_in.scores(&self.parameters, n, rows)
+    }
+
+    /// How many rows are evaluated at a time ([`BuiltIn::batch`]).
+    pub fn batch(&self, n: usize) -> usize {
+        self.built_in.batch(n, self.rows).clamp(1, self.rows)
     }
 }
 
@@ -87,7 +116,11 @@ impl FromStr for ProgramSpec {
 impl fmt::Display for ProgramSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.built_in.name())?;
-        let pairs: Vec<String> = self.parameters.values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let mut pairs: Vec<String> = self.parameters.values.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        if self.rows != 1 {
+            pairs.push(format!("rows={}", self.rows));
+        }
+        pairs.sort();
         if pairs.is_empty() { Ok(()) } else { write!(f, "[{}]", pairs.join(",")) }
     }
 }

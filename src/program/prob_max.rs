@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Builder, Program};
 use crate::tensor::DType;
 
-use super::softmax::{DTYPE, softmax};
+use super::softmax::{DTYPE, Softmax, softmax};
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct ProbMax;
@@ -31,5 +31,9 @@ impl BuiltIn for ProbMax {
         let token = b.argmax(p, 1)?;
         let sum = b.reduce(Binary::Add, wide, 0.0, &[1])?;
         Ok(b.finish(&[("p", p), ("max", max), ("token", token), ("sum", sum)])?)
+    }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        Softmax.build(parameters, n, rows).map(Some)
     }
 }

@@ -4,7 +4,7 @@ use crate::ir::{Binary, Builder, Compare, Program};
 use crate::tensor::DType;
 
 use super::keep_max::{at_max, guard};
-use super::softmax::{DTYPE, softmax};
+use super::softmax::{DTYPE, Softmax, softmax};
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct Sampler;
@@ -56,5 +56,9 @@ impl BuiltIn for Sampler {
             _ => {}
         }
         Ok(b.finish(&outputs)?)
+    }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        Softmax.build(parameters, n, rows).map(Some)
     }
 }

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Builder, Compare, CompareOrder, Program};
 use crate::tensor::DType;
 
-use super::softmax::{DTYPE, softmax};
+use super::softmax::{DTYPE, Softmax, softmax};
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct TopP;
@@ -48,5 +48,9 @@ impl BuiltIn for TopP {
         let threshold = b.splat(threshold, &dims)?;
         let keep = b.compare(Compare::Lt, before, threshold)?;
         Ok(b.finish(&[("tokens", tokens), ("keep", keep)])?)
+    }
+
+    fn scores(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Option<Program>, BuildError> {
+        Softmax.build(parameters, n, rows).map(Some)
     }
 }

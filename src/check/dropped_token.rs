@@ -1,0 +1,178 @@
+//! Whether the most probable token survives.
+
+use crate::metric::Better;
+use crate::num::Format;
+use crate::oracle::{Demand, Top};
+use crate::stat::binomial_interval;
+use crate::tensor::Tensor;
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct DroppedToken;
+
+impl Check for DroppedToken {
+    fn name(&self) -> &'static str {
+        "dropped_token"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: does the certified most probable token survive? Why it matters: a sampler whose parts disagree about the \
+         best token emits another one, at temperature 0 too. Fails when: in a row, none of the tokens that share the \
+         highest exact score is in the kept set (a result `keep`), or the token emitted (a result `token`) is not one of \
+         them. A tie in exact scores is no finding; a wrong token whose declared score equals the best one's is counted \
+         apart as a tie made by rounding, and is a finding unless the suite expects it."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["output", "allowance"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[
+            FigureDoc { name: "lost", better: Better::Lower, doc: "rows that lost their most probable token" },
+            FigureDoc { name: "lost_share_low", better: Better::Neither, doc: "lower end of the share lost, 95 %" },
+            FigureDoc { name: "lost_share_high", better: Better::Neither, doc: "upper end of the share lost, 95 %" },
+            FigureDoc { name: "flips", better: Better::Lower, doc: "rows lost without any tie" },
+            FigureDoc { name: "rounding_ties", better: Better::Lower, doc: "rows lost to a tie made by rounding" },
+            FigureDoc { name: "exact_ties", better: Better::Neither, doc: "rows whose best score is exactly shared" },
+            FigureDoc {
+                name: "least_margin_ulp",
+                better: Better::Neither,
+                doc: "smallest gap of a lost row's two best exact scores, in ulps of the scores' type",
+            },
+        ]
+    }
+
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let scores = case.spec.scores(case.n, 1).map_err(|e| e.to_string())?;
+        let Some(scores) = scores else {
+            return Err(format!("{} ranks no tokens, so none can be dropped", case.spec));
+        };
+        let format = scores.entry().instructions[scores.outputs()[0]].shape.dtype().and_then(|d| d.format());
+        let format = format.ok_or("scores are not floats")?;
+        let (output, mask) = match &settings.output {
+            Some(name) => (case.output(name)?, name == "keep"),
+            None => case.output("keep").map(|o| (o, true)).or_else(|_| case.output("token").map(|o| (o, false)))?,
+        };
+        let order = if mask { case.program.output("tokens") } else { None };
+        Ok(Box::new(Survives { output, mask, order, format, allowance: settings.allowance.unwrap_or(0.0) }))
+    }
+}
+
+struct Survives {
+    output: usize,
+    /// Whether the result is a mask; otherwise it is one token a row.
+    mask: bool,
+    /// Where the mask is in another order than the tokens', the result that holds their ids.
+    order: Option<usize>,
+    format: &'static Format,
+    allowance: f64,
+}
+
+impl Judge for Survives {
+    fn demands(&self) -> Vec<(usize, Demand)> {
+        Vec::new()
+    }
+
+    fn needs_scores(&self) -> bool {
+        true
+    }
+
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let tops = &batch.scores.ok_or("the scores' truth is missing")?.tops;
+        let mut declared: Option<Tensor> = None;
+        for (row, top) in tops.iter().enumerate() {
+            tally.count("rows", 1);
+            if !top.decided {
+                tally.count("undecided", 1);
+                continue;
+            }
+            if top.best.len() > 1 {
+                tally.count("exact_ties", 1);
+            }
+            let emitted = self.emitted(batch, row);
+            if self.survives(batch, row, top, emitted) {
+                continue;
+            }
+            tally.count("lost", 1);
+            let margin = (top.best_value - top.runner_up_value).abs() / self.format.ulp(top.best_value);
+            tally.peak("negated_margin", -margin);
+            if declared.is_none() {
+                declared = batch.spec.declared_scores(batch.n, batch.mode, batch.arguments)?;
+            }
+            let score = |token: usize| declared.as_ref().map(|s| s.data().get_f64(row * batch.n + token));
+            let tied = emitted.is_some_and(|token| score(token) == score(top.best[0]));
+            tally.count(if tied { "rounding_ties" } else { "flips" }, 1);
+            tally.evidence(|| self.describe(batch, row, top, emitted, margin, &score));
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (lost, rows) = (tally.counted("lost"), tally.counted("rows"));
+        let (low, high) = binomial_interval(lost, rows);
+        let judgement = tally
+            .judge(lost as f64 > self.allowance * rows as f64)
+            .figure("lost", lost as f64)
+            .figure("lost_share_low", low)
+            .figure("lost_share_high", high)
+            .figure("flips", tally.counted("flips") as f64)
+            .figure("rounding_ties", tally.counted("rounding_ties") as f64)
+            .figure("exact_ties", tally.counted("exact_ties") as f64)
+            .note(format!("{lost} of {rows} rows lost their most probable token"));
+        match tally.peaked("negated_margin") {
+            Some(negated) => judgement.figure("least_margin_ulp", -negated),
+            None => judgement,
+        }
+    }
+}
+
+impl Survives {
+    /// The token that the row emitted, where the result is one.
+    fn emitted(&self, batch: &Batch, row: usize) -> Option<usize> {
+        if self.mask { None } else { usize::try_from(batch.got[self.output].data().get_i64(row)).ok() }
+    }
+
+    fn survives(&self, batch: &Batch, row: usize, top: &Top, emitted: Option<usize>) -> bool {
+        if !self.mask {
+            return emitted.is_some_and(|token| top.best.contains(&token));
+        }
+        let keep = batch.got[self.output].data();
+        match self.order {
+            None => top.best.iter().any(|token| keep.get_i64(row * batch.n + token) != 0),
+            Some(order) => {
+                let ids = batch.got[order].data();
+                (row * batch.n..(row + 1) * batch.n)
+                    .take_while(|at| keep.get_i64(*at) != 0)
+                    .any(|at| top.best.contains(&(ids.get_i64(at) as usize)))
+            }
+        }
+    }
+
+    fn describe(
+        &self,
+        batch: &Batch,
+        row: usize,
+        top: &Top,
+        emitted: Option<usize>,
+        margin: f64,
+        score: &dyn Fn(usize) -> Option<f64>,
+    ) -> String {
+        let shown = |token: usize| match score(token) {
+            Some(v) => format!("{v} (0x{:x})", self.format.encode(v)),
+            None => "unknown".to_string(),
+        };
+        let best = top.best[0];
+        let instead = match emitted {
+            Some(token) => format!("token {token} with declared score {} was emitted instead", shown(token)),
+            None => "it is not in the kept set".to_string(),
+        };
+        format!(
+            "row {}: token {best} is the most probable, exact score {} and declared score {}, {margin} ulp ahead; \
+             {instead}",
+            batch.first_row + row,
+            top.best_value,
+            shown(best),
+        )
+    }
+}

@@ -1,0 +1,129 @@
+//! Questions with verdicts, one file each.
+
+mod agreement;
+mod bound;
+mod dropped_token;
+mod forward;
+pub mod growth;
+mod nucleus;
+mod recall;
+mod self_consistency;
+mod tally;
+mod ties;
+
+use crate::ir::Program;
+use crate::machine::Mode;
+use crate::metric::Better;
+use crate::oracle::{Demand, FloatTruth, Truth};
+use crate::program::ProgramSpec;
+use crate::tensor::Tensor;
+
+pub use tally::{Judgement, Outcome, Tally};
+
+/// A kind of question. Registered in [`CHECKS`].
+pub trait Check: Sync {
+    /// The name that suites use; the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// Asks / Why it matters / Fails when.
+    fn doc(&self) -> &'static str;
+
+    /// The settings it takes in a suite file, beside `kind`, `expect` and `because`.
+    fn settings(&self) -> &'static [&'static str];
+
+    /// The figures it adds to a record.
+    fn figures(&self) -> &'static [FigureDoc];
+
+    /// The question put to one case, or why it cannot be.
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String>;
+}
+
+/// One figure of a check.
+pub struct FigureDoc {
+    pub name: &'static str,
+    pub better: Better,
+    pub doc: &'static str,
+}
+
+/// The settings of a check, as suites write them.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub metric: Option<String>,
+    pub slope: Option<f64>,
+    pub output: Option<String>,
+    pub against: Option<String>,
+    pub allowance: Option<f64>,
+    pub equals: Option<Vec<i64>>,
+    pub declared: Option<String>,
+}
+
+/// What a check is put to.
+pub struct Context<'a> {
+    pub spec: &'a ProgramSpec,
+    pub n: usize,
+    pub mode: &'a Mode,
+    /// The declared program over one batch of rows.
+    pub program: &'a Program,
+}
+
+impl Context<'_> {
+    /// The position of a result by name, or why there is none.
+    pub fn output(&self, name: &str) -> Result<usize, String> {
+        self.program.output(name).ok_or_else(|| {
+            format!("{} has no result `{name}`; it has {}", self.spec, self.program.output_names.join(", "))
+        })
+    }
+}
+
+/// A question put to one case. It looks at one batch of rows at a time and keeps what it saw in a [`Tally`].
+pub trait Judge: Send + Sync {
+    /// What it needs to know of the truth of the program's results, by their position.
+    fn demands(&self) -> Vec<(usize, Demand)> {
+        Vec::new()
+    }
+
+    /// Whether it needs the truth of the scores that the tokens are ranked by.
+    fn needs_scores(&self) -> bool {
+        false
+    }
+
+    /// Looks at one batch. An error means that it could not be judged.
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String>;
+
+    /// The verdict over all batches.
+    fn conclude(&self, tally: &Tally) -> Judgement;
+}
+
+/// One batch of rows of one case.
+pub struct Batch<'a> {
+    pub spec: &'a ProgramSpec,
+    pub n: usize,
+    pub mode: &'a Mode,
+    /// The declared program.
+    pub program: &'a Program,
+    pub arguments: &'a [Tensor],
+    /// Its results in the mode.
+    pub got: &'a [Tensor],
+    pub truth: &'a Truth,
+    /// The truth of the scores, where a judge asked for it: one `Top` a row.
+    pub scores: Option<&'a FloatTruth>,
+    /// The first row's number in the whole case.
+    pub first_row: usize,
+}
+
+/// All checks, by name. Growth is fitted over cases and so stands beside them, in [`growth`].
+pub static CHECKS: &[&dyn Check] = &[
+    &agreement::Agreement,
+    &bound::Bound,
+    &dropped_token::DroppedToken,
+    &growth::Growth,
+    &nucleus::Nucleus,
+    &recall::Recall,
+    &self_consistency::SelfConsistency,
+    &ties::Ties,
+];
+
+/// The check with this name.
+pub fn check_named(name: &str) -> Option<&'static dyn Check> {
+    CHECKS.iter().copied().find(|check| check.name() == name)
+}

@@ -1,0 +1,114 @@
+//! Whether the nucleus is the one that the formula means.
+
+use crate::metric::Better;
+use crate::oracle::{Demand, TruthTensor};
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct Nucleus;
+
+impl Check for Nucleus {
+    fn name(&self) -> &'static str {
+        "nucleus"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: are the tokens that top-p keeps those that it should? Why it matters: a running mass that stops growing \
+         keeps the whole vocabulary. Fails when: in a row, the tokens kept that the exact evaluation drops, or the \
+         reverse, are more than `allowance` (a share of those that the exact evaluation keeps, and at least one), or the \
+         whole vocabulary is kept where the exact evaluation drops some. Rule: keep while the mass before a token is \
+         below p; exact ties go to the lower id on both sides."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["allowance"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[
+            FigureDoc { name: "all_kept", better: Better::Lower, doc: "rows that keep the whole vocabulary wrongly" },
+            FigureDoc { name: "rows_beyond", better: Better::Lower, doc: "rows beyond the allowance" },
+            FigureDoc { name: "kept_extra", better: Better::Lower, doc: "tokens kept that truth drops, over all rows" },
+            FigureDoc { name: "kept_lost", better: Better::Lower, doc: "tokens dropped that truth keeps, over all rows" },
+            FigureDoc { name: "truth_kept", better: Better::Neither, doc: "tokens that truth keeps, over all rows" },
+        ]
+    }
+
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let (tokens, keep) = (case.output("tokens")?, case.output("keep")?);
+        Ok(Box::new(Kept { tokens, keep, allowance: settings.allowance.unwrap_or(0.0) }))
+    }
+}
+
+struct Kept {
+    tokens: usize,
+    keep: usize,
+    allowance: f64,
+}
+
+impl Judge for Kept {
+    fn demands(&self) -> Vec<(usize, Demand)> {
+        vec![(self.tokens, Demand::Order), (self.keep, Demand::Order)]
+    }
+
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let (TruthTensor::Integer { values: tokens, .. }, TruthTensor::Predicate { values: keep, .. }) =
+            (&batch.truth.outputs[self.tokens], &batch.truth.outputs[self.keep])
+        else {
+            return Err("the truth of tokens and keep is missing".to_string());
+        };
+        let got = |row: usize| {
+            let ids = batch.got[self.tokens].data();
+            let mask = batch.got[self.keep].data();
+            membership(batch.n, (row * batch.n..(row + 1) * batch.n).map(|at| (ids.get_i64(at), mask.get_i64(at) != 0)))
+        };
+        for row in 0..keep.len() / batch.n {
+            tally.count("rows", 1);
+            let span = row * batch.n..(row + 1) * batch.n;
+            let pairs: Option<Vec<(i64, bool)>> = span.map(|at| Some((tokens[at]?, keep[at]?))).collect();
+            let Some(pairs) = pairs else {
+                tally.count("undecided", 1);
+                continue;
+            };
+            let (truth, got) = (membership(batch.n, pairs.into_iter()), got(row));
+            let count = |which: &dyn Fn(bool, bool) -> bool| {
+                truth.iter().zip(&got).filter(|(t, g)| which(**t, **g)).count()
+            };
+            let (kept, extra, lost) = (count(&|t, _| t), count(&|t, g| g && !t), count(&|t, g| t && !g));
+            tally.count("truth_kept", kept as u64);
+            tally.count("kept_extra", extra as u64);
+            tally.count("kept_lost", lost as u64);
+            let all_kept = kept < batch.n && kept + extra - lost == batch.n;
+            let beyond = (extra + lost) as f64 > (self.allowance * kept as f64).max(if self.allowance > 0.0 { 1.0 } else { 0.0 });
+            tally.count("all_kept", u64::from(all_kept));
+            tally.count("rows_beyond", u64::from(beyond));
+            if beyond || all_kept {
+                tally.evidence(|| {
+                    let row = batch.first_row + row;
+                    format!("row {row}: truth keeps {kept} of {}, {extra} more are kept and {lost} are missing", batch.n)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (all, beyond, rows) = (tally.counted("all_kept"), tally.counted("rows_beyond"), tally.counted("rows"));
+        let mut judgement = tally.judge(all > 0 || beyond > 0);
+        for name in ["all_kept", "rows_beyond", "kept_extra", "kept_lost", "truth_kept"] {
+            judgement = judgement.figure(name, tally.counted(name) as f64);
+        }
+        judgement.note(format!("{all} of {rows} rows keep everything, {beyond} go beyond the allowance"))
+    }
+}
+
+/// Which token ids are kept, from (id, kept) pairs.
+fn membership(n: usize, pairs: impl Iterator<Item = (i64, bool)>) -> Vec<bool> {
+    let mut kept = vec![false; n];
+    for (id, keep) in pairs {
+        if let Some(slot) = usize::try_from(id).ok().and_then(|id| kept.get_mut(id)) {
+            *slot |= keep;
+        }
+    }
+    kept
+}

@@ -1,0 +1,95 @@
+//! Whether a program agrees with itself.
+
+use crate::metric::Better;
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct SelfConsistency;
+
+impl Check for SelfConsistency {
+    fn name(&self) -> &'static str {
+        "self_consistency"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: do two views of one value inside one program agree? Why it matters: the compiler may round a value for one \
+         consumer and not for another, and no input is needed to see that this is wrong. Fails when: a kept set (`keep`) \
+         is empty and so lacks its own maximum; or the score at the emitted `token` is not the `max` that the same \
+         program reports; or two tokens of one program (`token`, `greedy`, `token_f32`) differ."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[FigureDoc { name: "inconsistent", better: Better::Lower, doc: "rows in which the program disagrees with itself" }]
+    }
+
+    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
+        let views = Views {
+            keep: find(&["keep"]),
+            scores: find(&["p", "z", "logits"]),
+            max: find(&["max"]),
+            tokens: ["token", "greedy", "token_f32"].iter().filter_map(|name| case.program.output(name)).collect(),
+        };
+        let comparable = views.keep.is_some()
+            || (views.scores.is_some() && views.max.is_some() && !views.tokens.is_empty())
+            || views.tokens.len() > 1;
+        if comparable { Ok(Box::new(views)) } else { Err(format!("{} shows no value twice", case.spec)) }
+    }
+}
+
+struct Views {
+    keep: Option<usize>,
+    scores: Option<usize>,
+    max: Option<usize>,
+    tokens: Vec<usize>,
+}
+
+impl Judge for Views {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let rows = batch.got.first().map_or(0, |t| t.dims().first().copied().unwrap_or(0));
+        for row in 0..rows {
+            tally.count("rows", 1);
+            if let Some(why) = self.disagreement(batch, row) {
+                tally.count("inconsistent", 1);
+                tally.evidence(|| format!("row {}: {why}", batch.first_row + row));
+            }
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (found, rows) = (tally.counted("inconsistent"), tally.counted("rows"));
+        tally
+            .judge(found > 0)
+            .figure("inconsistent", found as f64)
+            .note(format!("{found} of {rows} rows disagree with themselves"))
+    }
+}
+
+impl Views {
+    fn disagreement(&self, batch: &Batch, row: usize) -> Option<String> {
+        let integer = |output: usize| batch.got[output].data().get_i64(row);
+        if let Some(keep) = self.keep
+            && (row * batch.n..(row + 1) * batch.n).all(|at| batch.got[keep].data().get_i64(at) == 0)
+        {
+            return Some("nothing is kept, not even the maximum".to_string());
+        }
+        let names = &batch.program.output_names;
+        if let Some((first, rest)) = self.tokens.split_first()
+            && let Some(other) = rest.iter().find(|other| integer(**other) != integer(*first))
+        {
+            let (a, b) = (integer(*first), integer(*other));
+            return Some(format!("{} = {a}, but {} = {b}", names[*first], names[*other]));
+        }
+        let (scores, max, token) = (self.scores?, self.max?, *self.tokens.first()?);
+        let at = usize::try_from(integer(token)).ok().filter(|t| *t < batch.n)?;
+        let score = batch.got[scores].data().get_f64(row * batch.n + at);
+        let max_value = batch.got[max].data().get_f64(row);
+        let same = score == max_value || (score.is_nan() && max_value.is_nan());
+        (!same).then(|| format!("{}[{at}] = {score}, but max = {max_value}", names[scores]))
+    }
+}

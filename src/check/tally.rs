@@ -1,0 +1,146 @@
+//! What checks see, in a form that merges batch by batch in order.
+
+use std::collections::BTreeMap;
+
+/// Counts, largest values and sums by name, and the first pieces of evidence.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    counts: BTreeMap<&'static str, u64>,
+    peaks: BTreeMap<&'static str, f64>,
+    sums: BTreeMap<&'static str, f64>,
+    evidence: Vec<String>,
+    refusal: Option<String>,
+}
+
+/// Pieces of evidence that a record keeps.
+const KEPT_EVIDENCE: usize = 3;
+
+impl Tally {
+    pub fn count(&mut self, name: &'static str, by: u64) {
+        *self.counts.entry(name).or_default() += by;
+    }
+
+    /// Keeps the largest value; NaN counts as infinite.
+    pub fn peak(&mut self, name: &'static str, value: f64) {
+        let value = if value.is_nan() { f64::INFINITY } else { value };
+        let kept = self.peaks.entry(name).or_insert(f64::NEG_INFINITY);
+        *kept = kept.max(value);
+    }
+
+    pub fn add(&mut self, name: &'static str, value: f64) {
+        *self.sums.entry(name).or_default() += value;
+    }
+
+    pub fn evidence(&mut self, make: impl FnOnce() -> String) {
+        if self.evidence.len() < KEPT_EVIDENCE {
+            self.evidence.push(make());
+        }
+    }
+
+    /// Notes why the check cannot judge; the first reason stays.
+    pub fn refuse(&mut self, why: impl Into<String>) {
+        self.refusal.get_or_insert(why.into());
+    }
+
+    pub fn counted(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+
+    pub fn peaked(&self, name: &str) -> Option<f64> {
+        self.peaks.get(name).copied()
+    }
+
+    pub fn summed(&self, name: &str) -> f64 {
+        self.sums.get(name).copied().unwrap_or(0.0)
+    }
+
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Adds what the following batch saw. Batches merge in order, so sums have one order of addition.
+    pub fn merge(&mut self, later: Tally) {
+        for (name, by) in later.counts {
+            self.count(name, by);
+        }
+        for (name, value) in later.peaks {
+            self.peak(name, value);
+        }
+        for (name, value) in later.sums {
+            self.add(name, value);
+        }
+        let room = KEPT_EVIDENCE.saturating_sub(self.evidence.len());
+        self.evidence.extend(later.evidence.into_iter().take(room));
+        if let Some(why) = later.refusal {
+            self.refuse(why);
+        }
+    }
+
+    /// A finding if `found`, else a pass; undecided comparisons of the oracle come before either.
+    pub fn judge(&self, found: bool) -> Judgement {
+        let outcome = match (self.refusal(), self.counted("undecided")) {
+            (Some(_), _) => Outcome::Abstain,
+            (None, 0) if found => Outcome::Finding,
+            (None, 0) => Outcome::Pass,
+            _ if found => Outcome::Finding,
+            _ => Outcome::Undecided,
+        };
+        Judgement {
+            outcome,
+            figures: Vec::new(),
+            evidence: self.evidence.clone(),
+            note: self.refusal.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// What a check says of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Pass,
+    Finding,
+    /// The check has nothing to say of this case; its note says why.
+    Abstain,
+    /// The oracle could not decide a comparison that the verdict needs.
+    Undecided,
+}
+
+impl Outcome {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::Finding => "finding",
+            Outcome::Abstain => "abstain",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Outcome> {
+        let all = [Outcome::Pass, Outcome::Finding, Outcome::Abstain, Outcome::Undecided];
+        all.into_iter().find(|outcome| outcome.name() == name)
+    }
+}
+
+/// A verdict with its evidence.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    pub outcome: Outcome,
+    /// Figures for the report, by the names that the check documents.
+    pub figures: Vec<(&'static str, f64)>,
+    pub evidence: Vec<String>,
+    pub note: String,
+}
+
+impl Judgement {
+    pub fn figure(mut self, name: &'static str, value: f64) -> Judgement {
+        self.figures.push((name, value));
+        self
+    }
+
+    pub fn note(mut self, note: String) -> Judgement {
+        if self.note.is_empty() {
+            self.note = note;
+        }
+        self
+    }
+}

@@ -1,0 +1,81 @@
+//! Whether ties fall as declared.
+
+use crate::metric::Better;
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct Ties;
+
+impl Check for Ties {
+    fn name(&self) -> &'static str {
+        "ties"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: do equal values come out in the order and number that the mode declares? Why it matters: greedy, top_k = 1 \
+         and temperature 0 must name one token, and a row's result must not depend on which kernel ran. Fails when: a \
+         row of the integer result (`output`, else `indices` or `token`) is not the list `equals` of the fixture; or, \
+         without `equals`, two neighbours whose values are equal are not in ascending order of index."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["output", "equals"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[FigureDoc { name: "misplaced", better: Better::Lower, doc: "rows whose order is not the declared one" }]
+    }
+
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let output = match &settings.output {
+            Some(name) => case.output(name)?,
+            None => case.output("indices").or_else(|_| case.output("token"))?,
+        };
+        let values = case.program.output("values");
+        if settings.equals.is_none() && values.is_none() {
+            return Err("without `equals` a result `values` is needed beside the indices".to_string());
+        }
+        Ok(Box::new(Order { output, values, equals: settings.equals.clone() }))
+    }
+}
+
+struct Order {
+    output: usize,
+    values: Option<usize>,
+    equals: Option<Vec<i64>>,
+}
+
+impl Judge for Order {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let indices = batch.got[self.output].data().to_i64s();
+        let rows = batch.got[self.output].dims().first().copied().unwrap_or(1).max(1);
+        for (row, got) in indices.chunks((indices.len() / rows).max(1)).enumerate() {
+            tally.count("rows", 1);
+            let wrong = match (&self.equals, self.values) {
+                (Some(expected), _) => got != expected.as_slice(),
+                (None, Some(values)) => {
+                    let data = batch.got[values].data();
+                    let value = |i: usize| data.get_f64(row * got.len() + i);
+                    (1..got.len()).any(|i| value(i - 1) == value(i) && got[i - 1] > got[i])
+                }
+                (None, None) => false,
+            };
+            if wrong {
+                tally.count("misplaced", 1);
+                tally.evidence(|| match &self.equals {
+                    Some(expected) => format!("row {}: {got:?} instead of {expected:?}", batch.first_row + row),
+                    None => format!("row {}: equal values out of order in {got:?}", batch.first_row + row),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (wrong, rows) = (tally.counted("misplaced"), tally.counted("rows"));
+        tally
+            .judge(wrong > 0)
+            .figure("misplaced", wrong as f64)
+            .note(format!("{wrong} of {rows} rows are not in the declared order"))
+    }
+}

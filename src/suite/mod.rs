@@ -1,0 +1,9 @@
+//! Suites: TOML files that each make one claim, and the cases they stand for.
+
+mod case;
+mod load;
+mod table;
+
+pub use case::{Case, Subject};
+pub use load::{Suite, SuiteError, load, load_folder};
+pub use table::{CheckTable, Expect};
