@@ -197,6 +197,19 @@ impl Data {
         self.len() == 0
     }
 
+    /// Appends elements of the same type.
+    fn extend(&mut self, more: &Data) {
+        macro_rules! append {
+            ($($variant:ident)*) => {
+                match (self, more) {
+                    $((Data::$variant(a), Data::$variant(b)) => a.extend_from_slice(b),)*
+                    (a, b) => panic!("{} elements after {}", b.dtype(), a.dtype()),
+                }
+            };
+        }
+        append!(Pred S8 S16 S32 S64 U8 U16 U32 U64 F8E5M2 F8E4M3FN F16 BF16 F32 F64);
+    }
+
     /// Float elements that already belong to `dtype`, exactly; a value that does not is rounded to nearest even.
     /// `None` if `dtype` is no float.
     pub fn from_f64s(dtype: DType, values: &[f64]) -> Option<Data> {
@@ -364,5 +377,27 @@ impl Tensor {
     /// The same elements under other dims of the same product.
     pub fn reshaped(self, dims: &[usize]) -> Tensor {
         Tensor::new(dims, self.data)
+    }
+
+    /// Some rows (of the leading dim).
+    pub fn rows(&self, rows: std::ops::Range<usize>) -> Tensor {
+        let mut dims = self.dims.clone();
+        let Some(first) = dims.first_mut() else { return self.clone() };
+        let width = self.len() / (*first).max(1);
+        *first = rows.len();
+        Tensor::new(&dims, map_data!(&self.data, v => v[rows.start * width..rows.end * width].to_vec()))
+    }
+
+    /// Tensors that differ in their leading dim only, put together along it.
+    ///
+    /// # Panics
+    /// If there is none, or element types differ: a bug in the caller.
+    pub fn stacked(parts: &[Tensor]) -> Tensor {
+        let mut joined = parts[0].clone();
+        for part in &parts[1..] {
+            joined.dims[0] += part.dims[0];
+            joined.data.extend(&part.data);
+        }
+        joined
     }
 }

@@ -4,6 +4,7 @@ use crate::metric::Better;
 use crate::num::Format;
 use crate::oracle::{Demand, Top};
 use crate::stat::binomial_interval;
+use crate::subject;
 use crate::tensor::Tensor;
 
 use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
@@ -59,6 +60,14 @@ impl Check for DroppedToken {
     }
 }
 
+/// What the declared program makes of the scores, every operation rounded.
+fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, String> {
+    let rows = batch.arguments.first().and_then(|a| a.dims().first().copied()).unwrap_or(1);
+    let Some(program) = batch.spec.scores(batch.n, rows).map_err(|e| e.to_string())? else { return Ok(None) };
+    let results = subject::evaluate_declared(&program, batch.mode, batch.arguments).map_err(|e| e.to_string())?;
+    Ok(results.into_iter().next())
+}
+
 struct Survives {
     output: usize,
     /// Whether the result is a mask; otherwise it is one token a row.
@@ -98,7 +107,7 @@ impl Judge for Survives {
             let margin = (top.best_value - top.runner_up_value).abs() / self.format.ulp(top.best_value);
             tally.peak("negated_margin", -margin);
             if declared.is_none() {
-                declared = batch.spec.declared_scores(batch.n, batch.mode, batch.arguments)?;
+                declared = declared_scores(batch)?;
             }
             let score = |token: usize| declared.as_ref().map(|s| s.data().get_f64(row * batch.n + token));
             let tied = emitted.is_some_and(|token| score(token) == score(top.best[0]));

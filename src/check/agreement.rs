@@ -1,0 +1,159 @@
+//! Whether two ways to the same result give it.
+
+use std::collections::HashMap;
+
+use crate::machine::Mode;
+use crate::metric::Better;
+use crate::program::ProgramSpec;
+use crate::subject;
+use crate::tensor::Tensor;
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct Agreement;
+
+impl Check for Agreement {
+    fn name(&self) -> &'static str {
+        "agreement"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: do two evaluations that mean the same give the same? Why it matters: a result that depends on the batch, on \
+         padding or on what else a program computes cannot be reproduced. Fails when: more than `allowance` (a share, 0 by \
+         default) of the elements of a result differ in value from those of `against`: a mode, another program over the \
+         same input (results are matched by name), or `alone`, which evaluates each row by itself."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["against", "allowance", "output"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[
+            FigureDoc { name: "differing", better: Better::Lower, doc: "elements that differ" },
+            FigureDoc { name: "differing_rows", better: Better::Lower, doc: "rows with an element that differs" },
+            FigureDoc { name: "max_difference", better: Better::Lower, doc: "largest absolute difference" },
+        ]
+    }
+
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let text = settings.against.as_deref().ok_or("`against` is needed: a mode, a program or `alone`")?;
+        let against = if text == "alone" {
+            Against::Alone
+        } else if text.contains('/') {
+            Against::Mode(text.parse::<Mode>().map_err(|e| e.to_string())?)
+        } else {
+            Against::Program(text.parse::<ProgramSpec>().map_err(|e| e.to_string())?)
+        };
+        let outputs = match &settings.output {
+            Some(name) => vec![(case.output(name)?, name.clone())],
+            None => case.program.output_names.iter().cloned().enumerate().collect(),
+        };
+        Ok(Box::new(Same { against, outputs, allowance: settings.allowance.unwrap_or(0.0) }))
+    }
+}
+
+enum Against {
+    Mode(Mode),
+    Program(ProgramSpec),
+    Alone,
+}
+
+struct Same {
+    against: Against,
+    outputs: Vec<(usize, String)>,
+    allowance: f64,
+}
+
+impl Judge for Same {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let other = self.other(batch)?;
+        let compared: Vec<_> =
+            self.outputs.iter().filter_map(|(at, name)| Some((*at, name, other.get(name.as_str())?))).collect();
+        if compared.is_empty() {
+            return Err("the two sides have no result in common".to_string());
+        }
+        for (at, name, theirs) in compared {
+            let ours = &batch.got[at];
+            if ours.dims() != theirs.dims() {
+                return Err(format!("{name} has dims {:?} on one side and {:?} on the other", ours.dims(), theirs.dims()));
+            }
+            let rows = ours.dims().first().copied().unwrap_or(1).max(1);
+            let width = ours.len() / rows;
+            for row in 0..rows {
+                let mut differing = 0;
+                for i in row * width..(row + 1) * width {
+                    let (a, b) = (ours.data().get_f64(i), theirs.data().get_f64(i));
+                    if a == b || (a.is_nan() && b.is_nan()) {
+                        continue;
+                    }
+                    differing += 1;
+                    tally.peak("max_difference", (a - b).abs());
+                    tally.evidence(|| {
+                        format!(
+                            "{name}, row {}, element {}: {a} (0x{:x}) against {b} (0x{:x})",
+                            batch.first_row + row,
+                            i - row * width,
+                            ours.data().bits(i),
+                            theirs.data().bits(i)
+                        )
+                    });
+                }
+                tally.count("differing", differing);
+                tally.count("differing_rows", u64::from(differing > 0));
+            }
+            tally.count("elements", ours.len() as u64);
+            tally.count("rows", rows as u64);
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (differing, elements) = (tally.counted("differing"), tally.counted("elements"));
+        let rows = tally.counted("differing_rows");
+        tally
+            .judge(differing as f64 > self.allowance * elements as f64)
+            .figure("differing", differing as f64)
+            .figure("differing_rows", rows as f64)
+            .figure("max_difference", tally.peaked("max_difference").unwrap_or(0.0))
+            .note(format!("{differing} of {elements} elements differ, in {rows} of {} rows", tally.counted("rows")))
+    }
+}
+
+impl Same {
+    /// The other side's results by name.
+    fn other(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, String> {
+        let named = |names: &[String], results: Vec<Tensor>| names.iter().cloned().zip(results).collect();
+        match &self.against {
+            Against::Mode(mode) => {
+                let results = subject::evaluate(batch.program, mode, batch.arguments).map_err(|e| e.to_string())?;
+                Ok(named(&batch.program.output_names, results))
+            }
+            Against::Program(spec) => {
+                let rows = batch.arguments.first().map_or(1, |a| a.dims().first().copied().unwrap_or(1));
+                let program = spec.build(batch.n, rows).map_err(|e| e.to_string())?;
+                let results = subject::evaluate(&program, batch.mode, batch.arguments).map_err(|e| e.to_string())?;
+                Ok(named(&program.output_names, results))
+            }
+            Against::Alone => self.alone(batch),
+        }
+    }
+
+    /// Each row of the first argument by itself, the results put together again.
+    fn alone(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, String> {
+        let (first, others) = batch.arguments.split_first().ok_or("the program takes no argument")?;
+        let rows = first.dims().first().copied().unwrap_or(1);
+        let program = batch.spec.build(batch.n, 1).map_err(|e| e.to_string())?;
+        let mut columns: Vec<Vec<Tensor>> = vec![Vec::new(); program.output_names.len()];
+        for row in 0..rows {
+            let mut arguments = vec![first.rows(row..row + 1)];
+            arguments.extend_from_slice(others);
+            let results = subject::evaluate(&program, batch.mode, &arguments).map_err(|e| e.to_string())?;
+            for (column, result) in columns.iter_mut().zip(results) {
+                column.push(result);
+            }
+        }
+        let joined = program.output_names.iter().cloned().zip(columns.iter().map(|c| Tensor::stacked(c)));
+        Ok(joined.collect())
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether a divergence grows faster with size than it should.
+
+use crate::metric::Better;
+use crate::stat::{LogLogFit, log_log_fit};
+
+use super::{Check, Context, FigureDoc, Judge, Outcome, Settings};
+
+pub struct Growth;
+
+/// Room above the expected slope, for the curvature that a power law leaves out.
+const SLOPE_MARGIN: f64 = 0.1;
+/// Fewer sizes than this fit anything.
+const FEWEST_SIZES: usize = 4;
+
+impl Check for Growth {
+    fn name(&self) -> &'static str {
+        "growth"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: does a metric grow with size as the theory of the declared mode says? Why it matters: a divergence that is \
+         small in a test grows into another token at the sizes that are served. Fails when: the 95 % interval of the \
+         slope of log metric against log size lies above the expected slope + 0.1. Sizes with zero or infinite error are \
+         dropped; under four sizes it abstains."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["metric", "slope"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[FigureDoc { name: "slope", better: Better::Lower, doc: "slope on log-log axes, in growth.csv" }]
+    }
+
+    fn plan(&self, _settings: &Settings, _case: &Context) -> Result<Box<dyn Judge>, String> {
+        Err("growth is fitted over the cases of a series".to_string())
+    }
+}
+
+/// The fit of one metric over one series of sizes.
+#[derive(Clone, Debug)]
+pub struct Growing {
+    pub outcome: Outcome,
+    pub fit: Option<LogLogFit>,
+    /// Sizes that the fit used.
+    pub used: usize,
+    pub note: String,
+}
+
+/// Fits `metric ~ size^slope` and judges the slope.
+pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
+    let used: Vec<(f64, f64)> = points.iter().copied().filter(|(_, y)| *y > 0.0 && y.is_finite()).collect();
+    if used.len() < FEWEST_SIZES {
+        let note = format!("{} sizes with a finite error above zero; four are needed", used.len());
+        return Growing { outcome: Outcome::Abstain, fit: None, used: used.len(), note };
+    }
+    let Some(fit) = log_log_fit(&used) else {
+        let note = "all sizes are equal".to_string();
+        return Growing { outcome: Outcome::Abstain, fit: None, used: used.len(), note };
+    };
+    let found = fit.slope_low > expected_slope + SLOPE_MARGIN;
+    let note = format!(
+        "slope {:.3} [{:.3}, {:.3}] over {} sizes, expected {expected_slope}",
+        fit.slope,
+        fit.slope_low,
+        fit.slope_high,
+        used.len()
+    );
+    Growing { outcome: if found { Outcome::Finding } else { Outcome::Pass }, fit: Some(fit), used: used.len(), note }
+}

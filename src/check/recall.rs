@@ -1,0 +1,175 @@
+//! Whether an approximate top-k is as good as it promises, and never wrong in ways that "approximate" does not cover.
+
+use crate::ir::{Op, approx};
+use crate::metric::Better;
+use crate::stat::expected_recall;
+
+use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+
+pub struct Recall;
+
+/// Standard errors from the expectation at which the observed recall is a finding.
+const Z_LIMIT: f64 = 4.0;
+
+impl Check for Recall {
+    fn name(&self) -> &'static str {
+        "recall"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: does an approximate top-k return what its bins let one expect? Why it matters: a fault that bites at some \
+         batch sizes looks like approximation. Fails when: the observed recall differs from the expectation for the \
+         actual bins, E = (1/K) sum_b [1 - C(N-n_b,K)/C(N,K)] over bin sizes n_b, by 4 standard errors or more either \
+         way; or, whatever the recall: the row's maximum is missing or not first, an index is out of range or repeated, a \
+         value is not x[index], aggregated values increase, or fewer than k results come back. A winner counts as found \
+         when a result has a value at or above the k-th largest."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[
+            FigureDoc { name: "recall", better: Better::Higher, doc: "share of the true top k that came back" },
+            FigureDoc { name: "recall_expected", better: Better::Neither, doc: "its expectation for random placement" },
+            FigureDoc { name: "recall_z", better: Better::Neither, doc: "observed minus expected, in standard errors" },
+            FigureDoc { name: "bins", better: Better::Neither, doc: "bins that the size function asks for" },
+            FigureDoc { name: "broken_rows", better: Better::Lower, doc: "rows that break an invariant" },
+        ]
+    }
+
+    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+        let (values, indices) = (case.output("values")?, case.output("indices")?);
+        let entry = case.program.entry();
+        let found = entry.instructions.iter().find_map(|i| match &i.op {
+            Op::ApproxTopK(attributes) => Some((attributes.k, attributes.aggregate_to_topk, Some(attributes))),
+            Op::TopK { k, .. } => Some((*k, true, None)),
+            _ => None,
+        });
+        let (k, aggregated, approximate) = found.ok_or_else(|| format!("{} takes no top k", case.spec))?;
+        let bins = match approximate {
+            // Only a TPU uses the bins; elsewhere the result is exact.
+            Some(a) if case.mode.chip.partial_reduce => {
+                let whole = a.reduction_input_size_override;
+                let (bins, log2) = approx::output_size(case.n, 2, k, a.recall_target, false, whole)?;
+                bin_sizes(case.n, bins, log2.unwrap_or(0))
+            }
+            _ => vec![1; case.n],
+        };
+        Ok(Box::new(Returned { values, indices, k, aggregated, bins }))
+    }
+}
+
+/// Elements in each bin: bin `(j div 128 >> r) * 128 + j mod 128` takes element `j` (FACTS 5.3). Other binnings of the
+/// same operand have bins of the same sizes up to order where the size is a multiple of `128 << r`.
+fn bin_sizes(n: usize, bins: usize, log2_reduction: u32) -> Vec<usize> {
+    const LANES: usize = 128;
+    if log2_reduction == 0 {
+        return vec![1; n];
+    }
+    let mut sizes = vec![0; bins];
+    for chunk in 0..n.div_ceil(LANES) {
+        for lane in 0..LANES.min(n - chunk * LANES) {
+            sizes[(chunk >> log2_reduction) * LANES + lane] += 1;
+        }
+    }
+    sizes
+}
+
+struct Returned {
+    values: usize,
+    indices: usize,
+    k: usize,
+    aggregated: bool,
+    bins: Vec<usize>,
+}
+
+impl Judge for Returned {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+        let x = batch.arguments.first().ok_or("the program takes no argument")?.data().to_f64s();
+        let values = batch.got[self.values].data().to_f64s();
+        let indices = batch.got[self.indices].data().to_i64s();
+        let rows = x.len() / batch.n;
+        let size = indices.len() / rows.max(1);
+        let mut sorted: Vec<f64> = Vec::with_capacity(batch.n);
+        for row in 0..rows {
+            tally.count("rows", 1);
+            let x = &x[row * batch.n..(row + 1) * batch.n];
+            let (values, indices) = (&values[row * size..(row + 1) * size], &indices[row * size..(row + 1) * size]);
+            sorted.clear();
+            sorted.extend_from_slice(x);
+            let (_, kth, _) = sorted.select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
+            let kth = *kth;
+            if let Some(broken) = self.broken(x, values, indices) {
+                tally.count("broken_rows", 1);
+                tally.evidence(|| format!("row {}: {broken}", batch.first_row + row));
+            }
+            let mut ids: Vec<i64> = indices.to_vec();
+            ids.sort_unstable();
+            ids.dedup();
+            let hit = |id: &&i64| usize::try_from(**id).ok().and_then(|i| x.get(i)).is_some_and(|v| *v >= kth);
+            tally.count("found", ids.iter().filter(hit).count().min(self.k) as u64);
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let (rows, broken) = (tally.counted("rows"), tally.counted("broken_rows"));
+        let observed = tally.counted("found") as f64 / (rows as f64 * self.k as f64);
+        let n: usize = self.bins.iter().sum();
+        let expected = expected_recall(n, self.k, &self.bins);
+        let error = expected.deviation / (rows as f64).sqrt();
+        let z = if observed == expected.mean {
+            0.0
+        } else if error > 0.0 {
+            (observed - expected.mean) / error
+        } else {
+            f64::INFINITY.copysign(observed - expected.mean)
+        };
+        tally
+            .judge(broken > 0 || z.abs() >= Z_LIMIT)
+            .figure("recall", observed)
+            .figure("recall_expected", expected.mean)
+            .figure("recall_z", z)
+            .figure("bins", self.bins.len() as f64)
+            .figure("broken_rows", broken as f64)
+            .note(format!(
+                "recall {observed:.4}, expected {:.4} (z = {z:.1}), {broken} of {rows} rows break an invariant",
+                expected.mean
+            ))
+    }
+}
+
+impl Returned {
+    /// The first invariant that a row breaks.
+    fn broken(&self, x: &[f64], values: &[f64], indices: &[i64]) -> Option<String> {
+        if values.len() < self.k {
+            return Some(format!("{} results for k = {}", values.len(), self.k));
+        }
+        let mut seen = std::collections::HashSet::new();
+        for (value, index) in values.iter().zip(indices) {
+            // A bin that saw no element holds the init (-inf, -1).
+            if *index == -1 && *value == f64::NEG_INFINITY && !self.aggregated {
+                continue;
+            }
+            let Some(at) = usize::try_from(*index).ok().filter(|i| *i < x.len()) else {
+                return Some(format!("index {index} is out of range"));
+            };
+            if !seen.insert(at) {
+                return Some(format!("index {at} comes twice"));
+            }
+            if x[at].to_bits() != value.to_bits() {
+                return Some(format!("value {value} at index {at}, where x is {}", x[at]));
+            }
+        }
+        let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !values.contains(&max) {
+            return Some(format!("the maximum {max} is missing"));
+        }
+        if self.aggregated && values.windows(2).any(|w| w[0] < w[1]) {
+            return Some("values increase".to_string());
+        }
+        None
+    }
+}

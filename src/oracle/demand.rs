@@ -1,0 +1,95 @@
+//! What is asked of the oracle, and what it answers.
+
+/// What is asked about one result of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Nothing: the result is not evaluated.
+    None,
+    /// Every float correctly rounded to f64; integers and predicates decided.
+    Rounded,
+    /// For floats, the top of every row (along the last dim); integers and predicates decided.
+    Order,
+}
+
+/// The truth of a program's results.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    pub outputs: Vec<TruthTensor>,
+    pub stats: Stats,
+}
+
+/// The truth of one result. `None` among its elements stands for what stayed open at the highest precision.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TruthTensor {
+    Skipped,
+    Float(FloatTruth),
+    Integer { dims: Vec<usize>, values: Vec<Option<i64>> },
+    Predicate { dims: Vec<usize>, values: Vec<Option<bool>> },
+}
+
+/// The truth of one float result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FloatTruth {
+    pub dims: Vec<usize>,
+    /// With [`Demand::Rounded`]: the exact values rounded to nearest even in f64. An element that stayed open is NaN
+    /// and listed in `open`.
+    pub rounded: Vec<f64>,
+    /// With [`Demand::Rounded`]: flat positions of elements that could not be rounded.
+    pub open: Vec<usize>,
+    /// With [`Demand::Order`]: one a row.
+    pub tops: Vec<Top>,
+}
+
+/// The best element of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Top {
+    /// Positions that share the largest exact value, ascending. NaNs, where there are any, stand before all numbers.
+    pub best: Vec<usize>,
+    /// The position of the largest value below it; the lowest one among equals.
+    pub runner_up: Option<usize>,
+    /// The gap between the two in ulps of the result's type at the best value, rounded to eight bits.
+    pub margin_ulp: Option<f64>,
+    /// Whether all of this is proven.
+    pub decided: bool,
+}
+
+/// How hard the answers were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Times that the precision was raised.
+    pub escalations: u64,
+    /// The highest MPFR precision used, in bits; 0 where f64 intervals sufficed.
+    pub highest_bits: u32,
+    /// Results answered by f64 intervals.
+    pub fast: u64,
+    /// Results answered by MPFR.
+    pub mpfr: u64,
+    /// Dot products certified by the exponent grid, by Dot2, and by exact accumulation.
+    pub dots_grid: u64,
+    pub dots_dot2: u64,
+    pub dots_exact: u64,
+    /// Elements and rows that stayed open.
+    pub undecided: u64,
+}
+
+impl Stats {
+    /// Adds those of another evaluation.
+    pub fn merge(&mut self, other: &Stats) {
+        self.escalations += other.escalations;
+        self.highest_bits = self.highest_bits.max(other.highest_bits);
+        self.fast += other.fast;
+        self.mpfr += other.mpfr;
+        self.dots_grid += other.dots_grid;
+        self.dots_dot2 += other.dots_dot2;
+        self.dots_exact += other.dots_exact;
+        self.undecided += other.undecided;
+    }
+}
+
+/// The outcome of one pass.
+pub(super) enum Answered {
+    /// Everything demanded is proven.
+    Wholly(Truth),
+    /// Some of it is still open.
+    Partly(Truth),
+}

@@ -1,0 +1,282 @@
+//! MPFR intervals: directed rounding at a given precision.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use rug::Float;
+use rug::float::Round;
+
+use crate::ir::{Binary, Unary};
+
+use super::arithmetic::{Arithmetic, Dots};
+use super::demand::Stats;
+use super::dot::exact_dot;
+
+/// A real number between two MPFR values, or exactly the first where there is no second.
+#[derive(Clone, Debug)]
+pub(super) struct Between {
+    lo: Float,
+    hi: Option<Float>,
+}
+
+impl Between {
+    fn exact(value: Float) -> Between {
+        Between { lo: value, hi: None }
+    }
+
+    fn hi(&self) -> &Float {
+        self.hi.as_ref().unwrap_or(&self.lo)
+    }
+
+    /// The enclosure of a value that MPFR rounded down: it lies below the next number of that precision.
+    fn from_down((lo, ternary): (Float, Ordering)) -> Between {
+        if ternary == Ordering::Equal {
+            return Between::exact(lo);
+        }
+        let mut hi = lo.clone();
+        hi.next_up();
+        Between { lo, hi: Some(hi) }
+    }
+
+    fn ends(lo: Float, hi: Float) -> Between {
+        if lo.is_nan() || hi.is_nan() {
+            return Between { lo: Float::with_val(2, f64::NEG_INFINITY), hi: Some(Float::with_val(2, f64::INFINITY)) };
+        }
+        Between { lo, hi: Some(hi) }
+    }
+}
+
+/// Arithmetic at one precision.
+pub(super) struct Mpfr {
+    bits: u32,
+    /// Functions of exact arguments: a row of bf16 logits has few distinct ones.
+    memo: HashMap<(Unary, u64), Between>,
+}
+
+impl Mpfr {
+    pub fn new(bits: u32) -> Mpfr {
+        Mpfr { bits, memo: HashMap::new() }
+    }
+
+    /// A function that increases (or, with `falls`, decreases) over the whole enclosure.
+    fn monotone(&self, x: &Between, falls: bool, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
+        match &x.hi {
+            None => Between::from_down(function(&x.lo, Round::Down)),
+            Some(hi) => {
+                let (low_end, high_end) = if falls { (hi, &x.lo) } else { (&x.lo, hi) };
+                Between::ends(function(low_end, Round::Down).0, function(high_end, Round::Up).0)
+            }
+        }
+    }
+
+    fn function(&mut self, unary: Unary, x: &Between) -> Between {
+        let bits = self.bits;
+        macro_rules! rounded {
+            ($method:ident) => {
+                |v: &Float, round| Float::with_val_round(bits, v.$method(), round)
+            };
+        }
+        match unary {
+            Unary::Exponential => self.monotone(x, false, rounded!(exp_ref)),
+            Unary::ExponentialMinusOne => self.monotone(x, false, rounded!(exp_m1_ref)),
+            Unary::Log => self.monotone(x, false, rounded!(ln_ref)),
+            Unary::LogPlusOne => self.monotone(x, false, rounded!(ln_1p_ref)),
+            Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
+            Unary::Sqrt => self.monotone(x, false, rounded!(sqrt_ref)),
+            Unary::Rsqrt => self.monotone(x, true, rounded!(recip_sqrt_ref)),
+            Unary::Floor => self.monotone(x, false, rounded!(floor_ref)),
+            Unary::Ceil => self.monotone(x, false, rounded!(ceil_ref)),
+            Unary::Logistic => {
+                let one = self.exact(1.0);
+                let negated = self.unary(Unary::Negate, x);
+                let exp = self.unary(Unary::Exponential, &negated);
+                let denominator = self.binary(Binary::Add, &one, &exp);
+                self.binary(Binary::Divide, &one, &denominator)
+            }
+            _ => self.unknown(),
+        }
+    }
+
+    fn add(&self, x: &Between, y: &Between, negate_y: bool) -> Between {
+        let combine = |a: &Float, b: &Float, round| {
+            if negate_y {
+                Float::with_val_round(self.bits, a - b, round)
+            } else {
+                Float::with_val_round(self.bits, a + b, round)
+            }
+        };
+        if x.hi.is_none() && y.hi.is_none() {
+            let down = combine(&x.lo, &y.lo, Round::Down);
+            // An exact zero takes the sign that rounding to nearest gives it.
+            if down.0.is_zero() && down.1 == Ordering::Equal {
+                return Between::exact(combine(&x.lo, &y.lo, Round::Nearest).0);
+            }
+            return Between::from_down(down);
+        }
+        let (y_lo, y_hi) = if negate_y { (y.hi(), &y.lo) } else { (&y.lo, y.hi()) };
+        Between::ends(combine(&x.lo, y_lo, Round::Down).0, combine(x.hi(), y_hi, Round::Up).0)
+    }
+
+    /// The hull of `combine` over all pairs of ends, for operations that are monotone in each operand over the box.
+    fn corners(
+        &self,
+        x: &Between,
+        y: &Between,
+        combine: impl Fn(&Float, &Float, Round) -> (Float, Ordering),
+    ) -> Between {
+        if x.hi.is_none() && y.hi.is_none() {
+            return Between::from_down(combine(&x.lo, &y.lo, Round::Down));
+        }
+        let pairs = [(&x.lo, &y.lo), (&x.lo, y.hi()), (x.hi(), &y.lo), (x.hi(), y.hi())];
+        let mut ends: Option<(Float, Float)> = None;
+        for (a, b) in pairs {
+            let (down, up) = (combine(a, b, Round::Down).0, combine(a, b, Round::Up).0);
+            if down.is_nan() || up.is_nan() {
+                return self.unknown();
+            }
+            ends = Some(match ends {
+                None => (down, up),
+                Some((lo, hi)) => (lo.min(&down), hi.max(&up)),
+            });
+        }
+        ends.map_or_else(|| self.unknown(), |(lo, hi)| Between::ends(lo, hi))
+    }
+
+    fn contains_zero(x: &Between) -> bool {
+        x.lo <= 0 && *x.hi() >= 0
+    }
+
+    fn from_exact_value(&self, value: &Float) -> Between {
+        Between::from_down(Float::with_val_round(self.bits, value, Round::Down))
+    }
+}
+
+impl Arithmetic for Mpfr {
+    type Number = Between;
+    const IS_FAST: bool = false;
+
+    fn exact(&self, value: f64) -> Between {
+        Between::exact(Float::with_val(53, value))
+    }
+
+    fn unknown(&self) -> Between {
+        Between::ends(Float::with_val(2, f64::NEG_INFINITY), Float::with_val(2, f64::INFINITY))
+    }
+
+    fn unary(&mut self, unary: Unary, x: &Between) -> Between {
+        match unary {
+            Unary::Negate => match &x.hi {
+                None => Between::exact(-x.lo.clone()),
+                Some(hi) => Between::ends(-hi.clone(), -x.lo.clone()),
+            },
+            Unary::Abs if x.hi.is_none() => Between::exact(x.lo.clone().abs()),
+            Unary::Abs if x.lo >= 0 => x.clone(),
+            Unary::Abs if *x.hi() <= 0 => self.unary(Unary::Negate, x),
+            Unary::Abs => {
+                let far = x.lo.clone().abs().max(&x.hi().clone().abs());
+                Between::ends(Float::with_val(2, 0), far)
+            }
+            Unary::Sign => match (x.lo.cmp0(), x.hi().cmp0()) {
+                (Some(a), Some(b)) if a == b && a != Ordering::Equal => self.exact(f64::from(a as i8)),
+                (Some(Ordering::Equal), Some(Ordering::Equal)) => x.clone(),
+                (None, _) | (_, None) => x.clone(),
+                _ => Between::ends(Float::with_val(2, -1), Float::with_val(2, 1)),
+            },
+            // Below zero they have no value; an enclosure that reaches there says nothing.
+            Unary::Log | Unary::Sqrt | Unary::Rsqrt if x.hi.is_some() && x.lo < 0 => self.unknown(),
+            Unary::LogPlusOne if x.hi.is_some() && x.lo < -1 => self.unknown(),
+            _ => {
+                // Memoised by the bits of an exact f64 argument.
+                let key = self.as_exact(x).map(|v| (unary, v.to_bits()));
+                if let Some(known) = key.and_then(|k| self.memo.get(&k)) {
+                    return known.clone();
+                }
+                let value = self.function(unary, x);
+                if let Some(key) = key {
+                    self.memo.insert(key, value.clone());
+                }
+                value
+            }
+        }
+    }
+
+    fn binary(&mut self, binary: Binary, x: &Between, y: &Between) -> Between {
+        let bits = self.bits;
+        match binary {
+            Binary::Add => self.add(x, y, false),
+            Binary::Subtract => self.add(x, y, true),
+            Binary::Multiply => self.corners(x, y, |a, b, round| Float::with_val_round(bits, a * b, round)),
+            Binary::Divide if y.hi.is_some() && Mpfr::contains_zero(y) => self.unknown(),
+            Binary::Divide => self.corners(x, y, |a, b, round| Float::with_val_round(bits, a / b, round)),
+            _ => self.unknown(),
+        }
+    }
+
+    fn sum(&mut self, terms: &[&Between]) -> Between {
+        let total = |end: fn(&Between) -> &Float, round| {
+            Float::with_val_round(self.bits, Float::sum(terms.iter().map(|t| end(t))), round)
+        };
+        let down = total(|t| &t.lo, Round::Down);
+        if terms.iter().all(|t| t.hi.is_none()) {
+            if down.0.is_zero() && down.1 == Ordering::Equal {
+                // As adding in order from +0 would give it: -0 only if nothing but -0 is added.
+                let all_negative = !terms.is_empty() && terms.iter().all(|t| t.lo.is_zero() && t.lo.is_sign_negative());
+                return self.exact(if all_negative { -0.0 } else { 0.0 });
+            }
+            return Between::from_down(down);
+        }
+        Between::ends(down.0, total(Between::hi, Round::Up).0)
+    }
+
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], _products_fit: bool) -> Dots<Between> {
+        let mut numbers = Vec::with_capacity(m * n);
+        for i in 0..m {
+            for j in 0..n {
+                let row = lhs[i * k..(i + 1) * k].iter().copied();
+                let column = (0..k).map(|l| rhs[l * n + j]);
+                numbers.push(self.from_exact_value(&exact_dot(row, column)));
+            }
+        }
+        Dots { numbers, rounded: None }
+    }
+
+    fn hull(&self, x: &Between, y: &Between) -> Between {
+        Between::ends(x.lo.clone().min(&y.lo), x.hi().clone().max(y.hi()))
+    }
+
+    fn compare(&self, x: &Between, y: &Between) -> Option<Ordering> {
+        if x.hi.is_none() && y.hi.is_none() {
+            return x.lo.partial_cmp(&y.lo);
+        }
+        if *x.hi() < y.lo {
+            return Some(Ordering::Less);
+        }
+        (x.lo > *y.hi()).then_some(Ordering::Greater)
+    }
+
+    fn is_nan(&self, x: &Between) -> bool {
+        x.lo.is_nan()
+    }
+
+    fn as_exact(&self, x: &Between) -> Option<f64> {
+        if x.hi.is_some() {
+            return None;
+        }
+        let value = x.lo.to_f64();
+        (value.is_nan() || x.lo == value).then_some(value)
+    }
+
+    fn bounds(&self, x: &Between) -> (f64, f64) {
+        (x.lo.to_f64_round(Round::Down), x.hi().to_f64_round(Round::Up))
+    }
+
+    fn rounded(&self, x: &Between) -> Option<f64> {
+        let (lo, hi) = (x.lo.to_f64(), x.hi().to_f64());
+        // Equal bits: a result between -0 and +0 has no sign of its own.
+        (lo.is_nan() || lo.to_bits() == hi.to_bits()).then_some(lo)
+    }
+
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+}
