@@ -30,9 +30,9 @@ impl Check for Agreement {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "differing", better: Better::Lower, doc: "elements that differ" },
-            FigureDoc { name: "differing_rows", better: Better::Lower, doc: "rows with an element that differs" },
-            FigureDoc { name: "max_difference", better: Better::Lower, doc: "largest absolute difference" },
+            FigureDoc { name: "differing", better: Some(Better::Lower), doc: "elements that differ" },
+            FigureDoc { name: "differing_rows", better: Some(Better::Lower), doc: "rows with an element that differs" },
+            FigureDoc { name: "max_difference", better: Some(Better::Lower), doc: "largest absolute difference" },
         ]
     }
 

@@ -30,15 +30,15 @@ impl Check for DroppedToken {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "lost", better: Better::Lower, doc: "rows that lost their most probable token" },
-            FigureDoc { name: "lost_share_low", better: Better::Neither, doc: "lower end of the share lost, 95 %" },
-            FigureDoc { name: "lost_share_high", better: Better::Neither, doc: "upper end of the share lost, 95 %" },
-            FigureDoc { name: "flips", better: Better::Lower, doc: "rows lost without any tie" },
-            FigureDoc { name: "rounding_ties", better: Better::Lower, doc: "rows lost to a tie made by rounding" },
-            FigureDoc { name: "exact_ties", better: Better::Neither, doc: "rows whose best score is exactly shared" },
+            FigureDoc { name: "lost", better: Some(Better::Lower), doc: "rows that lost their most probable token" },
+            FigureDoc { name: "lost_share_low", better: None, doc: "lower end of the share lost, 95 %" },
+            FigureDoc { name: "lost_share_high", better: None, doc: "upper end of the share lost, 95 %" },
+            FigureDoc { name: "flips", better: Some(Better::Lower), doc: "rows lost without any tie" },
+            FigureDoc { name: "rounding_ties", better: Some(Better::Lower), doc: "rows lost to a tie made by rounding" },
+            FigureDoc { name: "exact_ties", better: None, doc: "rows whose best score is exactly shared" },
             FigureDoc {
                 name: "least_margin_ulp",
-                better: Better::Neither,
+                better: None,
                 doc: "smallest gap of a lost row's two best exact scores, in ulps of the scores' type",
             },
         ]

@@ -14,7 +14,7 @@ const FEWEST_SIZES: usize = 4;
 
 impl Check for Growth {
     fn name(&self) -> &'static str {
-        "growth"
+        super::GROWTH
     }
 
     fn doc(&self) -> &'static str {
@@ -29,7 +29,7 @@ impl Check for Growth {
     }
 
     fn figures(&self) -> &'static [FigureDoc] {
-        &[FigureDoc { name: "slope", better: Better::Lower, doc: "slope on log-log axes, in growth.csv" }]
+        &[FigureDoc { name: "slope", better: Some(Better::Lower), doc: "slope on log-log axes, in growth.csv" }]
     }
 
     fn plan(&self, _settings: &Settings, _case: &Context) -> Result<Box<dyn Judge>, String> {

@@ -41,20 +41,44 @@ pub trait Check: Sync {
 /// One figure of a check.
 pub struct FigureDoc {
     pub name: &'static str,
-    pub better: Better,
+    /// Which way it improves; `None` for a figure that only describes.
+    pub better: Option<Better>,
     pub doc: &'static str,
 }
 
 /// The settings of a check, as suites write them.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
+    /// Metric whose growth is fitted.
     pub metric: Option<String>,
+    /// Expected slope of that metric on log-log axes.
     pub slope: Option<f64>,
+    /// Name of the result that is judged, where a program has several of a kind.
     pub output: Option<String>,
+    /// What a case is compared with: a mode, a program, or `alone` (each row by itself).
     pub against: Option<String>,
+    /// The largest share (0 to 1) of deviating elements that is no finding.
     pub allowance: Option<f64>,
+    /// Expected integers of one row, for fixtures.
     pub equals: Option<Vec<i64>>,
+    /// The matmul precision whose bound judges, where it is not the mode's own.
     pub declared: Option<String>,
+}
+
+impl Settings {
+    /// Names of the settings that are there.
+    pub fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("metric", self.metric.is_some()),
+            ("slope", self.slope.is_some()),
+            ("output", self.output.is_some()),
+            ("against", self.against.is_some()),
+            ("allowance", self.allowance.is_some()),
+            ("equals", self.equals.is_some()),
+            ("declared", self.declared.is_some()),
+        ];
+        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
 }
 
 /// What a check is put to.
@@ -122,6 +146,9 @@ pub static CHECKS: &[&dyn Check] = &[
     &self_consistency::SelfConsistency,
     &ties::Ties,
 ];
+
+/// The one check that is not put to a case.
+pub const GROWTH: &str = "growth";
 
 /// The check with this name.
 pub fn check_named(name: &str) -> Option<&'static dyn Check> {

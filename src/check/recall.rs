@@ -31,11 +31,11 @@ impl Check for Recall {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "recall", better: Better::Higher, doc: "share of the true top k that came back" },
-            FigureDoc { name: "recall_expected", better: Better::Neither, doc: "its expectation for random placement" },
-            FigureDoc { name: "recall_z", better: Better::Neither, doc: "observed minus expected, in standard errors" },
-            FigureDoc { name: "bins", better: Better::Neither, doc: "bins that the size function asks for" },
-            FigureDoc { name: "broken_rows", better: Better::Lower, doc: "rows that break an invariant" },
+            FigureDoc { name: "recall", better: Some(Better::Higher), doc: "share of the true top k that came back" },
+            FigureDoc { name: "recall_expected", better: None, doc: "its expectation for random placement" },
+            FigureDoc { name: "recall_z", better: None, doc: "observed minus expected, in standard errors" },
+            FigureDoc { name: "bins", better: None, doc: "bins that the size function asks for" },
+            FigureDoc { name: "broken_rows", better: Some(Better::Lower), doc: "rows that break an invariant" },
         ]
     }
 

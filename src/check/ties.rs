@@ -23,7 +23,7 @@ impl Check for Ties {
     }
 
     fn figures(&self) -> &'static [FigureDoc] {
-        &[FigureDoc { name: "misplaced", better: Better::Lower, doc: "rows whose order is not the declared one" }]
+        &[FigureDoc { name: "misplaced", better: Some(Better::Lower), doc: "rows whose order is not the declared one" }]
     }
 
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {

@@ -19,6 +19,8 @@ pub struct Subject {
 
 /// A check as one case uses it.
 pub struct PlannedCheck {
+    /// The check's name.
+    pub kind: &'static str,
     /// The report's column: the check's name, and a number from the second of a kind on.
     pub column: String,
     pub judge: Box<dyn Judge>,
@@ -36,7 +38,7 @@ pub struct PlannedFit {
 }
 
 /// A metric as one case uses it: measured against the truth, or against what another mode gives.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PlannedMetric {
     /// The report's column: `NAME` or `NAME vs MODE`.
     pub column: String,

@@ -4,6 +4,6 @@ mod case;
 mod load;
 mod table;
 
-pub use case::{Case, Subject};
+pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
 pub use load::{Suite, SuiteError, load, load_folder};
-pub use table::{CheckTable, Expect};
+pub use table::Expect;

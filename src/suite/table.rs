@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::check::Settings;
+
 /// A suite file as written. Unknown keys are refused by the parser, with line and column.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,25 +48,32 @@ pub(super) struct MatrixTable {
 /// One check with its settings; which of them it takes is the check's to say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CheckTable {
+pub(super) struct CheckTable {
     pub kind: String,
     #[serde(default)]
     pub expect: Expect,
     pub because: Option<String>,
-    /// Metric whose growth is fitted.
     pub metric: Option<String>,
-    /// Expected slope of that metric on log-log axes.
     pub slope: Option<f64>,
-    /// Name of the result that is judged, where a program has several of a kind.
     pub output: Option<String>,
-    /// What a case is compared with: a mode, a program, `alone` (each row by itself) or a number of rows.
     pub against: Option<String>,
-    /// The largest share (0 to 1) of disagreeing elements that is not a finding.
     pub allowance: Option<f64>,
-    /// Expected results of one row, for fixtures.
     pub equals: Option<Vec<i64>>,
-    /// A bound to be judged by another mode than the one that ran (`f32`, ...).
     pub declared: Option<String>,
+}
+
+impl CheckTable {
+    pub fn settings(&self) -> Settings {
+        Settings {
+            metric: self.metric.clone(),
+            slope: self.slope,
+            output: self.output.clone(),
+            against: self.against.clone(),
+            allowance: self.allowance,
+            equals: self.equals.clone(),
+            declared: self.declared.clone(),
+        }
+    }
 }
 
 /// Whether a check is known to find something.
@@ -78,6 +87,21 @@ pub enum Expect {
     Finding,
     /// Whatever is found is only reported.
     Report,
+}
+
+impl Expect {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Expect::Pass => "pass",
+            Expect::Finding => "finding",
+            Expect::Report => "report",
+        }
+    }
+
+    /// The expectation of this name; anything else expects nothing to be found.
+    pub fn named(name: &str) -> Expect {
+        [Expect::Finding, Expect::Report].into_iter().find(|e| e.name() == name).unwrap_or_default()
+    }
 }
 
 fn defaults(value: &str) -> Vec<Spanned<String>> {

@@ -1,0 +1,121 @@
+//! `ulpgate explain`: what a name, a mode or a case models, on what evidence, and the program as the compiler leaves it.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::machine::{Mode, REFINEMENTS};
+use crate::program::ProgramSpec;
+use crate::rewrite;
+use crate::subject;
+use crate::suggest::hint;
+use crate::suite::Case;
+
+use super::list::entries;
+use super::{Exit, Failure, suites};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// A name from `ulpgate list`, a mode (v5e/default/tpu), a program in a mode (keep_max/v5e/default/tpu) or a case id
+    name: String,
+}
+
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let name = arguments.name.as_str();
+    if name.contains('/') {
+        return explain_path(name, out);
+    }
+    let all = entries(None)?;
+    let named: Vec<_> = all.iter().filter(|e| e.name == name || e.name.starts_with(&format!("{name}="))).collect();
+    for entry in &named {
+        writeln!(out, "{}: {}", entry.name, entry.doc)?;
+    }
+    if let Ok(spec) = name.parse::<ProgramSpec>() {
+        let program = spec.build(EXAMPLE_SIZE, 1).map_err(|e| e.to_string())?;
+        writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
+    } else if named.is_empty() {
+        let known: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
+        return Err(Failure::Message(format!("nothing is called `{name}`{}", hint(name, &known))));
+    }
+    if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
+        writeln!(out, "\nWhy it matters: {}\nSource: {}\n{} cases:", suite.why, suite.source, suite.cases.len())?;
+        for case in &suite.cases {
+            writeln!(out, "  {}", case.id)?;
+        }
+    }
+    Ok(Exit::AsExpected)
+}
+
+/// A size that shows a program's shape without filling the screen.
+const EXAMPLE_SIZE: usize = 1024;
+
+/// A mode, a program in a mode, or a case.
+fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
+    if let Ok(mode) = name.parse::<Mode>() {
+        explain_mode(&mode, out)?;
+        return Ok(Exit::AsExpected);
+    }
+    if let Some((program, mode)) = name.split_once('/')
+        && let (Ok(spec), Ok(mode)) = (program.parse::<ProgramSpec>(), mode.parse::<Mode>())
+    {
+        explain_mode(&mode, out)?;
+        explain_program(&spec, EXAMPLE_SIZE, &mode, out)?;
+        return Ok(Exit::AsExpected);
+    }
+    let suites = suites(&[])?;
+    let case = suites.iter().flat_map(|s| s.cases.iter().map(move |c| (s, c))).find(|(_, c)| c.id == name);
+    let Some((suite, case)) = case else {
+        // The mode's own message says most about a path that is nothing.
+        let why = name.parse::<Mode>().err().map(|e| e.to_string()).unwrap_or_default();
+        let ids: Vec<&str> = suites.iter().flat_map(|s| &s.cases).map(|c| c.id.as_str()).collect();
+        let near = ids.into_iter().min_by_key(|id| strsim::damerau_levenshtein(id, name)).unwrap_or_default();
+        return Err(Failure::Message(format!("`{name}` is no mode ({why}), no program in a mode and no case; the nearest case is {near}")));
+    };
+    writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
+    explain_case(case, out)?;
+    explain_mode(&case.mode, out)?;
+    explain_program(&case.subject.program, case.subject.n, &case.mode, out)?;
+    Ok(Exit::AsExpected)
+}
+
+fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "program: {}: {}", case.subject.program, case.subject.program.built_in.doc())?;
+    writeln!(out, "input: {}", case.subject.input)?;
+    for metric in &case.metrics {
+        writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit(), metric.metric.doc())?;
+    }
+    for check in &case.checks {
+        let because = check.because.as_ref().map_or(String::new(), |b| format!(", because {b}"));
+        writeln!(out, "check: {} (expected: {}{because})", check.column, check.expect.name())?;
+    }
+    for fit in &case.fits {
+        writeln!(out, "growth: {} with slope {} (expected: {})", fit.metric, fit.slope, fit.expect.name())?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "mode: {mode}")?;
+    writeln!(out, "chip {}: {}", mode.chip.name, mode.chip.doc)?;
+    writeln!(out, "precision {}: {}", mode.precision.name, mode.precision.doc)?;
+    if let Some(policy) = rewrite::policy_named(&mode.excess) {
+        writeln!(out, "excess {}: {}", policy.name, policy.doc)?;
+    }
+    for row in REFINEMENTS {
+        if let Some(value) = row.value_in(mode) {
+            writeln!(out, "{}={}: {}: {}", row.key, value.0, row.doc, value.1)?;
+        }
+    }
+    Ok(writeln!(out)?)
+}
+
+fn explain_program(spec: &ProgramSpec, n: usize, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
+    let declared = spec.build(n, spec.batch(n)).map_err(|e| e.to_string())?;
+    let compiled = subject::compiled(&declared, mode).map_err(|e| e.to_string())?;
+    if compiled == declared {
+        writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;
+    } else {
+        writeln!(out, "Declared:\n\n{declared}\nAs the compiler leaves it:\n\n{compiled}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `ulpgate gate`: fresh reports against the committed ones.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::gate::compare;
+use crate::report::{self, Results, suite_lines};
+use crate::run::{self, Progress, Selection, Settings};
+
+use super::{Exit, Failure, REPORTS, folder, suites};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Suites by name; all of them if none is given
+    suite: Vec<String>,
+    /// Folder of the committed reports
+    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    baseline: Option<PathBuf>,
+    /// Accept what there is now: write it as the new baseline
+    #[arg(long)]
+    bless: bool,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Print the differences as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Evaluates afresh, compares, and writes nothing unless asked to.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let suites = suites(&arguments.suite)?;
+    super::run::set_threads(arguments.jobs)?;
+    let baseline = folder(&arguments.baseline, REPORTS);
+    let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &Progress::on_stderr())?;
+    let fits = run::fits(&suites, &outcome.records);
+    let results = Results { suites: &suites, records: &outcome.records, fits: &fits };
+    // The files over all suites can only be compared when all of them ran.
+    let whole = arguments.suite.is_empty();
+    let shared = |name: &str| name == "growth.csv" || name == "SUMMARY.md";
+    let files: Vec<(String, String)> =
+        results.files().into_iter().filter(|(name, _)| whole || !shared(name)).collect();
+    let differences = compare(&files, &baseline)?;
+    if arguments.json {
+        let list: Vec<serde_json::Value> = differences
+            .iter()
+            .map(|d| serde_json::json!({"file": d.file, "row": d.row, "change": d.change.name(), "what": d.what}))
+            .collect();
+        writeln!(out, "{:#}", serde_json::Value::Array(list))?;
+    } else {
+        for d in &differences {
+            let row = if d.row.is_empty() { d.file.clone() } else { format!("{} {}", d.file, d.row) };
+            let what = if d.what.is_empty() { String::new() } else { format!(": {}", d.what) };
+            writeln!(out, "{}: {row}{what}", d.change.name())?;
+        }
+    }
+    let unexpected: usize = suite_lines(&results).iter().map(|l| l.unexpected).sum();
+    if arguments.bless {
+        report::write_all(&baseline, &files)?;
+        writeln!(out, "{} differences accepted into {}.", differences.len(), baseline.display())?;
+    } else if !arguments.json {
+        let count = |name: &str| differences.iter().filter(|d| d.change.name() == name).count();
+        writeln!(
+            out,
+            "{} cases: {} better, {} worse, {} new, {} gone against {}; {unexpected} findings not expected.",
+            outcome.records.len(),
+            count("better"),
+            count("worse"),
+            count("new"),
+            count("gone"),
+            baseline.display()
+        )?;
+    }
+    let same = differences.is_empty() || arguments.bless;
+    Ok(if same && unexpected == 0 { Exit::AsExpected } else { Exit::Found })
+}

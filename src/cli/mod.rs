@@ -1,0 +1,132 @@
+//! The command line: one file a subcommand.
+
+mod explain;
+mod gate;
+mod list;
+mod run;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::suite::{self, Suite};
+use crate::suggest::hint;
+
+/// Where suites and committed reports lie, in the current directory.
+const SUITES: &str = "suites";
+const REPORTS: &str = "reports";
+
+#[derive(Parser)]
+#[command(
+    name = "ulpgate",
+    version,
+    about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
+    after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
+        Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, or a \
+        changed gate; 2 could not judge (bad file, unknown name, unsupported operation)."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run suites and write their reports
+    Run(run::Arguments),
+    /// Evaluate afresh and compare with the committed reports
+    Gate(gate::Arguments),
+    /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
+    List(list::Arguments),
+    /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
+    Explain(explain::Arguments),
+}
+
+/// What a subcommand ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    AsExpected,
+    Found,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors; a reader that closes the pipe early is none either.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
+        Command::Run(arguments) => run::run(&arguments, &mut out),
+        Command::Gate(arguments) => gate::run(&arguments, &mut out),
+        Command::List(arguments) => list::run(&arguments, &mut out),
+        Command::Explain(arguments) => explain::run(&arguments, &mut out),
+    };
+    match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
+        Ok(Exit::AsExpected) => ExitCode::SUCCESS,
+        Ok(Exit::Found) => ExitCode::from(1),
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            eprintln!("ulpgate: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Why nothing could be judged.
+pub enum Failure {
+    /// Whoever read the output has had enough.
+    ClosedPipe,
+    Message(String),
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Message(format!("failed to write the output: {error}")),
+        }
+    }
+}
+
+/// Errors of the library, each with a message of its own.
+macro_rules! failures {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::Message(error.to_string())
+            }
+        })*
+    };
+}
+
+failures!(
+    suite::SuiteError,
+    crate::run::RunError,
+    crate::run::JournalError,
+    crate::report::ReportError,
+    crate::gate::GateError,
+    String
+);
+
+/// The suites of the current directory: all, or those named.
+fn suites(names: &[String]) -> Result<Vec<Suite>, Failure> {
+    let all = suite::load_folder(Path::new(SUITES))?;
+    let known: Vec<&str> = all.iter().map(|s| s.name.as_str()).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(Failure::Message(format!("unknown suite `{unknown}`{}", hint(unknown, &known))));
+    }
+    Ok(all.into_iter().filter(|s| names.is_empty() || names.contains(&s.name)).collect())
+}
+
+/// A folder for files that may not exist yet.
+fn folder(given: &Option<PathBuf>, default: &str) -> PathBuf {
+    given.clone().unwrap_or_else(|| PathBuf::from(default))
+}

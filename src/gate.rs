@@ -1,0 +1,124 @@
+//! The gate: fresh reports against the committed ones.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::metric::Better;
+use crate::report::{Table, better_of, parse};
+
+/// How one row of a report compares with the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    Better,
+    /// Some figure or verdict is worse; mixed changes count as worse.
+    Worse,
+    New,
+    Gone,
+}
+
+impl Change {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::Better => "better",
+            Change::Worse => "worse",
+            Change::New => "new",
+            Change::Gone => "gone",
+        }
+    }
+}
+
+/// One difference, with what differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    pub file: String,
+    pub row: String,
+    pub change: Change,
+    pub what: String,
+}
+
+/// Why the gate cannot compare.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    #[error("failed to read the baseline {path}: {why}; write it with `ulpgate gate --bless`")]
+    Baseline { path: String, why: String },
+}
+
+/// Compares fresh report files with those of a baseline folder. Equal bytes are *same* and give nothing.
+pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+    let mut differences = Vec::new();
+    for (name, fresh) in files {
+        let path = baseline.join(name);
+        let fail = |why: String| GateError::Baseline { path: path.display().to_string(), why };
+        let old = match std::fs::read_to_string(&path) {
+            Ok(old) => old,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let what = "the baseline has no such report".to_string();
+                differences.push(Difference { file: name.clone(), row: String::new(), change: Change::New, what });
+                continue;
+            }
+            Err(e) => return Err(fail(e.to_string())),
+        };
+        if old == *fresh {
+            continue;
+        }
+        let before = differences.len();
+        if name.ends_with(".csv") {
+            // A fit's row is named by series and metric.
+            let keys = if name == "growth.csv" { 2 } else { 1 };
+            let (old, fresh) = (parse(&old, keys).map_err(fail)?, parse(fresh, keys).map_err(&fail)?);
+            differences.extend(rows(name, &old, &fresh));
+        }
+        if differences.len() == before {
+            let what = "the text differs".to_string();
+            differences.push(Difference { file: name.clone(), row: String::new(), change: Change::Worse, what });
+        }
+    }
+    Ok(differences)
+}
+
+fn rows(file: &str, old: &Table, fresh: &Table) -> Vec<Difference> {
+    let keys: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
+    let mut differences = Vec::new();
+    for key in keys {
+        let (change, what) = match (old.get(key), fresh.get(key)) {
+            (Some(_), None) => (Change::Gone, String::new()),
+            (None, _) => (Change::New, String::new()),
+            (Some(old), Some(fresh)) => {
+                let columns: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
+                let cell = |row: &std::collections::BTreeMap<String, String>, column: &String| {
+                    row.get(column).cloned().unwrap_or_default()
+                };
+                let changed: Vec<&String> = columns.into_iter().filter(|c| cell(old, c) != cell(fresh, c)).collect();
+                if changed.is_empty() {
+                    continue;
+                }
+                let better = changed.iter().all(|c| improves(c, &cell(old, c), &cell(fresh, c)));
+                let what = changed.iter().map(|c| format!("{c}: {} -> {}", cell(old, c), cell(fresh, c)));
+                (if better { Change::Better } else { Change::Worse }, what.collect::<Vec<_>>().join(", "))
+            }
+        };
+        differences.push(Difference { file: file.to_string(), row: key.clone(), change, what });
+    }
+    differences
+}
+
+/// Whether a cell's change is for the better. Columns that only describe (where the worst element lies, its bits, an
+/// interval) follow their figure and decide nothing by themselves.
+fn improves(column: &str, old: &str, fresh: &str) -> bool {
+    let rank = |verdict: &str| {
+        ["pass", "abstain", "reported-finding", "expected-finding", "finding", "undecided", "missing-finding", "unexpected-finding"]
+            .iter()
+            .position(|v| *v == verdict)
+    };
+    if let (Some(old), Some(fresh)) = (rank(old), rank(fresh)) {
+        return fresh < old;
+    }
+    match (better_of(column), old.parse::<f64>(), fresh.parse::<f64>()) {
+        (Some(Better::Lower), Ok(old), Ok(fresh)) => fresh < old,
+        (Some(Better::Higher), Ok(old), Ok(fresh)) => fresh > old,
+        (Some(_), ..) => false,
+        (None, ..) => matches!(column, "index" | "value_hex" | "truth_hex" | "slope_low" | "slope_high" | "residual")
+            || column.ends_with("_share_low")
+            || column.ends_with("_share_high"),
+    }
+}

@@ -1,0 +1,134 @@
+//! Chips as rows.
+
+use crate::ir::{Binary, Op, Unary};
+
+use super::mxu::Accumulation;
+use super::vector::{Divide, Eup, ScanOrder, SumOrder, ZeroTie};
+
+/// What a chip (with its compiler's habits) does to numbers.
+pub struct Chip {
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// Whether there is a matrix unit that takes bf16 passes; otherwise a dot is f32 whatever its precision.
+    pub matrix_unit: bool,
+    /// Rows of the systolic array: products that are summed before a block's sum joins the others (FACTS 2.4).
+    pub mxu_block: usize,
+    pub accumulation: Accumulation,
+    /// Dots of low compute become multiply and reduce in f32 (FACTS 2.3).
+    pub dot_strength_reduction: bool,
+    /// Subnormals are flushed in arithmetic, on the way in and out (FACTS 3.4).
+    pub flush: bool,
+    pub divide: Divide,
+    pub zero_tie: ZeroTie,
+    pub eup: Eup,
+    pub sum: SumOrder,
+    pub scan: ScanOrder,
+    /// Operations computed in bf16 (FACTS 9), so that there is no wide value to expose.
+    pub native: &'static [Native],
+    /// approx_max_k runs as PartialReduce; elsewhere as an exact sort (FACTS 5.1).
+    pub partial_reduce: bool,
+}
+
+/// An operation that a vector unit has in bf16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Native {
+    Unary(Unary),
+    Binary(Binary),
+}
+
+impl Chip {
+    /// Whether the vector unit computes this operation in bf16.
+    pub fn native_bf16(&self, op: &Op) -> bool {
+        match op {
+            Op::Unary(unary) => self.native.contains(&Native::Unary(*unary)),
+            Op::Binary(binary) => self.native.contains(&Native::Binary(*binary)),
+            _ => false,
+        }
+    }
+}
+
+/// All chips, oldest first.
+pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &XLA_CPU];
+
+/// The chip with this name.
+pub fn chip_named(name: &str) -> Option<&'static Chip> {
+    CHIPS.iter().copied().find(|chip| chip.name == name)
+}
+
+const TPU: Chip = Chip {
+    name: "",
+    doc: "",
+    matrix_unit: true,
+    mxu_block: 128,
+    accumulation: Accumulation::Block,
+    dot_strength_reduction: true,
+    flush: true,
+    divide: Divide::ByReciprocal,
+    zero_tie: ZeroTie::Second,
+    eup: Eup::PreV5,
+    sum: SumOrder::Lanes,
+    scan: ScanOrder::Sequential,
+    native: &[],
+    partial_reduce: true,
+};
+
+static V2: Chip = Chip { name: "v2", doc: "TPU v2: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V3: Chip = Chip { name: "v3", doc: "TPU v3: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V4: Chip = Chip { name: "v4", doc: "TPU v4: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V5E: Chip = Chip {
+    name: "v5e",
+    doc: "TPU v5e: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.",
+    eup: Eup::V5,
+    ..TPU
+};
+static V5P: Chip = Chip {
+    name: "v5p",
+    doc: "TPU v5p: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.",
+    eup: Eup::V5,
+    ..TPU
+};
+static V6E: Chip = Chip {
+    name: "v6e",
+    doc: "TPU v6e: 256 x 256 MXU; its compiler takes bf16 arithmetic through f32 (FACTS 9). Orders are modelling choices.",
+    mxu_block: 256,
+    eup: Eup::V6,
+    divide: Divide::Exact,
+    ..TPU
+};
+static TPU7X: Chip = Chip {
+    name: "tpu7x",
+    doc: "TPU 7x: 256 x 256 MXU; subtract, exponential and divide are native in bf16 (FACTS 9). Orders are modelling \
+          choices.",
+    mxu_block: 256,
+    eup: Eup::V6,
+    divide: Divide::Exact,
+    native: &[
+        Native::Binary(Binary::Subtract),
+        Native::Unary(Unary::Exponential),
+        Native::Binary(Binary::Divide),
+    ],
+    ..TPU
+};
+static CPU: Chip = Chip {
+    name: "cpu",
+    doc: "Plain IEEE f32, one chain in order, subnormals kept: the stand-in for PyTorch on a CPU.",
+    matrix_unit: false,
+    accumulation: Accumulation::Chain,
+    dot_strength_reduction: false,
+    flush: false,
+    divide: Divide::Exact,
+    zero_tie: ZeroTie::Positive,
+    eup: Eup::Exact,
+    sum: SumOrder::Chain,
+    partial_reduce: false,
+    ..TPU
+};
+static XLA_CPU: Chip = Chip {
+    name: "xla-cpu",
+    doc: "XLA's CPU backend: matmul precision ignored (FACTS 2.2), flush to zero (3.4), sums in windows of 32 and scans \
+          in blocks of 16 (3.2).",
+    flush: true,
+    sum: SumOrder::Tree32,
+    scan: ScanOrder::Blocked(16),
+    ..CPU
+};

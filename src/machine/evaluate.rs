@@ -1,0 +1,365 @@
+//! The evaluator: one operation after the other, each in its declared type.
+
+use std::rc::Rc;
+
+use crate::ir::{Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
+use crate::tensor::{DType, Tensor};
+
+use super::mode::Mode;
+use super::mxu::{self, Passes, Unit};
+use super::value::Value;
+use super::vector::{self, VectorUnit};
+use super::{integer, region, select};
+
+/// Why a program has no result on the machine.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EvalError {
+    #[error("argument {number} is {given}, but the program takes {expected}")]
+    Argument { number: usize, given: String, expected: String },
+    #[error("{name}: {opcode} is not supported: {why}")]
+    Unsupported { name: String, opcode: &'static str, why: String },
+}
+
+/// The results of `program` in `mode`. The program is taken as it is: the mode's excess policy is a rewrite that comes
+/// before.
+///
+/// # Errors
+/// If arguments do not fit the parameters, or an operation is not supported for its types.
+pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    let entry = program.entry();
+    for (number, shape) in entry.parameter_shapes().into_iter().enumerate() {
+        let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
+        if given.as_ref() != Some(shape) {
+            let given = given.map_or("missing".to_string(), |s| s.to_string());
+            return Err(EvalError::Argument { number, given, expected: shape.to_string() });
+        }
+    }
+    let machine = Machine::new(program, mode);
+    let arguments: Vec<Value> = arguments.iter().map(Value::of_tensor).collect();
+    let outputs = match machine.computation(entry, arguments)? {
+        Value::Tuple(parts) if entry.instructions[entry.root].op == Op::Tuple => parts,
+        single => vec![single],
+    };
+    let mut tensors = Vec::new();
+    for (value, id) in outputs.into_iter().zip(program.outputs()) {
+        let instruction = &entry.instructions[id];
+        let tensor = value.into_tensor(instruction.shape.dims());
+        tensors.push(tensor.ok_or_else(|| unsupported(instruction, "a tuple is no result"))?);
+    }
+    Ok(tensors)
+}
+
+pub(super) fn unsupported(instruction: &Instruction, why: impl Into<String>) -> EvalError {
+    EvalError::Unsupported { name: instruction.name.clone(), opcode: instruction.op.opcode(), why: why.into() }
+}
+
+/// A program in a mode.
+pub(super) struct Machine<'a> {
+    pub program: &'a Program,
+    pub mode: &'a Mode,
+    pub unit: VectorUnit,
+    matrix: Unit,
+}
+
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program, mode: &'a Mode) -> Machine<'a> {
+        let (chip, r) = (mode.chip, &mode.refinements);
+        Machine {
+            program,
+            mode,
+            unit: VectorUnit {
+                flush: chip.flush,
+                divide: chip.divide,
+                zero_tie: chip.zero_tie,
+                eup: chip.eup,
+                error: r.exp.unwrap_or_default(),
+            },
+            matrix: Unit {
+                block: chip.mxu_block,
+                accumulation: r.acc.unwrap_or(chip.accumulation),
+                split: r.split.unwrap_or_default(),
+            },
+        }
+    }
+
+    /// The root's value. Values are dropped after their last use.
+    pub fn computation(&self, computation: &Computation, arguments: Vec<Value>) -> Result<Value, EvalError> {
+        let mut uses: Vec<usize> = computation.users().iter().map(Vec::len).collect();
+        uses[computation.root] += 1;
+        let mut values: Vec<Option<Value>> = vec![None; computation.instructions.len()];
+        let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
+        for (id, instruction) in computation.instructions.iter().enumerate() {
+            let value = if let Op::Parameter(number) = instruction.op {
+                arguments.get_mut(number).and_then(Option::take)
+            } else {
+                let operands: Vec<Value> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+                let shapes: Vec<&Shape> =
+                    instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
+                for operand in &instruction.operands {
+                    uses[*operand] -= 1;
+                    if uses[*operand] == 0 {
+                        values[*operand] = None;
+                    }
+                }
+                Some(self.instruction(instruction, operands, &shapes)?)
+            };
+            values[id] = value.filter(|_| uses[id] > 0);
+        }
+        let root = &computation.instructions[computation.root];
+        values[computation.root].take().ok_or_else(|| unsupported(root, "a parameter is used but not given"))
+    }
+
+    fn instruction(
+        &self,
+        instruction: &Instruction,
+        mut operands: Vec<Value>,
+        shapes: &[&Shape],
+    ) -> Result<Value, EvalError> {
+        let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
+        let dims = instruction.shape.dims();
+        if movement::is_movement(&instruction.op) {
+            return moved(instruction, operands, shapes);
+        }
+        let refuse = |why: &str| unsupported(instruction, why);
+        Ok(match &instruction.op {
+            Op::Constant(value) => Value::of_tensor(value),
+            Op::Iota { dim } => iota(dtype, dims, *dim),
+            Op::Convert => integer::convert(operands.swap_remove(0), dtype),
+            Op::BitcastConvert => {
+                integer::bitcast(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype)
+            }
+            Op::ReducePrecision { exponent_bits, mantissa_bits } => match operands.swap_remove(0) {
+                Value::Float(dtype, values) => {
+                    let mut values = Rc::unwrap_or_clone(values);
+                    vector::reduce_precision(*exponent_bits, *mantissa_bits, &mut values);
+                    vector::round_to(dtype, &mut values);
+                    Value::float(dtype, values)
+                }
+                _ => return Err(refuse("only floats up to f32 are rounded")),
+            },
+            Op::Unary(unary) => self.unary(*unary, operands.swap_remove(0)),
+            Op::Binary(binary) => match (&operands[0], &operands[1]) {
+                (Value::Float(dtype, a), Value::Float(_, b)) => {
+                    let mut out = vector::binary(*binary, a, b, &self.unit);
+                    vector::round_to(*dtype, &mut out);
+                    Value::float(*dtype, out)
+                }
+                (Value::Double(a), Value::Double(b)) => Value::double(vector::binary_f64(*binary, a, b, &self.unit)),
+                (a, b) => integer::binary(*binary, a, b),
+            },
+            Op::Compare { direction, order } => match (&operands[0], &operands[1]) {
+                (Value::Float(_, a), Value::Float(_, b)) => {
+                    Value::pred(vector::compare(*direction, *order, a, b, &self.unit))
+                }
+                (Value::Double(a), Value::Double(b)) => {
+                    Value::pred(vector::compare_f64(*direction, *order, a, b, &self.unit))
+                }
+                (a, b) => integer::compare(*direction, a, b),
+            },
+            Op::Select => integer::select(&operands[0], &operands[1], &operands[2]),
+            Op::Clamp => self.clamp(&operands),
+            Op::Reduce { dims: reduced, to_apply } => {
+                region::reduce(self, instruction, reduced, *to_apply, operands, shapes)?
+            }
+            Op::ReduceWindow { window, to_apply } => {
+                region::reduce_window(self, window, *to_apply, &operands, shapes[0], dims)?
+            }
+            Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
+            Op::TopK { k, largest } => region::top_k(instruction, &operands[0], shapes[0], *k, *largest)?,
+            Op::ApproxTopK(attributes) => {
+                region::approx_top_k(self, instruction, attributes, &operands, shapes[0])?
+            }
+            Op::PartialReduce(attributes) => {
+                region::partial_reduce(self, instruction, attributes, &operands, shapes[0])?
+            }
+            Op::Dot { dims: numbers, precision } => {
+                self.dot(instruction, numbers, *precision, &operands, shapes)?
+            }
+            Op::Tuple => Value::Tuple(operands),
+            Op::GetTupleElement(index) => match operands.swap_remove(0) {
+                Value::Tuple(mut parts) => parts.swap_remove(*index),
+                _ => return Err(refuse("the operand is no tuple")),
+            },
+            Op::Call { to_apply } => self.call(*to_apply, operands)?,
+            _ => return Err(refuse("the operation is not known")),
+        })
+    }
+
+    /// The result of a called computation.
+    pub fn call(&self, callee: usize, arguments: Vec<Value>) -> Result<Value, EvalError> {
+        self.computation(&self.program.computations[callee], arguments)
+    }
+
+    fn unary(&self, unary: Unary, operand: Value) -> Value {
+        match operand {
+            Value::Float(_, values) if unary == Unary::IsFinite => {
+                Value::pred(values.iter().map(|v| v.is_finite()).collect())
+            }
+            Value::Double(values) if unary == Unary::IsFinite => {
+                Value::pred(values.iter().map(|v| v.is_finite()).collect())
+            }
+            Value::Float(dtype, values) => {
+                let mut values = Rc::unwrap_or_clone(values);
+                vector::unary(unary, &mut values, &self.unit);
+                vector::round_to(dtype, &mut values);
+                Value::float(dtype, values)
+            }
+            Value::Double(values) => {
+                let mut values = Rc::unwrap_or_clone(values);
+                vector::unary_f64(unary, &mut values, &self.unit);
+                Value::double(values)
+            }
+            other => integer::unary(unary, &other),
+        }
+    }
+
+    /// min(max(low, value), high), as HLO defines clamp.
+    fn clamp(&self, operands: &[Value]) -> Value {
+        let wide = |edge: &Value, count: usize| -> Vec<f32> {
+            let values = edge.f32s();
+            if values.len() == count { values.to_vec() } else { vec![values[0]; count] }
+        };
+        match &operands[1] {
+            Value::Float(dtype, values) => {
+                let low = wide(&operands[0], values.len());
+                let above = vector::binary(crate::ir::Binary::Maximum, &low, values, &self.unit);
+                let high = wide(&operands[2], values.len());
+                Value::float(*dtype, vector::binary(crate::ir::Binary::Minimum, &above, &high, &self.unit))
+            }
+            Value::Double(values) => {
+                let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
+                let clamped = values.iter().enumerate().map(|(i, v)| match v.is_nan() {
+                    true => *v,
+                    false => v.max(edge(&operands[0], i)).min(edge(&operands[2], i)),
+                });
+                Value::double(clamped.collect())
+            }
+            other => integer::clamp(&operands[0], other, &operands[2]),
+        }
+    }
+
+    fn dot(
+        &self,
+        instruction: &Instruction,
+        numbers: &DotDims,
+        precision: [Precision; 2],
+        operands: &[Value],
+        shapes: &[&Shape],
+    ) -> Result<Value, EvalError> {
+        let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
+        let dtype = instruction.shape.dtype().unwrap_or(DType::F32);
+        let (m, k, n) = (plan.m, plan.k, plan.n);
+        let lhs = arranged(&operands[0], shapes[0], &plan.lhs_transpose);
+        let rhs = arranged(&operands[1], shapes[1], &plan.rhs_transpose);
+        if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
+            let mut out = Vec::with_capacity(plan.batch * m * n);
+            for at in 0..plan.batch {
+                let (a, b) = (&a[at * m * k..(at + 1) * m * k], &b[at * k * n..(at + 1) * k * n]);
+                for i in 0..m {
+                    for j in 0..n {
+                        out.push((0..k).fold(0.0, |sum, l| sum + a[i * k + l] * b[l * n + j]));
+                    }
+                }
+            }
+            return Ok(Value::double(out));
+        }
+        if dtype == DType::F64 {
+            return Err(unsupported(instruction, "a dot of narrower floats gives no f64"));
+        }
+        let on = self.mode.refinements.dsr.unwrap_or(self.mode.chip.dot_strength_reduction);
+        let reduced_in_strength = on && (m == 1 || n == 1);
+        let narrow = shapes.iter().all(|s| s.dtype() != Some(DType::F32));
+        let passes = match self.mode.passes(precision) {
+            Passes::F32 => Passes::F32,
+            // Operands of a narrower type enter the matrix unit as they are.
+            _ if narrow => Passes::Exact,
+            passes => passes,
+        };
+        let mut out = Vec::with_capacity(plan.batch * m * n);
+        for at in 0..plan.batch {
+            let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
+            let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
+            if reduced_in_strength {
+                out.extend(self.multiply_reduce(a, b, [m, k, n]));
+            } else {
+                out.extend(mxu::matmul(a, b, [m, k, n], passes, &self.matrix));
+            }
+        }
+        vector::round_to(dtype, &mut out);
+        Ok(Value::float(dtype, out))
+    }
+
+    /// A dot as the vector unit does it: f32 products, then a sum in its own order.
+    fn multiply_reduce(&self, lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3]) -> Vec<f32> {
+        let order = self.mode.refinements.reduce.unwrap_or(self.mode.chip.sum);
+        let mut out = Vec::with_capacity(m * n);
+        for i in 0..m {
+            for j in 0..n {
+                let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
+                let row = &lhs[i * k..(i + 1) * k];
+                let products = vector::binary(crate::ir::Binary::Multiply, row, &column, &self.unit);
+                out.push(vector::sum(&products, order, vector::StepRounding::F32, &self.unit));
+            }
+        }
+        out
+    }
+}
+
+fn iota(dtype: DType, dims: &[usize], dim: usize) -> Value {
+    let inner: usize = dims[dim + 1..].iter().product();
+    let outer: usize = dims[..dim].iter().product();
+    let mut values = Vec::with_capacity(dims.iter().product());
+    for _ in 0..outer {
+        for i in 0..dims[dim] {
+            values.extend(std::iter::repeat_n(i as i64, inner));
+        }
+    }
+    integer::convert(Value::integer(DType::S64, values), dtype)
+}
+
+/// `value` with its dims permuted; as it is where there is nothing to permute.
+fn arranged(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> Value {
+    let Some(permutation) = permutation else { return value.clone() };
+    let op = Op::Transpose { permutation: permutation.clone() };
+    let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
+    applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims).unwrap_or_else(|| value.clone())
+}
+
+fn moved(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Result<Value, EvalError> {
+    let op = &instruction.op;
+    // What moves nothing in row-major order shares its elements.
+    if let (Op::Copy | Op::OptimizationBarrier | Op::Reshape, Some(value)) = (op, operands.first()) {
+        return Ok(value.clone());
+    }
+    let starts: Vec<i64> = match op {
+        Op::DynamicSlice { .. } => operands[1..].iter().flat_map(|o| o.integers().to_vec()).collect(),
+        Op::Gather(_) => operands[1].integers().to_vec(),
+        _ => Vec::new(),
+    };
+    let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
+    applied(op, &operands, shapes, &starts, starts_dims, instruction.shape.dims())
+        .ok_or_else(|| unsupported(instruction, "operands of different kinds"))
+}
+
+fn applied(
+    op: &Op,
+    operands: &[Value],
+    shapes: &[&Shape],
+    starts: &[i64],
+    starts_dims: &[usize],
+    dims: &[usize],
+) -> Option<Value> {
+    macro_rules! of {
+        ($slice:ident) => {{
+            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.$slice(), s.dims())).collect();
+            movement::apply(op, &parts, starts, starts_dims, dims)?
+        }};
+    }
+    Some(match operands.first()? {
+        Value::Float(dtype, _) => Value::float(*dtype, of!(f32s)),
+        Value::Double(_) => Value::double(of!(f64s)),
+        Value::Integer(dtype, _) => Value::integer(*dtype, of!(integers)),
+        Value::Pred(_) => Value::pred(of!(preds)),
+        Value::Tuple(_) => return None,
+    })
+}

@@ -1,0 +1,182 @@
+//! Modes: `chip/precision/excess[+refinement...]`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ir::Precision;
+use crate::suggest::hint;
+
+use super::chip::{CHIPS, Chip, chip_named};
+use super::mxu::Passes;
+use super::refinement::{REFINEMENTS, Refinements};
+
+/// What a dot whose own precision is the default gets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PrecisionRow {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub passes: Passes,
+    /// Whether it overrides a precision that the operation asks for.
+    pub overrides: bool,
+}
+
+/// Matmul precisions, cheapest first.
+pub static PRECISIONS: &[PrecisionRow] = &[
+    PrecisionRow {
+        name: "default",
+        doc: "one bf16 pass: operands rounded to nearest even (FACTS 2.1, 2.3)",
+        passes: Passes::One,
+        overrides: false,
+    },
+    PrecisionRow { name: "high", doc: "three bf16 passes (FACTS 2.3)", passes: Passes::Three, overrides: false },
+    PrecisionRow { name: "highest", doc: "six bf16 passes (FACTS 2.3)", passes: Passes::Six, overrides: false },
+    PrecisionRow { name: "f32", doc: "no split: plain f32 products", passes: Passes::F32, overrides: true },
+];
+
+/// How a program is evaluated.
+#[derive(Clone)]
+pub struct Mode {
+    pub chip: &'static Chip,
+    pub precision: &'static PrecisionRow,
+    /// Name of the excess-precision policy, as `rewrite` lists them.
+    pub excess: String,
+    pub refinements: Refinements,
+}
+
+/// Why a mode is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("mode `{text}`: {why}")]
+pub struct ModeError {
+    pub text: String,
+    pub why: String,
+}
+
+impl Mode {
+    /// A mode of named parts; `refinements` is a `+`-joined list, empty for the chip's own behaviour.
+    pub fn new(chip: &str, precision: &str, excess: &str, refinements: &str) -> Result<Mode, ModeError> {
+        let text = if refinements.is_empty() {
+            format!("{chip}/{precision}/{excess}")
+        } else {
+            format!("{chip}/{precision}/{excess}+{refinements}")
+        };
+        let fail = |why: String| ModeError { text: text.clone(), why };
+        let chips: Vec<_> = CHIPS.iter().map(|c| c.name).collect();
+        let chip = chip_named(chip).ok_or_else(|| fail(format!("unknown chip `{chip}`{}", hint(chip, &chips))))?;
+        let precisions: Vec<_> = PRECISIONS.iter().map(|p| p.name).collect();
+        let row = PRECISIONS.iter().find(|p| p.name == precision);
+        let row = row.ok_or_else(|| fail(format!("unknown precision `{precision}`{}", hint(precision, &precisions))))?;
+        let policies: Vec<_> = crate::rewrite::POLICIES.iter().map(|p| p.name).collect();
+        if !policies.contains(&excess) {
+            return Err(fail(format!("unknown excess policy `{excess}`{}", hint(excess, &policies))));
+        }
+        let mut mode =
+            Mode { chip, precision: row, excess: excess.to_string(), refinements: Refinements::default() };
+        for refinement in refinements.split('+').filter(|r| !r.is_empty()) {
+            let (key, value) = refinement
+                .split_once('=')
+                .ok_or_else(|| fail(format!("`{refinement}` is not of the form key=value")))?;
+            let keys: Vec<_> = REFINEMENTS.iter().map(|r| r.key).collect();
+            let row = REFINEMENTS.iter().find(|r| r.key == key);
+            let row = row.ok_or_else(|| fail(format!("unknown refinement `{key}`{}", hint(key, &keys))))?;
+            if !(row.set)(&mut mode.refinements, value) {
+                let values: Vec<_> = (row.values)().into_iter().map(|(name, _)| name).collect();
+                return Err(fail(format!("unknown value `{value}` of {key}{}", hint(value, &values))));
+            }
+        }
+        mode.drop_defaults();
+        Ok(mode)
+    }
+
+    /// Refinements that only say what the chip does anyway are left out, so that a mode has one name.
+    fn drop_defaults(&mut self) {
+        let (chip, r) = (self.chip, &mut self.refinements);
+        r.acc = r.acc.filter(|v| *v != chip.accumulation);
+        r.split = r.split.filter(|v| *v != Default::default());
+        r.dsr = r.dsr.filter(|v| *v != chip.dot_strength_reduction);
+        r.exp = r.exp.filter(|v| *v != Default::default());
+        r.reduce = r.reduce.filter(|v| *v != chip.sum);
+        r.scan = r.scan.filter(|v| *v != chip.scan);
+        r.narrow = r.narrow.filter(|v| *v != Default::default());
+        r.bins = r.bins.filter(|v| *v != Default::default());
+        r.fault = r.fault.filter(|v| *v != Default::default());
+    }
+
+    /// The passes of a dot that asks for `precision` per operand, over operands of f32.
+    pub fn passes(&self, precision: [Precision; 2]) -> Passes {
+        if !self.chip.matrix_unit || self.precision.overrides {
+            return Passes::F32;
+        }
+        match precision[0].max(precision[1]) {
+            Precision::Default => self.precision.passes,
+            Precision::High => Passes::Three,
+            Precision::Highest => Passes::Six,
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ModeError;
+
+    fn from_str(text: &str) -> Result<Mode, ModeError> {
+        let (base, refinements) = text.split_once('+').unwrap_or((text, ""));
+        let parts: Vec<&str> = base.split('/').collect();
+        let [chip, precision, excess] = parts[..] else {
+            let why = "a mode is chip/precision/excess[+key=value...], such as v5e/default/off+acc=pairwise".to_string();
+            return Err(ModeError { text: text.to_string(), why });
+        };
+        Mode::new(chip, precision, excess, refinements)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.chip.name, self.precision.name, self.excess)?;
+        for row in REFINEMENTS {
+            if let Some(value) = (row.get)(&self.refinements) {
+                write!(f, "+{}={value}", row.key)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mode({self})")
+    }
+}
+
+impl PartialEq for Mode {
+    fn eq(&self, other: &Mode) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mode;
+
+    #[test]
+    fn modes_print_as_they_parse() {
+        for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"] {
+            assert_eq!(text.parse::<Mode>().map(|m| m.to_string()).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn defaults_and_order_of_refinements_are_canonical() {
+        let mode = "v5e/default/off+dsr=off+acc=block".parse::<Mode>().map(|m| m.to_string());
+        assert_eq!(mode.as_deref(), Ok("v5e/default/off+dsr=off"));
+    }
+
+    #[test]
+    fn unknown_parts_are_named_with_the_nearest_known_one() {
+        let why = |text: &str| text.parse::<Mode>().map_err(|e| e.to_string()).err().unwrap_or_default();
+        assert!(why("v5a/default/off").contains("did you mean `v5e`"));
+        assert!(why("v5e/hihg/off").contains("did you mean `high`"));
+        assert!(why("v5e/default/of").contains("did you mean `off`"));
+        assert!(why("v5e/default/off+ac=chain").contains("did you mean `acc`"));
+        assert!(why("v5e/default/off+acc=chains").contains("did you mean `chain`"));
+        assert!(why("v5e").contains("chip/precision/excess"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Refinements: named departures from a chip's defaults, written `+key=value` behind a mode.
+
+use super::mxu::{Accumulation, Split};
+use super::select::{Binning, Fault};
+use super::vector::{ErrorModel, ScanOrder, StepRounding, SumOrder};
+
+/// The refinements of one mode; `None` is the chip's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refinements {
+    pub acc: Option<Accumulation>,
+    pub split: Option<Split>,
+    pub dsr: Option<bool>,
+    pub exp: Option<ErrorModel>,
+    pub reduce: Option<SumOrder>,
+    pub scan: Option<ScanOrder>,
+    pub narrow: Option<StepRounding>,
+    pub bins: Option<Binning>,
+    pub fault: Option<Fault>,
+}
+
+/// One refinement, for listings and parsing.
+pub struct RefinementRow {
+    pub key: &'static str,
+    pub doc: &'static str,
+    /// Its values with their docs.
+    pub values: fn() -> Vec<(&'static str, &'static str)>,
+    pub(super) set: fn(&mut Refinements, &str) -> bool,
+    pub(super) get: fn(&Refinements) -> Option<&'static str>,
+}
+
+/// The `values`, `set` and `get` of a refinement whose type lists its own variants.
+macro_rules! row {
+    ($key:ident, $type:ty, $doc:literal) => {
+        RefinementRow {
+            key: stringify!($key),
+            doc: $doc,
+            values: || <$type>::ALL.iter().map(|v| (v.name(), v.doc())).collect(),
+            set: |refinements, name| {
+                refinements.$key = <$type>::named(name);
+                refinements.$key.is_some()
+            },
+            get: |refinements| refinements.$key.map(|v| v.name()),
+        }
+    };
+}
+
+/// All refinements, in the order in which a mode shows them.
+pub static REFINEMENTS: &[RefinementRow] = &[
+    row!(acc, Accumulation, "how a pass of the matrix unit sums its products (modelling choice, FACTS 2.4)"),
+    row!(split, Split, "how f32 operands are split into bf16 parts (FACTS 2.3)"),
+    RefinementRow {
+        key: "dsr",
+        doc: "dot strength reduction: a dot with an operand that has no non-contracting extent above 1 is f32 (FACTS 2.3)",
+        values: || vec![("on", "small dots become multiply and reduce"), ("off", "every dot uses the matrix unit")],
+        set: |refinements, name| {
+            refinements.dsr = match name {
+                "on" => Some(true),
+                "off" => Some(false),
+                _ => None,
+            };
+            refinements.dsr.is_some()
+        },
+        get: |refinements| refinements.dsr.map(|on| if on { "on" } else { "off" }),
+    },
+    row!(exp, ErrorModel, "error of exp, log, tanh and logistic within the chip's published bounds (FACTS 3.3)"),
+    row!(reduce, SumOrder, "order of a sum on the vector unit (FACTS 3.2)"),
+    row!(scan, ScanOrder, "order of a running sum (FACTS 3.2)"),
+    row!(narrow, StepRounding, "how a bf16 sum accumulates; not public on TPUs (FACTS 9)"),
+    row!(bins, Binning, "which bin an element of approx_max_k falls into (FACTS 5.3)"),
+    row!(fault, Fault, "a planted fault, to prove that the checks find it"),
+];

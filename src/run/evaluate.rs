@@ -1,0 +1,269 @@
+//! Evaluates the cases of one subject together: one input, one truth, every mode.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::check::{Batch, Tally, scale};
+use crate::input::{self, Argument, InputKey};
+use crate::ir::{Op, Program};
+use crate::metric::{Accumulator, Sample};
+use crate::num::F64;
+use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
+use crate::subject;
+use crate::suite::{Case, Subject};
+use crate::tensor::Tensor;
+
+use super::record::{CheckRecord, Figure, Record, Worst};
+use super::{Outcome, RunError};
+
+/// Cases that share program, input, size and seed, and so share input bits and truth.
+pub struct Group<'a> {
+    pub cases: Vec<&'a Case>,
+}
+
+/// The cases by subject, in the order of the subjects' first cases.
+pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
+    let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
+    for case in cases {
+        let Subject { suite, program, input, n, seed } = &case.subject;
+        by_subject.entry(format!("{suite}/{program}/{input}/{n}/{seed}")).or_default().push(case);
+    }
+    by_subject.into_values().map(|cases| Group { cases }).collect()
+}
+
+/// What one case has seen so far.
+struct Progressing {
+    metrics: Vec<Accumulator>,
+    worst: Option<Worst>,
+    tallies: Vec<Tally>,
+}
+
+/// Evaluates a group, its rows in batches that run in parallel and merge in order.
+pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
+    let Some(first) = group.cases.first() else { return Ok(Outcome::default()) };
+    let started = Instant::now();
+    let spec = &first.subject.program;
+    let size = spec.batch(first.subject.n);
+    let batches: Vec<std::ops::Range<usize>> =
+        (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
+    let parts: Vec<Result<(Vec<Progressing>, Stats), RunError>> =
+        batches.into_par_iter().map(|rows| batch(group, rows, oracle)).collect();
+    let mut whole: Option<Vec<Progressing>> = None;
+    let mut stats = Stats::default();
+    for part in parts {
+        let (states, more) = part?;
+        stats.merge(&more);
+        whole = Some(match whole {
+            None => states,
+            Some(earlier) => earlier.into_iter().zip(states).map(|(a, b)| merged(a, b)).collect(),
+        });
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let states = whole.unwrap_or_default();
+    let mut records: Vec<Record> =
+        group.cases.iter().zip(states).map(|(case, state)| record(case, state, seconds)).collect();
+    records.sort_by(|a, b| a.case.cmp(&b.case));
+    Ok(Outcome { records, stats, resumed: 0 })
+}
+
+fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
+    for (a, b) in earlier.metrics.iter_mut().zip(later.metrics) {
+        a.merge(b);
+    }
+    let place = earlier.metrics.first().and_then(Accumulator::worst).map(|w| w.index as u64);
+    earlier.worst = [earlier.worst.take(), later.worst].into_iter().flatten().find(|w| Some(w.index) == place);
+    for (a, b) in earlier.tallies.iter_mut().zip(later.tallies) {
+        a.merge(b);
+    }
+    earlier
+}
+
+/// One batch of rows in every mode.
+fn batch(
+    group: &Group,
+    rows: std::ops::Range<usize>,
+    oracle: &Oracle,
+) -> Result<(Vec<Progressing>, Stats), RunError> {
+    let first = group.cases[0];
+    let Subject { suite, program: spec, input, n, seed } = &first.subject;
+    let fail = |why: String| RunError::Case { case: first.id.clone(), why };
+    let program = spec.build(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
+    let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
+    let arguments = input::generate(input, &key, &taken(&program), rows.start as u64..rows.end as u64)
+        .map_err(|e| fail(e.to_string()))?;
+    let (truth, mut stats) = truth_of(group, &program, &arguments, oracle).map_err(fail)?;
+    let scores = if group.cases.iter().flat_map(|c| &c.checks).any(|c| c.judge.needs_scores()) {
+        let scores = spec.scores(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
+        let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
+        let truth = oracle.evaluate(&scores, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
+        stats.merge(&truth.stats);
+        truth.outputs.into_iter().next()
+    } else {
+        None
+    };
+    let scores = match &scores {
+        Some(TruthTensor::Float(scores)) => Some(scores),
+        _ => None,
+    };
+    let wants_scale = group.cases.iter().flat_map(|c| &c.metrics).any(|m| m.metric.needs_scale());
+    let scale = if wants_scale { scale::dot_scale(&program, &arguments) } else { None };
+    let mut states = Vec::new();
+    for case in &group.cases {
+        let fail = |why: String| RunError::Case { case: case.id.clone(), why };
+        let got = subject::evaluate(&program, &case.mode, &arguments).map_err(|e| fail(e.to_string()))?;
+        let mut state = Progressing {
+            metrics: case.metrics.iter().map(|m| Accumulator::new(m.metric)).collect(),
+            worst: None,
+            tallies: vec![Tally::default(); case.checks.len()],
+        };
+        let measured = Measured { program: &program, arguments: &arguments, truth: &truth, scale: scale.as_deref() };
+        measure(case, &measured, &got, rows.start, &mut state).map_err(fail)?;
+        let seen = Batch {
+            spec,
+            n: *n,
+            mode: &case.mode,
+            program: &program,
+            arguments: &arguments,
+            got: &got,
+            truth: &truth,
+            scores,
+            first_row: rows.start,
+        };
+        for (check, tally) in case.checks.iter().zip(&mut state.tallies) {
+            check.judge.observe(&seen, tally).map_err(|why| fail(format!("check {}: {why}", check.column)))?;
+        }
+        states.push(state);
+    }
+    Ok((states, stats))
+}
+
+/// What the program takes, for the input.
+fn taken(program: &Program) -> Vec<Argument> {
+    let parameters = program.entry().instructions.iter().filter(|i| matches!(i.op, Op::Parameter(_)));
+    let argument = |i: &crate::ir::Instruction| {
+        Some(Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() })
+    };
+    parameters.filter_map(argument).collect()
+}
+
+/// The truth that the group's metrics and checks ask for.
+fn truth_of(
+    group: &Group,
+    program: &Program,
+    arguments: &[Tensor],
+    oracle: &Oracle,
+) -> Result<(Truth, Stats), String> {
+    let mut demands = vec![Demand::None; program.output_names.len()];
+    for case in &group.cases {
+        if let Some(output) = case.output
+            && case.metrics.iter().any(|m| m.against.is_none())
+        {
+            demands[output] = Demand::Rounded;
+        }
+        for (output, demand) in case.checks.iter().flat_map(|c| c.judge.demands()) {
+            // What is rounded can be ordered; nothing asks for both of one float.
+            if demands[output] != Demand::Rounded {
+                demands[output] = demand;
+            }
+        }
+    }
+    if demands.iter().all(|d| *d == Demand::None) {
+        let outputs = demands.iter().map(|_| TruthTensor::Skipped).collect();
+        return Ok((Truth { outputs, stats: Stats::default() }, Stats::default()));
+    }
+    let truth = oracle.evaluate(program, arguments, &demands).map_err(|e| e.to_string())?;
+    let stats = truth.stats;
+    Ok((truth, stats))
+}
+
+struct Measured<'a> {
+    program: &'a Program,
+    arguments: &'a [Tensor],
+    truth: &'a Truth,
+    scale: Option<&'a [f64]>,
+}
+
+/// Feeds the metrics of one case with one batch.
+fn measure(
+    case: &Case,
+    measured: &Measured,
+    got: &[Tensor],
+    first_row: usize,
+    state: &mut Progressing,
+) -> Result<(), String> {
+    let Some(output) = case.output.filter(|_| !case.metrics.is_empty()) else { return Ok(()) };
+    let tensor = &got[output];
+    let format = tensor.dtype().format().ok_or("metrics measure floats")?;
+    let values = tensor.data().to_f64s();
+    let row_len = tensor.dims().last().copied().unwrap_or(1);
+    let rows = tensor.dims().first().copied().unwrap_or(1).max(1);
+    let first_index = first_row * (tensor.len() / rows);
+    for (at, (planned, accumulator)) in case.metrics.iter().zip(&mut state.metrics).enumerate() {
+        let other;
+        let truth: &[f64] = match (&planned.against, &measured.truth.outputs[output]) {
+            (Some(mode), _) => {
+                let results = subject::evaluate(measured.program, mode, measured.arguments);
+                other = results.map_err(|e| e.to_string())?[output].data().to_f64s();
+                &other
+            }
+            (None, TruthTensor::Float(truth)) if truth.open.is_empty() => &truth.rounded,
+            (None, TruthTensor::Float(truth)) => {
+                return Err(format!("{} elements have no decided truth; raise the oracle's precision", truth.open.len()));
+            }
+            _ => return Err("the result measured has no truth".to_string()),
+        };
+        let sample =
+            Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale, bound: None };
+        accumulator.add(&sample);
+        if at == 0
+            && let Some(worst) = accumulator.worst()
+        {
+            let i = worst.index - first_index;
+            let digits = tensor.dtype().bits() as usize / 4;
+            state.worst = Some(Worst {
+                index: worst.index as u64,
+                value_hex: format!("0x{:0digits$x}", tensor.data().bits(i)),
+                truth_hex: format!("0x{:016x}", F64.encode(truth[i])),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn record(case: &Case, state: Progressing, seconds: f64) -> Record {
+    let mut figures: Vec<Figure> = Vec::new();
+    for (planned, accumulator) in case.metrics.iter().zip(&state.metrics) {
+        if let Some(value) = accumulator.value() {
+            figures.push(Figure::new(&planned.column, value));
+        }
+    }
+    let mut checks = Vec::new();
+    for (planned, tally) in case.checks.iter().zip(&state.tallies) {
+        let judged = planned.judge.conclude(tally);
+        // The figures of a second check of a kind carry its column.
+        let suffix = planned.column.strip_prefix(planned.kind).unwrap_or("");
+        figures.extend(judged.figures.iter().map(|(name, value)| Figure::new(&format!("{name}{suffix}"), *value)));
+        checks.push(CheckRecord {
+            column: planned.column.clone(),
+            kind: planned.kind.to_string(),
+            outcome: judged.outcome.name().to_string(),
+            expect: planned.expect.name().to_string(),
+            because: planned.because.clone(),
+            note: judged.note,
+            evidence: judged.evidence,
+        });
+    }
+    Record {
+        case: case.id.clone(),
+        suite: case.subject.suite.clone(),
+        series: case.series(),
+        n: case.subject.n as u64,
+        rows: case.subject.program.rows as u64,
+        checks,
+        figures,
+        worst: state.worst,
+        seconds,
+    }
+}

@@ -1,0 +1,71 @@
+//! Growth over the cases of a series.
+
+use std::collections::BTreeMap;
+
+use crate::check::growth;
+use crate::check::Outcome;
+use crate::suite::{Case, Expect, Suite};
+
+use super::record::{Record, Verdict};
+
+/// The fit of one metric over one series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitRecord {
+    /// The series' id, with `n` in the place of the size.
+    pub series: String,
+    pub suite: String,
+    pub metric: String,
+    pub expected_slope: f64,
+    pub outcome: Outcome,
+    pub expect: Expect,
+    pub because: Option<String>,
+    /// Slope with its 95 % interval, and the residual standard deviation of log metric.
+    pub slope: Option<[f64; 3]>,
+    pub residual: Option<f64>,
+    /// Sizes that the fit used.
+    pub sizes: usize,
+    pub note: String,
+}
+
+impl FitRecord {
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.outcome, self.expect)
+    }
+}
+
+/// All fits that the suites ask for, over the records at hand, sorted by series and metric.
+pub fn fits(suites: &[Suite], records: &[Record]) -> Vec<FitRecord> {
+    let by_id: BTreeMap<&str, &Record> = records.iter().map(|r| (r.case.as_str(), r)).collect();
+    // Cases of one series share their fits.
+    let mut series: BTreeMap<(String, String), (Vec<(f64, f64)>, &Case, usize)> = BTreeMap::new();
+    for case in suites.iter().flat_map(|s| &s.cases) {
+        let Some(record) = by_id.get(case.id.as_str()) else { continue };
+        for (at, fit) in case.fits.iter().enumerate() {
+            let key = (case.series(), fit.metric.clone());
+            let (points, ..) = series.entry(key).or_insert_with(|| (Vec::new(), case, at));
+            if let Some(value) = record.figure(&fit.metric) {
+                points.push((case.subject.n as f64, value));
+            }
+        }
+    }
+    let mut fits = Vec::new();
+    for ((series, metric), (mut points, case, at)) in series {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let planned = &case.fits[at];
+        let judged = growth::judge(&points, planned.slope);
+        fits.push(FitRecord {
+            series,
+            suite: case.subject.suite.clone(),
+            metric,
+            expected_slope: planned.slope,
+            outcome: judged.outcome,
+            expect: planned.expect,
+            because: planned.because.clone(),
+            slope: judged.fit.as_ref().map(|f| [f.slope, f.slope_interval.low, f.slope_interval.high]),
+            residual: judged.fit.as_ref().map(|f| f.residual),
+            sizes: judged.used,
+            note: judged.note,
+        });
+    }
+    fits
+}

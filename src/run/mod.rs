@@ -1,0 +1,108 @@
+//! Runs cases in parallel, journals their records, resumes.
+
+mod evaluate;
+mod fit;
+mod journal;
+mod progress;
+mod record;
+mod select;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use crate::oracle::{Oracle, Stats};
+use crate::suite::{Case, Suite};
+
+pub use evaluate::{Group, evaluate, groups};
+pub use fit::{FitRecord, fits};
+pub use journal::{Journal, JournalError};
+pub use progress::Progress;
+pub use record::{CheckRecord, Figure, Record, Verdict, Worst};
+pub use select::{Selection, Shard};
+
+/// Why a run stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("{case}: {why}")]
+    Case { case: String, why: String },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// What a run gives.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One a case, sorted by id.
+    pub records: Vec<Record>,
+    pub stats: Stats,
+    /// Cases taken from a journal instead of being evaluated.
+    pub resumed: usize,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    pub oracle: Oracle,
+    /// Whether to take what an earlier, unfinished run has journaled.
+    pub resume: bool,
+}
+
+/// Evaluates the selected cases of some suites. Every finished group of cases is journaled at once, where a folder for
+/// the journal is given; the result does not depend on the number of threads.
+pub fn run(
+    suites: &[Suite],
+    selection: &Selection,
+    settings: &Settings,
+    journal_folder: Option<&Path>,
+    progress: &Progress,
+) -> Result<Outcome, RunError> {
+    let selected: Vec<&Case> = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.takes(case)).collect();
+    let groups: Vec<Group> =
+        groups(&selected).into_iter().enumerate().filter(|(at, _)| selection.shard.takes(*at)).map(|(_, g)| g).collect();
+    let (journal, known) = match journal_folder {
+        Some(folder) => {
+            let (journal, known) = Journal::open(folder, suites, settings.resume)?;
+            (Some(Mutex::new(journal)), known)
+        }
+        None => (None, Vec::new()),
+    };
+    let total = groups.iter().map(|g| g.cases.len()).sum();
+    progress.start(total);
+    let failed = AtomicBool::new(false);
+    let outcomes: Vec<Result<Outcome, RunError>> = groups
+        .par_iter()
+        .map(|group| {
+            let mut found: Vec<Record> =
+                group.cases.iter().filter_map(|c| known.iter().find(|r| r.case == c.id).cloned()).collect();
+            if found.len() == group.cases.len() {
+                progress.advance(&found);
+                found.sort_by(|a, b| a.case.cmp(&b.case));
+                return Ok(Outcome { resumed: found.len(), records: found, stats: Stats::default() });
+            }
+            // After a failure the rest would only delay its report.
+            if failed.load(Ordering::Relaxed) {
+                return Ok(Outcome::default());
+            }
+            let evaluated = evaluate(group, &settings.oracle).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            if let Some(journal) = &journal {
+                let mut journal = journal.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                evaluated.records.iter().try_for_each(|record| journal.append(record))?;
+            }
+            progress.advance(&evaluated.records);
+            Ok(evaluated)
+        })
+        .collect();
+    progress.finish();
+    let mut whole = Outcome::default();
+    for outcome in outcomes {
+        let outcome = outcome?;
+        whole.records.extend(outcome.records);
+        whole.stats.merge(&outcome.stats);
+        whole.resumed += outcome.resumed;
+    }
+    whole.records.sort_by(|a, b| a.case.cmp(&b.case));
+    Ok(whole)
+}

@@ -1,0 +1,68 @@
+//! Progress: a bar on a terminal, plain lines elsewhere, nothing where asked for.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::record::Record;
+
+/// Shows how far a run is, on standard error.
+#[derive(Debug, Default)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    /// Cases done and cases in all, where there is no bar.
+    lines: Option<Mutex<(usize, usize)>>,
+}
+
+impl Progress {
+    pub fn silent() -> Progress {
+        Progress::default()
+    }
+
+    pub fn on_stderr() -> Progress {
+        if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::new(0);
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {elapsed} {msg}") {
+                bar.set_style(style);
+            }
+            Progress { bar: Some(bar), lines: None }
+        } else {
+            Progress { bar: None, lines: Some(Mutex::new((0, 0))) }
+        }
+    }
+
+    pub(super) fn start(&self, total: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(total as u64);
+        }
+        self.with_lines(|(_, all)| *all = total);
+    }
+
+    pub(super) fn advance(&self, records: &[Record]) {
+        if let (Some(bar), Some(last)) = (&self.bar, records.last()) {
+            bar.set_message(last.suite.clone());
+            bar.inc(records.len() as u64);
+        }
+        self.with_lines(|(done, all)| {
+            let tenth = |done: usize| done * 10 / (*all).max(1);
+            let before = tenth(*done);
+            *done += records.len();
+            if tenth(*done) > before {
+                eprintln!("{done} of {all} cases done");
+            }
+        });
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn with_lines(&self, change: impl FnOnce(&mut (usize, usize))) {
+        if let Some(lines) = &self.lines {
+            change(&mut lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Reads suite files, looks up every name in them, and lists their cases.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+
+use crate::check::{self, Context};
+use crate::input::InputSpec;
+use crate::ir::Program;
+use crate::machine::Mode;
+use crate::metric::{self, Metric};
+use crate::program::ProgramSpec;
+use crate::suggest::hint;
+
+use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
+use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
+
+/// A suite: its claim and its cases, in the order of their ids.
+pub struct Suite {
+    pub name: String,
+    pub claim: String,
+    pub why: String,
+    pub source: String,
+    pub cases: Vec<Case>,
+    /// A fingerprint of the file's text: a journal of another text is not resumed.
+    pub fingerprint: u64,
+}
+
+/// What is wrong with a suite file, and where.
+#[derive(Debug)]
+pub struct SuiteError {
+    pub path: PathBuf,
+    /// Line and column, from 1.
+    pub at: Option<(usize, usize)>,
+    pub why: String,
+}
+
+impl fmt::Display for SuiteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some((line, column)) = self.at {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.why)
+    }
+}
+
+impl std::error::Error for SuiteError {}
+
+/// All suites of a folder, in the order of their names.
+pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
+    let fail = |why: String| SuiteError { path: folder.to_path_buf(), at: None, why };
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| fail(format!("failed to read the suites: {e}; run from the folder that holds `suites`")))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| fail(format!("failed to list the folder: {e}")))?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(fail("there are no suites (*.toml) in this folder".to_string()));
+    }
+    paths.iter().map(|path| load(path)).collect()
+}
+
+/// One suite file.
+pub fn load(path: &Path) -> Result<Suite, SuiteError> {
+    let fail = |why: String| SuiteError { path: path.to_path_buf(), at: None, why };
+    let text = std::fs::read_to_string(path).map_err(|e| fail(format!("failed to read the suite: {e}")))?;
+    let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_string();
+    let here = Source { path, text: &text };
+    let table: SuiteTable = toml::from_str(&text).map_err(|e| SuiteError {
+        path: path.to_path_buf(),
+        at: e.span().map(|span| here.position(span)),
+        why: e.message().to_string(),
+    })?;
+    let mut cases = Vec::new();
+    for matrix in &table.matrix {
+        cases.extend(expand(&here, &name, matrix.get_ref())?);
+    }
+    cases.sort_by(|a, b| a.id.cmp(&b.id));
+    if let Some(pair) = cases.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        return Err(fail(format!("two entries of the matrix give the same case {}", pair[0].id)));
+    }
+    if cases.is_empty() {
+        return Err(fail("the matrix has no cases".to_string()));
+    }
+    let fingerprint = fingerprint(&text);
+    Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprint })
+}
+
+/// FNV-1a: short, stable, and only ever compared with itself.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn position(&self, span: Range<usize>) -> (usize, usize) {
+        let before = &self.text[..span.start.min(self.text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        (line, column)
+    }
+
+    fn error(&self, span: Range<usize>, why: impl ToString) -> SuiteError {
+        // Defaults have no place in the file.
+        let at = (span.end > 0).then(|| self.position(span));
+        SuiteError { path: self.path.to_path_buf(), at, why: why.to_string() }
+    }
+}
+
+/// All cases of one matrix.
+fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>, SuiteError> {
+    let parsed = |list: &[Spanned<String>]| -> Result<Vec<Mode>, SuiteError> {
+        let mut modes = Vec::new();
+        for chip in &matrix.chip {
+            for precision in &matrix.precision {
+                for excess in &matrix.excess {
+                    for refinement in list {
+                        let mode = Mode::new(chip.get_ref(), precision.get_ref(), excess.get_ref(), refinement.get_ref());
+                        modes.push(mode.map_err(|e| here.error(blame(&e.why, [chip, precision, excess, refinement]), e))?);
+                    }
+                }
+            }
+        }
+        Ok(modes)
+    };
+    let modes = parsed(&matrix.refinement)?;
+    let mut inputs = Vec::new();
+    for input in &matrix.input {
+        inputs.push(input.get_ref().parse::<InputSpec>().map_err(|e| here.error(input.span(), e))?);
+    }
+    let mut metrics = Vec::new();
+    for column in &matrix.metric {
+        metrics.push(planned_metric(here, column)?);
+    }
+    let mut cases = Vec::new();
+    for program in &matrix.program {
+        let spec: ProgramSpec = program.get_ref().parse().map_err(|e| here.error(program.span(), e))?;
+        for rows in &matrix.rows {
+            if *rows.get_ref() == 0 {
+                return Err(here.error(rows.span(), "rows is 0: every size must be at least 1"));
+            }
+            let spec = if matrix.rows.len() > 1 || spec.rows == 1 {
+                ProgramSpec { rows: *rows.get_ref() as usize, ..spec.clone() }
+            } else {
+                spec.clone()
+            };
+            for n in &matrix.n {
+                let size = *n.get_ref() as usize;
+                let built = spec.build(size, spec.batch(size));
+                let built = built.map_err(|e| here.error(n.span(), format!("failed to build {spec}: {e}")))?;
+                let output = output_of(here, matrix, &spec, &built)?;
+                for mode in &modes {
+                    let context = Context { spec: &spec, n: size, mode, program: &built };
+                    for input in &inputs {
+                        for seed in &matrix.seed {
+                            let subject = Subject {
+                                suite: suite.to_string(),
+                                program: spec.clone(),
+                                input: input.clone(),
+                                n: size,
+                                seed: *seed,
+                            };
+                            let (checks, fits) = planned_checks(here, matrix, &context, &metrics)?;
+                            cases.push(Case {
+                                id: Case::id_of(&subject, mode),
+                                subject,
+                                mode: mode.clone(),
+                                output,
+                                metrics: metrics.clone(),
+                                checks,
+                                fits,
+                                slow: matrix.slow,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(cases)
+}
+
+/// The place of the part of a mode that an error names.
+fn blame(why: &str, parts: [&Spanned<String>; 4]) -> Range<usize> {
+    let [chip, precision, excess, refinement] = parts;
+    let named = |word: &str| why.contains(word);
+    if named("unknown chip") {
+        chip.span()
+    } else if named("unknown precision") {
+        precision.span()
+    } else if named("unknown excess") {
+        excess.span()
+    } else {
+        refinement.span()
+    }
+}
+
+fn output_of(
+    here: &Source,
+    matrix: &MatrixTable,
+    spec: &ProgramSpec,
+    program: &Program,
+) -> Result<Option<usize>, SuiteError> {
+    let names = &program.output_names;
+    match &matrix.output {
+        Some(name) => {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let missing = || format!("{spec} has no result `{}`{}", name.get_ref(), hint(name.get_ref(), &known));
+            program.output(name.get_ref()).map(Some).ok_or_else(|| here.error(name.span(), missing()))
+        }
+        None => {
+            let float = |id: &usize| program.entry().instructions[*id].shape.dtype().is_some_and(|d| d.is_float());
+            let first = program.outputs().iter().position(float);
+            match matrix.metric.first() {
+                Some(column) if first.is_none() => {
+                    Err(here.error(column.span(), format!("{spec} has no float result to measure")))
+                }
+                _ => Ok(first),
+            }
+        }
+    }
+}
+
+fn planned_metric(here: &Source, column: &Spanned<String>) -> Result<PlannedMetric, SuiteError> {
+    let text = column.get_ref();
+    let (name, against) = match text.split_once(" vs ") {
+        Some((name, mode)) => (name, Some(mode.parse::<Mode>().map_err(|e| here.error(column.span(), e))?)),
+        None => (text.as_str(), None),
+    };
+    let found: Option<&'static dyn Metric> = metric::metric_named(name);
+    let names: Vec<_> = metric::METRICS.iter().map(|m| m.name()).collect();
+    let metric =
+        found.ok_or_else(|| here.error(column.span(), format!("unknown metric `{name}`{}", hint(name, &names))))?;
+    Ok(PlannedMetric { column: text.clone(), metric, against })
+}
+
+type Planned = (Vec<PlannedCheck>, Vec<PlannedFit>);
+
+fn planned_checks(
+    here: &Source,
+    matrix: &MatrixTable,
+    context: &Context,
+    metrics: &[PlannedMetric],
+) -> Result<Planned, SuiteError> {
+    let mut checks: Vec<PlannedCheck> = Vec::new();
+    let mut fits = Vec::new();
+    for spanned in &matrix.check {
+        let table = spanned.get_ref();
+        let fail = |why: String| here.error(spanned.span(), why);
+        let names: Vec<_> = check::CHECKS.iter().map(|c| c.name()).collect();
+        let kind = check::check_named(&table.kind)
+            .ok_or_else(|| fail(format!("unknown check `{}`{}", table.kind, hint(&table.kind, &names))))?;
+        if table.expect != Expect::Pass && table.because.as_deref().unwrap_or("").is_empty() {
+            return Err(fail("`expect` needs a `because` that says why the deviation is known".to_string()));
+        }
+        let settings = table.settings();
+        if let Some(key) = settings.given().into_iter().find(|key| !kind.settings().contains(key)) {
+            return Err(fail(format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()))));
+        }
+        if kind.name() == check::GROWTH {
+            fits.push(planned_fit(table, metrics).map_err(fail)?);
+            continue;
+        }
+        let judge = kind.plan(&settings, context).map_err(|why| fail(format!("check {}: {why}", kind.name())))?;
+        let same = checks.iter().filter(|c| c.kind == kind.name()).count();
+        let column = if same == 0 { kind.name().to_string() } else { format!("{}_{}", kind.name(), same + 1) };
+        let because = table.because.clone();
+        checks.push(PlannedCheck { kind: kind.name(), column, judge, expect: table.expect, because });
+    }
+    Ok((checks, fits))
+}
+
+fn planned_fit(table: &CheckTable, metrics: &[PlannedMetric]) -> Result<PlannedFit, String> {
+    let metric = table.metric.clone().ok_or("check growth needs `metric`")?;
+    let slope = table.slope.ok_or("check growth needs the expected `slope`")?;
+    let columns: Vec<&str> = metrics.iter().map(|m| m.column.as_str()).collect();
+    if !columns.contains(&metric.as_str()) {
+        return Err(format!("growth of `{metric}`, which is not measured{}", hint(&metric, &columns)));
+    }
+    Ok(PlannedFit { metric, slope, expect: table.expect, because: table.because.clone() })
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "no settings".to_string() } else { names.join(", ") }
+}
