@@ -1,5 +1,7 @@
 //! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
 
 pub mod ir;
+pub mod name;
 pub mod num;
+pub mod stat;
 pub mod tensor;
