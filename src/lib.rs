@@ -1,5 +1,6 @@
 //! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
 
+pub mod file;
 pub mod ir;
 pub mod name;
 pub mod num;
