@@ -2,6 +2,7 @@
 
 pub mod file;
 pub mod ir;
+pub mod metric;
 pub mod name;
 pub mod num;
 pub mod stat;
