@@ -205,7 +205,11 @@ impl Data {
         let code = |v: &f64| format.encode(round(v));
         Some(match dtype {
             DType::F64 => Data::F64(values.to_vec()),
-            DType::F32 => Data::F32(values.iter().map(|v| *v as f32).collect()),
+            DType::F32 => {
+                // A cast may give a NaN of either sign; the code has the right one.
+                let cast = |v: &f64| if v.is_nan() { f32::from_bits(code(v) as u32) } else { *v as f32 };
+                Data::F32(values.iter().map(cast).collect())
+            }
             DType::BF16 => Data::BF16(values.iter().map(|v| bf16::from_bits(code(v) as u16)).collect()),
             DType::F16 => Data::F16(values.iter().map(|v| f16::from_bits(code(v) as u16)).collect()),
             DType::F8E5M2 => Data::F8E5M2(values.iter().map(|v| code(v) as u8).collect()),
