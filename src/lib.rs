@@ -1,6 +1,7 @@
 //! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
 
 pub mod file;
+pub mod input;
 pub mod ir;
 pub mod metric;
 pub mod name;
