@@ -218,8 +218,17 @@ impl Data {
         let code = |v: &f64| format.encode(round(v));
         Some(match dtype {
             DType::F64 => Data::F64(values.to_vec()),
-            DType::F32 => Data::F32(values.iter().map(|v| *v as f32).collect()),
-            DType::BF16 => Data::BF16(values.iter().map(|v| bf16::from_bits(code(v) as u16)).collect()),
+            // A cast may give a NaN of either sign; the code has the right one.
+            DType::F32 => {
+                let cast = |v: &f64| if v.is_nan() { f32::from_bits(code(v) as u32) } else { *v as f32 };
+                Data::F32(values.iter().map(cast).collect())
+            }
+            // Rounded to bf16, an f32 holds it exactly, and the top half of that is its code.
+            DType::BF16 => {
+                let top = |v: &f64| ((round(v) as f32).to_bits() >> 16) as u16;
+                let cast = |v: &f64| bf16::from_bits(if v.is_nan() { code(v) as u16 } else { top(v) });
+                Data::BF16(values.iter().map(cast).collect())
+            }
             DType::F16 => Data::F16(values.iter().map(|v| f16::from_bits(code(v) as u16)).collect()),
             DType::F8E5M2 => Data::F8E5M2(values.iter().map(|v| code(v) as u8).collect()),
             _ => Data::F8E4M3FN(values.iter().map(|v| code(v) as u8).collect()),
@@ -399,5 +408,26 @@ impl Tensor {
             joined.data.extend(&part.data);
         }
         joined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shortcuts of `from_f64s` against the codes of the format, NaNs with their signs included.
+    #[test]
+    fn floats_are_stored_by_their_codes() {
+        let nan = f64::from_bits(0x7ff8_0000_0000_0000);
+        for dtype in [DType::F32, DType::BF16, DType::F16, DType::F8E5M2] {
+            let Some(format) = dtype.format() else { continue };
+            let edges = [0.0, 1e-45, 1e-40, 1e-38, 1.0 / 3.0, 1.0, 65519.0, 3.4e38, 1e39, f64::INFINITY, nan];
+            let values: Vec<f64> = edges.into_iter().flat_map(|v| [v, -v]).collect();
+            let Some(data) = Data::from_f64s(dtype, &values) else { continue };
+            for (i, value) in values.iter().enumerate() {
+                let expected = format.encode(num::round_f64(format, *value, Direction::NearestEven));
+                assert_eq!(data.bits(i), expected, "{dtype} {value:e}");
+            }
+        }
     }
 }

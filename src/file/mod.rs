@@ -1,0 +1,6 @@
+//! Arrays in files.
+
+pub mod safetensors;
+mod whole;
+
+pub use whole::write_whole;

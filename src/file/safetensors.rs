@@ -1,0 +1,338 @@
+//! The safetensors format: an 8-byte length, a JSON header, then the elements, little-endian and row-major.
+//!
+//! Source: huggingface/safetensors, README, section "Format". The crate of the same name does the parsing; this module
+//! maps element types both ways and says which file is at fault, and how.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use half::{bf16, f16};
+use safetensors::tensor::{Metadata, View};
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
+
+use crate::tensor::{DTYPES, DType, Data, Tensor};
+
+use super::write_whole;
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("{}: not a safetensors file: {reason}", path.display())]
+    Malformed { path: PathBuf, reason: String },
+    #[error("{}: tensor `{tensor}` has dtype {dtype}, which is not supported", path.display())]
+    UnsupportedDtype { path: PathBuf, tensor: String, dtype: String },
+    #[error("{}: tensor `{tensor}`: {reason}", path.display())]
+    BadTensor { path: PathBuf, tensor: String, reason: String },
+}
+
+/// What safetensors calls an element type. `F8_E4M3` is the variant without infinities, e4m3fn.
+fn format_name(dtype: DType) -> Dtype {
+    match dtype {
+        DType::Pred => Dtype::BOOL,
+        DType::S8 => Dtype::I8,
+        DType::S16 => Dtype::I16,
+        DType::S32 => Dtype::I32,
+        DType::S64 => Dtype::I64,
+        DType::U8 => Dtype::U8,
+        DType::U16 => Dtype::U16,
+        DType::U32 => Dtype::U32,
+        DType::U64 => Dtype::U64,
+        DType::F8E5M2 => Dtype::F8_E5M2,
+        DType::F8E4M3FN => Dtype::F8_E4M3,
+        DType::F16 => Dtype::F16,
+        DType::BF16 => Dtype::BF16,
+        DType::F32 => Dtype::F32,
+        DType::F64 => Dtype::F64,
+    }
+}
+
+/// All tensors of a file, sorted by name.
+pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
+    let bytes = std::fs::read(path).map_err(|source| FileError::Io { path: path.to_path_buf(), source })?;
+    parse(path, &bytes)
+}
+
+/// As [`read`], from the bytes of a file; `path` only names it in errors.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileError> {
+    let file = SafeTensors::deserialize(bytes)
+        .map_err(|error| FileError::Malformed { path: path.to_path_buf(), reason: reason(&error, bytes) })?;
+    let mut tensors = file
+        .iter()
+        .map(|(name, view)| {
+            let Some(dtype) = DTYPES.into_iter().find(|dtype| format_name(*dtype) == view.dtype()) else {
+                let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), view.dtype().to_string());
+                return Err(FileError::UnsupportedDtype { path, tensor, dtype });
+            };
+            let data = decode(dtype, view.data()).map_err(|reason| FileError::BadTensor {
+                path: path.to_path_buf(),
+                tensor: name.to_string(),
+                reason,
+            })?;
+            Ok((name.to_string(), Tensor::new(view.shape(), data)))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(tensors)
+}
+
+/// Writes `tensors` to `path`, whole or not at all. The bytes depend only on the names and tensors, not on their order:
+/// the widest types come first, then names in order, as the crate sorts them for alignment.
+pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError> {
+    let bytes = to_bytes(path, tensors)?;
+    write_whole(path, &bytes).map_err(|source| FileError::Io { path: path.to_path_buf(), source })
+}
+
+/// The bytes of a file with these tensors; `path` only names it in errors.
+pub fn to_bytes(path: &Path, tensors: &[(String, Tensor)]) -> Result<Vec<u8>, FileError> {
+    let mut names: Vec<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    let repeated = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| (pair[0], "the name is given twice"));
+    // The header's own field of this name holds strings.
+    let reserved = names.iter().find(|name| **name == METADATA).map(|name| (*name, "the name is reserved"));
+    if let Some((name, reason)) = repeated.or(reserved) {
+        let (tensor, reason) = (name.to_string(), reason.to_string());
+        return Err(FileError::BadTensor { path: path.to_path_buf(), tensor, reason });
+    }
+    let views = tensors.iter().map(|(name, tensor)| (name.as_str(), Encoded::new(tensor)));
+    safetensors::serialize(views, None)
+        .map_err(|error| FileError::Malformed { path: path.to_path_buf(), reason: error.to_string() })
+}
+
+const METADATA: &str = "__metadata__";
+/// Bytes of the header's length.
+const LENGTH: usize = 8;
+
+/// What is wrong, with the sizes that show it.
+fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
+    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
+        return format!("{} bytes, too few for the length of a header", bytes.len());
+    };
+    let claimed = u64::from_le_bytes(*length);
+    match error {
+        SafeTensorError::InvalidHeaderLength | SafeTensorError::HeaderTooLarge => {
+            format!("the header claims {claimed} bytes, the file holds {} after its length", rest.len())
+        }
+        SafeTensorError::MetadataIncompleteBuffer => {
+            // The header was sound, so its size is within the file and it parses again.
+            let (header, data) = rest.split_at(rest.len().min(claimed as usize));
+            let described = serde_json::from_slice::<Metadata>(header).map_or(0, |metadata| metadata.data_len());
+            let fault = if data.len() < described { "it is truncated" } else { "bytes are left over" };
+            format!("the header describes {described} bytes of elements, the file holds {}: {fault}", data.len())
+        }
+        SafeTensorError::InvalidHeaderDeserialization(error) if error.to_string().contains("unknown variant") => {
+            format!("the header names a dtype that the format does not have: {error}")
+        }
+        SafeTensorError::TensorInvalidInfo => {
+            "a tensor's shape and dtype do not fill the bytes that the header gives it".to_string()
+        }
+        SafeTensorError::InvalidOffset(name) => {
+            format!("the bytes of tensor `{name}` overlap its neighbour's, leave a gap, or end before they begin")
+        }
+        SafeTensorError::ValidationOverflow => "a tensor's shape has more elements than can be addressed".to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, String> {
+    /// Elements of `N` little-endian bytes each.
+    fn words<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
+        bytes.as_chunks::<N>().0.iter().map(|word| from(*word)).collect()
+    }
+    Ok(match dtype {
+        DType::Pred => {
+            if let Some(at) = bytes.iter().position(|b| *b > 1) {
+                return Err(format!("element {at} is {}, a BOOL is 0 or 1", bytes[at]));
+            }
+            Data::Pred(bytes.iter().map(|b| *b == 1).collect())
+        }
+        DType::S8 => Data::S8(words(bytes, i8::from_le_bytes)),
+        DType::S16 => Data::S16(words(bytes, i16::from_le_bytes)),
+        DType::S32 => Data::S32(words(bytes, i32::from_le_bytes)),
+        DType::S64 => Data::S64(words(bytes, i64::from_le_bytes)),
+        DType::U8 => Data::U8(bytes.to_vec()),
+        DType::U16 => Data::U16(words(bytes, u16::from_le_bytes)),
+        DType::U32 => Data::U32(words(bytes, u32::from_le_bytes)),
+        DType::U64 => Data::U64(words(bytes, u64::from_le_bytes)),
+        DType::F8E5M2 => Data::F8E5M2(bytes.to_vec()),
+        DType::F8E4M3FN => Data::F8E4M3FN(bytes.to_vec()),
+        DType::F16 => Data::F16(words(bytes, f16::from_le_bytes)),
+        DType::BF16 => Data::BF16(words(bytes, bf16::from_le_bytes)),
+        // Through the bits: a signalling NaN stays what it is.
+        DType::F32 => Data::F32(words(bytes, |w| f32::from_bits(u32::from_le_bytes(w)))),
+        DType::F64 => Data::F64(words(bytes, |w| f64::from_bits(u64::from_le_bytes(w)))),
+    })
+}
+
+/// A tensor with its elements as bytes.
+struct Encoded<'a> {
+    dims: &'a [usize],
+    dtype: Dtype,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Encoded<'a> {
+    fn new(tensor: &'a Tensor) -> Encoded<'a> {
+        let data = tensor.data();
+        let size = data.dtype().bits() as usize / 8;
+        let bytes = (0..data.len()).flat_map(|i| data.bits(i).to_le_bytes().into_iter().take(size)).collect();
+        Encoded { dims: tensor.dims(), dtype: format_name(data.dtype()), bytes }
+    }
+}
+
+impl View for Encoded<'_> {
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.dims
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.bytes)
+    }
+
+    fn data_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data_file(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xla_cpu").join(name)
+    }
+
+    fn file(header: &str, elements: &[u8]) -> Vec<u8> {
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes(), elements].concat()
+    }
+
+    fn message(bytes: &[u8]) -> String {
+        parse(Path::new("in.safetensors"), bytes).unwrap_err().to_string()
+    }
+
+    /// Every element type, every code of the small ones, and NaN payloads among the wide ones.
+    fn one_of_each() -> Vec<(String, Tensor)> {
+        let codes: Vec<u8> = (0..=255).collect();
+        let halves: Vec<u16> = (0..=u16::MAX).collect();
+        let all = [
+            Data::Pred(vec![true, false, true]),
+            Data::S8(codes.iter().map(|c| *c as i8).collect()),
+            Data::S16(vec![i16::MIN, -1, 7]),
+            Data::S32(vec![i32::MIN, -1, 7]),
+            Data::S64(vec![i64::MIN, -1, 7]),
+            Data::U8(codes.clone()),
+            Data::U16(halves.clone()),
+            Data::U32(vec![u32::MAX, 1]),
+            Data::U64(vec![u64::MAX, 1]),
+            Data::F8E5M2(codes.clone()),
+            Data::F8E4M3FN(codes),
+            Data::F16(halves.iter().map(|c| f16::from_bits(*c)).collect()),
+            Data::BF16(halves.iter().map(|c| bf16::from_bits(*c)).collect()),
+            Data::F32([0x7f80_0001, 0xffc0_0000, 0x8000_0000, 1].map(f32::from_bits).to_vec()),
+            Data::F64([0xfff0_0000_0000_0001, 1 << 63, 1].map(f64::from_bits).to_vec()),
+        ];
+        let named = |(i, data): (usize, Data)| (format!("arg{i}"), Tensor::new(&[1, data.len()], data));
+        all.into_iter().enumerate().map(named).collect()
+    }
+
+    #[test]
+    fn all_types_come_back_bit_for_bit() {
+        let path = Path::new("memory");
+        let mut tensors = one_of_each();
+        tensors.push(("empty".to_string(), Tensor::new(&[3, 0], Data::F32(vec![]))));
+        tensors.push(("scalar".to_string(), Tensor::new(&[], Data::S32(vec![-5]))));
+        let bytes = to_bytes(path, &tensors).unwrap();
+        let back = parse(path, &bytes).unwrap();
+        tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
+        assert_eq!(back.len(), tensors.len());
+        for ((name, tensor), (back_name, back)) in tensors.iter().zip(&back) {
+            assert_eq!((name, tensor.dims(), tensor.dtype()), (back_name, back.dims(), back.dtype()));
+            let bits = |t: &Tensor| (0..t.len()).map(|i| t.data().bits(i)).collect::<Vec<_>>();
+            assert_eq!(bits(tensor), bits(back), "{name}");
+        }
+        tensors.reverse();
+        assert_eq!(to_bytes(path, &tensors).unwrap(), bytes, "the order given must not show");
+    }
+
+    /// A file by another writer, rewritten: the same bytes, because both sort alike.
+    #[test]
+    fn files_of_others_are_read_and_rewritten_alike() {
+        let path = data_file("prob_max.inputs.safetensors");
+        let tensors = read(&path).unwrap();
+        assert_eq!(tensors.len(), 1);
+        let (name, logits) = &tensors[0];
+        assert_eq!((name.as_str(), logits.dtype(), logits.dims()), ("arg0", DType::BF16, &[8, 1024][..]));
+        assert!((0..logits.len()).all(|i| logits.data().get_f64(i).abs() < 100.0));
+
+        let path = data_file("affine_greedy.excess_on.outputs.safetensors");
+        let outputs = read(&path).unwrap();
+        let names: Vec<&str> = outputs.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["out0", "out1", "out2", "out3"]);
+        let (z, top) = (outputs[0].1.data(), outputs[2].1.data().to_i64s());
+        for row in 0..8 {
+            // What argmax returned holds the row's largest stored value.
+            let values = &z.to_f64s()[row * 1024..][..1024];
+            assert!(values.iter().all(|v| *v <= values[top[row] as usize]));
+        }
+        assert_eq!(to_bytes(&path, &outputs).unwrap(), std::fs::read(&path).unwrap());
+    }
+
+    #[test]
+    fn files_are_written_and_named_in_errors() {
+        let path = std::env::temp_dir().join(format!("ulpgate-{}.safetensors", std::process::id()));
+        let tensors = one_of_each();
+        write(&path, &tensors).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), to_bytes(&path, &tensors).unwrap());
+        std::fs::remove_file(&path).unwrap();
+        let missing = read(&path).unwrap_err().to_string();
+        assert!(missing.contains(path.to_str().unwrap()) && missing.contains("No such file"), "{missing}");
+        let twice = [tensors[0].clone(), tensors[0].clone()];
+        assert!(to_bytes(&path, &twice).unwrap_err().to_string().contains("`arg0`: the name is given twice"));
+    }
+
+    #[test]
+    fn malformed_files_say_what_is_wrong() {
+        let good = r#"{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+        let with = |from: &str, to: &str| file(&good.replace(from, to), &[0; 8]);
+        assert!(parse(Path::new("x"), &file(good, &[0; 8])).is_ok());
+        let cases: [(Vec<u8>, &str); 12] = [
+            (vec![1, 2, 3], "3 bytes, too few for the length of a header"),
+            ([&100u64.to_le_bytes()[..], b"{}"].concat(), "the header claims 100 bytes, the file holds 2"),
+            ([&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "the header claims 18446744073709551615 bytes"),
+            (file("{\"x\": ", &[]), "invalid JSON in header"),
+            (file(good, &[0; 7]), "describes 8 bytes of elements, the file holds 7: it is truncated"),
+            (file(good, &[0; 9]), "describes 8 bytes of elements, the file holds 9: bytes are left over"),
+            (with("[2]", "[3]"), "do not fill the bytes"),
+            (with("[2]", "[4611686018427387904,4]"), "more elements than can be addressed"),
+            (with("[0,8]", "[4,12]"), "`x` overlap"),
+            (with("F32", "Q7"), "names a dtype that the format does not have"),
+            (
+                file(&good.replace("F32", "C64").replace("[2]", "[1]"), &[0; 8]),
+                "`x` has dtype C64, which is not supported",
+            ),
+            (file(&good.replace("F32", "BOOL").replace("[2]", "[8]"), &[1, 0, 2, 0, 0, 0, 0, 0]), "element 2 is 2"),
+        ];
+        for (bytes, expected) in cases {
+            let message = message(&bytes);
+            assert!(message.starts_with("in.safetensors: ") && message.contains(expected), "{message}");
+        }
+    }
+
+    proptest::proptest! {
+        /// No bytes make the reader panic, and every prefix of a good file is refused.
+        #[test]
+        fn truncated_and_garbled_files_are_errors(cut in 0usize..1000, at in 0usize..1000, byte: u8) {
+            let path = Path::new("memory");
+            let good = to_bytes(path, &one_of_each()[..5]).unwrap();
+            proptest::prop_assert!(parse(path, &good[..cut.min(good.len() - 1)]).is_err());
+            let mut garbled = good.clone();
+            garbled[at % good.len()] = byte;
+            let _ = parse(path, &garbled);
+        }
+    }
+}

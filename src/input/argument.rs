@@ -1,0 +1,59 @@
+//! What is to be filled.
+
+use crate::num::Format;
+use crate::tensor::DType;
+
+use super::spec::InputSpec;
+use super::stream::Streams;
+use super::{InputError, ParameterDoc};
+
+/// One argument of a program.
+///
+/// An argument of rank 2 or more has one row for each index of its leading dim; of rank 0 or 1 it is a single row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    pub name: String,
+    pub dtype: DType,
+    pub dims: Vec<usize>,
+}
+
+impl Argument {
+    /// Rows that have a stream of their own.
+    pub fn rows(&self) -> usize {
+        if self.dims.len() < 2 { 1 } else { self.dims[0] }
+    }
+
+    /// Elements along the last dim: what a distribution fills at a time. 1 for a scalar.
+    pub fn width(&self) -> usize {
+        self.dims.last().copied().unwrap_or(1)
+    }
+
+    /// Number of elements, if their f64 values can be addressed.
+    pub(super) fn elements(&self) -> Result<usize, InputError> {
+        let product = self.dims.iter().try_fold(1usize, |product, dim| product.checked_mul(*dim));
+        product
+            .filter(|n| *n <= isize::MAX as usize / 8)
+            .ok_or_else(|| InputError::TooLarge { argument: self.name.clone(), dims: self.dims.clone() })
+    }
+}
+
+/// The row that a distribution is to fill.
+pub struct Row<'a> {
+    pub spec: &'a InputSpec,
+    pub arguments: &'a [Argument],
+    /// Which of the arguments the row is of.
+    pub argument: usize,
+    /// Index along the argument's leading dim. The rows of a higher-rank argument that share it are filled in order.
+    pub index: u64,
+    /// The format that the values will be rounded to.
+    pub format: &'static Format,
+    /// For values that several rows share.
+    pub streams: &'a Streams,
+}
+
+impl Row<'_> {
+    /// The value of a parameter.
+    pub fn get(&self, parameter: &ParameterDoc) -> f64 {
+        self.spec.get(parameter)
+    }
+}

@@ -1,0 +1,108 @@
+//! Tensors for a program's arguments.
+
+use std::ops::Range;
+
+use crate::num::{Direction, Format, round_f64};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::{Argument, InputError, InputKey, InputSpec, Row, Sampler, Streams};
+
+/// Values for `arguments`, in order.
+///
+/// `rows` counts along the leading dim of the first argument, whose dims are those of this part; row r has the same bits
+/// whichever rows are asked for with it. The other arguments are always whole. Floats follow the spec, rounded once to
+/// nearest even (to bf16 and thereby to the dtype, where the spec says so); a value beyond the dtype's range is what
+/// rounding makes of it. Integers are uniform below the width of the first argument, as indices into its rows are
+/// (below their dtype's limit, if that is less), and predicates are fair coins, whatever the spec.
+pub fn generate(
+    spec: &InputSpec,
+    key: &InputKey,
+    arguments: &[Argument],
+    rows: Range<u64>,
+) -> Result<Vec<Tensor>, InputError> {
+    if let Some(first) = arguments.first() {
+        let asked = rows.end.saturating_sub(rows.start);
+        if first.rows() as u64 != asked {
+            return Err(InputError::Rows { argument: first.name.clone(), has: first.rows(), asked });
+        }
+    }
+    let sizes = arguments.iter().map(Argument::elements).collect::<Result<Vec<_>, _>>()?;
+    let input = spec.input();
+    input.check(spec, arguments).map_err(|reason| InputError::Unsuitable { input: input.name(), reason })?;
+    let streams = Streams::new(key);
+    let tensor = |number: usize| {
+        let argument = &arguments[number];
+        let first_row = if number == 0 { rows.start } else { 0 };
+        let place = Place { number, first_row, size: sizes[number] };
+        let data = match spec.grid(argument) {
+            Some(grid) => floats(spec, &streams, arguments, place, grid)?,
+            None => integers(&streams, arguments, place)?,
+        };
+        Ok(Tensor::new(&argument.dims, data))
+    };
+    (0..arguments.len()).map(tensor).collect()
+}
+
+/// Which argument, from which row on, of how many elements.
+#[derive(Clone, Copy)]
+struct Place {
+    number: usize,
+    first_row: u64,
+    size: usize,
+}
+
+/// Calls `fill` for each row's part of the argument, with the row's index and stream.
+fn each_row<T: Clone + Default>(
+    streams: &Streams,
+    arguments: &[Argument],
+    place: Place,
+    mut fill: impl FnMut(u64, &mut Sampler, &mut [T]),
+) -> Result<Vec<T>, InputError> {
+    let argument = &arguments[place.number];
+    let mut values = Vec::new();
+    let too_large = |_| InputError::TooLarge { argument: argument.name.clone(), dims: argument.dims.clone() };
+    values.try_reserve_exact(place.size).map_err(too_large)?;
+    values.resize(place.size, T::default());
+    let per_row = (place.size / argument.rows().max(1)).max(1);
+    for (index, part) in (place.first_row..).zip(values.chunks_mut(per_row)) {
+        fill(index, &mut streams.sampler(place.number as u64, index), part);
+    }
+    Ok(values)
+}
+
+fn floats(
+    spec: &InputSpec,
+    streams: &Streams,
+    arguments: &[Argument],
+    place: Place,
+    grid: &'static Format,
+) -> Result<Data, InputError> {
+    let argument = &arguments[place.number];
+    let width = argument.width().max(1);
+    let values = each_row(streams, arguments, place, |index, sampler, part| {
+        let row = Row { spec, arguments, argument: place.number, index, format: grid, streams };
+        for out in part.chunks_mut(width) {
+            spec.input().fill(&row, sampler, out);
+        }
+        if argument.dtype.format() != Some(grid) {
+            part.iter_mut().for_each(|v| *v = round_f64(grid, *v, Direction::NearestEven));
+        }
+    })?;
+    let unsuitable = || InputError::Unsuitable { input: spec.input().name(), reason: "no float format".to_string() };
+    Data::from_f64s(argument.dtype, &values).ok_or_else(unsuitable)
+}
+
+fn integers(streams: &Streams, arguments: &[Argument], place: Place) -> Result<Data, InputError> {
+    let argument = &arguments[place.number];
+    let dtype = argument.dtype;
+    let value_bits = dtype.bits() - u32::from(dtype.is_signed());
+    let limit = match dtype {
+        DType::Pred => 2,
+        _ => (arguments[0].width() as u64).min(1u64.checked_shl(value_bits).unwrap_or(u64::MAX)),
+    };
+    let values = each_row(streams, arguments, place, |_, sampler, part: &mut [i64]| {
+        part.iter_mut().for_each(|v| *v = sampler.below(limit) as i64);
+    })?;
+    let unsuitable = || InputError::Unsuitable { input: "integers", reason: format!("{dtype} is a float") };
+    Data::from_i64s(dtype, &values).ok_or_else(unsuitable)
+}

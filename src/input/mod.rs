@@ -1,0 +1,81 @@
+//! Input distributions. One file each; [`INPUTS`] lists them.
+//!
+//! A distribution fills rows with real numbers from a stream of random bits; [`generate`] gives each row its own stream
+//! and rounds each number once, to the dtype of the argument. The bits depend on suite, input, n, seed, argument and row
+//! alone: never on the mode or the program, on which rows are asked for, or on the machine.
+
+mod argument;
+mod clustered;
+mod error;
+mod generate;
+mod heavy_tail;
+mod ill_conditioned;
+mod logits;
+mod near_tie;
+mod normal;
+mod parameter;
+mod planted;
+mod positive;
+mod ramp;
+mod sampler;
+mod spec;
+mod stream;
+mod ties;
+mod uniform;
+mod wide_exponent;
+
+pub use argument::{Argument, Row};
+pub use error::InputError;
+pub use generate::generate;
+pub use parameter::{COMMON, ParameterDoc};
+pub use sampler::Sampler;
+pub use spec::InputSpec;
+pub use stream::{InputKey, Streams};
+
+/// A distribution of the arguments of a program.
+pub trait Input: Sync {
+    /// The name in suites and case ids.
+    fn name(&self) -> &'static str;
+    /// What the values are, as a formula over one row x_i, and where it comes from. Values are pure numbers.
+    fn doc(&self) -> &'static str;
+    /// What a spec may set, sorted by name; [`COMMON`] parameters come on top.
+    fn parameters(&self) -> &'static [ParameterDoc];
+    /// Whether these arguments can be filled with these parameters; the error says what does not fit.
+    fn check(&self, _spec: &InputSpec, _arguments: &[Argument]) -> Result<(), String> {
+        Ok(())
+    }
+    /// Fills one row of a floating-point argument. The values need not belong to the argument's dtype.
+    fn fill(&self, row: &Row, sampler: &mut Sampler, out: &mut [f64]);
+}
+
+/// All distributions, sorted by name.
+pub static INPUTS: &[&dyn Input] = &[
+    &clustered::Clustered,
+    &heavy_tail::HeavyTail,
+    &ill_conditioned::IllConditioned,
+    &logits::Logits,
+    &near_tie::NearTie,
+    &normal::Normal,
+    &planted::INF,
+    &planted::NAN,
+    &planted::NEG_INF,
+    &planted::NEG_NAN,
+    &planted::NEG_ZERO,
+    &planted::SUBNORMAL,
+    &positive::Positive,
+    &ramp::Ramp,
+    &ties::Ties,
+    &uniform::Uniform,
+    &wide_exponent::WideExponent,
+];
+
+/// The distribution with this name; the error suggests the nearest one.
+pub fn input_named(name: &str) -> Result<&'static dyn Input, InputError> {
+    INPUTS.iter().copied().find(|input| input.name() == name).ok_or_else(|| {
+        let hint = crate::name::hint(name, INPUTS.iter().map(|input| input.name()));
+        InputError::UnknownInput { name: name.to_string(), hint }
+    })
+}
+
+#[cfg(test)]
+mod tests;

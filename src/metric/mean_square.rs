@@ -1,0 +1,31 @@
+//! Mean squared error.
+
+use super::error::{absolute_error, each};
+use super::{Metric, Reduction, Sample, Term};
+
+pub(super) struct MeanSquare;
+
+impl Metric for MeanSquare {
+    fn name(&self) -> &'static str {
+        "mean_square"
+    }
+
+    fn unit(&self) -> &'static str {
+        "output^2"
+    }
+
+    fn doc(&self) -> &'static str {
+        "mean of (y - t)^2."
+    }
+
+    fn reduction(&self) -> Reduction {
+        Reduction::Mean
+    }
+
+    fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term)) {
+        each(sample, put, |got, truth, _| {
+            let error = absolute_error(sample.format, got, truth);
+            error * error
+        });
+    }
+}

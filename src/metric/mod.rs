@@ -1,0 +1,103 @@
+//! Distances between what a program computed and the truth. One file each; [`METRICS`] lists them.
+//!
+//! A metric turns elements or rows into [`Term`]s and names the [`Reduction`] that makes one number of them. Terms are
+//! gathered tile by tile in an [`Accumulator`]. Sums are exact until they are rounded once at the end, and ties for the
+//! worst term go to the lowest index, so the result depends neither on the tiling nor on the order of merging.
+
+mod accumulator;
+mod componentwise;
+mod error;
+mod exact_sum;
+mod frobenius;
+mod kl_max;
+mod kl_mean;
+mod max_over_bound;
+mod max_ulp;
+mod mean_square;
+mod mean_ulp;
+mod p99_ulp;
+mod prob_sum_error;
+mod relative_frobenius;
+mod rms;
+mod rms_componentwise;
+mod row;
+mod selection;
+mod total_abs_error;
+mod total_variation;
+
+pub use accumulator::{Accumulator, Reduction, Term, Worst};
+pub use error::{absolute_error, ulp_error};
+pub use exact_sum::ExactSum;
+pub use selection::{Kept, Recall, kept, margin_in_ulps, recall};
+
+use crate::num::Format;
+
+/// Consecutive elements of one output, beside their truth. The slices are as long as each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// What the program computed; every value belongs to `format`.
+    pub got: &'a [f64],
+    /// The real values, rounded to nearest f64 and no further.
+    pub truth: &'a [f64],
+    /// The format of the output's dtype.
+    pub format: &'static Format,
+    /// Elements of a row, the last dim. Metrics of rows need whole rows: a multiple of this.
+    pub row_len: usize,
+    /// Flat index in the whole output of the first element here.
+    pub first_index: usize,
+    /// `sum |a| |b|` of each element, where it is a dot product.
+    pub scale: Option<&'a [f64]>,
+    /// The a-priori error bound of each element, in the output's unit, where there is one.
+    pub bound: Option<&'a [f64]>,
+}
+
+/// Which way a metric improves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    Lower,
+    Higher,
+}
+
+/// A distance.
+pub trait Metric: Sync {
+    /// The name in suites and reports.
+    fn name(&self) -> &'static str;
+    /// The unit: `ulp`, `nat`, `1` for a pure number, `output` for the output's own unit.
+    fn unit(&self) -> &'static str;
+    fn better(&self) -> Better {
+        Better::Lower
+    }
+    /// What it is, as a formula in t (truth), y (output) and, for rows, p and q (both divided by their sums).
+    fn doc(&self) -> &'static str;
+    /// How the terms become one number.
+    fn reduction(&self) -> Reduction;
+    /// Hands one term for each element or row to `put`; none where the sample lacks what the metric needs.
+    fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term));
+}
+
+/// All metrics, sorted by name.
+pub static METRICS: &[&dyn Metric] = &[
+    &componentwise::Componentwise,
+    &frobenius::Frobenius,
+    &kl_max::KlMax,
+    &kl_mean::KlMean,
+    &max_over_bound::MaxOverBound,
+    &max_ulp::MaxUlp,
+    &mean_square::MeanSquare,
+    &mean_ulp::MeanUlp,
+    &p99_ulp::P99Ulp,
+    &prob_sum_error::ProbSumError,
+    &relative_frobenius::RelativeFrobenius,
+    &rms::Rms,
+    &rms_componentwise::RmsComponentwise,
+    &total_abs_error::TotalAbsError,
+    &total_variation::TotalVariation,
+];
+
+/// The metric with this name.
+pub fn metric_named(name: &str) -> Option<&'static dyn Metric> {
+    METRICS.iter().copied().find(|metric| metric.name() == name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! Sum of the errors.
+
+use super::error::{absolute_error, each};
+use super::{Metric, Reduction, Sample, Term};
+
+pub(super) struct TotalAbsError;
+
+impl Metric for TotalAbsError {
+    fn name(&self) -> &'static str {
+        "total_abs_error"
+    }
+
+    fn unit(&self) -> &'static str {
+        "output"
+    }
+
+    fn doc(&self) -> &'static str {
+        "sum |y - t|."
+    }
+
+    fn reduction(&self) -> Reduction {
+        Reduction::Sum
+    }
+
+    fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term)) {
+        each(sample, put, |got, truth, _| absolute_error(sample.format, got, truth));
+    }
+}

@@ -1,0 +1,111 @@
+//! Rounding-error constants, never below the real number they stand for.
+
+/// `n u / (1 - n u)`, the constant of `n` successive roundings with unit roundoff `u`, rounded up.
+///
+/// `None` where n u reaches 1 and no bound exists, or `u` is not in (0, 1).
+/// Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1.
+pub fn gamma(n: u64, u: f64) -> Option<f64> {
+    let nu = product_up(n, u)?;
+    if n == 0 {
+        return Some(0.0);
+    }
+    let rest = (1.0 - nu).next_down();
+    if rest > 0.0 { Some((nu / rest).next_up()) } else { None }
+}
+
+/// `exp(lambda sqrt(n) u + n u^2 / (1 - u)) - 1`, rounded up, and the probability with which an inner product of `n`
+/// terms may exceed it: `2 n exp(-lambda^2 (1 - u)^2 / 2)`, rounded up and at most 1.
+///
+/// Holds for independent rounding errors of mean zero. `None` for a lambda that is not positive or a `u` outside (0, 1).
+/// Source: N. J. Higham, T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41
+/// (2019) A2815-A2835, theorems 2.4 and 3.1.
+pub fn probabilistic_gamma(n: u64, u: f64, lambda: f64) -> Option<(f64, f64)> {
+    if !(lambda > 0.0 && lambda.is_finite()) {
+        return None;
+    }
+    let nu = product_up(n, u)?;
+    let n = if n == 0 { 0.0 } else { (n as f64).next_up() };
+    let first = (lambda * n.sqrt().next_up()).next_up() * u;
+    let second = (nu * u).next_up() / (1.0 - u).next_down();
+    let bound = core_math::expm1((first.next_up() + second.next_up()).next_up()).next_up();
+    let shrunk = (lambda * (1.0 - u).next_down()).next_down();
+    let exponent = (shrunk * shrunk / 2.0).next_down();
+    let failure = (2.0 * n * core_math::exp(-exponent).next_up()).next_up();
+    Some((bound, failure.min(1.0)))
+}
+
+/// The `lambda` for which [`probabilistic_gamma`] states a failure probability of `failure` or a little less.
+/// `None` for a probability outside (0, 1) or a `u` outside (0, 1).
+pub fn probabilistic_lambda(n: u64, u: f64, failure: f64) -> Option<f64> {
+    if !(failure > 0.0 && failure < 1.0 && u > 0.0 && u < 1.0) {
+        return None;
+    }
+    let squared = 2.0 * core_math::log(2.0 * n.max(1) as f64 / failure);
+    // A part in 2^40 more than the solution outweighs every rounding on the way back.
+    Some(squared.sqrt() / (1.0 - u) * (1.0 + 2f64.powi(-40)))
+}
+
+/// `n * u` rounded up; `None` if `u` is not in (0, 1).
+fn product_up(n: u64, u: f64) -> Option<f64> {
+    if !(u > 0.0 && u < 1.0) {
+        return None;
+    }
+    let n = if n < 1 << 53 { n as f64 } else { (n as f64).next_up() };
+    let product = n * u;
+    // The fused form gives the rounding error of the product exactly: most products are exact and stay so.
+    Some(if n.mul_add(u, -product) > 0.0 { product.next_up() } else { product })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::{BF16, F32, FORMATS};
+    use rug::Float;
+
+    #[test]
+    fn gamma_is_the_next_float_or_two_above_the_real_one() {
+        for format in FORMATS {
+            let u = format.unit_roundoff();
+            for n in [1u64, 2, 3, 7, 100, 255, 1000, 4096, 1_000_003] {
+                let nu = Float::with_val(400, n) * u;
+                match gamma(n, u) {
+                    None => assert!(nu >= 1),
+                    Some(bound) => {
+                        let rest = Float::with_val(400, 1u32 - &nu);
+                        let exact = Float::with_val(400, &nu / &rest);
+                        assert!(exact <= bound, "{} {n}", format.name);
+                        assert!(Float::with_val(400, &exact * (1.0 + 1e-15)) >= bound, "{} {n}", format.name);
+                    }
+                }
+            }
+        }
+        assert_eq!(gamma(0, BF16.unit_roundoff()), Some(0.0));
+        assert_eq!(gamma(256, BF16.unit_roundoff()), None);
+        assert_eq!(gamma(1, 0.0), None);
+        assert_eq!(gamma(u64::MAX, F32.unit_roundoff()), None);
+    }
+
+    #[test]
+    fn probabilistic_gamma_lies_above_its_formula_and_below_gamma() {
+        for (n, format) in [(100u64, &BF16), (4096, &F32), (1 << 22, &F32)] {
+            let u = format.unit_roundoff();
+            let lambda = probabilistic_lambda(n, u, 1e-6).unwrap();
+            let (bound, failure) = probabilistic_gamma(n, u, lambda).unwrap();
+            let wide = |x: f64| Float::with_val(300, x);
+            let first: Float = wide(lambda) * wide(n as f64).sqrt() * u;
+            let second: Float = wide(n as f64) * u * u / (1 - wide(u));
+            let exact = (first + second).exp_m1();
+            assert!(exact <= bound && exact * 1.000_000_000_001 >= bound, "n = {n}");
+            let shrunk: Float = wide(lambda) * (1 - wide(u));
+            let half_square: Float = shrunk.square() / 2u32;
+            let chance: Float = 2 * wide(n as f64) * (-half_square).exp();
+            assert!(chance <= failure && failure <= 1e-6 && failure > 0.99e-6, "n = {n}: {failure}");
+            if let Some(certain) = gamma(n, u) {
+                assert!(n < 1000 || bound < certain);
+            }
+        }
+        assert_eq!(probabilistic_gamma(10, F32.unit_roundoff(), 0.0), None);
+        assert_eq!(probabilistic_lambda(10, F32.unit_roundoff(), 1.5), None);
+        assert_eq!(probabilistic_gamma(10, F32.unit_roundoff(), 1e-3).unwrap().1, 1.0);
+    }
+}

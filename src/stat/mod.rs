@@ -1,0 +1,16 @@
+//! The statistics behind the checks: intervals, fits, expectations, rounding-error constants.
+//!
+//! All of it is elementary arithmetic and correctly rounded functions in a fixed order: the same bits on any machine.
+
+mod binomial;
+mod bisect;
+mod bound;
+mod fit;
+mod recall;
+mod student;
+
+pub use binomial::{Interval, clopper_pearson};
+pub use bound::{gamma, probabilistic_gamma, probabilistic_lambda};
+pub use fit::{Fit, Point, fit_line, fit_log_log};
+pub use recall::{ExpectedRecall, expected_recall};
+pub use student::{t_cdf, t_quantile};
