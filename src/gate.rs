@@ -106,9 +106,18 @@ fn rows(file: &str, old: &Table, fresh: &Table) -> Vec<Difference> {
 /// interval) follow their figure and decide nothing by themselves.
 fn improves(column: &str, old: &str, fresh: &str) -> bool {
     let rank = |verdict: &str| {
-        ["pass", "abstain", "reported-finding", "expected-finding", "finding", "undecided", "missing-finding", "unexpected-finding"]
-            .iter()
-            .position(|v| *v == verdict)
+        [
+            "pass",
+            "abstain",
+            "reported-finding",
+            "expected-finding",
+            "finding",
+            "undecided",
+            "missing-finding",
+            "unexpected-finding",
+        ]
+        .iter()
+        .position(|v| *v == verdict)
     };
     if let (Some(old), Some(fresh)) = (rank(old), rank(fresh)) {
         return fresh < old;
@@ -117,8 +126,10 @@ fn improves(column: &str, old: &str, fresh: &str) -> bool {
         (Some(Better::Lower), Ok(old), Ok(fresh)) => fresh < old,
         (Some(Better::Higher), Ok(old), Ok(fresh)) => fresh > old,
         (Some(_), ..) => false,
-        (None, ..) => matches!(column, "index" | "value_hex" | "truth_hex" | "slope_low" | "slope_high" | "residual")
-            || column.ends_with("_share_low")
-            || column.ends_with("_share_high"),
+        (None, ..) => {
+            matches!(column, "index" | "value_hex" | "truth_hex" | "slope_low" | "slope_high" | "residual")
+                || column.ends_with("_share_low")
+                || column.ends_with("_share_high")
+        }
     }
 }

@@ -17,6 +17,5 @@ pub mod rewrite;
 pub mod run;
 pub mod stat;
 pub mod subject;
-pub mod suggest;
 pub mod suite;
 pub mod tensor;

@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 /// Why a program has no result in a mode.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SubjectError {
-    #[error("unknown excess policy `{name}`{}", crate::suggest::hint(name, &rewrite::POLICIES.iter().map(|p| p.name).collect::<Vec<_>>()))]
+    #[error("unknown excess policy `{name}`; {}", crate::name::hint(name, rewrite::POLICIES.iter().map(|p| p.name)))]
     UnknownPolicy { name: String },
     #[error(transparent)]
     Eval(#[from] EvalError),
@@ -16,8 +16,8 @@ pub enum SubjectError {
 
 /// `program` as the compiler behind the mode's policy leaves it.
 pub fn compiled(program: &Program, mode: &Mode) -> Result<Program, SubjectError> {
-    let policy = rewrite::policy_named(&mode.excess)
-        .ok_or_else(|| SubjectError::UnknownPolicy { name: mode.excess.clone() })?;
+    let policy =
+        rewrite::policy_named(&mode.excess).ok_or_else(|| SubjectError::UnknownPolicy { name: mode.excess.clone() })?;
     Ok(rewrite::apply(program, policy, &|op| mode.chip.native_bf16(op)))
 }
 

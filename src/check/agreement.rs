@@ -76,7 +76,11 @@ impl Judge for Same {
         for (at, name, theirs) in compared {
             let ours = &batch.got[at];
             if ours.dims() != theirs.dims() {
-                return Err(format!("{name} has dims {:?} on one side and {:?} on the other", ours.dims(), theirs.dims()));
+                return Err(format!(
+                    "{name} has dims {:?} on one side and {:?} on the other",
+                    ours.dims(),
+                    theirs.dims()
+                ));
             }
             let rows = ours.dims().first().copied().unwrap_or(1).max(1);
             let width = ours.len() / rows;

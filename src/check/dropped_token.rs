@@ -3,7 +3,7 @@
 use crate::metric::Better;
 use crate::num::Format;
 use crate::oracle::{Demand, Top};
-use crate::stat::binomial_interval;
+use crate::stat::clopper_pearson;
 use crate::subject;
 use crate::tensor::Tensor;
 
@@ -34,7 +34,11 @@ impl Check for DroppedToken {
             FigureDoc { name: "lost_share_low", better: None, doc: "lower end of the share lost, 95 %" },
             FigureDoc { name: "lost_share_high", better: None, doc: "upper end of the share lost, 95 %" },
             FigureDoc { name: "flips", better: Some(Better::Lower), doc: "rows lost without any tie" },
-            FigureDoc { name: "rounding_ties", better: Some(Better::Lower), doc: "rows lost to a tie made by rounding" },
+            FigureDoc {
+                name: "rounding_ties",
+                better: Some(Better::Lower),
+                doc: "rows lost to a tie made by rounding",
+            },
             FigureDoc { name: "exact_ties", better: None, doc: "rows whose best score is exactly shared" },
             FigureDoc {
                 name: "least_margin_ulp",
@@ -104,22 +108,23 @@ impl Judge for Survives {
                 continue;
             }
             tally.count("lost", 1);
-            let margin = (top.best_value - top.runner_up_value).abs() / self.format.ulp(top.best_value);
-            tally.peak("negated_margin", -margin);
+            if let Some(margin) = top.margin_ulp {
+                tally.peak("negated_margin", -margin);
+            }
             if declared.is_none() {
                 declared = declared_scores(batch)?;
             }
             let score = |token: usize| declared.as_ref().map(|s| s.data().get_f64(row * batch.n + token));
             let tied = emitted.is_some_and(|token| score(token) == score(top.best[0]));
             tally.count(if tied { "rounding_ties" } else { "flips" }, 1);
-            tally.evidence(|| self.describe(batch, row, top, emitted, margin, &score));
+            tally.evidence(|| self.describe(batch, row, top, emitted, &score));
         }
         Ok(())
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
         let (lost, rows) = (tally.counted("lost"), tally.counted("rows"));
-        let (low, high) = binomial_interval(lost, rows);
+        let (low, high) = clopper_pearson(lost, rows, 0.95).map_or((0.0, 1.0), |i| (i.low, i.high));
         let judgement = tally
             .judge(lost as f64 > self.allowance * rows as f64)
             .figure("lost", lost as f64)
@@ -164,7 +169,6 @@ impl Survives {
         row: usize,
         top: &Top,
         emitted: Option<usize>,
-        margin: f64,
         score: &dyn Fn(usize) -> Option<f64>,
     ) -> String {
         let shown = |token: usize| match score(token) {
@@ -172,15 +176,14 @@ impl Survives {
             None => "unknown".to_string(),
         };
         let best = top.best[0];
+        let margin = top.margin_ulp.map_or("infinitely".to_string(), |m| format!("{m} ulp"));
         let instead = match emitted {
             Some(token) => format!("token {token} with declared score {} was emitted instead", shown(token)),
             None => "it is not in the kept set".to_string(),
         };
         format!(
-            "row {}: token {best} is the most probable, exact score {} and declared score {}, {margin} ulp ahead; \
-             {instead}",
+            "row {}: token {best} is the most probable, {margin} ahead, declared score {}; {instead}",
             batch.first_row + row,
-            top.best_value,
             shown(best),
         )
     }

@@ -1,7 +1,7 @@
 //! Whether a divergence grows faster with size than it should.
 
 use crate::metric::Better;
-use crate::stat::{LogLogFit, log_log_fit};
+use crate::stat::{Fit, fit_log_log};
 
 use super::{Check, Context, FigureDoc, Judge, Outcome, Settings};
 
@@ -9,6 +9,8 @@ pub struct Growth;
 
 /// Room above the expected slope, for the curvature that a power law leaves out.
 const SLOPE_MARGIN: f64 = 0.1;
+/// Confidence of the slope's interval.
+const CONFIDENCE: f64 = 0.95;
 /// Fewer sizes than this fit anything.
 const FEWEST_SIZES: usize = 4;
 
@@ -41,7 +43,7 @@ impl Check for Growth {
 #[derive(Clone, Debug)]
 pub struct Growing {
     pub outcome: Outcome,
-    pub fit: Option<LogLogFit>,
+    pub fit: Option<Fit>,
     /// Sizes that the fit used.
     pub used: usize,
     pub note: String,
@@ -54,16 +56,16 @@ pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
         let note = format!("{} sizes with a finite error above zero; four are needed", used.len());
         return Growing { outcome: Outcome::Abstain, fit: None, used: used.len(), note };
     }
-    let Some(fit) = log_log_fit(&used) else {
+    let Some(fit) = fit_log_log(&used, CONFIDENCE) else {
         let note = "all sizes are equal".to_string();
         return Growing { outcome: Outcome::Abstain, fit: None, used: used.len(), note };
     };
-    let found = fit.slope_low > expected_slope + SLOPE_MARGIN;
+    let found = fit.slope_interval.low > expected_slope + SLOPE_MARGIN;
     let note = format!(
         "slope {:.3} [{:.3}, {:.3}] over {} sizes, expected {expected_slope}",
         fit.slope,
-        fit.slope_low,
-        fit.slope_high,
+        fit.slope_interval.low,
+        fit.slope_interval.high,
         used.len()
     );
     Growing { outcome: if found { Outcome::Finding } else { Outcome::Pass }, fit: Some(fit), used: used.len(), note }

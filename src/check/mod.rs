@@ -2,11 +2,13 @@
 
 mod agreement;
 mod bound;
+mod dot_bound;
 mod dropped_token;
 mod forward;
 pub mod growth;
 mod nucleus;
 mod recall;
+pub mod scale;
 mod self_consistency;
 mod tally;
 mod ties;

@@ -26,10 +26,22 @@ impl Check for Nucleus {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "all_kept", better: Some(Better::Lower), doc: "rows that keep the whole vocabulary wrongly" },
+            FigureDoc {
+                name: "all_kept",
+                better: Some(Better::Lower),
+                doc: "rows that keep the whole vocabulary wrongly",
+            },
             FigureDoc { name: "rows_beyond", better: Some(Better::Lower), doc: "rows beyond the allowance" },
-            FigureDoc { name: "kept_extra", better: Some(Better::Lower), doc: "tokens kept that truth drops, over all rows" },
-            FigureDoc { name: "kept_lost", better: Some(Better::Lower), doc: "tokens dropped that truth keeps, over all rows" },
+            FigureDoc {
+                name: "kept_extra",
+                better: Some(Better::Lower),
+                doc: "tokens kept that truth drops, over all rows",
+            },
+            FigureDoc {
+                name: "kept_lost",
+                better: Some(Better::Lower),
+                doc: "tokens dropped that truth keeps, over all rows",
+            },
             FigureDoc { name: "truth_kept", better: None, doc: "tokens that truth keeps, over all rows" },
         ]
     }
@@ -71,21 +83,24 @@ impl Judge for Kept {
                 continue;
             };
             let (truth, got) = (membership(batch.n, pairs.into_iter()), got(row));
-            let count = |which: &dyn Fn(bool, bool) -> bool| {
-                truth.iter().zip(&got).filter(|(t, g)| which(**t, **g)).count()
-            };
+            let count =
+                |which: &dyn Fn(bool, bool) -> bool| truth.iter().zip(&got).filter(|(t, g)| which(**t, **g)).count();
             let (kept, extra, lost) = (count(&|t, _| t), count(&|t, g| g && !t), count(&|t, g| t && !g));
             tally.count("truth_kept", kept as u64);
             tally.count("kept_extra", extra as u64);
             tally.count("kept_lost", lost as u64);
             let all_kept = kept < batch.n && kept + extra - lost == batch.n;
-            let beyond = (extra + lost) as f64 > (self.allowance * kept as f64).max(if self.allowance > 0.0 { 1.0 } else { 0.0 });
+            let beyond = (extra + lost) as f64
+                > (self.allowance * kept as f64).max(if self.allowance > 0.0 { 1.0 } else { 0.0 });
             tally.count("all_kept", u64::from(all_kept));
             tally.count("rows_beyond", u64::from(beyond));
             if beyond || all_kept {
                 tally.evidence(|| {
                     let row = batch.first_row + row;
-                    format!("row {row}: truth keeps {kept} of {}, {extra} more are kept and {lost} are missing", batch.n)
+                    format!(
+                        "row {row}: truth keeps {kept} of {}, {extra} more are kept and {lost} are missing",
+                        batch.n
+                    )
                 });
             }
         }

@@ -117,9 +117,11 @@ impl Judge for Returned {
     fn conclude(&self, tally: &Tally) -> Judgement {
         let (rows, broken) = (tally.counted("rows"), tally.counted("broken_rows"));
         let observed = tally.counted("found") as f64 / (rows as f64 * self.k as f64);
-        let n: usize = self.bins.iter().sum();
-        let expected = expected_recall(n, self.k, &self.bins);
-        let error = expected.deviation / (rows as f64).sqrt();
+        let sizes = self.bins.iter().map(|size| *size as u64);
+        let Some(expected) = expected_recall(sizes, self.k as u64) else {
+            return tally.judge(broken > 0).note("there is no expectation for these bins".to_string());
+        };
+        let error = (expected.variance / rows as f64).sqrt();
         let z = if observed == expected.mean {
             0.0
         } else if error > 0.0 {

@@ -23,7 +23,11 @@ impl Check for SelfConsistency {
     }
 
     fn figures(&self) -> &'static [FigureDoc] {
-        &[FigureDoc { name: "inconsistent", better: Some(Better::Lower), doc: "rows in which the program disagrees with itself" }]
+        &[FigureDoc {
+            name: "inconsistent",
+            better: Some(Better::Lower),
+            doc: "rows in which the program disagrees with itself",
+        }]
     }
 
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {

@@ -5,10 +5,10 @@ use std::io::Write;
 use clap::Args;
 
 use crate::machine::{Mode, REFINEMENTS};
+use crate::name::hint;
 use crate::program::ProgramSpec;
 use crate::rewrite;
 use crate::subject;
-use crate::suggest::hint;
 use crate::suite::Case;
 
 use super::list::entries;
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
     } else if named.is_empty() {
         let known: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
-        return Err(Failure::Message(format!("nothing is called `{name}`{}", hint(name, &known))));
+        return Err(Failure::Message(format!("nothing is called `{name}`; {}", hint(name, known.iter().copied()))));
     }
     if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
         writeln!(out, "\nWhy it matters: {}\nSource: {}\n{} cases:", suite.why, suite.source, suite.cases.len())?;
@@ -69,7 +69,9 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
         let why = name.parse::<Mode>().err().map(|e| e.to_string()).unwrap_or_default();
         let ids: Vec<&str> = suites.iter().flat_map(|s| &s.cases).map(|c| c.id.as_str()).collect();
         let near = ids.into_iter().min_by_key(|id| strsim::damerau_levenshtein(id, name)).unwrap_or_default();
-        return Err(Failure::Message(format!("`{name}` is no mode ({why}), no program in a mode and no case; the nearest case is {near}")));
+        return Err(Failure::Message(format!(
+            "`{name}` is no mode ({why}), no program in a mode and no case; the nearest case is {near}"
+        )));
     };
     writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
     explain_case(case, out)?;

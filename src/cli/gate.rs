@@ -40,8 +40,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     // The files over all suites can only be compared when all of them ran.
     let whole = arguments.suite.is_empty();
     let shared = |name: &str| name == "growth.csv" || name == "SUMMARY.md";
-    let files: Vec<(String, String)> =
-        results.files().into_iter().filter(|(name, _)| whole || !shared(name)).collect();
+    let files: Vec<(String, String)> = results.files().into_iter().filter(|(name, _)| whole || !shared(name)).collect();
     let differences = compare(&files, &baseline)?;
     if arguments.json {
         let list: Vec<serde_json::Value> = differences

@@ -62,7 +62,8 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
         }
     }
     for f in FORMATS {
-        let doc = format!("1 + {} + {} bits, largest finite value {}", f.exponent_bits, f.fraction_bits, f.max_finite());
+        let doc =
+            format!("1 + {} + {} bits, largest finite value {}", f.exponent_bits, f.fraction_bits, f.max_finite());
         add(Kind::Formats, f.name, &doc);
     }
     for p in PROGRAMS {
@@ -93,10 +94,8 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let list = entries(arguments.what)?;
     if arguments.json {
-        let values: Vec<serde_json::Value> = list
-            .iter()
-            .map(|e| serde_json::json!({"kind": kind_name(e.kind), "name": e.name, "doc": e.doc}))
-            .collect();
+        let values: Vec<serde_json::Value> =
+            list.iter().map(|e| serde_json::json!({"kind": kind_name(e.kind), "name": e.name, "doc": e.doc})).collect();
         writeln!(out, "{:#}", serde_json::Value::Array(values))?;
         return Ok(Exit::AsExpected);
     }

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::name::hint;
 use crate::suite::{self, Suite};
-use crate::suggest::hint;
 
 /// Where suites and committed reports lie, in the current directory.
 const SUITES: &str = "suites";
@@ -121,7 +121,7 @@ fn suites(names: &[String]) -> Result<Vec<Suite>, Failure> {
     let all = suite::load_folder(Path::new(SUITES))?;
     let known: Vec<&str> = all.iter().map(|s| s.name.as_str()).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(Failure::Message(format!("unknown suite `{unknown}`{}", hint(unknown, &known))));
+        return Err(Failure::Message(format!("unknown suite `{unknown}`; {}", hint(unknown, known.iter().copied()))));
     }
     Ok(all.into_iter().filter(|s| names.is_empty() || names.contains(&s.name)).collect())
 }

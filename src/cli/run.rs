@@ -84,7 +84,8 @@ fn written(results: &Results, named: &[String], target: &Path) -> Result<usize, 
     let keep_shared = !named.is_empty() && target == Path::new(REPORTS);
     let files: Vec<(String, String)> =
         results.files().into_iter().filter(|(name, _)| !(keep_shared && over_all(name))).collect();
-    let differs = |(name, text): &&(String, String)| !std::fs::read_to_string(target.join(name)).is_ok_and(|t| t == *text);
+    let differs =
+        |(name, text): &&(String, String)| !std::fs::read_to_string(target.join(name)).is_ok_and(|t| t == *text);
     let changed = files.iter().filter(differs).count();
     report::write_all(target, &files)?;
     Ok(changed)
@@ -102,7 +103,7 @@ pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
 /// The terminal summary: a table, what was not expected, and the slowest suites.
 fn print(results: &Results, outcome: &run::Outcome, seconds: f64, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["suite", "cases", "findings", "not expected", "worst", "claim"]);
     let lines = suite_lines(results);
     for line in &lines {

@@ -72,9 +72,12 @@ const TPU: Chip = Chip {
     partial_reduce: true,
 };
 
-static V2: Chip = Chip { name: "v2", doc: "TPU v2: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
-static V3: Chip = Chip { name: "v3", doc: "TPU v3: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
-static V4: Chip = Chip { name: "v4", doc: "TPU v4: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V2: Chip =
+    Chip { name: "v2", doc: "TPU v2: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V3: Chip =
+    Chip { name: "v3", doc: "TPU v3: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
+static V4: Chip =
+    Chip { name: "v4", doc: "TPU v4: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.", ..TPU };
 static V5E: Chip = Chip {
     name: "v5e",
     doc: "TPU v5e: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.",
@@ -102,11 +105,7 @@ static TPU7X: Chip = Chip {
     mxu_block: 256,
     eup: Eup::V6,
     divide: Divide::Exact,
-    native: &[
-        Native::Binary(Binary::Subtract),
-        Native::Unary(Unary::Exponential),
-        Native::Binary(Binary::Divide),
-    ],
+    native: &[Native::Binary(Binary::Subtract), Native::Unary(Unary::Exponential), Native::Binary(Binary::Divide)],
     ..TPU
 };
 static CPU: Chip = Chip {

@@ -9,7 +9,7 @@ use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 use super::value::Value;
 use super::vector::{self, VectorUnit};
-use super::{integer, region, select};
+use super::{integer, region};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -125,9 +125,7 @@ impl<'a> Machine<'a> {
             Op::Constant(value) => Value::of_tensor(value),
             Op::Iota { dim } => iota(dtype, dims, *dim),
             Op::Convert => integer::convert(operands.swap_remove(0), dtype),
-            Op::BitcastConvert => {
-                integer::bitcast(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype)
-            }
+            Op::BitcastConvert => integer::bitcast(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
             Op::ReducePrecision { exponent_bits, mantissa_bits } => match operands.swap_remove(0) {
                 Value::Float(dtype, values) => {
                     let mut values = Rc::unwrap_or_clone(values);
@@ -166,15 +164,11 @@ impl<'a> Machine<'a> {
             }
             Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => region::top_k(instruction, &operands[0], shapes[0], *k, *largest)?,
-            Op::ApproxTopK(attributes) => {
-                region::approx_top_k(self, instruction, attributes, &operands, shapes[0])?
-            }
+            Op::ApproxTopK(attributes) => region::approx_top_k(self, instruction, attributes, &operands, shapes[0])?,
             Op::PartialReduce(attributes) => {
                 region::partial_reduce(self, instruction, attributes, &operands, shapes[0])?
             }
-            Op::Dot { dims: numbers, precision } => {
-                self.dot(instruction, numbers, *precision, &operands, shapes)?
-            }
+            Op::Dot { dims: numbers, precision } => self.dot(instruction, numbers, *precision, &operands, shapes)?,
             Op::Tuple => Value::Tuple(operands),
             Op::GetTupleElement(index) => match operands.swap_remove(0) {
                 Value::Tuple(mut parts) => parts.swap_remove(*index),

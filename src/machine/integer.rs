@@ -55,7 +55,8 @@ fn of_integers(values: impl Iterator<Item = i64>, from: DType, to: DType) -> Val
         Some(format) => {
             // One rounding from the integer itself: through f64 a long integer would be rounded twice.
             let number = |v: i64| {
-                let (negative, magnitude) = if from == DType::U64 { (false, v as u64) } else { (v < 0, v.unsigned_abs()) };
+                let (negative, magnitude) =
+                    if from == DType::U64 { (false, v as u64) } else { (v < 0, v.unsigned_abs()) };
                 crate::num::round(format, negative, u128::from(magnitude), 0, false, Direction::NearestEven)
             };
             if to == DType::F64 {
@@ -165,9 +166,7 @@ fn integer_binary(binary: Binary, dtype: DType, a: i64, b: i64) -> i64 {
 
 pub(super) fn compare(direction: Compare, a: &Value, b: &Value) -> Value {
     Value::pred(match (a, b) {
-        (Value::Pred(a), Value::Pred(b)) => {
-            a.iter().zip(b.iter()).map(|(a, b)| direction.of(Some(a.cmp(b)))).collect()
-        }
+        (Value::Pred(a), Value::Pred(b)) => a.iter().zip(b.iter()).map(|(a, b)| direction.of(Some(a.cmp(b)))).collect(),
         (Value::Integer(DType::U64, a), Value::Integer(_, b)) => {
             a.iter().zip(b.iter()).map(|(a, b)| direction.of(Some((*a as u64).cmp(&(*b as u64))))).collect()
         }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ir::Precision;
-use crate::suggest::hint;
+use crate::ir::{Precision, Unary};
+use crate::name::hint;
 
 use super::chip::{CHIPS, Chip, chip_named};
 use super::mxu::Passes;
+use super::vector::{Divide, ErrorModel};
 use super::refinement::{REFINEMENTS, Refinements};
 
 /// What a dot whose own precision is the default gets.
@@ -61,26 +62,29 @@ impl Mode {
         };
         let fail = |why: String| ModeError { text: text.clone(), why };
         let chips: Vec<_> = CHIPS.iter().map(|c| c.name).collect();
-        let chip = chip_named(chip).ok_or_else(|| fail(format!("unknown chip `{chip}`{}", hint(chip, &chips))))?;
+        let chip = chip_named(chip)
+            .ok_or_else(|| fail(format!("unknown chip `{chip}`; {}", hint(chip, chips.iter().copied()))))?;
         let precisions: Vec<_> = PRECISIONS.iter().map(|p| p.name).collect();
         let row = PRECISIONS.iter().find(|p| p.name == precision);
-        let row = row.ok_or_else(|| fail(format!("unknown precision `{precision}`{}", hint(precision, &precisions))))?;
+        let row = row.ok_or_else(|| {
+            fail(format!("unknown precision `{precision}`; {}", hint(precision, precisions.iter().copied())))
+        })?;
         let policies: Vec<_> = crate::rewrite::POLICIES.iter().map(|p| p.name).collect();
         if !policies.contains(&excess) {
-            return Err(fail(format!("unknown excess policy `{excess}`{}", hint(excess, &policies))));
+            return Err(fail(format!("unknown excess policy `{excess}`; {}", hint(excess, policies.iter().copied()))));
         }
-        let mut mode =
-            Mode { chip, precision: row, excess: excess.to_string(), refinements: Refinements::default() };
+        let mut mode = Mode { chip, precision: row, excess: excess.to_string(), refinements: Refinements::default() };
         for refinement in refinements.split('+').filter(|r| !r.is_empty()) {
             let (key, value) = refinement
                 .split_once('=')
                 .ok_or_else(|| fail(format!("`{refinement}` is not of the form key=value")))?;
             let keys: Vec<_> = REFINEMENTS.iter().map(|r| r.key).collect();
             let row = REFINEMENTS.iter().find(|r| r.key == key);
-            let row = row.ok_or_else(|| fail(format!("unknown refinement `{key}`{}", hint(key, &keys))))?;
+            let row =
+                row.ok_or_else(|| fail(format!("unknown refinement `{key}`; {}", hint(key, keys.iter().copied()))))?;
             if !(row.set)(&mut mode.refinements, value) {
                 let values: Vec<_> = (row.values)().into_iter().map(|(name, _)| name).collect();
-                return Err(fail(format!("unknown value `{value}` of {key}{}", hint(value, &values))));
+                return Err(fail(format!("unknown value `{value}` of {key}; {}", hint(value, values.iter().copied()))));
             }
         }
         mode.drop_defaults();
@@ -114,6 +118,26 @@ impl Mode {
     }
 }
 
+impl Mode {
+    /// How far an exponential may lie from the correctly rounded one, relative to the exact value: nothing, unless the
+    /// mode perturbs it within the chip's published bound (FACTS 3.3).
+    pub fn exponential_bound(&self) -> f64 {
+        match self.refinements.exp.unwrap_or_default() {
+            ErrorModel::CorrectlyRounded => 0.0,
+            ErrorModel::Seeded | ErrorModel::Worst => self.chip.eup.bound(Unary::Exponential).relative,
+        }
+    }
+
+    /// How much more than a correctly rounded f32 quotient a division may be off, relative to the quotient.
+    pub fn division_bound(&self) -> f64 {
+        match self.chip.divide {
+            Divide::Exact => 0.0,
+            // The rounding of 1 / y, beside that of the product.
+            Divide::ByReciprocal => f64::from(f32::EPSILON),
+        }
+    }
+}
+
 impl FromStr for Mode {
     type Err = ModeError;
 
@@ -121,7 +145,8 @@ impl FromStr for Mode {
         let (base, refinements) = text.split_once('+').unwrap_or((text, ""));
         let parts: Vec<&str> = base.split('/').collect();
         let [chip, precision, excess] = parts[..] else {
-            let why = "a mode is chip/precision/excess[+key=value...], such as v5e/default/off+acc=pairwise".to_string();
+            let why =
+                "a mode is chip/precision/excess[+key=value...], such as v5e/default/off+acc=pairwise".to_string();
             return Err(ModeError { text: text.to_string(), why });
         };
         Mode::new(chip, precision, excess, refinements)
@@ -158,7 +183,8 @@ mod tests {
 
     #[test]
     fn modes_print_as_they_parse() {
-        for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"] {
+        for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"]
+        {
             assert_eq!(text.parse::<Mode>().map(|m| m.to_string()).as_deref(), Ok(text));
         }
     }

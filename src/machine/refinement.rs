@@ -69,3 +69,11 @@ pub static REFINEMENTS: &[RefinementRow] = &[
     row!(bins, Binning, "which bin an element of approx_max_k falls into (FACTS 5.3)"),
     row!(fault, Fault, "a planted fault, to prove that the checks find it"),
 ];
+
+impl RefinementRow {
+    /// The value that a mode sets it to, with its doc; `None` where the mode leaves it to the chip.
+    pub fn value_in(&self, mode: &super::Mode) -> Option<(&'static str, &'static str)> {
+        let name = (self.get)(&mode.refinements)?;
+        (self.values)().into_iter().find(|(value, _)| *value == name)
+    }
+}

@@ -361,4 +361,3 @@ fn binned(
     };
     select::partial_reduce_batch(values, ids, width, &reduction)
 }
-

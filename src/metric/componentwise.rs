@@ -23,6 +23,10 @@ impl Metric for Componentwise {
         Reduction::Max
     }
 
+    fn needs_scale(&self) -> bool {
+        true
+    }
+
     fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term)) {
         let Some(scale) = sample.scale else { return };
         each(sample, put, |got, truth, i| relative(absolute_error(sample.format, got, truth), scale[i]));

@@ -71,6 +71,10 @@ pub trait Metric: Sync {
     fn doc(&self) -> &'static str;
     /// How the terms become one number.
     fn reduction(&self) -> Reduction;
+    /// Whether it needs [`Sample::scale`].
+    fn needs_scale(&self) -> bool {
+        false
+    }
     /// Hands one term for each element or row to `put`; none where the sample lacks what the metric needs.
     fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term));
 }

@@ -23,6 +23,10 @@ impl Metric for RmsComponentwise {
         Reduction::RootMean
     }
 
+    fn needs_scale(&self) -> bool {
+        true
+    }
+
     fn terms(&self, sample: &Sample, put: &mut dyn FnMut(Term)) {
         let Some(scale) = sample.scale else { return };
         each(sample, put, |got, truth, i| {

@@ -22,9 +22,9 @@ pub struct ParameterDoc {
 /// Why a parameter is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
-    #[error("unknown program `{name}`{}", crate::suggest::hint(name, &PROGRAMS.iter().map(|p| p.name()).collect::<Vec<_>>()))]
+    #[error("unknown program `{name}`; {}", crate::name::hint(name, PROGRAMS.iter().map(|p| p.name())))]
     UnknownProgram { name: String },
-    #[error("program {program} has no parameter `{key}`{hint}")]
+    #[error("program {program} has no parameter `{key}`; {hint}")]
     UnknownKey { program: &'static str, key: String, hint: String },
     #[error("{program}: {key} = `{value}` is not {expected}")]
     BadValue { program: &'static str, key: String, value: String, expected: String },
@@ -67,7 +67,7 @@ impl ProgramSpec {
             }
             let Some(doc) = built_in.parameters().iter().find(|p| p.name == key) else {
                 let names: Vec<_> = built_in.parameters().iter().map(|p| p.name).chain(["rows"]).collect();
-                let hint = crate::suggest::hint(&key, &names);
+                let hint = crate::name::hint(&key, names.iter().copied());
                 return Err(ParameterError::UnknownKey { program: built_in.name(), key, hint });
             };
             if !doc.choices.is_empty() && !doc.choices.contains(&value.as_str()) {

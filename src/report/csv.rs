@@ -32,8 +32,18 @@ pub fn suite_csv(records: &[&Record]) -> String {
 
 /// One row a fit, sorted by series and metric.
 pub fn growth_csv(fits: &[FitRecord]) -> String {
-    let header =
-        ["series", "metric", "verdict", "outcome", "expected_slope", "slope", "slope_low", "slope_high", "residual", "sizes"];
+    let header = [
+        "series",
+        "metric",
+        "verdict",
+        "outcome",
+        "expected_slope",
+        "slope",
+        "slope_low",
+        "slope_high",
+        "residual",
+        "sizes",
+    ];
     let mut rows = vec![header.map(str::to_string).to_vec()];
     for fit in fits {
         let number = |v: Option<f64>| v.map_or(String::new(), crate::run::shortest);

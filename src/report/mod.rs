@@ -5,9 +5,9 @@ mod names;
 mod summary;
 mod write;
 
-pub use csv::{growth_csv, parse, suite_csv, Table};
+pub use csv::{Table, growth_csv, parse, suite_csv};
 pub use names::better_of;
-pub use summary::{reading, summary_markdown, suite_lines, SuiteLine};
+pub use summary::{SuiteLine, reading, suite_lines, summary_markdown};
 pub use write::{ReportError, write_all};
 
 use crate::run::{FitRecord, Record};

@@ -62,7 +62,8 @@ fn short(value: f64) -> String {
 
 /// The page that stands beside the CSV files.
 pub fn summary_markdown(results: &Results) -> String {
-    let mut text = String::from("# Summary\n\nOne line a suite; every case is in the suite's CSV, every fit in growth.csv.\n\n");
+    let mut text =
+        String::from("# Summary\n\nOne line a suite; every case is in the suite's CSV, every fit in growth.csv.\n\n");
     text.push_str("| suite | claim | cases | findings expected | not expected | worst | verdict |\n|---|---|---|---|---|---|---|\n");
     for line in suite_lines(results) {
         let SuiteLine { suite, claim, cases, expected, unexpected, worst, verdict } = line;
@@ -77,7 +78,11 @@ pub fn summary_markdown(results: &Results) -> String {
         if lines.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "\n## {}\n\n{}\n\nWhy it matters: {}\n\nSource: {}\n", suite.name, suite.claim, suite.why, suite.source);
+        let _ = writeln!(
+            text,
+            "\n## {}\n\n{}\n\nWhy it matters: {}\n\nSource: {}\n",
+            suite.name, suite.claim, suite.why, suite.source
+        );
         for line in lines {
             let _ = writeln!(text, "- {line}");
         }
@@ -127,7 +132,11 @@ fn ratios(results: &Results, suite: &Suite) -> Vec<String> {
             })
             .collect();
         if !pairs.is_empty() {
-            lines.push(format!("{} of `{program}` in {mode} over {YARDSTICK}, by size: {}", fit.metric, pairs.join(", ")));
+            lines.push(format!(
+                "{} of `{program}` in {mode} over {YARDSTICK}, by size: {}",
+                fit.metric,
+                pairs.join(", ")
+            ));
         }
     }
     lines

@@ -81,11 +81,7 @@ fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
 }
 
 /// One batch of rows in every mode.
-fn batch(
-    group: &Group,
-    rows: std::ops::Range<usize>,
-    oracle: &Oracle,
-) -> Result<(Vec<Progressing>, Stats), RunError> {
+fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result<(Vec<Progressing>, Stats), RunError> {
     let first = group.cases[0];
     let Subject { suite, program: spec, input, n, seed } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
@@ -149,12 +145,7 @@ fn taken(program: &Program) -> Vec<Argument> {
 }
 
 /// The truth that the group's metrics and checks ask for.
-fn truth_of(
-    group: &Group,
-    program: &Program,
-    arguments: &[Tensor],
-    oracle: &Oracle,
-) -> Result<(Truth, Stats), String> {
+fn truth_of(group: &Group, program: &Program, arguments: &[Tensor], oracle: &Oracle) -> Result<(Truth, Stats), String> {
     let mut demands = vec![Demand::None; program.output_names.len()];
     for case in &group.cases {
         if let Some(output) = case.output
@@ -210,12 +201,14 @@ fn measure(
             }
             (None, TruthTensor::Float(truth)) if truth.open.is_empty() => &truth.rounded,
             (None, TruthTensor::Float(truth)) => {
-                return Err(format!("{} elements have no decided truth; raise the oracle's precision", truth.open.len()));
+                return Err(format!(
+                    "{} elements have no decided truth; raise the oracle's precision",
+                    truth.open.len()
+                ));
             }
             _ => return Err("the result measured has no truth".to_string()),
         };
-        let sample =
-            Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale, bound: None };
+        let sample = Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale, bound: None };
         accumulator.add(&sample);
         if at == 0
             && let Some(worst) = accumulator.worst()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::growth;
 use crate::check::Outcome;
+use crate::check::growth;
 use crate::suite::{Case, Expect, Suite};
 
 use super::record::{Record, Verdict};

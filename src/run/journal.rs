@@ -106,11 +106,8 @@ fn read(path: &Path, header: &Header) -> Result<Vec<Record>, JournalError> {
         if read == 0 || !line.ends_with('\n') {
             break;
         }
-        let damaged = |e: serde_json::Error| JournalError::Damaged {
-            path: path.to_path_buf(),
-            line: number,
-            why: e.to_string(),
-        };
+        let damaged =
+            |e: serde_json::Error| JournalError::Damaged { path: path.to_path_buf(), line: number, why: e.to_string() };
         if number == 1 {
             if serde_json::from_str::<Header>(&line).map_err(damaged)? != *header {
                 return Ok(Vec::new());

@@ -20,7 +20,7 @@ pub use evaluate::{Group, evaluate, groups};
 pub use fit::{FitRecord, fits};
 pub use journal::{Journal, JournalError};
 pub use progress::Progress;
-pub use record::{CheckRecord, Figure, Record, Verdict, Worst};
+pub use record::{CheckRecord, Figure, Record, Verdict, Worst, shortest};
 pub use select::{Selection, Shard};
 
 /// Why a run stopped.
@@ -60,8 +60,12 @@ pub fn run(
     progress: &Progress,
 ) -> Result<Outcome, RunError> {
     let selected: Vec<&Case> = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.takes(case)).collect();
-    let groups: Vec<Group> =
-        groups(&selected).into_iter().enumerate().filter(|(at, _)| selection.shard.takes(*at)).map(|(_, g)| g).collect();
+    let groups: Vec<Group> = groups(&selected)
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| selection.shard.takes(*at))
+        .map(|(_, g)| g)
+        .collect();
     let (journal, known) = match journal_folder {
         Some(folder) => {
             let (journal, known) = Journal::open(folder, suites, settings.resume)?;

@@ -11,8 +11,8 @@ use crate::input::InputSpec;
 use crate::ir::Program;
 use crate::machine::Mode;
 use crate::metric::{self, Metric};
+use crate::name::hint;
 use crate::program::ProgramSpec;
-use crate::suggest::hint;
 
 use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
@@ -127,8 +127,11 @@ fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>,
             for precision in &matrix.precision {
                 for excess in &matrix.excess {
                     for refinement in list {
-                        let mode = Mode::new(chip.get_ref(), precision.get_ref(), excess.get_ref(), refinement.get_ref());
-                        modes.push(mode.map_err(|e| here.error(blame(&e.why, [chip, precision, excess, refinement]), e))?);
+                        let mode =
+                            Mode::new(chip.get_ref(), precision.get_ref(), excess.get_ref(), refinement.get_ref());
+                        modes.push(
+                            mode.map_err(|e| here.error(blame(&e.why, [chip, precision, excess, refinement]), e))?,
+                        );
                     }
                 }
             }
@@ -217,7 +220,9 @@ fn output_of(
     match &matrix.output {
         Some(name) => {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            let missing = || format!("{spec} has no result `{}`{}", name.get_ref(), hint(name.get_ref(), &known));
+            let missing = || {
+                format!("{spec} has no result `{}`; {}", name.get_ref(), hint(name.get_ref(), known.iter().copied()))
+            };
             program.output(name.get_ref()).map(Some).ok_or_else(|| here.error(name.span(), missing()))
         }
         None => {
@@ -241,8 +246,9 @@ fn planned_metric(here: &Source, column: &Spanned<String>) -> Result<PlannedMetr
     };
     let found: Option<&'static dyn Metric> = metric::metric_named(name);
     let names: Vec<_> = metric::METRICS.iter().map(|m| m.name()).collect();
-    let metric =
-        found.ok_or_else(|| here.error(column.span(), format!("unknown metric `{name}`{}", hint(name, &names))))?;
+    let metric = found.ok_or_else(|| {
+        here.error(column.span(), format!("unknown metric `{name}`; {}", hint(name, names.iter().copied())))
+    })?;
     Ok(PlannedMetric { column: text.clone(), metric, against })
 }
 
@@ -260,8 +266,9 @@ fn planned_checks(
         let table = spanned.get_ref();
         let fail = |why: String| here.error(spanned.span(), why);
         let names: Vec<_> = check::CHECKS.iter().map(|c| c.name()).collect();
-        let kind = check::check_named(&table.kind)
-            .ok_or_else(|| fail(format!("unknown check `{}`{}", table.kind, hint(&table.kind, &names))))?;
+        let kind = check::check_named(&table.kind).ok_or_else(|| {
+            fail(format!("unknown check `{}`; {}", table.kind, hint(&table.kind, names.iter().copied())))
+        })?;
         if table.expect != Expect::Pass && table.because.as_deref().unwrap_or("").is_empty() {
             return Err(fail("`expect` needs a `because` that says why the deviation is known".to_string()));
         }
@@ -287,7 +294,7 @@ fn planned_fit(table: &CheckTable, metrics: &[PlannedMetric]) -> Result<PlannedF
     let slope = table.slope.ok_or("check growth needs the expected `slope`")?;
     let columns: Vec<&str> = metrics.iter().map(|m| m.column.as_str()).collect();
     if !columns.contains(&metric.as_str()) {
-        return Err(format!("growth of `{metric}`, which is not measured{}", hint(&metric, &columns)));
+        return Err(format!("growth of `{metric}`, which is not measured; {}", hint(&metric, columns.iter().copied())));
     }
     Ok(PlannedFit { metric, slope, expect: table.expect, because: table.because.clone() })
 }
