@@ -17,12 +17,16 @@ use super::write_whole;
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
+    /// The file cannot be opened, read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
+    /// The bytes break the format.
     #[error("{}: not a safetensors file: {reason}", path.display())]
     Malformed { path: PathBuf, reason: String },
+    /// The format has an element type that this project has not.
     #[error("{}: tensor `{tensor}` has dtype {dtype}, which is not supported", path.display())]
     UnsupportedDtype { path: PathBuf, tensor: String, dtype: String },
+    /// A tensor has an impossible element, or an impossible name.
     #[error("{}: tensor `{tensor}`: {reason}", path.display())]
     BadTensor { path: PathBuf, tensor: String, reason: String },
 }

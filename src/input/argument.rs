@@ -12,8 +12,11 @@ use super::{InputError, ParameterDoc};
 /// An argument of rank 2 or more has one row for each index of its leading dim; of rank 0 or 1 it is a single row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
+    /// What errors call it.
     pub name: String,
+    /// Element type of the tensor.
     pub dtype: DType,
+    /// Its dims; of the first argument, those of the rows asked for.
     pub dims: Vec<usize>,
 }
 
@@ -39,7 +42,9 @@ impl Argument {
 
 /// The row that a distribution is to fill.
 pub struct Row<'a> {
+    /// Distribution and parameters.
     pub spec: &'a InputSpec,
+    /// All arguments of the program.
     pub arguments: &'a [Argument],
     /// Which of the arguments the row is of.
     pub argument: usize,

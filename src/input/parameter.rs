@@ -3,12 +3,15 @@
 /// One parameter of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterDoc {
+    /// The key in a spec.
     pub name: &'static str,
+    /// The value where a spec is silent.
     pub default: f64,
     /// Smallest and largest value that are accepted.
     pub range: (f64, f64),
     /// Whether only whole numbers are.
     pub whole: bool,
+    /// What it sets.
     pub doc: &'static str,
 }
 

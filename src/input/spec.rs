@@ -27,6 +27,7 @@ impl InputSpec {
         InputSpec { input, settings: BTreeMap::new() }
     }
 
+    /// The distribution.
     pub fn input(&self) -> &'static dyn Input {
         self.input
     }

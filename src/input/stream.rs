@@ -8,10 +8,13 @@ use super::sampler::Sampler;
 /// What the bits of a case's inputs depend on, besides argument and row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputKey {
+    /// Name of the suite.
     pub suite: String,
     /// The canonical spec, as [`super::InputSpec`] displays it.
     pub input: String,
+    /// The size of the case, which its program maps to shapes.
     pub n: u64,
+    /// Tells repetitions of a case apart.
     pub seed: u64,
 }
 
@@ -22,14 +25,15 @@ pub struct InputKey {
 /// contains 0xff), the numbers as eight little-endian bytes; bytes 16..24 the argument's number, little-endian; bytes
 /// 24..32 the letters `inputs-1`. A change of this rule changes every case: it would be `inputs-2`.
 ///
-/// Sources: D. J. Bernstein, ChaCha, a variant of Salsa20 (2008); Fowler, Noll, Vo, Eastlake, draft-eastlake-fnv,
-/// sections 2 and 5.
+/// Sources: D. J. Bernstein, ChaCha, a variant of Salsa20 (2008); Fowler, Noll, Vo, Eastlake, The FNV Non-Cryptographic
+/// Hash Algorithm (draft-eastlake-fnv).
 #[derive(Clone, Debug)]
 pub struct Streams {
     hash: [u8; 16],
 }
 
 impl Streams {
+    /// The streams of the case with this key.
     pub fn new(key: &InputKey) -> Streams {
         let parts: [&[u8]; 6] = [
             key.suite.as_bytes(),
@@ -64,7 +68,7 @@ fn fnv1a_128<'a>(bytes: impl Iterator<Item = &'a u8>) -> u128 {
 mod tests {
     use super::*;
 
-    /// Test values of draft-eastlake-fnv, appendix C, and of Go's hash/fnv.
+    /// Nothing hashes to the offset basis; the second value is also in the tests of Go's hash/fnv.
     #[test]
     fn hash_is_fnv1a() {
         assert_eq!(fnv1a_128(b"".iter()), 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);

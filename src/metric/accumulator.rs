@@ -35,7 +35,9 @@ pub enum Reduction {
 /// A term with its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst {
+    /// The term's value.
     pub value: f64,
+    /// Flat index of its element, or of its row's first one.
     pub index: usize,
 }
 
@@ -51,11 +53,13 @@ pub struct Accumulator {
 }
 
 impl Accumulator {
+    /// Nothing seen yet.
     pub fn new(metric: &'static dyn Metric) -> Accumulator {
         let (sum, weight) = (ExactSum::default(), ExactSum::default());
         Accumulator { metric, terms: 0, worst: None, sum, weight, values: Vec::new() }
     }
 
+    /// The metric it is for.
     pub fn metric(&self) -> &'static dyn Metric {
         self.metric
     }

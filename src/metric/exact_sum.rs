@@ -4,7 +4,7 @@
 /// of the terms and however they were split into parts.
 ///
 /// Source: J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates, Discrete
-/// Comput. Geom. 18 (1997) 305-363, section 2.3 (GROW-EXPANSION); the closing rounding follows CPython's `math.fsum`.
+/// Comput. Geom. 18 (1997) 305-363, GROW-EXPANSION; the closing rounding follows CPython's `math.fsum`.
 #[derive(Clone, Debug, Default)]
 pub struct ExactSum {
     /// Non-overlapping parts of the sum, smallest first.
@@ -14,6 +14,7 @@ pub struct ExactSum {
 }
 
 impl ExactSum {
+    /// Adds one term.
     pub fn add(&mut self, term: f64) {
         if !term.is_finite() {
             self.special += term;

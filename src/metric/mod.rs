@@ -54,7 +54,9 @@ pub struct Sample<'a> {
 /// Which way a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
+    /// Smaller is better.
     Lower,
+    /// Larger is better.
     Higher,
 }
 
@@ -64,6 +66,7 @@ pub trait Metric: Sync {
     fn name(&self) -> &'static str;
     /// The unit: `ulp`, `nat`, `1` for a pure number, `output` for the output's own unit.
     fn unit(&self) -> &'static str;
+    /// Which way it improves; distances fall.
     fn better(&self) -> Better {
         Better::Lower
     }

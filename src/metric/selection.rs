@@ -7,7 +7,9 @@ use crate::num::Format;
 /// How many of the `wanted` largest values a selection has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recall {
+    /// Selected elements that are among the wanted ones.
     pub hits: usize,
+    /// How many there are to find.
     pub wanted: usize,
 }
 

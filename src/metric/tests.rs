@@ -93,6 +93,22 @@ fn percentile_is_the_term_of_its_rank() {
     }
 }
 
+/// Of equal terms the first is the worst, in whatever order the parts arrive.
+#[test]
+fn ties_for_the_worst_go_to_the_lowest_index() {
+    let (truth, got) = ([1.0; 6], [1.0, 2.0, 2.0, 1.0, 2.0, 1.0]);
+    let part = |from: usize| {
+        let mut accumulator = Accumulator::new(metric_named("max_ulp").unwrap());
+        accumulator.add(&Sample { first_index: from, ..sample(&got[from..from + 3], &truth[from..from + 3], 1) });
+        accumulator
+    };
+    for (first, second) in [(0, 3), (3, 0)] {
+        let mut merged = part(first);
+        merged.merge(part(second));
+        assert_eq!(merged.worst(), Some(Worst { value: 128.0, index: 1 }));
+    }
+}
+
 /// Any split into tiles, merged in any order, gives the same bits and the same worst element.
 #[test]
 fn tiling_does_not_show() {

@@ -5,7 +5,9 @@ use super::bisect::last_true;
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// The lower end, part of it.
     pub low: f64,
+    /// The upper end, part of it.
     pub high: f64,
 }
 

@@ -42,7 +42,7 @@ pub fn probabilistic_lambda(n: u64, u: f64, failure: f64) -> Option<f64> {
     }
     let squared = 2.0 * core_math::log(2.0 * n.max(1) as f64 / failure);
     // A part in 2^40 more than the solution outweighs every rounding on the way back.
-    Some(squared.sqrt() / (1.0 - u) * (1.0 + 2f64.powi(-40)))
+    Some(squared.sqrt() / (1.0 - u) * (1.0 + 4096.0 * f64::EPSILON))
 }
 
 /// `n * u` rounded up; `None` if `u` is not in (0, 1).

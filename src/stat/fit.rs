@@ -7,27 +7,33 @@ use super::student::t_quantile;
 /// squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
+    /// What is varied.
     pub x: f64,
+    /// What was observed.
     pub y: f64,
+    /// Above 0.
     pub weight: f64,
 }
 
 /// A fitted line `y = intercept + slope * x`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
+    /// Change of y for a change of x by 1.
     pub slope: f64,
+    /// y at x = 0.
     pub intercept: f64,
     /// Two-sided interval of the slope at the confidence asked for.
     pub slope_interval: Interval,
     /// Weighted residual standard deviation, `sqrt(sum w r^2 / (points - 2))`.
     pub residual: f64,
+    /// How many points were fitted.
     pub points: usize,
 }
 
 /// Weighted least squares with the Student-t interval of the slope.
 ///
 /// `None` for fewer than three points, a single x, a weight that is not positive, or a value that is not finite.
-/// Source: N. R. Draper, H. Smith, Applied Regression Analysis, 3rd ed., sections 1.4 and 9.2; sums about the weighted
+/// Source: N. R. Draper, H. Smith, Applied Regression Analysis, 3rd ed., chapters 1 and 9; sums about the weighted
 /// means, so that no digits cancel.
 pub fn fit_line(points: &[Point], confidence: f64) -> Option<Fit> {
     let usable = |p: &Point| p.x.is_finite() && p.y.is_finite() && p.weight > 0.0 && p.weight.is_finite();

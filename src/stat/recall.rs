@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 /// Mean and variance of the recall of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedRecall {
+    /// In [0, 1].
     pub mean: f64,
+    /// Of a single row.
     pub variance: f64,
 }
 
@@ -77,7 +79,7 @@ mod tests {
         Integer::from(n).binomial(u32::try_from(k).unwrap())
     }
 
-    /// Samaga et al., arXiv 2506.04165, theorem 1, to 500 bits: B buckets of N/B positions, the best `kept` of each.
+    /// The expected recall of Samaga et al. (arXiv 2506.04165; FACTS 5.4), to 500 bits: B buckets of N/B positions, the best `kept` of each.
     fn samaga(n: u64, buckets: u64, k: u64, kept: u64) -> f64 {
         let size = n / buckets;
         let wide = |n: Integer| Float::with_val(500, n);
