@@ -8,8 +8,8 @@ use crate::name::hint;
 
 use super::chip::{CHIPS, Chip, chip_named};
 use super::mxu::Passes;
-use super::vector::{Divide, ErrorModel};
 use super::refinement::{REFINEMENTS, Refinements};
+use super::vector::{Divide, ErrorModel};
 
 /// What a dot whose own precision is the default gets.
 #[derive(Debug, PartialEq, Eq)]

@@ -136,7 +136,8 @@ impl Mpfr {
             }
             ends = Some(match ends {
                 None => (down, up),
-                Some((lo, hi)) => (lo.min(&down), hi.max(&up)),
+                // Not Float::min: it would round to the precision of its left side.
+                Some((lo, hi)) => (if down < lo { down } else { lo }, if up > hi { up } else { hi }),
             });
         }
         ends.map_or_else(|| self.unknown(), |(lo, hi)| Between::ends(lo, hi))
@@ -173,8 +174,8 @@ impl Arithmetic for Mpfr {
             Unary::Abs if x.lo >= 0 => x.clone(),
             Unary::Abs if *x.hi() <= 0 => self.unary(Unary::Negate, x),
             Unary::Abs => {
-                let far = x.lo.clone().abs().max(&x.hi().clone().abs());
-                Between::ends(Float::with_val(2, 0), far)
+                let (low, high) = (x.lo.clone().abs(), x.hi().clone().abs());
+                Between::ends(Float::with_val(2, 0), if low > high { low } else { high })
             }
             Unary::Sign => match (x.lo.cmp0(), x.hi().cmp0()) {
                 (Some(a), Some(b)) if a == b && a != Ordering::Equal => self.exact(f64::from(a as i8)),
@@ -241,7 +242,9 @@ impl Arithmetic for Mpfr {
     }
 
     fn hull(&self, x: &Between, y: &Between) -> Between {
-        Between::ends(x.lo.clone().min(&y.lo), x.hi().clone().max(y.hi()))
+        let lo = if y.lo < x.lo { &y.lo } else { &x.lo };
+        let hi = if y.hi() > x.hi() { y.hi() } else { x.hi() };
+        Between::ends(lo.clone(), hi.clone())
     }
 
     fn compare(&self, x: &Between, y: &Between) -> Option<Ordering> {

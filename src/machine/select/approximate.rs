@@ -1,0 +1,225 @@
+//! Approximate top-k: bins that each keep their best element, and what is made of them (FACTS 5.3).
+
+use crate::num::flush_f32;
+
+use super::argmax::greater_keep;
+use super::order::sort_indices;
+use crate::ir::{Comparator, CompareOrder};
+
+/// Which bin an element falls into. The compiler's choice is not public.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binning {
+    #[default]
+    Strided,
+    Contiguous,
+    Interleaved,
+}
+
+impl Binning {
+    pub const ALL: &'static [Binning] = &[Binning::Strided, Binning::Contiguous, Binning::Interleaved];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Binning::Strided => "strided",
+            Binning::Contiguous => "contiguous",
+            Binning::Interleaved => "interleaved",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Binning> {
+        Binning::ALL.iter().copied().find(|binning| binning.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Binning::Strided => "the same lane of neighbouring chunks of 128 (modelling choice)",
+            Binning::Contiguous => "neighbouring elements (alternative)",
+            Binning::Interleaved => "the same lane of chunks far apart (alternative)",
+        }
+    }
+}
+
+/// A planted fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    #[default]
+    None,
+    PartialReduceBatch,
+}
+
+impl Fault {
+    pub const ALL: &'static [Fault] = &[Fault::None, Fault::PartialReduceBatch];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fault::None => "none",
+            Fault::PartialReduceBatch => "partial-reduce-batch",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Fault> {
+        Fault::ALL.iter().copied().find(|fault| fault.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Fault::None => "no fault",
+            Fault::PartialReduceBatch => {
+                "with more than eight rows that do not fill tiles of eight, rows of the last tile see the tile before \
+                 in half of their bins"
+            }
+        }
+    }
+}
+
+/// What a partial reduction does.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    pub bins: usize,
+    pub log2_reduction: u32,
+    pub binning: Binning,
+    pub flush: bool,
+    pub fault: Fault,
+}
+
+/// Lanes of a chunk.
+const LANES: usize = 128;
+/// Rows of a tile.
+const TILE: usize = 8;
+
+/// For each row of `width` elements, the best value of every bin with its index. Inside a bin a later element wins
+/// ties; a bin that sees no element holds (-inf, -1).
+pub fn partial_reduce_batch(
+    values: &[f32],
+    indices: &[i64],
+    width: usize,
+    reduction: &Reduction,
+) -> Vec<(Vec<f32>, Vec<i64>)> {
+    let rows = values.len() / width.max(1);
+    let whole_tiles = rows / TILE * TILE;
+    let faulty = reduction.fault == Fault::PartialReduceBatch && rows > TILE && rows > whole_tiles;
+    (0..rows)
+        .map(|row| {
+            let span = |row: usize| row * width..(row + 1) * width;
+            let mut result = reduced(&values[span(row)], &indices[span(row)], reduction);
+            if faulty && row >= whole_tiles {
+                let other = row - TILE;
+                let wrong = reduced(&values[span(other)], &indices[span(other)], reduction);
+                let half = reduction.bins / 2;
+                result.0[half..].copy_from_slice(&wrong.0[half..]);
+                result.1[half..].copy_from_slice(&wrong.1[half..]);
+            }
+            result
+        })
+        .collect()
+}
+
+fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Vec<i64>) {
+    let Reduction { bins, log2_reduction, binning, flush, .. } = *reduction;
+    if log2_reduction == 0 && bins >= row.len() {
+        return (row.to_vec(), indices.to_vec());
+    }
+    let mut best = vec![f32::NEG_INFINITY; bins];
+    let mut at = vec![-1i64; bins];
+    if binning == Binning::Contiguous {
+        let each = row.len().div_ceil(bins);
+        for (j, (v, index)) in row.iter().zip(indices).enumerate() {
+            keep(&mut best[j / each], &mut at[j / each], *v, *index, flush);
+        }
+        return (best, at);
+    }
+    // Chunk by chunk, lane by lane: the bins of one chunk lie together.
+    for (chunk, (values, ids)) in row.chunks(LANES).zip(indices.chunks(LANES)).enumerate() {
+        let group = match binning {
+            Binning::Interleaved => chunk % (bins / LANES).max(1),
+            _ => chunk >> log2_reduction,
+        };
+        let start = group * LANES;
+        let lanes = best[start..].iter_mut().zip(&mut at[start..]).zip(values.iter().zip(ids));
+        for ((best, at), (v, index)) in lanes {
+            keep(best, at, *v, *index, flush);
+        }
+    }
+    (best, at)
+}
+
+/// `acc > x ? acc : x`.
+#[inline(always)]
+fn keep(best: &mut f32, at: &mut i64, v: f32, index: i64, flush: bool) {
+    let stays = if flush { flush_f32(*best) > flush_f32(v) } else { *best > v };
+    *best = if stays { *best } else { v };
+    *at = if stays { *at } else { index };
+}
+
+/// The `size` best of the bins' winners: for k = 1 a reduction in which the last of equal values wins, else a stable
+/// sort by `>`. Where there are fewer bins than `size`, the rest is (-inf, -1) (modelling choice, FACTS 5.2).
+pub fn aggregate(values: &[f32], indices: &[i64], k: usize, size: usize, flush: bool) -> (Vec<f32>, Vec<i64>) {
+    let (mut best, mut at) = if k == 1 {
+        let (value, index) = greater_keep(values, (f32::NEG_INFINITY, -1), indices, flush);
+        (vec![value], vec![index])
+    } else {
+        let comparator = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+        let order = sort_indices(values, comparator, flush);
+        order.into_iter().take(size).map(|i| (values[i], indices[i])).unzip()
+    };
+    best.resize(size, f32::NEG_INFINITY);
+    at.resize(size, -1);
+    (best, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bins_of(n: usize, bins: usize, log2_reduction: u32, binning: Binning) -> Vec<Vec<usize>> {
+        // Which elements share a bin: raise one after the other and see who is displaced.
+        let reduction = Reduction { bins, log2_reduction, binning, flush: true, fault: Fault::None };
+        let indices: Vec<i64> = (0..n as i64).collect();
+        let mut members = vec![Vec::new(); bins];
+        for j in 0..n {
+            let mut row = vec![0.0; n];
+            row[j] = 1.0;
+            let (values, _) = &partial_reduce_batch(&row, &indices, n, &reduction)[0];
+            members[values.iter().position(|v| *v == 1.0).unwrap()].push(j);
+        }
+        members
+    }
+
+    #[test]
+    fn strided_bins_are_lanes_of_neighbouring_chunks() {
+        let members = bins_of(1000, 256, 2, Binning::Strided);
+        for (bin, members) in members.iter().enumerate() {
+            let expected: Vec<usize> = (0..1000).filter(|j| ((j / 128) >> 2) * 128 + j % 128 == bin).collect();
+            assert_eq!(*members, expected);
+        }
+    }
+
+    #[test]
+    fn every_binning_is_a_partition() {
+        for binning in Binning::ALL {
+            let members = bins_of(1024, 256, 2, *binning);
+            assert_eq!(members.iter().map(Vec::len).sum::<usize>(), 1024, "{binning:?}");
+            assert!(members.iter().all(|m| m.len() == 4), "{binning:?}");
+        }
+    }
+
+    #[test]
+    fn the_fault_bites_in_part_tiles_only() {
+        let reduction = Reduction {
+            bins: 128,
+            log2_reduction: 1,
+            binning: Binning::Strided,
+            flush: true,
+            fault: Fault::PartialReduceBatch,
+        };
+        let sound = Reduction { fault: Fault::None, ..reduction };
+        let width = 256;
+        for rows in [1, 2, 7, 8, 9, 16, 20] {
+            let values: Vec<f32> = (0..rows * width).map(|i| ((i * 7919) % 10_007) as f32).collect();
+            let indices: Vec<i64> = (0..rows * width).map(|i| (i % width) as i64).collect();
+            let faulty = partial_reduce_batch(&values, &indices, width, &reduction);
+            let expected = partial_reduce_batch(&values, &indices, width, &sound);
+            assert_eq!(faulty == expected, rows <= 8 || rows % 8 == 0, "{rows} rows");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Sorting and exact top-k, by integer keys that order as the floats do.
+
+use crate::ir::{Comparator, CompareOrder};
+use crate::num::flush_f32;
+
+/// An integer that orders as IEEE totalOrder orders the float.
+fn total_key(v: f32) -> u32 {
+    let bits = v.to_bits();
+    if bits >> 31 == 1 { !bits } else { bits | 0x8000_0000 }
+}
+
+/// Positions of the `k` largest (or smallest) elements, best first: IEEE totalOrder, ties to the lower position
+/// (FACTS 4).
+pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
+    let key = |(at, v): (usize, &f32)| {
+        let order = if largest { !total_key(*v) } else { total_key(*v) };
+        u64::from(order) << 32 | at as u64
+    };
+    let mut keys: Vec<u64> = row.iter().enumerate().map(key).collect();
+    let k = k.min(keys.len());
+    if k < keys.len() && k > 0 {
+        keys.select_nth_unstable(k - 1);
+        keys.truncate(k);
+    }
+    keys.truncate(k);
+    keys.sort_unstable();
+    keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
+}
+
+/// Positions in sorted order, stable. A NaN under a partial order is neither before nor after anything, so nothing
+/// moves past it: such a row is sorted by the comparator itself.
+pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<usize> {
+    let partial = comparator.order == CompareOrder::Partial;
+    if partial && row.iter().any(|v| v.is_nan()) {
+        return insertion_sorted(row, comparator.descending, flush);
+    }
+    let order = |v: f32| {
+        let v = if flush && partial { flush_f32(v) } else { v };
+        // -0 and +0 are equal to a partial order and to jnp.sort's comparator; so are all NaNs to the latter.
+        let v = if (partial || comparator.canonical) && v == 0.0 { 0.0 } else { v };
+        let v = if comparator.canonical && v.is_nan() { f32::NAN } else { v };
+        let key = total_key(v);
+        if comparator.descending { !key } else { key }
+    };
+    let mut keys: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
+}
+
+fn insertion_sorted(row: &[f32], descending: bool, flush: bool) -> Vec<usize> {
+    let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
+    let before = |a: usize, b: usize| if descending { key(a) > key(b) } else { key(a) < key(b) };
+    let mut order: Vec<usize> = Vec::with_capacity(row.len());
+    for item in 0..row.len() {
+        let mut slot = order.len();
+        while slot > 0 && before(item, order[slot - 1]) {
+            slot -= 1;
+        }
+        order.insert(slot, item);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cmp::Ordering;
+
+    const NAN: f32 = f32::NAN;
+
+    /// Measured (FACTS 3.4, 4) and published fixtures (vllm-metal #786, flashinfer #2604).
+    #[test]
+    fn measured_rows() {
+        assert_eq!(top_k(&[-0.0, 0.0, -0.0, 0.0], 4, true), [1, 3, 0, 2]);
+        assert_eq!(top_k(&[0.0, 1e-40], 1, true), [1]);
+        assert_eq!(top_k(&[1.0, -NAN, 3.0, NAN], 4, true), [3, 2, 0, 1]);
+        assert_eq!(top_k(&[3.0, 2.0, 2.0, 2.0, 1.0, 0.0], 2, true), [0, 1]);
+        let ramp: Vec<f32> = (0..65536).map(|i| (i % 64) as f32 / 64.0).collect();
+        let kept = top_k(&ramp, 1024, true);
+        assert!(kept.iter().all(|at| ramp[*at] == 0.984375) && kept.is_sorted());
+    }
+
+    #[test]
+    fn keys_sort_as_the_comparator_does() {
+        let row = [2.0, -NAN, -0.0, 0.0, NAN, 1e-40, f32::INFINITY, -1.0, 0.0, -0.0, 2.0, f32::NEG_INFINITY, -1e-40];
+        for descending in [false, true] {
+            for (order, canonical) in [(CompareOrder::Total, false), (CompareOrder::Total, true)] {
+                let comparator = Comparator { key: 0, descending, order, canonical };
+                let canonical_value = |v: f32| match canonical {
+                    true if v == 0.0 => 0.0,
+                    true if v.is_nan() => NAN,
+                    _ => v,
+                };
+                let mut expected: Vec<usize> = (0..row.len()).collect();
+                expected.sort_by(|a, b| {
+                    let o = canonical_value(row[*a]).total_cmp(&canonical_value(row[*b]));
+                    if descending { o.reverse() } else { o }
+                });
+                assert_eq!(sort_indices(&row, comparator, true), expected);
+            }
+        }
+        let plain: Vec<f32> = row.iter().copied().filter(|v| !v.is_nan()).collect();
+        for flush in [false, true] {
+            let key = |v: f32| if flush { flush_f32(v) } else { v };
+            let mut expected: Vec<usize> = (0..plain.len()).collect();
+            expected.sort_by(|a, b| key(plain[*b]).partial_cmp(&key(plain[*a])).unwrap_or(Ordering::Equal));
+            let comparator = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+            assert_eq!(sort_indices(&plain, comparator, flush), expected);
+        }
+    }
+}

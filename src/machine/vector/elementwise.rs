@@ -1,0 +1,263 @@
+//! Elementwise operations. The operation is chosen outside the loops, so that they vectorise.
+
+use crate::ir::{Binary, Compare, CompareOrder, Unary};
+use crate::num::flush_f32;
+
+use super::error::{ErrorModel, Eup};
+use super::{Divide, VectorUnit, ZeroTie};
+
+/// Applies a function in place, in f32; transcendental functions are correctly rounded, then perturbed where the unit's
+/// error model says so.
+pub fn unary(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
+    macro_rules! each {
+        ($function:expr) => {
+            values.iter_mut().for_each(|v| *v = $function(*v))
+        };
+    }
+    macro_rules! function {
+        ($function:expr) => {{
+            if unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact {
+                each!($function)
+            } else {
+                let bound = unit.eup.bound(unary);
+                each!(|x: f32| unit.error.perturbed(unary, x, $function(x), bound))
+            }
+            if unit.flush {
+                each!(flush_f32)
+            }
+        }};
+    }
+    match unary {
+        Unary::Abs => each!(f32::abs),
+        Unary::Negate => each!(|v: f32| -v),
+        Unary::Ceil => each!(f32::ceil),
+        Unary::Floor => each!(f32::floor),
+        Unary::Sign => each!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
+        Unary::Exponential => function!(core_math::expf),
+        Unary::ExponentialMinusOne => function!(core_math::expm1f),
+        Unary::Log => function!(core_math::logf),
+        Unary::LogPlusOne => function!(core_math::log1pf),
+        Unary::Tanh => function!(core_math::tanhf),
+        Unary::Rsqrt => function!(core_math::rsqrtf),
+        Unary::Sqrt => function!(f32::sqrt),
+        // In f64 and rounded once: within 2^-28 ulp of correctly rounded.
+        Unary::Logistic => function!(|v: f32| (1.0 / (1.0 + core_math::exp(-f64::from(v)))) as f32),
+        Unary::IsFinite | Unary::Not => {}
+    }
+}
+
+/// [`unary`] for f64, correctly rounded (logistic within 2 ulp).
+pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
+    let function: fn(f64) -> f64 = match unary {
+        Unary::Abs => f64::abs,
+        Unary::Negate => |v| -v,
+        Unary::Ceil => f64::ceil,
+        Unary::Floor => f64::floor,
+        Unary::Sign => |v| if v == 0.0 || v.is_nan() { v } else { v.signum() },
+        Unary::Exponential => core_math::exp,
+        Unary::ExponentialMinusOne => core_math::expm1,
+        Unary::Log => core_math::log,
+        Unary::LogPlusOne => core_math::log1p,
+        Unary::Tanh => core_math::tanh,
+        Unary::Rsqrt => core_math::rsqrt,
+        Unary::Sqrt => f64::sqrt,
+        Unary::Logistic => |v| 1.0 / (1.0 + core_math::exp(-v)),
+        Unary::IsFinite | Unary::Not => return,
+    };
+    values.iter_mut().for_each(|v| *v = flushed(function(*v), unit));
+}
+
+/// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so.
+pub fn binary(binary: Binary, a: &[f32], b: &[f32], unit: &VectorUnit) -> Vec<f32> {
+    macro_rules! each {
+        ($function:expr) => {
+            a.iter().zip(b).map(|(a, b)| $function(*a, *b)).collect()
+        };
+    }
+    macro_rules! arithmetic {
+        ($function:expr) => {
+            if unit.flush { each!(|a, b| flush_f32($function(flush_f32(a), flush_f32(b)))) } else { each!($function) }
+        };
+    }
+    match binary {
+        Binary::Add => arithmetic!(|a: f32, b: f32| a + b),
+        Binary::Subtract => arithmetic!(|a: f32, b: f32| a - b),
+        Binary::Multiply => arithmetic!(|a: f32, b: f32| a * b),
+        Binary::Divide if unit.divide == Divide::ByReciprocal => {
+            arithmetic!(|a: f32, b: f32| a * flush_f32(1.0 / b))
+        }
+        Binary::Divide => arithmetic!(|a: f32, b: f32| a / b),
+        Binary::Remainder => arithmetic!(|a: f32, b: f32| a % b),
+        Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),
+        Binary::Minimum => each!(|a: f32, b: f32| smaller(a, b, unit)),
+        // Bitwise operations have no float form; shape checking rules them out.
+        _ => a.to_vec(),
+    }
+}
+
+/// [`binary`] for f64.
+pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Vec<f64> {
+    let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+    let function = |a: f64, b: f64| match binary {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Divide => a / b,
+        Binary::Remainder => a % b,
+        Binary::Maximum => larger(a, b),
+        Binary::Minimum => -larger(-a, -b),
+        _ => a,
+    };
+    a.iter().zip(b).map(|(a, b)| flushed(function(flushed(*a, unit), flushed(*b, unit)), unit)).collect()
+}
+
+fn flushed(x: f64, unit: &VectorUnit) -> f64 {
+    if unit.flush && x.abs() < f64::MIN_POSITIVE { 0.0f64.copysign(x) } else { x }
+}
+
+/// Maximum as the unit has it: a NaN on either side wins.
+#[inline(always)]
+fn larger(a: f32, b: f32, unit: &VectorUnit) -> f32 {
+    let (x, y) = if unit.flush { (flush_f32(a), flush_f32(b)) } else { (a, b) };
+    if x > y || x.is_nan() {
+        x
+    } else if x == y && unit.zero_tie == ZeroTie::Positive && y.is_sign_negative() {
+        x
+    } else {
+        y
+    }
+}
+
+/// Minimum as the unit has it. On a tie of zeros a CPU gives +0 here too (FACTS 3.3).
+#[inline(always)]
+fn smaller(a: f32, b: f32, unit: &VectorUnit) -> f32 {
+    let (x, y) = if unit.flush { (flush_f32(a), flush_f32(b)) } else { (a, b) };
+    if x < y || x.is_nan() {
+        x
+    } else if x == y && unit.zero_tie == ZeroTie::Positive && y.is_sign_negative() {
+        x
+    } else {
+        y
+    }
+}
+
+/// The largest (or smallest) of a row and an initial value, element after element.
+pub fn extreme(row: &[f32], init: f32, largest: bool, unit: &VectorUnit) -> f32 {
+    // Without NaNs, zeros or subnormals the order does not show: a plain, vectorisable maximum.
+    let mut lanes = [f32::NEG_INFINITY; 16];
+    let mut odd = false;
+    let flip = if largest { 1.0 } else { -1.0 };
+    for chunk in row.chunks(16) {
+        for (lane, v) in lanes.iter_mut().zip(chunk) {
+            let x = v * flip;
+            odd |= x.is_nan();
+            *lane = if x > *lane { x } else { *lane };
+        }
+    }
+    let best = lanes.iter().fold(init * flip, |best, lane| if *lane > best { *lane } else { best });
+    if !odd && !init.is_nan() && best.abs() >= f32::MIN_POSITIVE {
+        return best * flip;
+    }
+    let step = |best: f32, v: &f32| {
+        if largest { larger(best, *v, unit) } else { smaller(best, *v, unit) }
+    };
+    row.iter().fold(init, step)
+}
+
+/// Compares element by element.
+pub fn compare(direction: Compare, order: CompareOrder, a: &[f32], b: &[f32], unit: &VectorUnit) -> Vec<bool> {
+    macro_rules! each {
+        ($function:expr) => {
+            a.iter().zip(b).map(|(a, b)| $function(*a, *b)).collect()
+        };
+    }
+    macro_rules! partial {
+        ($operator:tt) => {
+            if unit.flush {
+                each!(|a, b| flush_f32(a) $operator flush_f32(b))
+            } else {
+                each!(|a: f32, b: f32| a $operator b)
+            }
+        };
+    }
+    match (order, direction) {
+        (CompareOrder::Total, direction) => each!(|a: f32, b: f32| direction.of(Some(a.total_cmp(&b)))),
+        (_, Compare::Eq) => partial!(==),
+        (_, Compare::Ne) => partial!(!=),
+        (_, Compare::Ge) => partial!(>=),
+        (_, Compare::Gt) => partial!(>),
+        (_, Compare::Le) => partial!(<=),
+        (_, Compare::Lt) => partial!(<),
+    }
+}
+
+/// [`compare`] for f64.
+pub fn compare_f64(direction: Compare, order: CompareOrder, a: &[f64], b: &[f64], unit: &VectorUnit) -> Vec<bool> {
+    let pair = |(a, b): (&f64, &f64)| match order {
+        CompareOrder::Total => direction.of(Some(a.total_cmp(b))),
+        CompareOrder::Partial => direction.of(flushed(*a, unit).partial_cmp(&flushed(*b, unit))),
+    };
+    a.iter().zip(b).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TPU: VectorUnit = VectorUnit {
+        flush: true,
+        divide: Divide::ByReciprocal,
+        zero_tie: ZeroTie::Second,
+        eup: Eup::V5,
+        error: ErrorModel::CorrectlyRounded,
+    };
+    const CPU: VectorUnit =
+        VectorUnit { flush: false, divide: Divide::Exact, zero_tie: ZeroTie::Positive, eup: Eup::Exact, ..TPU };
+
+    fn one(op: Binary, a: f32, b: f32, unit: &VectorUnit) -> f32 {
+        binary(op, &[a], &[b], unit)[0]
+    }
+
+    /// FACTS 3.3 and 3.4.
+    #[test]
+    fn zeros_subnormals_and_division_as_documented() {
+        assert!(one(Binary::Maximum, 0.0, -0.0, &TPU).is_sign_negative());
+        assert!(one(Binary::Maximum, -0.0, 0.0, &TPU).is_sign_positive());
+        assert!(one(Binary::Minimum, 0.0, -0.0, &TPU).is_sign_negative());
+        assert!(one(Binary::Minimum, -0.0, 0.0, &TPU).is_sign_positive());
+        assert!(one(Binary::Maximum, 0.0, -0.0, &CPU).is_sign_positive());
+        assert!(one(Binary::Maximum, -0.0, 0.0, &CPU).is_sign_positive());
+        assert_eq!(one(Binary::Add, 1e-40, 0.0, &TPU), 0.0);
+        assert_eq!(one(Binary::Add, 1e-40, 0.0, &CPU), 1e-40);
+        assert!(one(Binary::Multiply, 1e-40, f32::INFINITY, &TPU).is_nan());
+        assert_eq!(one(Binary::Divide, 1.0, 3e38, &TPU), 0.0);
+        assert!(one(Binary::Divide, f32::INFINITY, 3e38, &TPU).is_nan());
+        assert!(one(Binary::Divide, 1.0, 3e38, &CPU) > 0.0);
+        assert_eq!(compare(Compare::Gt, CompareOrder::Partial, &[1e-40], &[0.0], &TPU), [false]);
+        assert_eq!(compare(Compare::Gt, CompareOrder::Partial, &[1e-40], &[0.0], &CPU), [true]);
+    }
+
+    #[test]
+    fn a_nan_wins_every_maximum() {
+        for unit in [TPU, CPU] {
+            assert!(one(Binary::Maximum, f32::NAN, 1.0, &unit).is_nan());
+            assert!(one(Binary::Minimum, 1.0, f32::NAN, &unit).is_nan());
+            assert!(extreme(&[1.0, f32::NAN, 2.0], f32::NEG_INFINITY, true, &unit).is_nan());
+        }
+    }
+
+    #[test]
+    fn extremes_are_folds_of_maximum_and_minimum() {
+        let rows: [&[f32]; 4] = [&[1.0, 3.0, -2.0], &[-0.0, 0.0, -0.0], &[1e-40, -1e-40], &[-1.0, -5.0]];
+        for unit in [TPU, CPU] {
+            for row in rows {
+                for (op, largest, init) in
+                    [(Binary::Maximum, true, f32::NEG_INFINITY), (Binary::Minimum, false, f32::INFINITY)]
+                {
+                    let fold = row.iter().fold(init, |best, v| one(op, best, *v, &unit));
+                    assert_eq!(extreme(row, init, largest, &unit).to_bits(), fold.to_bits(), "{row:?}");
+                }
+            }
+        }
+    }
+}

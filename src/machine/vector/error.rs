@@ -1,0 +1,133 @@
+//! Published error bounds of transcendental functions, and models that use them up (FACTS 3.3).
+
+use crate::ir::Unary;
+
+/// A generation of the unit that computes transcendental functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eup {
+    PreV5,
+    V5,
+    V6,
+    /// A CPU: correctly rounded, nothing to perturb.
+    Exact,
+}
+
+/// A result passes if it lies within the absolute or within the relative bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorBound {
+    pub absolute: f64,
+    /// In units of the exact value.
+    pub relative: f64,
+}
+
+/// eps of FACTS 3.3.
+const EPS: f64 = f32::EPSILON as f64;
+
+impl Eup {
+    /// XLA's error specification of f32 for TPUs (`exhaustive_unary_test_f32_or_smaller.cc`, 2024).
+    pub fn bound(self, unary: Unary) -> ErrorBound {
+        let relative = |eps: f64| ErrorBound { absolute: 0.0, relative: eps * EPS };
+        let default = relative(20.0);
+        match (self, unary) {
+            (Eup::Exact, _) => relative(0.0),
+            (Eup::V6, Unary::Exponential | Unary::ExponentialMinusOne) => relative(33.0),
+            (_, Unary::Exponential) => relative(75.0),
+            (_, Unary::ExponentialMinusOne) => ErrorBound { absolute: 1e-5, relative: 100.0 * EPS },
+            (Eup::PreV5 | Eup::V5, Unary::Log) | (_, Unary::LogPlusOne) => ErrorBound { absolute: 2e-4, relative: EPS },
+            (Eup::PreV5 | Eup::V5, Unary::Tanh) => ErrorBound { absolute: 5e-4, relative: 0.0 },
+            (_, Unary::Logistic) => ErrorBound { absolute: 200.0 * EPS, relative: 0.0 },
+            (_, Unary::Rsqrt | Unary::Sqrt) => relative(2.0),
+            _ => default,
+        }
+    }
+}
+
+/// How far transcendental functions are from correctly rounded. Only bounds are public, so the last two are models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ErrorModel {
+    #[default]
+    CorrectlyRounded,
+    Seeded,
+    Worst,
+}
+
+impl ErrorModel {
+    pub const ALL: &'static [ErrorModel] = &[ErrorModel::CorrectlyRounded, ErrorModel::Seeded, ErrorModel::Worst];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            ErrorModel::CorrectlyRounded => "cr",
+            ErrorModel::Seeded => "seeded",
+            ErrorModel::Worst => "worst",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<ErrorModel> {
+        ErrorModel::ALL.iter().copied().find(|model| model.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ErrorModel::CorrectlyRounded => "correctly rounded",
+            ErrorModel::Seeded => "off by a share of the published bound that a hash of the argument decides",
+            ErrorModel::Worst => "off by the whole published bound, to the side that a hash of the argument decides",
+        }
+    }
+
+    /// Perturbs a correctly rounded result within the bound; the argument alone decides how.
+    pub(super) fn perturbed(self, unary: Unary, x: f32, result: f32, bound: ErrorBound) -> f32 {
+        if self == ErrorModel::CorrectlyRounded || !result.is_finite() || result == 0.0 {
+            return result;
+        }
+        let hash = mixed(u64::from(x.to_bits()) | (unary as u64) << 32);
+        let share = match self {
+            // 53 random bits in [-1, 1).
+            ErrorModel::Seeded => (hash >> 11) as f64 / (1u64 << 52) as f64 - 1.0,
+            _ if hash >> 63 == 1 => -1.0,
+            _ => 1.0,
+        };
+        let exact = f64::from(result);
+        // Half a unit in the last place is spent already, and the final rounding takes as much again.
+        let room = bound.absolute.max(bound.relative * exact.abs()) - f64::from(f32::EPSILON) * exact.abs();
+        (exact + share * room.max(0.0)) as f32
+    }
+}
+
+/// SplitMix64's finaliser.
+fn mixed(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perturbations_stay_inside_the_bound_and_use_it() {
+        for eup in [Eup::PreV5, Eup::V5, Eup::V6] {
+            for unary in [Unary::Exponential, Unary::Log, Unary::Tanh, Unary::Logistic] {
+                let bound = eup.bound(unary);
+                let mut largest = 0.0f64;
+                for i in 1..2000 {
+                    let x = i as f32 * 0.01;
+                    let exact = match unary {
+                        Unary::Exponential => core_math::exp(f64::from(x)),
+                        Unary::Log => core_math::log(f64::from(x)),
+                        Unary::Tanh => core_math::tanh(f64::from(x)),
+                        _ => 1.0 / (1.0 + core_math::exp(-f64::from(x))),
+                    };
+                    let allowed = bound.absolute.max(bound.relative * exact.abs());
+                    for model in [ErrorModel::Seeded, ErrorModel::Worst] {
+                        let off = f64::from(model.perturbed(unary, x, exact as f32, bound)) - exact;
+                        assert!(off.abs() <= allowed + 1e-300, "{unary:?} {x} {off} {allowed}");
+                        largest = largest.max(off.abs() / allowed);
+                    }
+                }
+                assert!(largest > 0.9, "{eup:?} {unary:?}: {largest}");
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Orders of sums and running sums (FACTS 3.2).
+
+use crate::num::{bf16_nearest, flush_f32};
+
+use super::VectorUnit;
+
+/// The order of a sum over a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumOrder {
+    Chain,
+    Lanes,
+    Tree32,
+}
+
+impl SumOrder {
+    pub const ALL: &'static [SumOrder] = &[SumOrder::Chain, SumOrder::Lanes, SumOrder::Tree32];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            SumOrder::Chain => "chain",
+            SumOrder::Lanes => "lanes",
+            SumOrder::Tree32 => "tree32",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<SumOrder> {
+        SumOrder::ALL.iter().copied().find(|order| order.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            SumOrder::Chain => "one addition after the other",
+            SumOrder::Lanes => {
+                "8 x 128 lanes added chunk by chunk, then across sublanes, then halving over the 128 lanes (modelling \
+                 choice: the TPU's order is not public)"
+            }
+            SumOrder::Tree32 => "windows of 32 summed in order, their sums again, as XLA:CPU's TreeReductionRewriter",
+        }
+    }
+}
+
+/// The order of a running sum over a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanOrder {
+    Sequential,
+    /// Running sums inside blocks of this size, those of the blocks' totals the same way, then one addition.
+    Blocked(usize),
+}
+
+impl ScanOrder {
+    pub const ALL: &'static [ScanOrder] = &[ScanOrder::Sequential, ScanOrder::Blocked(16), ScanOrder::Blocked(128)];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScanOrder::Sequential => "sequential",
+            ScanOrder::Blocked(16) => "blocked16",
+            ScanOrder::Blocked(_) => "blocked128",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<ScanOrder> {
+        ScanOrder::ALL.iter().copied().find(|order| order.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ScanOrder::Sequential => "one addition after the other (modelling choice for TPUs)",
+            ScanOrder::Blocked(16) => "in blocks of 16, recursively: XLA:CPU's ReduceWindowRewriter (FACTS 3.2)",
+            ScanOrder::Blocked(_) => {
+                "in blocks of 128, as the TPU compiler's output writes a cumsum of 1024 (the order inside a block is not \
+                 public)"
+            }
+        }
+    }
+}
+
+/// What each addition is rounded to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepRounding {
+    #[default]
+    F32,
+    Bf16,
+}
+
+impl StepRounding {
+    pub const ALL: &'static [StepRounding] = &[StepRounding::F32, StepRounding::Bf16];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            StepRounding::F32 => "f32",
+            StepRounding::Bf16 => "bf16",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<StepRounding> {
+        StepRounding::ALL.iter().copied().find(|step| step.name() == name)
+    }
+
+    pub const fn doc(self) -> &'static str {
+        match self {
+            StepRounding::F32 => "accumulated in f32 and rounded once",
+            StepRounding::Bf16 => "rounded to bf16 at every addition",
+        }
+    }
+}
+
+/// One addition of the unit.
+#[derive(Clone, Copy)]
+struct Adder {
+    flush: bool,
+    step: StepRounding,
+}
+
+impl Adder {
+    #[inline(always)]
+    fn add(self, a: f32, b: f32) -> f32 {
+        let sum = if self.flush { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
+        match self.step {
+            StepRounding::F32 => sum,
+            StepRounding::Bf16 => bf16_nearest(sum),
+        }
+    }
+
+    fn chain(self, values: &[f32]) -> f32 {
+        values.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0.0)
+    }
+}
+
+/// Lanes of a vector register, and sublanes.
+const LANES: usize = 128;
+const SUBLANES: usize = 8;
+const TREE: usize = 32;
+
+/// The sum of a row; +0 for an empty one.
+pub fn sum(row: &[f32], order: SumOrder, step: StepRounding, unit: &VectorUnit) -> f32 {
+    let adder = Adder { flush: unit.flush, step };
+    match order {
+        SumOrder::Chain => adder.chain(row),
+        SumOrder::Lanes => {
+            // Registers of sublanes x lanes, added element by element; missing elements are zeros.
+            let mut register = vec![0.0f32; LANES * SUBLANES];
+            for (at, chunk) in row.chunks(LANES * SUBLANES).enumerate() {
+                if at == 0 {
+                    register[..chunk.len()].copy_from_slice(chunk);
+                } else {
+                    register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
+                }
+            }
+            let (first, others) = register.split_at_mut(LANES);
+            for sublane in others.chunks(LANES) {
+                first.iter_mut().zip(sublane).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
+            }
+            let mut width = LANES;
+            while width > 1 {
+                width /= 2;
+                for lane in 0..width {
+                    first[lane] = adder.add(first[lane], first[lane + width]);
+                }
+            }
+            first[0]
+        }
+        SumOrder::Tree32 => {
+            let mut level = row.to_vec();
+            while level.len() > TREE {
+                level = level.chunks(TREE).map(|window| adder.chain(window)).collect();
+            }
+            adder.chain(&level)
+        }
+    }
+}
+
+/// Running sums of a row, each including its own element.
+pub fn running_sum(row: &[f32], order: ScanOrder, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+    scan(row, order, Adder { flush: unit.flush, step })
+}
+
+fn scan(row: &[f32], order: ScanOrder, adder: Adder) -> Vec<f32> {
+    let block = match order {
+        ScanOrder::Blocked(block) if row.len() > block => block,
+        _ => row.len().max(1),
+    };
+    let mut out = Vec::with_capacity(row.len());
+    for values in row.chunks(block) {
+        let mut total: Option<f32> = None;
+        for v in values {
+            let sum = total.map_or(*v, |t| adder.add(t, *v));
+            out.push(sum);
+            total = Some(sum);
+        }
+    }
+    if row.len() > block {
+        let totals: Vec<f32> = out.chunks(block).filter_map(|b| b.last().copied()).collect();
+        let before = scan(&totals, order, adder);
+        for (values, total) in out.chunks_mut(block).skip(1).zip(before) {
+            values.iter_mut().for_each(|v| *v = adder.add(*v, total));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Divide, ErrorModel, Eup, ZeroTie, binary};
+    use super::*;
+    use crate::ir::Binary;
+
+    const UNIT: VectorUnit = VectorUnit {
+        flush: false,
+        divide: Divide::Exact,
+        zero_tie: ZeroTie::Second,
+        eup: Eup::V5,
+        error: ErrorModel::CorrectlyRounded,
+    };
+
+    fn values(count: usize) -> Vec<f32> {
+        (0..count).map(|i| (i as f32 * 0.37).fract() + 0.01).collect()
+    }
+
+    fn add(a: f32, b: f32) -> f32 {
+        binary(Binary::Add, &[a], &[b], &UNIT)[0]
+    }
+
+    #[test]
+    fn short_rows_are_summed_in_order() {
+        let row = values(32);
+        let chain = row[1..].iter().fold(row[0], |s, v| add(s, *v));
+        for order in [SumOrder::Chain, SumOrder::Tree32] {
+            assert_eq!(sum(&row, order, StepRounding::F32, &UNIT), chain);
+        }
+        assert_eq!(sum(&[], SumOrder::Lanes, StepRounding::F32, &UNIT), 0.0);
+    }
+
+    #[test]
+    fn lanes_meet_as_written_out() {
+        let row = values(3000);
+        let lane = |l: usize| {
+            let column = |s: usize| (s * 128 + l..3000).step_by(1024).map(|i| row[i]).reduce(add).unwrap_or(0.0);
+            (1..8).fold(column(0), |sum, s| add(sum, column(s)))
+        };
+        let mut lanes: Vec<f32> = (0..128).map(lane).collect();
+        while lanes.len() > 1 {
+            let half = lanes.len() / 2;
+            lanes = (0..half).map(|i| add(lanes[i], lanes[i + half])).collect();
+        }
+        assert_eq!(sum(&row, SumOrder::Lanes, StepRounding::F32, &UNIT), lanes[0]);
+    }
+
+    #[test]
+    fn blocked_scans_add_the_blocks_before() {
+        let row = values(100);
+        let inner = |b: usize, i: usize| row[b * 16 + 1..=i].iter().fold(row[b * 16], |s, v| add(s, *v));
+        let totals: Vec<f32> = (0..7).map(|b| inner(b, (b * 16 + 15).min(99))).collect();
+        let got = running_sum(&row, ScanOrder::Blocked(16), StepRounding::F32, &UNIT);
+        for (i, value) in got.iter().enumerate() {
+            let b = i / 16;
+            let own = inner(b, i);
+            let before = (b > 0).then(|| totals[1..b].iter().fold(totals[0], |s, t| add(s, *t)));
+            assert_eq!(*value, before.map_or(own, |t| add(own, t)), "{i}");
+        }
+    }
+
+    /// A bf16 chain of ones stops at 256; in blocks of 16 it does not (FACTS 3.2).
+    #[test]
+    fn a_bf16_chain_saturates_and_blocks_do_not() {
+        let ones = vec![1.0f32; 1000];
+        assert_eq!(sum(&ones, SumOrder::Chain, StepRounding::Bf16, &UNIT), 256.0);
+        assert_eq!(sum(&ones, SumOrder::Tree32, StepRounding::Bf16, &UNIT), 1000.0);
+        let last = |order| running_sum(&ones, order, StepRounding::Bf16, &UNIT)[999];
+        assert_eq!(last(ScanOrder::Sequential), 256.0);
+        assert_eq!(last(ScanOrder::Blocked(16)), 1000.0);
+    }
+}
