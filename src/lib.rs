@@ -2,6 +2,7 @@
 
 pub mod ir;
 pub mod num;
+pub mod oracle;
 pub mod program;
 pub mod rewrite;
 pub mod suggest;
