@@ -3,7 +3,7 @@
 //! Infinities, NaN and the sign of zero follow IEEE 754, as results of exact operations on exact values do. Everything
 //! an operation cannot tell (a quotient by an interval with zero in it) is [`Interval::UNKNOWN`], never a guess.
 
-mod directed;
+pub(super) mod directed;
 mod sum;
 #[cfg(test)]
 mod tests;

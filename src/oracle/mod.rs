@@ -1,3 +1,5 @@
 //! The oracle: what a program means over the real numbers.
 
+pub mod dot;
+pub mod elementary;
 pub mod interval;
