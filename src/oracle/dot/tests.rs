@@ -3,6 +3,7 @@ use rand_chacha::ChaCha8Rng;
 use rug::Float;
 use rug::ops::CompleteRound;
 
+use super::kernel::dot2;
 use super::{Counts, Interval, certified_dots, exact_dot};
 use crate::num::{bf16_nearest, exp2i};
 
@@ -221,6 +222,24 @@ fn dots_are_those_of_mpfr_and_every_rung_is_used() {
         assert!(rungs(counts), "{name}: {counts:?}");
     }
     assert!(total > 100_000);
+}
+
+/// Where terms cancel, what the errors lost shows, and it stays within the bound.
+#[test]
+fn error_bound_holds_and_is_needed() {
+    let mut rng = ChaCha8Rng::seed_from_u64(10);
+    let mut lossy = 0;
+    for round in 0..2000 {
+        let k = [3, 8, 20, 100, 1000][round % 5];
+        let pairs = if round % 2 == 0 { exact_cancellation(k, &mut rng) } else { heavy_exponents(k, &mut rng) };
+        let (lhs, rhs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let sum = dot2(&lhs, &rhs);
+        let real = exact_dot(lhs.iter().copied(), rhs.iter().copied());
+        let lost = Float::with_val(WIDE, real - sum.total) - sum.errors;
+        lossy += usize::from(!lost.is_zero());
+        assert!(lost.abs() <= sum.error_bound(lhs.len()));
+    }
+    assert!(lossy > 1000, "{lossy}");
 }
 
 #[test]

@@ -179,6 +179,24 @@ fn sums_of_many_positive_terms_are_tight() {
     assert!(result.lo < result.hi);
 }
 
+/// Large terms that cancel leave what the errors of adding them lost.
+#[test]
+fn sums_enclose_under_cancellation() {
+    let mut lossy = 0;
+    for count in 10..400 {
+        let term = |i: i32| {
+            let mixed = (i * 7919 + count * 104_729) % 1013;
+            f64::from(mixed - 506) / 7.0 * 2f64.powi(mixed * 31 % 90)
+        };
+        let terms: Vec<f64> = (0..count).map(term).chain((0..count).map(|i| -term(i * 3 % count))).collect();
+        let result = sum(terms.iter().copied().map(Interval::exact));
+        let real = terms.iter().fold(exactly(0.0), |sum, term| sum + term);
+        assert!(real >= result.lo && real <= result.hi, "{count}: {result:?}");
+        lossy += i32::from(result.hi > result.lo.next_up().next_up());
+    }
+    assert!(lossy > 100, "{lossy}");
+}
+
 #[test]
 fn sums_without_rounding_are_exact() {
     let result = sum((0..1000).map(|i| Interval::exact(f64::from(i) * 0.25)));
