@@ -26,8 +26,11 @@ use super::interval::{Interval, directed, two_sum};
 /// How many outputs each way decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// By a plain dot whose sums cannot round.
     pub grid: u64,
+    /// By a compensated dot with a proven bound.
     pub dot2: u64,
+    /// By MPFR.
     pub exact: u64,
     /// Outputs with an infinite or NaN operand.
     pub non_finite: u64,
@@ -40,6 +43,7 @@ pub struct CertifiedDots {
     pub rounded: Vec<f64>,
     /// The exact sums: one number where it is an f64, else the two neighbours around it.
     pub enclosure: Vec<Interval>,
+    /// Which way decided how many outputs.
     pub counts: Counts,
 }
 

@@ -25,12 +25,17 @@ pub struct Interval {
     pub hi: f64,
 }
 
+// Named as the HLO opcodes are; operators would hide which arithmetic an expression uses.
+#[allow(clippy::should_implement_trait)]
 impl Interval {
+    /// Any value at all.
     pub const UNKNOWN: Interval = Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+    /// NaN, for certain.
     pub const NAN: Interval = Interval { lo: f64::NAN, hi: f64::NAN };
     /// Encloses a zero whose sign is not known; an exact zero would claim one.
     const SIGNLESS_ZERO: Interval = Interval { lo: -f64::from_bits(1), hi: f64::from_bits(1) };
 
+    /// The enclosure of exactly this value, NaN and the infinities included.
     #[inline]
     pub const fn exact(value: f64) -> Interval {
         Interval { lo: value, hi: value }
@@ -42,11 +47,13 @@ impl Interval {
         self.lo == self.hi
     }
 
+    /// Whether this is NaN, for certain.
     #[inline]
     pub const fn is_nan(self) -> bool {
         self.lo.is_nan()
     }
 
+    /// Whether nothing at all is known.
     #[inline]
     pub fn is_unknown(self) -> bool {
         self.lo == f64::NEG_INFINITY && self.hi == f64::INFINITY
@@ -64,7 +71,7 @@ impl Interval {
         self.lo > 0.0 || self.hi < 0.0
     }
 
-    /// The value with the smallest magnitude, where zero is excluded: it carries the sign.
+    /// 1 with the sign of the values, where zero is excluded.
     #[inline]
     fn signed(self) -> f64 {
         if self.lo > 0.0 { 1.0 } else { -1.0 }
@@ -82,8 +89,8 @@ impl Interval {
         }
     }
 
+    /// The sum; opposite infinities give NaN.
     #[inline]
-    #[allow(clippy::should_implement_trait)]
     pub fn add(self, other: Interval) -> Interval {
         if self.is_exact() && other.is_exact() {
             return point(self.lo, other.lo, self.lo + other.lo, directed::add);
@@ -100,14 +107,14 @@ impl Interval {
         Interval { lo: directed::add(self.lo, other.lo).0, hi: directed::add(self.hi, other.hi).1 }
     }
 
+    /// The difference; equal infinities give NaN.
     #[inline]
-    #[allow(clippy::should_implement_trait)]
     pub fn sub(self, other: Interval) -> Interval {
         self.add(other.neg())
     }
 
+    /// The product; zero times an infinity gives NaN.
     #[inline]
-    #[allow(clippy::should_implement_trait)]
     pub fn mul(self, other: Interval) -> Interval {
         if self.is_exact() && other.is_exact() {
             return point(self.lo, other.lo, self.lo * other.lo, directed::mul);
@@ -130,8 +137,8 @@ impl Interval {
         corners(self, other, directed::mul)
     }
 
+    /// The quotient; unknown where the divisor may, but need not, be zero.
     #[inline]
-    #[allow(clippy::should_implement_trait)]
     pub fn div(self, other: Interval) -> Interval {
         if self.is_exact() && other.is_exact() {
             let quotient = self.lo / other.lo;
@@ -163,12 +170,13 @@ impl Interval {
         corners(self, other, directed::div)
     }
 
+    /// The value with its sign changed, zero included.
     #[inline]
-    #[allow(clippy::should_implement_trait)]
     pub fn neg(self) -> Interval {
         Interval { lo: -self.hi, hi: -self.lo }
     }
 
+    /// The magnitude.
     #[inline]
     pub fn abs(self) -> Interval {
         if self.is_exact() || self.is_nan() {
@@ -182,6 +190,7 @@ impl Interval {
         }
     }
 
+    /// The square root: NaN below zero, and -0 for -0.
     #[inline]
     pub fn sqrt(self) -> Interval {
         if self.is_exact() && (self.lo <= 0.0 || self.lo == f64::INFINITY) {
@@ -228,6 +237,7 @@ impl Interval {
         self.neg().max(other.neg()).neg()
     }
 
+    /// The largest integer not above; a zero keeps its sign.
     #[inline]
     pub fn floor(self) -> Interval {
         if self.is_exact() || self.is_nan() {
@@ -238,6 +248,7 @@ impl Interval {
         if lo == 0.0 && hi == 0.0 && self.lo <= 0.0 { Interval::SIGNLESS_ZERO } else { Interval { lo, hi } }
     }
 
+    /// The smallest integer not below; a zero keeps its sign, and what rises to zero from below is -0.
     #[inline]
     pub fn ceil(self) -> Interval {
         self.neg().floor().neg()

@@ -51,12 +51,14 @@ fn split(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
+/// The neighbours of `a + b`; ends of opposite infinities do not occur.
 #[inline(always)]
 pub fn add(a: f64, b: f64) -> Bracket {
     let (sum, error) = two_sum(a, b);
     bracket(sum, error)
 }
 
+/// The neighbours of `a * b`.
 #[inline(always)]
 pub fn mul(a: f64, b: f64) -> Bracket {
     let product = a * b;
@@ -72,7 +74,7 @@ pub fn mul(a: f64, b: f64) -> Bracket {
     }
 }
 
-/// `b` is not zero.
+/// The neighbours of `a / b`; `b` is not zero.
 #[inline(always)]
 pub fn div(a: f64, b: f64) -> Bracket {
     let quotient = a / b;
@@ -96,7 +98,7 @@ pub fn div(a: f64, b: f64) -> Bracket {
     }
 }
 
-/// `x` is not negative.
+/// The neighbours of the square root of `x`, which is not negative.
 #[inline(always)]
 pub fn sqrt(x: f64) -> Bracket {
     if x > ERROR_LIMIT && x < SPLIT_LIMIT {
