@@ -8,5 +8,8 @@ mod format;
 mod round;
 
 pub use fast::{bf16_nearest, bf16_truncate, flush_f32};
-pub use format::{BF16, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, format_named};
+pub use format::{
+    BF16, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, exp2i, floor_log2, format_named,
+    scale,
+};
 pub use round::{Direction, round, round_f64, round_mpfr};

@@ -17,8 +17,9 @@ pub enum Direction {
 
 /// Rounds `±(significand + tail) * 2^exponent` to `format`, where `tail` is 0, or any value in (0, 1) if `sticky`.
 ///
-/// Overflow gives an infinity, or NaN in a format that has none; toward zero it gives the largest finite value.
-/// The result is exact in `f64`, with the sign kept on zero.
+/// To nearest with `sticky`, the significand must reach at least one bit below the last place kept: a tail alone does
+/// not say on which side of a tie it lies. Overflow gives an infinity, or NaN in a format that has none; toward zero it
+/// gives the largest finite value. The result is exact in `f64`, with the sign kept on zero.
 pub fn round(
     format: &Format,
     negative: bool,
@@ -36,6 +37,7 @@ pub fn round(
     let top = 127 - significand.leading_zeros() as i64 + exponent;
     let last_place = top.max(i64::from(format.emin())) - i64::from(format.fraction_bits);
     let dropped = last_place - exponent;
+    debug_assert!(!sticky || dropped >= 1 || direction == Direction::TowardZero, "a sticky tail needs a bit below it");
     let (mut kept, remainder) = if dropped <= 0 {
         // Shifting up is safe: the kept significand has at most fraction_bits + 1 <= 53 bits.
         (significand << -dropped, if sticky { Remainder::BelowHalf } else { Remainder::Zero })

@@ -1,0 +1,224 @@
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+use rug::Float;
+use rug::ops::CompleteRound;
+
+use super::{Interval, compare, sum};
+
+const TINY: f64 = f64::from_bits(1);
+
+/// Bits that hold any sum or product of two f64 exactly.
+const WIDE: u32 = 2200;
+
+fn exactly(value: f64) -> Float {
+    Float::with_val(WIDE, value)
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => any::<f64>().prop_filter("a number", |x| !x.is_nan()),
+        4 => -1e3..1e3f64,
+        2 => (-1e3..1e3f32).prop_map(f64::from),
+        2 => (-64i32..64).prop_map(f64::from),
+        1 => (0u64..5).prop_map(|bits| -f64::from_bits(bits)),
+        2 => (-1080i32..1024, -3i32..4).prop_map(|(e, s)| f64::from(s) * crate::num::exp2i(e)),
+        1 => prop_oneof![Just(0.0), Just(-0.0), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(f64::MAX), Just(TINY)],
+    ]
+}
+
+fn finite() -> impl Strategy<Value = f64> {
+    number().prop_map(|x| x.clamp(-f64::MAX, f64::MAX))
+}
+
+/// An interval, and a value in it.
+fn inhabited() -> impl Strategy<Value = (Interval, f64)> {
+    (number(), number(), number(), 0u8..6)
+        .prop_map(|(a, b, x, kind)| match kind {
+            0 => (Interval::exact(x), x),
+            1 if x.is_finite() => (Interval { lo: x, hi: f64::INFINITY }, x),
+            2 if x.is_finite() => (Interval { lo: f64::NEG_INFINITY, hi: x }, x),
+            3 => (Interval { lo: x.next_down(), hi: x.next_up() }, x),
+            4 => (Interval::UNKNOWN, x),
+            _ if a.is_finite() && b.is_finite() && a != b => {
+                let (lo, hi) = (a.min(b), a.max(b));
+                let inside = if x.is_finite() { x.clamp(lo, hi) } else { lo };
+                (Interval { lo, hi }, inside)
+            }
+            _ => (Interval::exact(x), x),
+        })
+        .prop_map(
+            |(interval, x)| {
+                if x.is_infinite() && !interval.is_unknown() { (Interval::exact(x), x) } else { (interval, x) }
+            },
+        )
+}
+
+/// Whether `interval` may stand for a value that IEEE gives as `ieee` and that is `real` where it is finite.
+fn contains(interval: Interval, ieee: f64, real: &Float) -> bool {
+    if interval.is_unknown() {
+        true
+    } else if interval.is_nan() || ieee.is_nan() {
+        interval.is_nan() && ieee.is_nan()
+    } else if real.is_finite() && !real.is_zero() {
+        *real >= interval.lo && *real <= interval.hi
+    } else if interval.is_exact() {
+        interval.lo.to_bits() == ieee.to_bits()
+    } else {
+        real.is_zero() && interval.lo <= 0.0 && interval.hi >= 0.0
+    }
+}
+
+type Binary = (&'static str, fn(Interval, Interval) -> Interval, fn(f64, f64) -> f64, fn(f64, f64) -> Float);
+
+/// MPFR's values are exact, except for quotients: those cannot be mistaken for an end at this precision.
+const BINARY: [Binary; 6] = [
+    ("add", Interval::add, |a, b| a + b, |a, b| exactly(a) + b),
+    ("sub", Interval::sub, |a, b| a - b, |a, b| exactly(a) - b),
+    ("mul", Interval::mul, |a, b| a * b, |a, b| exactly(a) * b),
+    ("div", Interval::div, |a, b| a / b, |a, b| exactly(a) / b),
+    ("max", Interval::max, maximum, |a, b| exactly(maximum(a, b))),
+    ("min", Interval::min, |a, b| -maximum(-a, -b), |a, b| exactly(-maximum(-a, -b))),
+];
+
+fn maximum(a: f64, b: f64) -> f64 {
+    if a == b && a.is_sign_negative() { b } else { a.max(b) }
+}
+
+type Unary = (&'static str, fn(Interval) -> Interval, fn(f64) -> f64, fn(f64) -> Float);
+
+const UNARY: [Unary; 7] = [
+    ("neg", Interval::neg, |a| -a, |a| exactly(-a)),
+    ("abs", Interval::abs, f64::abs, |a| exactly(a.abs())),
+    ("sqrt", Interval::sqrt, f64::sqrt, |a| exactly(a).sqrt()),
+    ("rsqrt", Interval::rsqrt, |a| 1.0 / a.sqrt(), |a| 1u32 / exactly(a).sqrt()),
+    ("floor", Interval::floor, f64::floor, |a| exactly(a.floor())),
+    ("ceil", Interval::ceil, f64::ceil, |a| exactly(a.ceil())),
+    (
+        "sign",
+        Interval::sign,
+        |a| if a == 0.0 { a } else { a.signum() },
+        |a| exactly(if a == 0.0 { a } else { a.signum() }),
+    ),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40_000))]
+
+    #[test]
+    fn binary_operations_enclose((x, a) in inhabited(), (y, b) in inhabited()) {
+        for (name, operation, ieee, real) in BINARY {
+            let result = operation(x, y);
+            prop_assert!(contains(result, ieee(a, b), &real(a, b)), "{name} {x:?} {y:?} at {a:e} {b:e}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn unary_operations_enclose((x, a) in inhabited()) {
+        for (name, operation, ieee, real) in UNARY {
+            let result = operation(x);
+            prop_assert!(contains(result, ieee(a), &real(a)), "{name} {x:?} at {a:e}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn exact_operands_give_neighbours(a in finite(), b in finite()) {
+        for (name, operation, _, real) in BINARY {
+            let (result, real) = (operation(Interval::exact(a), Interval::exact(b)), real(a, b));
+            if !real.is_finite() {
+                continue;
+            }
+            // A subnormal or overflowing product or quotient may be one step wider; quotients may be inexact in 2200 bits.
+            let step = if name == "add" || name == "sub" { 1 } else { 2 };
+            let mut up = result.lo;
+            for _ in 0..step {
+                up = up.next_up();
+            }
+            prop_assert!(result.hi <= up, "{name} {a:e} {b:e}: {result:?}");
+            prop_assert_eq!(result.is_exact(), real == real.to_f64(), "{} {:e} {:e}: {:?}", name, a, b, result);
+        }
+        if a > 0.0 {
+            let (root, real) = (Interval::exact(a).sqrt(), exactly(a).sqrt());
+            prop_assert!(root.hi <= root.lo.next_up());
+            prop_assert_eq!(root.is_exact(), real == real.to_f64());
+        }
+    }
+
+    #[test]
+    fn comparisons_are_right_or_open((x, a) in inhabited(), (y, b) in inhabited()) {
+        if let Some(ordering) = compare(x, y) {
+            prop_assert_eq!(Some(ordering), a.partial_cmp(&b), "{:?} {:?}", x, y);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    #[test]
+    fn sums_enclose(terms in proptest::collection::vec(inhabited(), 0..12)) {
+        let result = sum(terms.iter().map(|term| term.0));
+        let mut real = exactly(-0.0);
+        for (_, value) in &terms {
+            real += value;
+        }
+        if terms.is_empty() {
+            real = exactly(0.0);
+        }
+        prop_assert!(contains(result, real.to_f64(), &real), "{terms:?}: {result:?}");
+    }
+}
+
+#[test]
+fn sums_of_many_positive_terms_are_tight() {
+    let terms: Vec<f64> = (1..=100_000u32).map(|i| 1.0 / f64::from(i)).collect();
+    let result = sum(terms.iter().copied().map(Interval::exact));
+    let real = Float::sum(terms.iter().map(|term| exactly(*term)).collect::<Vec<_>>().iter()).complete(WIDE);
+    assert!(real >= result.lo && real <= result.hi);
+    assert!(result.hi - result.lo <= result.lo * 2f64.powi(-51), "{result:?}");
+    assert!(result.lo < result.hi);
+}
+
+/// Large terms that cancel leave what the errors of adding them lost.
+#[test]
+fn sums_enclose_under_cancellation() {
+    let mut lossy = 0;
+    for count in 10..400 {
+        let term = |i: i32| {
+            let mixed = (i * 7919 + count * 104_729) % 1013;
+            f64::from(mixed - 506) / 7.0 * 2f64.powi(mixed * 31 % 90)
+        };
+        let terms: Vec<f64> = (0..count).map(term).chain((0..count).map(|i| -term(i * 3 % count))).collect();
+        let result = sum(terms.iter().copied().map(Interval::exact));
+        let real = terms.iter().fold(exactly(0.0), |sum, term| sum + term);
+        assert!(real >= result.lo && real <= result.hi, "{count}: {result:?}");
+        lossy += i32::from(result.hi > result.lo.next_up().next_up());
+    }
+    assert!(lossy > 100, "{lossy}");
+}
+
+#[test]
+fn sums_without_rounding_are_exact() {
+    let result = sum((0..1000).map(|i| Interval::exact(f64::from(i) * 0.25)));
+    assert_eq!(result, Interval::exact(124_875.0));
+    let zero = sum([1.5, -1.5, -0.0].map(Interval::exact).into_iter());
+    assert_eq!((zero.lo.to_bits(), zero.hi.to_bits()), (0, 0));
+    let minus_zero = sum([-0.0, -0.0].map(Interval::exact).into_iter());
+    assert_eq!(minus_zero.lo.to_bits(), (-0.0f64).to_bits());
+}
+
+#[test]
+fn open_ends_and_unknowns() {
+    let unbounded = Interval { lo: f64::MAX, hi: f64::INFINITY };
+    assert_eq!(Interval::exact(f64::MAX).add(Interval::exact(f64::MAX)), unbounded);
+    assert_eq!(Interval::exact(0.0).mul(unbounded), Interval::exact(0.0));
+    assert_eq!(compare(unbounded, Interval::exact(f64::INFINITY)), Some(Ordering::Less));
+    assert_eq!(compare(unbounded, unbounded), None);
+    assert_eq!(compare(Interval::exact(-0.0), Interval::exact(0.0)), Some(Ordering::Equal));
+    assert!(Interval::exact(1.0).div(Interval { lo: -1.0, hi: 1.0 }).is_unknown());
+    assert!(Interval::UNKNOWN.mul(Interval::exact(0.0)).is_unknown());
+    assert_eq!(Interval::exact(TINY).mul(Interval::exact(0.25)), Interval { lo: 0.0, hi: TINY });
+    assert!(sum([f64::INFINITY, f64::NEG_INFINITY].map(Interval::exact).into_iter()).is_nan());
+    let overflowing = sum([f64::MAX, f64::MAX].map(Interval::exact).into_iter());
+    assert!(overflowing.lo < f64::MAX && overflowing.hi == f64::INFINITY);
+}
