@@ -7,6 +7,7 @@
 mod argument;
 mod clustered;
 mod error;
+mod fixture;
 mod generate;
 mod heavy_tail;
 mod ill_conditioned;
@@ -51,6 +52,10 @@ pub trait Input: Sync {
 /// All distributions, sorted by name.
 pub static INPUTS: &[&dyn Input] = &[
     &clustered::Clustered,
+    &fixture::SUBNORMAL,
+    &fixture::TIED_SECOND,
+    &fixture::TWO_MAXIMA,
+    &fixture::ZEROS,
     &heavy_tail::HeavyTail,
     &ill_conditioned::IllConditioned,
     &logits::Logits,

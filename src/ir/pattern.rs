@@ -36,7 +36,7 @@ pub fn reducer(region: &Computation) -> Option<Reducer> {
         return Some(Reducer::Binary(binary));
     }
     let extreme = |direction: &str| {
-        let better = format!("or(NE(p0,p0),{direction}(p0,p2))");
+        let better = format!("or({direction}(p0,p2),NE(p0,p0))");
         let earlier = "and(EQ(p0,p2),LT(p1,p3))";
         let index = format!("or({},{})", earlier, better);
         format!("tuple(select({better},p0,p2),select({index},p1,p3))")
@@ -65,7 +65,7 @@ pub fn comparator(region: &Computation) -> Option<Comparator> {
         let canonical = sides
             == names
                 .clone()
-                .map(|p| format!("select(NE({p},{p}),constant(NaN),select(EQ({p},constant(0.0)),constant(0.0),{p}))"));
+                .map(|p| format!("select(NE({p},{p}),constant(NaN),select(EQ(constant(0.0),{p}),constant(0.0),{p}))"));
         // lax.sort of a descending key compares the other way round with the sides exchanged.
         if plain || canonical {
             return Some(Comparator { key, descending, order: *order, canonical });
@@ -129,5 +129,56 @@ fn express(region: &Computation, id: ValueId) -> String {
         Op::Tuple => call("tuple", operands()),
         // Anything else makes an expression that equals none of the known ones.
         _ => format!("other#{id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Program};
+    use crate::program::{PROGRAMS, ProgramSpec};
+    use crate::tensor::DType;
+
+    fn program(text: &str) -> Program {
+        text.parse::<ProgramSpec>().unwrap().build(64, 2).unwrap()
+    }
+
+    /// Every region that a built-in program makes is recognised: none is interpreted element by element.
+    #[test]
+    fn regions_of_built_in_programs_are_known() {
+        for built_in in PROGRAMS {
+            let program = program(built_in.name());
+            for instruction in &program.entry().instructions {
+                let Some(region) = instruction.op.to_apply().map(|id| &program.computations[id]) else { continue };
+                let known = match instruction.op {
+                    Op::Sort { .. } => comparator(region).is_some(),
+                    _ => reducer(region).is_some(),
+                };
+                assert!(known, "{} in {}", region.name, built_in.name());
+            }
+        }
+    }
+
+    #[test]
+    fn sorts_are_told_apart() {
+        let comparators = |text: &str| {
+            let program = program(text);
+            program.computations.iter().filter_map(comparator).collect::<Vec<_>>()
+        };
+        let jax = Comparator { key: 0, descending: false, order: CompareOrder::Total, canonical: true };
+        assert_eq!(comparators("sort"), [jax]);
+        let top_p = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+        assert_eq!(comparators("top_p"), [top_p]);
+    }
+
+    #[test]
+    fn only_what_it_is_is_recognised() {
+        let mut b = Builder::new("regions");
+        let subtract = b.binary_region(Binary::Subtract, DType::F32).unwrap();
+        let add = b.binary_region(Binary::Add, DType::F32).unwrap();
+        let x = b.parameter("x", DType::F32, &[4]).unwrap();
+        let program = b.finish(&[("x", x)]).unwrap();
+        assert_eq!(reducer(&program.computations[subtract]), None);
+        assert_eq!(reducer(&program.computations[add]), Some(Reducer::Binary(Binary::Add)));
     }
 }

@@ -112,6 +112,7 @@ static CPU: Chip = Chip {
     name: "cpu",
     doc: "Plain IEEE f32, one chain in order, subnormals kept: the stand-in for PyTorch on a CPU.",
     matrix_unit: false,
+    mxu_block: usize::MAX,
     accumulation: Accumulation::Chain,
     dot_strength_reduction: false,
     flush: false,

@@ -11,6 +11,7 @@ mod exact_sum;
 mod frobenius;
 mod kl_max;
 mod kl_mean;
+mod max_abs_error;
 mod max_over_bound;
 mod max_ulp;
 mod mean_square;
@@ -88,6 +89,7 @@ pub static METRICS: &[&dyn Metric] = &[
     &frobenius::Frobenius,
     &kl_max::KlMax,
     &kl_mean::KlMean,
+    &max_abs_error::MaxAbsError,
     &max_over_bound::MaxOverBound,
     &max_ulp::MaxUlp,
     &mean_square::MeanSquare,

@@ -11,6 +11,7 @@ mod prob_max;
 mod sampler;
 mod softmax;
 mod sort;
+mod token_two_ways;
 mod top_k;
 mod top_p;
 
@@ -69,6 +70,7 @@ pub static PROGRAMS: &[&dyn BuiltIn] = &[
     &sampler::Sampler,
     &softmax::Softmax,
     &sort::Sort,
+    &token_two_ways::TokenTwoWays,
     &top_k::TopK,
     &top_p::TopP,
 ];

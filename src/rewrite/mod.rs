@@ -19,7 +19,7 @@ pub fn apply(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -
     let mut rewritten = program.clone();
     if policy.normalize {
         let kept = |op: &Op| (policy.kept)(op) || (policy.chip_natives && native(op));
-        rewritten = normalize::float_normalization(&rewritten, &kept);
+        rewritten = normalize::float_normalization(&rewritten, &kept, policy.store_between_fusions);
     }
     if policy.narrow_sums {
         rewritten = narrow::narrow_sums(&rewritten);

@@ -7,13 +7,17 @@ use super::Editor;
 
 /// Retypes each bf16 operation that is not `kept` to f32, converts its result back, and lets every user that is itself
 /// a conversion to f32 see the f32 value instead.
-pub(super) fn float_normalization(program: &Program, kept: &dyn Fn(&Op) -> bool) -> Program {
+///
+/// With `store_results`, the result of a reduction is stored before anything reads it: nobody sees it wide, and a
+/// reduction of a program result reads the stored copy.
+pub(super) fn float_normalization(program: &Program, kept: &dyn Fn(&Op) -> bool, store_results: bool) -> Program {
     let mut computations = program.computations.clone();
     let entry = program.entry();
     let outputs = program.outputs();
-    let mut pass = Pass { editor: Editor { instructions: Vec::new() }, values: Vec::new(), wide: Vec::new() };
+    let editor = Editor { instructions: Vec::new() };
+    let mut pass = Pass { editor, values: Vec::new(), wide: Vec::new(), store_results };
     for (id, instruction) in entry.instructions.iter().enumerate() {
-        let stored = |operand: usize| outputs.contains(&operand);
+        let stored = |operand: usize| store_results && outputs.contains(&operand);
         pass.rewrite(id, instruction, &mut computations, kept, &stored);
     }
     let root = pass.values[entry.root];
@@ -32,6 +36,7 @@ struct Pass {
     values: Vec<usize>,
     /// For each old bf16 value that is computed in f32, its f32 form.
     wide: Vec<Option<usize>>,
+    store_results: bool,
 }
 
 impl Pass {
@@ -111,7 +116,8 @@ impl Pass {
     fn with_rounding(&mut self, old: &Instruction, wide: Instruction) -> (usize, Option<usize>) {
         let wide = self.editor.push(Instruction { name: format!("{}.f32", old.name), ..wide });
         let rounded = self.editor.convert(wide, DType::BF16, old.name.clone());
-        (rounded, Some(wide))
+        let stored = self.store_results && matches!(old.op, Op::Reduce { .. } | Op::GetTupleElement(_));
+        (rounded, (!stored).then_some(wide))
     }
 
     fn widened(&mut self, new: usize) -> usize {

@@ -87,8 +87,11 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
     let program = spec.build(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
     let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
-    let arguments = input::generate(input, &key, &taken(&program), rows.start as u64..rows.end as u64)
-        .map_err(|e| fail(e.to_string()))?;
+    let taken = taken(&program);
+    // A program that has no rows of its own, such as a matmul, takes its first argument whole.
+    let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
+    let range = rows.start as u64..(rows.start + leading) as u64;
+    let arguments = input::generate(input, &key, &taken, range).map_err(|e| fail(e.to_string()))?;
     let (truth, mut stats) = truth_of(group, &program, &arguments, oracle).map_err(fail)?;
     let scores = if group.cases.iter().flat_map(|c| &c.checks).any(|c| c.judge.needs_scores()) {
         let scores = spec.scores(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
