@@ -122,23 +122,22 @@ impl Judge for Returned {
             return tally.judge(broken > 0).note("there is no expectation for these bins".to_string());
         };
         let error = (expected.variance / rows as f64).sqrt();
-        let z = if observed == expected.mean {
-            0.0
-        } else if error > 0.0 {
-            (observed - expected.mean) / error
-        } else {
-            f64::INFINITY.copysign(observed - expected.mean)
+        // Bins of one element each find every winner: there is no spread to measure a deviation by.
+        let exact = self.bins.iter().all(|size| *size <= 1);
+        let (mean, z) = match (exact, observed == 1.0) {
+            (true, true) => (1.0, 0.0),
+            (true, false) => (1.0, f64::NEG_INFINITY),
+            (false, _) => (expected.mean, (observed - expected.mean) / error),
         };
         tally
             .judge(broken > 0 || z.abs() >= Z_LIMIT)
             .figure("recall", observed)
-            .figure("recall_expected", expected.mean)
+            .figure("recall_expected", mean)
             .figure("recall_z", z)
             .figure("bins", self.bins.len() as f64)
             .figure("broken_rows", broken as f64)
             .note(format!(
-                "recall {observed:.4}, expected {:.4} (z = {z:.1}), {broken} of {rows} rows break an invariant",
-                expected.mean
+                "recall {observed:.4}, expected {mean:.4} (z = {z:.1}), {broken} of {rows} rows break an invariant"
             ))
     }
 }
