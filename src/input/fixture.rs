@@ -1,8 +1,8 @@
 //! Rows from published reports, value by value.
 
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler};
+use super::{Input, ParameterDoc, Row, Sampler};
 
-/// A fixed row, repeated to the argument's width.
+/// A fixed row, repeated to the width of whatever argument it fills.
 pub(super) struct Fixture {
     name: &'static str,
     doc: &'static str,
@@ -44,13 +44,6 @@ impl Input for Fixture {
 
     fn parameters(&self) -> &'static [ParameterDoc] {
         &[]
-    }
-
-    fn check(&self, _spec: &InputSpec, arguments: &[Argument]) -> Result<(), String> {
-        match arguments {
-            [] | [_] => Ok(()),
-            _ => Err(format!("a fixture fills one argument, the program takes {}", arguments.len())),
-        }
     }
 
     fn fill(&self, _row: &Row, _sampler: &mut Sampler, out: &mut [f64]) {

@@ -169,7 +169,7 @@ mod tests {
     fn errors_say_what_to_write() {
         for (text, message) in [
             ("nomral", "unknown input `nomral`; did you mean `normal`?"),
-            ("", "unknown input ``; known: clustered, heavy-tail,"),
+            ("", "unknown input ``; known: clustered, fixture-subnormal,"),
             ("normal[scal=2]", "input `normal` has no parameter `scal`; did you mean `scale`?"),
             ("normal[sigma=2]", "known: scale, bf16"),
             ("normal[scale=2,scale=1]", "parameter `scale` is set twice"),

@@ -42,7 +42,9 @@ fn registry_is_sorted_described_and_in_range() {
             assert!((min..=max).contains(&parameter.default) && !parameter.doc.is_empty(), "{name} {}", parameter.name);
             assert!(!parameter.whole || parameter.default.fract() == 0.0, "{name} {}", parameter.name);
         }
-        let stem = if name.starts_with("planted-") { "planted".to_string() } else { name.replace('-', "_") };
+        // One file holds all planted values, one all fixtures.
+        let family = ["planted", "fixture"].into_iter().find(|f| name.starts_with(&format!("{f}-")));
+        let stem = family.map_or(name.replace('-', "_"), str::to_string);
         let file = format!("{}/src/input/{stem}.rs", env!("CARGO_MANIFEST_DIR"));
         assert!(std::path::Path::new(&file).exists(), "{file}");
         assert_eq!(name.parse::<InputSpec>().unwrap().to_string(), name);

@@ -1,0 +1,210 @@
+//! The oracle's promises: answers do not depend on where the precision starts, ties are decided, what cannot be decided
+//! is said so.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rug::Float;
+use ulpgate::ir::{Binary, Builder, Compare, Program, Unary};
+use ulpgate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
+use ulpgate::program::ProgramSpec;
+use ulpgate::run;
+use ulpgate::suite;
+use ulpgate::tensor::{DType, Data, Tensor};
+
+/// Every way to start.
+fn oracles() -> [Oracle; 5] {
+    let of = |start_bits, fast| Oracle { start_bits, fast, ..Oracle::default() };
+    [of(200, false), of(8, false), of(24, false), of(8, true), Oracle::default()]
+}
+
+/// On the smallest subjects of every suite, whole records are the same wherever the precision starts.
+#[test]
+fn records_do_not_depend_on_the_starting_precision() {
+    let suites = suite::load_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("suites")).unwrap();
+    for suite in &suites {
+        let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
+        let mut by_size: BTreeMap<usize, Vec<run::Group>> = BTreeMap::new();
+        for group in run::groups(&cases) {
+            let subject = &group.cases[0].subject;
+            by_size.entry(subject.n * subject.program.rows).or_default().push(group);
+        }
+        let smallest: Vec<run::Group> = by_size.into_values().flatten().take(3).collect();
+        let mut escalations = 0;
+        for group in &smallest {
+            let mut results = oracles().map(|oracle| {
+                let mut outcome = run::evaluate(group, &oracle).unwrap();
+                outcome.records.iter_mut().for_each(|r| r.seconds = 0.0);
+                escalations += outcome.stats.escalations;
+                outcome.records
+            });
+            let last = results.split_off_last();
+            for other in &results[..4] {
+                assert_eq!(*other, last, "{}", group.cases[0].id);
+            }
+        }
+        // Eight bits decide next to nothing: where anything was asked, the precision had to rise.
+        let asked = smallest.iter().flat_map(|g| &g.cases).any(|c| !c.metrics.is_empty());
+        assert!(escalations > 0 || !asked, "{}", suite.name);
+    }
+}
+
+/// The last of an array, by value.
+trait SplitOffLast<T> {
+    fn split_off_last(&mut self) -> T;
+}
+
+impl<T: Clone> SplitOffLast<T> for [T; 5] {
+    fn split_off_last(&mut self) -> T {
+        self[4].clone()
+    }
+}
+
+fn program(text: &str, n: usize, rows: usize) -> Program {
+    text.parse::<ProgramSpec>().unwrap().build(n, rows).unwrap()
+}
+
+fn f32s(dims: &[usize], values: &[f32]) -> Tensor {
+    Tensor::new(dims, Data::F32(values.to_vec()))
+}
+
+/// What all starting points agree on, and the statistics of the one that starts at eight bits.
+fn agreed(program: &Program, arguments: &[Tensor], demands: &[Demand]) -> (Truth, Stats) {
+    let truths = oracles().map(|oracle| oracle.evaluate(program, arguments, demands).unwrap());
+    for other in &truths[1..] {
+        assert_eq!(other.outputs, truths[0].outputs);
+    }
+    let stats = truths[1].stats;
+    let [first, ..] = truths;
+    (first, stats)
+}
+
+fn rounded(truth: &Truth, output: usize) -> &[f64] {
+    match &truth.outputs[output] {
+        TruthTensor::Float(float) if float.open.is_empty() => &float.rounded,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// softmax against plain 300-bit arithmetic, rounded once.
+#[test]
+fn softmax_is_correctly_rounded() {
+    let x: Vec<f32> = (0..64).map(|i| ((i * 37 % 64) as f32 - 20.0) * 0.31).collect();
+    let (truth, stats) = agreed(&program("softmax[dtype=f32]", 64, 1), &[f32s(&[1, 64], &x)], &[Demand::Rounded]);
+    let wide: Vec<Float> = x.iter().map(|v| Float::with_val(300, Float::with_val(300, *v).exp_ref())).collect();
+    let sum = Float::with_val(300, Float::sum(wide.iter()));
+    for (got, e) in rounded(&truth, 0).iter().zip(&wide) {
+        assert_eq!(*got, Float::with_val(300, e / &sum).to_f64());
+    }
+    assert!(stats.escalations >= 3, "{stats:?}");
+}
+
+/// 1 + 2^-53 + 2^-200 lies just above the middle of two f64 numbers, 1 + 2^-53 - 2^-200 just below.
+#[test]
+fn sums_near_a_rounding_boundary_force_precision_up() {
+    let mut b = Builder::new("near");
+    let x = b.parameter("x", DType::F64, &[3]).unwrap();
+    let e = b.unary(Unary::Abs, x).unwrap();
+    let s = b.reduce(Binary::Add, x, 0.0, &[0]).unwrap();
+    let program = b.finish(&[("abs", e), ("sum", s)]).unwrap();
+    for (tail, expected) in [(2f64.powi(-200), 1.0 + 2f64.powi(-52)), (-2f64.powi(-200), 1.0), (0.0, 1.0)] {
+        let x = Tensor::new(&[3], Data::F64(vec![1.0, 2f64.powi(-53), tail]));
+        let (truth, stats) = agreed(&program, &[x], &[Demand::None, Demand::Rounded]);
+        assert_eq!(rounded(&truth, 1), [expected]);
+        assert!(stats.escalations > 0);
+        // The default start has to rise as well: 128 bits do not hold the sum.
+        let x = Tensor::new(&[3], Data::F64(vec![1.0, 2f64.powi(-53), tail]));
+        let default = Oracle::default().evaluate(&program, &[x], &[Demand::None, Demand::Rounded]).unwrap();
+        assert!(default.stats.escalations > 0 || tail == 0.0);
+    }
+}
+
+/// Equal logits have equal probabilities, which no interval can show; the maximum is among its own row.
+#[test]
+fn exact_ties_and_identities_are_decided() {
+    let x = f32s(&[2, 6], &[0.1, 3.7, -2.0, 3.7, 3.6, 3.7, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    let (truth, _) = agreed(&program("softmax[dtype=f32]", 6, 2), std::slice::from_ref(&x), &[Demand::Order]);
+    let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+    assert_eq!(float.tops[0].best, [1, 3, 5]);
+    assert_eq!(float.tops[0].runner_up, Some(4));
+    assert_eq!(float.tops[1].best, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(float.tops[1].runner_up, None);
+    assert!(float.tops.iter().all(|t| t.decided));
+    let (truth, _) = agreed(&program("keep_max[dtype=f32]", 6, 2), &[x], &[Demand::Order]);
+    let TruthTensor::Predicate { values, .. } = &truth.outputs[0] else { panic!("{truth:?}") };
+    let kept: Vec<usize> = (0..12).filter(|i| values[*i] == Some(true)).collect();
+    assert_eq!(kept, [1, 3, 5, 6, 7, 8, 9, 10, 11]);
+    assert!(values.iter().all(Option::is_some));
+}
+
+/// Logits 2^-60 apart: the order of their probabilities is theirs, and the margin is a real number of ulps.
+#[test]
+fn order_follows_the_logits_however_close() {
+    let x = Tensor::new(&[1, 3], Data::F64(vec![2f64.powi(-60), 0.0, -1.0]));
+    let mut b = Builder::new("close");
+    let p = b.parameter("x", DType::F64, &[1, 3]).unwrap();
+    let e = b.unary(Unary::Exponential, p).unwrap();
+    let program = b.finish(&[("e", e)]).unwrap();
+    let (truth, _) = agreed(&program, &[x], &[Demand::Order]);
+    let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+    assert_eq!((float.tops[0].best.as_slice(), float.tops[0].runner_up), (&[0][..], Some(1)));
+    // exp(2^-60) - 1 = 2^-60, and an ulp at 1 is 2^-52.
+    assert_eq!(float.tops[0].margin_ulp, Some(2f64.powi(-8)));
+}
+
+/// exp(x) exp(-x) is 1, but nothing here knows that: the comparison stays open and is said to be.
+#[test]
+fn the_undecidable_is_not_guessed() {
+    let mut b = Builder::new("identity");
+    let x = b.parameter("x", DType::F64, &[1]).unwrap();
+    let up = b.unary(Unary::Exponential, x).unwrap();
+    let down = b.unary(Unary::Negate, x).unwrap();
+    let down = b.unary(Unary::Exponential, down).unwrap();
+    let product = b.binary(Binary::Multiply, up, down).unwrap();
+    let one = b.constant(DType::F64, 1.0).unwrap();
+    let one = b.splat(one, &[1]).unwrap();
+    let equal = b.compare(Compare::Eq, product, one).unwrap();
+    let program = b.finish(&[("equal", equal)]).unwrap();
+    let x = Tensor::new(&[1], Data::F64(vec![0.7]));
+    let (truth, stats) = agreed(&program, &[x], &[Demand::Order]);
+    assert_eq!(truth.outputs[0], TruthTensor::Predicate { dims: vec![1], values: vec![None] });
+    assert_eq!(stats.undecided, 1);
+}
+
+/// The running mass of a nucleus, by the formula.
+#[test]
+fn nucleus_is_kept_while_the_mass_before_is_below_p() {
+    let x = f32s(&[1, 5], &[0.0, 2.0, 1.0, -1.0, 2.0]);
+    let (truth, _) = agreed(&program("top_p[dtype=f32,p=0.7]", 5, 1), &[x], &[Demand::Order, Demand::Order]);
+    let TruthTensor::Integer { values: tokens, .. } = &truth.outputs[0] else { panic!("{truth:?}") };
+    let TruthTensor::Predicate { values: keep, .. } = &truth.outputs[1] else { panic!("{truth:?}") };
+    // e^2 = 7.389 twice, e = 2.718, 1, 0.368: shares .391, .391, .144, .053, .019.
+    assert_eq!(tokens.iter().flatten().copied().collect::<Vec<_>>(), [1, 4, 2, 0, 3]);
+    assert_eq!(keep.iter().flatten().copied().collect::<Vec<_>>(), [true, true, false, false, false]);
+}
+
+/// Infinities, NaN and signed zeros go through as IEEE has them.
+#[test]
+fn special_values_are_ieee() {
+    let row = |values: &[f32]| f32s(&[1, values.len()], values);
+    let softmax = |values: &[f32]| {
+        let (truth, _) = agreed(&program("softmax[dtype=f32]", values.len(), 1), &[row(values)], &[Demand::Rounded]);
+        rounded(&truth, 0).to_vec()
+    };
+    assert!(softmax(&[1.0, f32::INFINITY]).iter().all(|v| v.is_nan()));
+    assert!(softmax(&[1.0, f32::NAN]).iter().all(|v| v.is_nan()));
+    assert!(softmax(&[f32::NEG_INFINITY; 2]).iter().all(|v| v.is_nan()));
+    assert_eq!(softmax(&[f32::NEG_INFINITY, 3.0]), [0.0, 1.0]);
+    let argmax = |values: &[f32]| {
+        let (truth, _) = agreed(&program("argmax[dtype=f32]", values.len(), 1), &[row(values)], &[Demand::Order]);
+        truth.outputs[0].clone()
+    };
+    let token = |at| TruthTensor::Integer { dims: vec![1], values: vec![Some(at)] };
+    assert_eq!(argmax(&[1.0, f32::NAN, 3.0, f32::NAN]), token(1));
+    assert_eq!(argmax(&[-0.0, 0.0]), token(0));
+    assert_eq!(argmax(&[0.0, 1e-40]), token(1));
+    let (truth, _) =
+        agreed(&program("top_k[dtype=f32,k=4]", 4, 1), &[row(&[-0.0, 0.0, -0.0, 0.0])], &[Demand::None, Demand::Order]);
+    let indices = [1, 3, 0, 2].map(Some).to_vec();
+    assert_eq!(truth.outputs[1], TruthTensor::Integer { dims: vec![1, 4], values: indices });
+}
