@@ -36,6 +36,10 @@ impl Check for Agreement {
         ]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("differing_rows")
+    }
+
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let text = settings.against.as_deref().ok_or("`against` is needed: a mode, a program or `alone`")?;
         let against = if text == "alone" {

@@ -48,6 +48,10 @@ impl Check for DroppedToken {
         ]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("lost")
+    }
+
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let scores = case.spec.scores(case.n, 1).map_err(|e| e.to_string())?;
         let Some(scores) = scores else {

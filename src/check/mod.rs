@@ -36,6 +36,11 @@ pub trait Check: Sync {
     /// The figures it adds to a record.
     fn figures(&self) -> &'static [FigureDoc];
 
+    /// The figure that counts rows with something found, which summaries add up over cases.
+    fn row_count(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The question put to one case, or why it cannot be.
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String>;
 }

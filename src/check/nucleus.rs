@@ -46,6 +46,10 @@ impl Check for Nucleus {
         ]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("all_kept")
+    }
+
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let (tokens, keep) = (case.output("tokens")?, case.output("keep")?);
         Ok(Box::new(Kept { tokens, keep, allowance: settings.allowance.unwrap_or(0.0) }))

@@ -39,6 +39,10 @@ impl Check for Recall {
         ]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("broken_rows")
+    }
+
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let (values, indices) = (case.output("values")?, case.output("indices")?);
         let entry = case.program.entry();

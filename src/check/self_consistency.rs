@@ -30,6 +30,10 @@ impl Check for SelfConsistency {
         }]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("inconsistent")
+    }
+
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
         let views = Views {

@@ -26,6 +26,10 @@ impl Check for Ties {
         &[FigureDoc { name: "misplaced", better: Some(Better::Lower), doc: "rows whose order is not the declared one" }]
     }
 
+    fn row_count(&self) -> Option<&'static str> {
+        Some("misplaced")
+    }
+
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let output = match &settings.output {
             Some(name) => case.output(name)?,

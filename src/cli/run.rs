@@ -100,6 +100,9 @@ pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
     pool.map_err(|e| Failure::Message(format!("failed to start {jobs} threads: {e}")))
 }
 
+/// Lines of a suite's reading that the terminal shows.
+const SHOWN: usize = 8;
+
 /// The terminal summary: a table, what was not expected, and the slowest suites.
 fn print(results: &Results, outcome: &run::Outcome, seconds: f64, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = Table::new();
@@ -117,6 +120,19 @@ fn print(results: &Results, outcome: &run::Outcome, seconds: f64, out: &mut dyn 
         ]);
     }
     writeln!(out, "{table}")?;
+    for suite in results.suites {
+        let lines = report::reading(results, suite);
+        if lines.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}", suite.name)?;
+        for line in lines.iter().take(SHOWN) {
+            writeln!(out, "  {line}")?;
+        }
+        if lines.len() > SHOWN {
+            writeln!(out, "  {} more in SUMMARY.md", lines.len() - SHOWN)?;
+        }
+    }
     for suite in results.suites {
         for line in unexpected(results, suite) {
             writeln!(out, "\n{line}")?;

@@ -80,8 +80,8 @@ pub fn program_named(name: &str) -> Option<&'static dyn BuiltIn> {
     PROGRAMS.iter().copied().find(|program| program.name() == name)
 }
 
-/// Elements of one batch of rows: few enough that the values of a program stay in a few hundred megabytes.
-const BATCH_ELEMENTS: usize = 1 << 20;
+/// Elements of one batch of rows: few enough that a program's values stay close to the processor.
+const BATCH_ELEMENTS: usize = 1 << 18;
 
 /// Checks that no size is zero.
 fn sized(sizes: &[(&'static str, usize)]) -> Result<(), BuildError> {

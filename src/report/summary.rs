@@ -1,8 +1,11 @@
 //! SUMMARY.md and the terminal's lines: what a person reads first.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::check::{Outcome, check_named};
 use crate::run::{FitRecord, Record, Verdict, shortest};
+use crate::stat::clopper_pearson;
 use crate::suite::Suite;
 
 use super::Results;
@@ -90,22 +93,97 @@ pub fn summary_markdown(results: &Results) -> String {
     text
 }
 
-/// What a suite's records say, in plain words: its fits, then its findings by note.
+/// What a suite's records say, in plain words: its fits, its yardstick, then its checks, pooled over sizes and inputs.
 pub fn reading(results: &Results, suite: &Suite) -> Vec<String> {
-    let mut lines = Vec::new();
-    for fit in results.fits.iter().filter(|f| f.suite == suite.name) {
-        lines.push(format!("{}: {} of `{}`: {}", fit.verdict().name(), fit.metric, fit.series, fit.note));
-    }
+    let mut lines: Vec<String> = results.fits.iter().filter(|f| f.suite == suite.name).map(grows).collect();
     lines.extend(ratios(results, suite));
     let records: Vec<&Record> = results.of(&suite.name).collect();
     lines.extend(last_detected(&records));
+    lines.extend(pooled(&records));
+    lines
+}
+
+/// One fit as a sentence.
+fn grows(fit: &FitRecord) -> String {
+    let [program, mode, rest] = parts(&fit.series);
+    let program = program.split_once('/').map_or(program.as_str(), |(_, p)| p);
+    let verdict = if fit.verdict() == Verdict::Pass { String::new() } else { format!("{}: ", fit.verdict().name()) };
+    match fit.slope {
+        Some([slope, low, high]) => format!(
+            "{verdict}{} of {program} in {mode} grows as n^{slope:.2} (95 % {low:.2} to {high:.2}, expected {}) on {rest}.",
+            fit.metric, fit.expected_slope
+        ),
+        None => format!("{verdict}{} of {program} in {mode} on {rest}: {}.", fit.metric, fit.note),
+    }
+}
+
+/// The cases of one program, mode and check together.
+#[derive(Default)]
+struct Pool<'a> {
+    cases: usize,
+    sizes: Vec<u64>,
+    /// Rows with something found, and rows in all.
+    found: u64,
+    rows: u64,
+    worst: Option<(Verdict, &'a str, Option<&'a String>)>,
+}
+
+fn pooled(records: &[&Record]) -> Vec<String> {
+    let mut pools: BTreeMap<(String, String), Pool> = BTreeMap::new();
     for record in records {
-        for check in record.checks.iter().filter(|c| c.verdict() > Verdict::Pass) {
-            let because = check.because.as_ref().map_or(String::new(), |b| format!(" Known: {b}"));
-            lines.push(format!("{}: `{}`: {}.{because}", check.verdict().name(), record.case, check.note));
+        let [program, mode, _] = parts(&record.series);
+        let program = without_rows(program.split_once('/').map_or(program.as_str(), |(_, p)| p));
+        for check in &record.checks {
+            let pool = pools.entry((check.column.clone(), format!("{program} in {mode}"))).or_default();
+            pool.cases += 1;
+            pool.sizes.push(record.n);
+            let suffix = check.column.strip_prefix(check.kind.as_str()).unwrap_or("");
+            let counted = check_named(&check.kind).and_then(|c| c.row_count());
+            if let Some(found) = counted.and_then(|name| record.figure(&format!("{name}{suffix}"))) {
+                pool.found += found as u64;
+                pool.rows += record.rows;
+            }
+            let verdict = check.verdict();
+            if pool.worst.as_ref().is_none_or(|(worst, ..)| verdict > *worst) {
+                pool.worst = Some((verdict, &check.note, check.because.as_ref()));
+            }
         }
     }
-    lines
+    // A check that found nothing anywhere has nothing to say; beside one that did, its silence tells.
+    let speaks = |column: &str| {
+        let of_column = pools.iter().filter(|((c, _), _)| c == column);
+        of_column.into_iter().any(|(_, p)| p.worst.as_ref().is_some_and(|(v, ..)| *v > Verdict::Pass))
+    };
+    let line = |((column, what), pool): (&(String, String), &Pool)| {
+        let (verdict, note, because) = pool.worst.as_ref()?;
+        let (low, high) = (pool.sizes.iter().min()?, pool.sizes.iter().max()?);
+        let sizes = if low == high { format!("n = {low}") } else { format!("n = {low} to {high}") };
+        let rate = match clopper_pearson(pool.found, pool.rows, 0.95) {
+            Some(interval) => format!(
+                "{} of {} rows ({:.1} %, 95 % {:.1} to {:.1})",
+                pool.found,
+                pool.rows,
+                100.0 * pool.found as f64 / pool.rows as f64,
+                100.0 * interval.low,
+                100.0 * interval.high
+            ),
+            None => note.to_string(),
+        };
+        let because = because.filter(|_| *verdict > Verdict::Pass).map_or(String::new(), |b| format!(" ({b})"));
+        Some(format!("{}: {column} of {what}, {} cases of {sizes}: {rate}.{because}", verdict.name(), pool.cases))
+    };
+    // What was found comes first.
+    let weight = |pool: &Pool| pool.worst.as_ref().map(|(verdict, ..)| std::cmp::Reverse(*verdict));
+    let mut spoken: Vec<_> = pools.iter().filter(|((column, _), _)| speaks(column)).collect();
+    spoken.sort_by_key(|(_, pool)| weight(pool));
+    spoken.into_iter().filter_map(line).collect()
+}
+
+/// A program's name without the number of its rows, which cases of one pool need not share.
+fn without_rows(program: &str) -> String {
+    let Some((name, list)) = program.split_once('[') else { return program.to_string() };
+    let kept: Vec<&str> = list.trim_end_matches(']').split(',').filter(|pair| !pair.starts_with("rows=")).collect();
+    if kept.is_empty() { name.to_string() } else { format!("{name}[{}]", kept.join(",")) }
 }
 
 /// By how much one mode's divergence exceeds another's at each size, where a suite compares f32 with the rest.
@@ -161,16 +239,14 @@ fn last_detected(records: &[&Record]) -> Vec<String> {
     for series in series {
         let of_series = || records.iter().filter(|r| r.series == series);
         let columns: Vec<&str> = of_series().flat_map(|r| r.checks.iter().map(|c| c.column.as_str())).collect();
-        for column in columns.first().into_iter().chain(columns.get(1)).filter(|c| **c == "bound") {
-            let found = |r: &&&Record| {
-                r.checks.iter().any(|c| c.column == **column && c.outcome() == crate::check::Outcome::Finding)
-            };
+        if columns.contains(&"bound") {
+            let found = |r: &&&Record| r.checks.iter().any(|c| c.column == "bound" && c.outcome() == Outcome::Finding);
             let largest = of_series().filter(found).map(|r| r.n).max();
             let all = of_series().count();
             if let Some(largest) = largest
                 && all > 1
             {
-                lines.push(format!("`{series}`: its bound tells it apart up to n = {largest}"));
+                lines.push(format!("{series} is told apart by the bound up to n = {largest}."));
             }
         }
     }

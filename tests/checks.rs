@@ -1,0 +1,262 @@
+//! Every check fires on a deliberately worse result and is silent on exactly rounded truth; every bound is nearly reached
+//! by some input.
+
+use ulpgate::check::{Batch, Context, Judgement, Outcome, Settings, Tally, check_named, growth};
+use ulpgate::input::{self, Argument, InputKey, InputSpec};
+use ulpgate::ir::{Op, Program};
+use ulpgate::machine::Mode;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
+use ulpgate::program::ProgramSpec;
+use ulpgate::subject;
+use ulpgate::tensor::{Data, Tensor};
+
+struct Bench {
+    spec: ProgramSpec,
+    n: usize,
+    mode: Mode,
+    program: Program,
+    arguments: Vec<Tensor>,
+}
+
+impl Bench {
+    fn new(program: &str, n: usize, mode: &str, input: &str) -> Bench {
+        let spec: ProgramSpec = program.parse().unwrap();
+        let built = spec.build(n, spec.rows).unwrap();
+        let taken: Vec<Argument> = built
+            .entry()
+            .instructions
+            .iter()
+            .filter(|i| matches!(i.op, Op::Parameter(_)))
+            .map(|i| Argument { name: i.name.clone(), dtype: i.shape.dtype().unwrap(), dims: i.shape.dims().to_vec() })
+            .collect();
+        let input: InputSpec = input.parse().unwrap();
+        let key = InputKey { suite: "checks".into(), input: input.to_string(), n: n as u64, seed: 0 };
+        let rows = 0..taken[0].dims[0] as u64;
+        let arguments = input::generate(&input, &key, &taken, rows).unwrap();
+        Bench { spec, n, mode: mode.parse().unwrap(), program: built, arguments }
+    }
+
+    /// What the mode gives.
+    fn run(&self) -> Vec<Tensor> {
+        subject::evaluate(&self.program, &self.mode, &self.arguments).unwrap()
+    }
+
+    /// What the formula means, rounded once to each result's type.
+    fn truth(&self) -> Vec<Tensor> {
+        let demands = vec![Demand::Rounded; self.program.output_names.len()];
+        let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();
+        let shapes = self.program.outputs().into_iter().map(|id| &self.program.entry().instructions[id].shape);
+        let tensor = |(truth, shape): (&TruthTensor, &ulpgate::ir::Shape)| {
+            let dtype = shape.dtype().unwrap();
+            let data = match truth {
+                TruthTensor::Float(float) => Data::from_f64s(dtype, &float.rounded).unwrap(),
+                TruthTensor::Integer { values, .. } => {
+                    Data::from_i64s(dtype, &values.iter().map(|v| v.unwrap()).collect::<Vec<_>>()).unwrap()
+                }
+                TruthTensor::Predicate { values, .. } => Data::Pred(values.iter().map(|v| v.unwrap()).collect()),
+                TruthTensor::Skipped => panic!("everything was demanded"),
+            };
+            Tensor::new(shape.dims(), data)
+        };
+        truth.outputs.iter().zip(shapes).map(tensor).collect()
+    }
+
+    fn judge(&self, check: &str, settings: &Settings, got: &[Tensor]) -> Judgement {
+        let context = Context { spec: &self.spec, n: self.n, mode: &self.mode, program: &self.program };
+        let judge = check_named(check).unwrap().plan(settings, &context).unwrap();
+        let mut demands = vec![Demand::None; self.program.output_names.len()];
+        judge.demands().into_iter().for_each(|(output, demand)| demands[output] = demand);
+        let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();
+        let scores = self.spec.scores(self.n, self.spec.rows).unwrap().filter(|_| judge.needs_scores());
+        let scores = scores
+            .map(|p| Oracle::default().evaluate(&p, &self.arguments, &[Demand::Order]).unwrap().outputs.remove(0));
+        let scores = match &scores {
+            Some(TruthTensor::Float(scores)) => Some(scores),
+            _ => None,
+        };
+        let batch = Batch {
+            spec: &self.spec,
+            n: self.n,
+            mode: &self.mode,
+            program: &self.program,
+            arguments: &self.arguments,
+            got,
+            truth: &truth,
+            scores,
+            first_row: 0,
+        };
+        let mut tally = Tally::default();
+        judge.observe(&batch, &mut tally).unwrap();
+        judge.conclude(&tally)
+    }
+
+    fn outcome(&self, check: &str, settings: &Settings, got: &[Tensor]) -> Outcome {
+        self.judge(check, settings, got).outcome
+    }
+}
+
+fn against(what: &str) -> Settings {
+    Settings { against: Some(what.into()), ..Settings::default() }
+}
+
+fn none() -> Settings {
+    Settings::default()
+}
+
+#[test]
+fn bound() {
+    for (program, input) in [
+        ("matmul[lhs=16xn,rhs=nx16]", "normal"),
+        ("softmax[rows=4]", "normal[scale=4]"),
+        ("softmax[dtype=f32,rows=4]", "normal[scale=4]"),
+    ] {
+        let bench = Bench::new(program, 256, "v5e/highest/off", input);
+        assert_eq!(bench.outcome("bound", &none(), &bench.truth()), Outcome::Pass, "{program}");
+        assert_eq!(bench.outcome("bound", &none(), &bench.run()), Outcome::Pass, "{program}");
+        // A hundredth off is more than any of them allows.
+        let worse: Vec<f64> = bench.truth()[0].data().to_f64s().iter().map(|v| v * 1.1).collect();
+        let truth = &bench.truth()[0];
+        let worse = Tensor::new(truth.dims(), Data::from_f64s(truth.dtype(), &worse).unwrap());
+        assert_eq!(bench.outcome("bound", &none(), &[worse]), Outcome::Finding, "{program}");
+    }
+    // One pass is found out by the bound of six and of f32.
+    let bench = Bench::new("matmul[lhs=16xn,rhs=nx16]", 256, "v5e/default/off", "normal");
+    for declared in ["highest", "f32"] {
+        let settings = Settings { declared: Some(declared.into()), ..none() };
+        assert_eq!(bench.outcome("bound", &settings, &bench.run()), Outcome::Finding, "{declared}");
+    }
+    // Where no bound is derived, it says so.
+    let bench = Bench::new("affine_greedy", 64, "v5e/default/off", "normal");
+    assert_eq!(bench.outcome("bound", &none(), &bench.run()), Outcome::Pass);
+}
+
+/// Operands that one bf16 pass rounds as badly as it can bring the error to 99 % of the bound, and f32 products of the
+/// worst kind to 60 %.
+#[test]
+fn bounds_are_nearly_reached() {
+    let reach = |mode: &str, value: f32| {
+        let mut bench = Bench::new("matmul[lhs=2xn,rhs=nx2]", 1, mode, "normal");
+        bench.arguments =
+            vec![Tensor::new(&[2, 1], Data::F32(vec![value; 2])), Tensor::new(&[1, 2], Data::F32(vec![value; 2]))];
+        let judged = bench.judge("bound", &none(), &bench.run());
+        assert_eq!(judged.outcome, Outcome::Pass, "{mode}");
+        judged.figures.iter().find(|(name, _)| *name == "error_over_bound").unwrap().1
+    };
+    // 1 + 2^-8 lies half way between two bf16 numbers and rounds down to 1.
+    let ratio = reach("v5e/default/off", 1.00390625);
+    assert!(ratio > 0.98, "{ratio}");
+    // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: the last term is lost whole, half an ulp of f32.
+    let ratio = reach("cpu/f32/off", 1.0 + 2f32.powi(-12));
+    assert!(ratio > 0.6, "{ratio}");
+    // A truncated high part with all lower bits set leaves the most for three passes to lose.
+    let ratio = reach("v5e/high/off", f32::from_bits(0x3f80_ffff));
+    assert!(ratio > 0.3, "{ratio}");
+}
+
+#[test]
+fn dropped_token_and_self_consistency() {
+    for check in ["dropped_token", "self_consistency"] {
+        let sound = Bench::new("keep_max[rows=64]", 512, "v5e/default/off", "normal[scale=4]");
+        assert_eq!(sound.outcome(check, &none(), &sound.truth()), Outcome::Pass, "{check}");
+        assert_eq!(sound.outcome(check, &none(), &sound.run()), Outcome::Pass, "{check}");
+        let worse = Bench::new("keep_max[rows=64]", 512, "v5e/default/cpu", "normal[scale=4]");
+        assert_eq!(worse.outcome(check, &none(), &worse.run()), Outcome::Finding, "{check}");
+    }
+    // A token that ties exactly with the best is no finding, whichever it is; the next best one is.
+    let bench = Bench::new("argmax[dtype=f32]", 8, "v5e/default/off", "fixture-two-maxima");
+    let token = |at: i32| [Tensor::new(&[1], Data::S32(vec![at]))];
+    assert_eq!(bench.outcome("dropped_token", &none(), &token(2)), Outcome::Pass);
+    assert_eq!(bench.outcome("dropped_token", &none(), &token(5)), Outcome::Pass);
+    assert_eq!(bench.outcome("dropped_token", &none(), &token(7)), Outcome::Finding);
+    assert_eq!(bench.outcome("dropped_token", &none(), &token(-1)), Outcome::Finding);
+}
+
+#[test]
+fn nucleus() {
+    let sound = Bench::new("top_p[dtype=f32,rows=4]", 512, "cpu/f32/off", "normal[scale=2]");
+    assert_eq!(sound.outcome("nucleus", &none(), &sound.truth()), Outcome::Pass);
+    let saturating = Bench::new("top_p[mass=bf16,rows=4]", 8192, "v5e/default/off", "normal");
+    let judged = saturating.judge("nucleus", &Settings { allowance: Some(0.5), ..none() }, &saturating.run());
+    assert_eq!(judged.outcome, Outcome::Finding);
+    assert!(judged.figures.contains(&("all_kept", 4.0)), "{judged:?}");
+    // One token too many is beyond an allowance of nothing.
+    let mut got = sound.truth();
+    let mut keep = match got[1].data() {
+        Data::Pred(keep) => keep.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first_dropped = keep.iter().position(|k| !k).unwrap();
+    keep[first_dropped] = true;
+    got[1] = Tensor::new(got[1].dims(), Data::Pred(keep));
+    assert_eq!(sound.outcome("nucleus", &none(), &got), Outcome::Finding);
+}
+
+#[test]
+fn recall() {
+    let bench = Bench::new("approx_max_k[k=64,rows=128]", 32000, "v5e/default/off", "uniform");
+    let got = bench.run();
+    assert_eq!(bench.outcome("recall", &none(), &got), Outcome::Pass);
+    // Too good is a finding as well: this is not what those bins give.
+    assert_eq!(bench.outcome("recall", &none(), &bench.truth()), Outcome::Finding);
+    let exact = Bench::new("approx_max_k[k=64,rows=8]", 32000, "cpu/f32/off", "uniform");
+    assert_eq!(exact.outcome("recall", &none(), &exact.truth()), Outcome::Pass);
+    // Each invariant by itself.
+    let broken = |change: &dyn Fn(&mut Vec<f32>, &mut Vec<i32>)| {
+        let (mut values, mut indices) = match (got[0].data(), got[1].data()) {
+            (Data::F32(values), Data::S32(indices)) => (values.clone(), indices.clone()),
+            other => panic!("{other:?}"),
+        };
+        change(&mut values, &mut indices);
+        let dims = got[0].dims();
+        let results = [Tensor::new(dims, Data::F32(values)), Tensor::new(dims, Data::S32(indices))];
+        let judged = bench.judge("recall", &none(), &results);
+        assert_eq!(judged.outcome, Outcome::Finding);
+        assert!(judged.figures.contains(&("broken_rows", 1.0)), "{judged:?}");
+    };
+    broken(&|_, indices| indices[3] = 32000);
+    broken(&|_, indices| indices[3] = indices[4]);
+    broken(&|values, _| values[3] += 1.0);
+    broken(&|values, indices| {
+        values.swap(3, 4);
+        indices.swap(3, 4);
+    });
+    broken(&|values, indices| {
+        values[0] = values[63];
+        indices[0] = -1;
+    });
+}
+
+#[test]
+fn ties() {
+    let bench = Bench::new("top_k[dtype=f32,k=3]", 6, "v5e/default/off", "fixture-tied-second");
+    let equals = |indices: &[i64]| Settings { equals: Some(indices.to_vec()), ..none() };
+    assert_eq!(bench.outcome("ties", &equals(&[0, 1, 2]), &bench.run()), Outcome::Pass);
+    assert_eq!(bench.outcome("ties", &equals(&[0, 2, 1]), &bench.run()), Outcome::Finding);
+    let mut got = bench.run();
+    assert_eq!(bench.outcome("ties", &none(), &got), Outcome::Pass);
+    got[1] = Tensor::new(&[1, 3], Data::S32(vec![0, 2, 1]));
+    assert_eq!(bench.outcome("ties", &none(), &got), Outcome::Finding);
+}
+
+#[test]
+fn agreement() {
+    let bench = Bench::new("greedy_head[d=64,dtype=f32,rows=4]", 256, "v5e/default/off", "normal");
+    assert_eq!(bench.outcome("agreement", &against("v5e/default/off"), &bench.run()), Outcome::Pass);
+    assert_eq!(bench.outcome("agreement", &against("v5e/highest/off"), &bench.run()), Outcome::Finding);
+    assert_eq!(bench.outcome("agreement", &against("alone"), &bench.run()), Outcome::Finding);
+    let bench = Bench::new("sampler[rows=16]", 512, "v5e/default/cpu", "normal[scale=4]");
+    assert_eq!(bench.outcome("agreement", &against("sampler[with=output]"), &bench.run()), Outcome::Pass);
+    assert_eq!(bench.outcome("agreement", &against("sampler[with=barrier]"), &bench.run()), Outcome::Finding);
+}
+
+#[test]
+fn growth_fits_powers() {
+    let points = |power: f64| (2..8).map(|i| (4f64.powi(i), 1e-7 * 4f64.powi(i).powf(power))).collect::<Vec<_>>();
+    assert_eq!(growth::judge(&points(0.5), 0.5).outcome, Outcome::Pass);
+    assert_eq!(growth::judge(&points(1.0), 0.5).outcome, Outcome::Finding);
+    assert_eq!(growth::judge(&points(0.0), 0.5).outcome, Outcome::Pass);
+    assert_eq!(growth::judge(&points(1.0)[..3], 0.5).outcome, Outcome::Abstain);
+    let mut zeros = points(1.0);
+    zeros.iter_mut().skip(3).for_each(|p| p.1 = 0.0);
+    assert_eq!(growth::judge(&zeros, 0.5).outcome, Outcome::Abstain);
+}
