@@ -1,5 +1,7 @@
 //! The output size of an approximate top-k, as XLA computes it before compilation.
 
+use super::program::Shape;
+
 /// `(size, log2_reduction)` for an operand of `n` values along the reduced dim and rank `rank`.
 ///
 /// Follows `hlo/builder/lib/approx_topk_shape.cc` (FACTS 5.2) step by step. `log2_reduction` is `None` where the result
@@ -45,6 +47,29 @@ pub fn output_size(
     Ok((n.div_ceil(tiling).div_ceil(1 << log2_reduction) * tiling, Some(log2_reduction)))
 }
 
+/// `claimed`, the (values, indices) that a `PartialReduce` of an operand with these `dims` is said to give, if every
+/// element has a bin: chunks of 128 are reduced `2^log2_reduction` at a time (FACTS 5.3). The error says what is needed.
+pub fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, String> {
+    let n = dims.last().copied().unwrap_or(0);
+    let Shape::Tuple(parts) = &claimed else { return Err("PartialReduce gives (values, indices)".into()) };
+    let bins = parts.first().and_then(|part| part.dims().last().copied()).unwrap_or(0);
+    let Some(together) = 1usize.checked_shl(log2_reduction) else {
+        return Err(format!("log2_reduction {log2_reduction} is out of range"));
+    };
+    let chunks = n.div_ceil(128).div_ceil(together);
+    let enough = if log2_reduction == 0 { bins == n } else { bins % 128 == 0 && bins >= chunks * 128 };
+    if enough {
+        return Ok(claimed);
+    }
+    Err(match log2_reduction {
+        0 => format!("PartialReduce without reduction gives the {n} elements, not {bins} bins"),
+        _ => format!(
+            "PartialReduce of {n} by 2^{log2_reduction} needs {} bins, in chunks of 128, not {bins}",
+            chunks * 128
+        ),
+    })
+}
+
 fn floor_log2(n: usize) -> u32 {
     n.checked_ilog2().unwrap_or(0)
 }
@@ -55,7 +80,19 @@ fn ceil_log2(n: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::output_size;
+    use super::{Shape, output_size, with_enough_bins};
+    use crate::tensor::DType;
+
+    #[test]
+    fn a_partial_reduction_has_a_bin_for_every_element() {
+        let claimed =
+            |bins: usize| Shape::Tuple([DType::F32, DType::S32].map(|t| Shape::array(t, &[8, bins])).to_vec());
+        let check = |n: usize, log2: u32, bins: usize| with_enough_bins(&[8, n], log2, claimed(bins)).is_ok();
+        assert!(check(128256, 7, 1024) && check(32000, 5, 1024) && check(100, 0, 100));
+        assert!(!check(128256, 6, 1024) && !check(128256, 7, 1000) && !check(128256, 7, 0) && !check(100, 0, 128));
+        assert!(check(1024, 63, 128) && !check(1024, 63, 64) && !check(1024, 64, 128));
+        assert!(with_enough_bins(&[8, 100], 0, Shape::array(DType::F32, &[8, 100])).is_err());
+    }
 
     /// FACTS 5.2, and sizes measured on jaxlib 0.10.2 for rank 2.
     #[test]

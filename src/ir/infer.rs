@@ -244,7 +244,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(4)?;
             let (_, dims) = array(operands[0])?;
             ensure!(attributes.reduction_dim + 1 == dims.len(), "PartialReduce reduces the last dim only");
-            claimed()
+            super::approx::with_enough_bins(dims, attributes.log2_reduction, claimed()?).map_err(ShapeError)
         }
         Op::Dot { dims, .. } => {
             need(2)?;
@@ -280,6 +280,7 @@ fn elementwise(op: &Op, operand: &Shape, given: Option<&Shape>) -> Result<Shape>
         _ => true,
     };
     ensure!(fits, "the operation has no meaning for {dtype}");
+    ensure!(!matches!(op, Op::ReducePrecision { exponent_bits: 0, .. }), "reduce-precision without exponent bits");
     match op {
         Op::Convert => {
             let to = given.and_then(Shape::dtype);
