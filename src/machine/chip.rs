@@ -117,7 +117,7 @@ static CPU: Chip = Chip {
     dot_strength_reduction: false,
     flush: false,
     divide: Divide::Exact,
-    zero_tie: ZeroTie::Positive,
+    zero_tie: ZeroTie::Ieee,
     eup: Eup::Exact,
     sum: SumOrder::Chain,
     partial_reduce: false,

@@ -35,6 +35,6 @@ pub enum Divide {
 pub enum ZeroTie {
     /// The second operand (TPU, FACTS 3.3).
     Second,
-    /// +0 (CPU, FACTS 3.3).
-    Positive,
+    /// IEEE 754-2019: +0 is the larger, -0 the smaller. XLA:CPU does so, whichever operand comes first (FACTS 3.3).
+    Ieee,
 }
