@@ -26,6 +26,8 @@ pub(super) struct Pass<'a, A: Arithmetic> {
 }
 
 type Floats<A> = Vec<Element<<A as Arithmetic>::Number>>;
+/// Two elements at one position.
+type Pair<'a, A> = (&'a Element<<A as Arithmetic>::Number>, &'a Element<<A as Arithmetic>::Number>);
 
 /// Evaluates what `demands` need and says whether all of it is proven.
 pub(super) fn run<A: Arithmetic>(
@@ -90,7 +92,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 continue;
             }
             let value = match (&instruction.op, arguments) {
-                (Op::Parameter(number), Arguments::Tensors(tensors)) => self.from_tensor(&tensors[*number]),
+                (Op::Parameter(number), Arguments::Tensors(tensors)) => self.tensor_value(&tensors[*number]),
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),
                 _ => {
                     let operands: Vec<Value<A::Number>> =
@@ -119,7 +121,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(root.unwrap_or_else(|| Value::Tuple(Vec::new())))
     }
 
-    fn from_tensor(&self, tensor: &Tensor) -> Value<A::Number> {
+    fn tensor_value(&self, tensor: &Tensor) -> Value<A::Number> {
         if tensor.dtype().is_float() {
             Value::float(tensor.data().to_f64s().into_iter().map(|v| self.world.exact(v)).collect())
         } else {
@@ -141,11 +143,11 @@ impl<A: Arithmetic> Pass<'_, A> {
             return self.movement(instruction, operands, shapes).ok_or_else(|| refuse("a start index is undecided"));
         }
         Ok(match &instruction.op {
-            Op::Constant(value) => self.from_tensor(value),
+            Op::Constant(value) => self.tensor_value(value),
             Op::Iota { dim } => {
                 let mut values = Vec::with_capacity(instruction.shape.elements());
                 movement::for_each_index(dims, |_, index| values.push(index[*dim] as i64));
-                self.from_integers(dtype, values)
+                self.integer_value(dtype, values)
             }
             Op::Convert => self.convert(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
             // Over the real numbers nothing is rounded.
@@ -245,7 +247,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    fn from_integers(&self, dtype: DType, values: Vec<i64>) -> Value<A::Number> {
+    fn integer_value(&self, dtype: DType, values: Vec<i64>) -> Value<A::Number> {
         if dtype.is_float() {
             Value::float(values.into_iter().map(|v| self.world.exact(v as f64)).collect())
         } else {
@@ -358,7 +360,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             return Value::integer(a.iter().zip(b.iter()).enumerate().map(pick).collect());
         }
         let pairs = on_true.floats().iter().zip(on_false.floats()).enumerate();
-        let pick = |(i, (a, b)): (usize, (&Element<A::Number>, &Element<A::Number>))| match chosen(i) {
+        let pick = |(i, (a, b)): (usize, Pair<A>)| match chosen(i) {
             Some(0) => b.clone(),
             Some(_) => a.clone(),
             None => self.world.either(a, b),

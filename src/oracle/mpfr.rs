@@ -147,7 +147,7 @@ impl Mpfr {
         x.lo <= 0 && *x.hi() >= 0
     }
 
-    fn from_exact_value(&self, value: &Float) -> Between {
+    fn rounded_outward(&self, value: &Float) -> Between {
         Between::from_down(Float::with_val_round(self.bits, value, Round::Down))
     }
 }
@@ -235,7 +235,7 @@ impl Arithmetic for Mpfr {
             for j in 0..n {
                 let row = lhs[i * k..(i + 1) * k].iter().copied();
                 let column = (0..k).map(|l| rhs[l * n + j]);
-                numbers.push(self.from_exact_value(&exact_dot(row, column)));
+                numbers.push(self.rounded_outward(&exact_dot(row, column)));
             }
         }
         Dots { numbers, rounded: None }

@@ -91,7 +91,7 @@ impl Pass {
                 new
             } else if reads_stored && stored(*operand) {
                 // A barrier keeps rule A from looking behind the stored copy of a program result.
-                let name = format!("{}.stored", self.editor.instructions[new].name);
+                let name = format!("{}.stored.{}", self.editor.instructions[new].name, self.editor.instructions.len());
                 let shape = self.editor.instructions[new].shape.clone();
                 let read = self.editor.push(Instruction { name, op: Op::Copy, operands: vec![new], shape });
                 self.widened(read)

@@ -33,23 +33,30 @@ impl FitRecord {
     }
 }
 
+/// Sizes with their metric, and the fit that one of the cases plans.
+struct Series<'a> {
+    points: Vec<(f64, f64)>,
+    case: &'a Case,
+    at: usize,
+}
+
 /// All fits that the suites ask for, over the records at hand, sorted by series and metric.
 pub fn fits(suites: &[Suite], records: &[Record]) -> Vec<FitRecord> {
     let by_id: BTreeMap<&str, &Record> = records.iter().map(|r| (r.case.as_str(), r)).collect();
     // Cases of one series share their fits.
-    let mut series: BTreeMap<(String, String), (Vec<(f64, f64)>, &Case, usize)> = BTreeMap::new();
+    let mut series: BTreeMap<(String, String), Series> = BTreeMap::new();
     for case in suites.iter().flat_map(|s| &s.cases) {
         let Some(record) = by_id.get(case.id.as_str()) else { continue };
         for (at, fit) in case.fits.iter().enumerate() {
             let key = (case.series(), fit.metric.clone());
-            let (points, ..) = series.entry(key).or_insert_with(|| (Vec::new(), case, at));
+            let series = series.entry(key).or_insert_with(|| Series { points: Vec::new(), case, at });
             if let Some(value) = record.figure(&fit.metric) {
-                points.push((case.subject.n as f64, value));
+                series.points.push((case.subject.n as f64, value));
             }
         }
     }
     let mut fits = Vec::new();
-    for ((series, metric), (mut points, case, at)) in series {
+    for ((series, metric), Series { mut points, case, at }) in series {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let planned = &case.fits[at];
         let judged = growth::judge(&points, planned.slope);

@@ -1,5 +1,8 @@
 //! Orders against written-out references, and numbers that real TPUs printed (FACTS 2.5).
 
+// Published digits, kept as published.
+#![allow(clippy::excessive_precision)]
+
 use super::*;
 
 const TPU: Unit = Unit { block: 128, accumulation: Accumulation::Block, split: Split::Mixed };
