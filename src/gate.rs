@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::metric::Better;
-use crate::report::{Table, better_of, parse};
+use crate::report::{Table, better_of, is_suite_report, parse};
 
 /// How one row of a report compares with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,8 @@ pub enum GateError {
     Baseline { path: String, why: String },
 }
 
-/// Compares fresh report files with those of a baseline folder. Equal bytes are *same* and give nothing.
+/// Compares fresh report files with those of a baseline folder. Equal bytes are *same* and give nothing. A baseline that
+/// is no report any more differs like any other.
 pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let mut differences = Vec::new();
     for (name, fresh) in files {
@@ -65,14 +66,51 @@ pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Differ
         if name.ends_with(".csv") {
             // A fit's row is named by series and metric.
             let keys = if name == "growth.csv" { 2 } else { 1 };
-            let (old, fresh) = (parse(&old, keys).map_err(fail)?, parse(fresh, keys).map_err(&fail)?);
-            differences.extend(rows(name, &old, &fresh));
+            let fresh = parse(fresh, keys).map_err(&fail)?;
+            match parse(&old, keys) {
+                Ok(old) => differences.extend(rows(name, &old, &fresh)),
+                Err(why) => {
+                    let what = format!("the baseline is no report: {why}");
+                    differences.push(Difference {
+                        file: name.clone(),
+                        row: String::new(),
+                        change: Change::Worse,
+                        what,
+                    });
+                }
+            }
         }
         if differences.len() == before {
+            // A page follows the tables that it sums up.
+            let better = !differences.is_empty() && differences.iter().all(|d| d.change == Change::Better);
+            let change = if better { Change::Better } else { Change::Worse };
             let what = "the text differs".to_string();
-            differences.push(Difference { file: name.clone(), row: String::new(), change: Change::Worse, what });
+            differences.push(Difference { file: name.clone(), row: String::new(), change, what });
         }
     }
+    Ok(differences)
+}
+
+/// Reports of a baseline folder that no suite gives any more: CSV files with the header of a report.
+pub fn left_over(files: &[(String, String)], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+    let fail = |e: std::io::Error| GateError::Baseline { path: baseline.display().to_string(), why: e.to_string() };
+    let entries = match std::fs::read_dir(baseline) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(fail(e)),
+    };
+    let mut differences = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(fail)?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let known = files.iter().any(|(file, _)| file == name);
+        if known || !name.ends_with(".csv") || !std::fs::read_to_string(&path).is_ok_and(|t| is_suite_report(&t)) {
+            continue;
+        }
+        let what = "no suite gives this report".to_string();
+        differences.push(Difference { file: name.to_string(), row: String::new(), change: Change::Gone, what });
+    }
+    differences.sort_by(|a, b| a.file.cmp(&b.file));
     Ok(differences)
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::gate::compare;
+use crate::gate::{compare, left_over};
 use crate::report::{self, Results, suite_lines};
 use crate::run::{self, Progress, Selection, Settings};
 
@@ -34,6 +34,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let suites = suites(&arguments.suite)?;
     super::run::set_threads(arguments.jobs)?;
     let baseline = folder(&arguments.baseline, REPORTS);
+    if baseline.exists() && !baseline.is_dir() {
+        return Err(Failure::Message(format!("the baseline {} is no folder", baseline.display())));
+    }
     let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &Progress::on_stderr())?;
     let fits = run::fits(&suites, &outcome.records);
     let results = Results { suites: &suites, records: &outcome.records, fits: &fits };
@@ -41,7 +44,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let whole = arguments.suite.is_empty();
     let shared = |name: &str| name == "growth.csv" || name == "SUMMARY.md";
     let files: Vec<(String, String)> = results.files().into_iter().filter(|(name, _)| whole || !shared(name)).collect();
-    let differences = compare(&files, &baseline)?;
+    let mut differences = compare(&files, &baseline)?;
+    let gone = if whole { left_over(&files, &baseline)? } else { Vec::new() };
+    differences.extend(gone.iter().cloned());
     if arguments.json {
         let list: Vec<serde_json::Value> = differences
             .iter()
@@ -58,7 +63,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let unexpected: usize = suite_lines(&results).iter().map(|l| l.unexpected).sum();
     if arguments.bless {
         report::write_all(&baseline, &files)?;
-        writeln!(out, "{} differences accepted into {}.", differences.len(), baseline.display())?;
+        gone.iter().try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
+        if !arguments.json {
+            writeln!(out, "{} differences accepted into {}.", differences.len(), baseline.display())?;
+        }
     } else if !arguments.json {
         let count = |name: &str| differences.iter().filter(|d| d.change.name() == name).count();
         writeln!(

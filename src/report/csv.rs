@@ -30,6 +30,11 @@ pub fn suite_csv(records: &[&Record]) -> String {
     written(&rows)
 }
 
+/// Whether a text begins as [`suite_csv`] does.
+pub fn is_suite_report(text: &str) -> bool {
+    text.starts_with("case,verdict,")
+}
+
 /// One row a fit, sorted by series and metric.
 pub fn growth_csv(fits: &[FitRecord]) -> String {
     let header = [

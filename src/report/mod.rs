@@ -5,10 +5,10 @@ mod names;
 mod summary;
 mod write;
 
-pub use csv::{Table, growth_csv, parse, suite_csv};
+pub use csv::{Table, growth_csv, is_suite_report, parse, suite_csv};
 pub use names::better_of;
 pub use summary::{SuiteLine, reading, suite_lines, summary_markdown};
-pub use write::{ReportError, write_all};
+pub use write::{ReportError, remove, write_all};
 
 use crate::run::{FitRecord, Record};
 use crate::suite::Suite;

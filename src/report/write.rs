@@ -35,3 +35,8 @@ pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Report
     }
     Ok(())
 }
+
+/// Removes a report.
+pub fn remove(path: &Path) -> Result<(), ReportError> {
+    std::fs::remove_file(path).map_err(|source| ReportError { path: path.to_path_buf(), source })
+}

@@ -98,22 +98,23 @@ fn read(path: &Path, header: &Header) -> Result<Vec<Record>, JournalError> {
     };
     let mut reader = BufReader::new(file);
     let mut records = Vec::new();
-    let mut line = String::new();
+    let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = reader.read_line(&mut line);
-        let read = read.map_err(|source| JournalError::Read { path: path.to_path_buf(), source })?;
-        if read == 0 || !line.ends_with('\n') {
+        // Bytes and not text: a killed run may have stopped inside a character.
+        let read = reader.read_until(b'\n', &mut line);
+        read.map_err(|source| JournalError::Read { path: path.to_path_buf(), source })?;
+        if line.last() != Some(&b'\n') {
             break;
         }
         let damaged =
             |e: serde_json::Error| JournalError::Damaged { path: path.to_path_buf(), line: number, why: e.to_string() };
         if number == 1 {
-            if serde_json::from_str::<Header>(&line).map_err(damaged)? != *header {
+            if serde_json::from_slice::<Header>(&line).map_err(damaged)? != *header {
                 return Ok(Vec::new());
             }
         } else {
-            records.push(serde_json::from_str::<Record>(&line).map_err(damaged)?);
+            records.push(serde_json::from_slice::<Record>(&line).map_err(damaged)?);
         }
     }
     Ok(records)
