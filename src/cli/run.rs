@@ -91,10 +91,14 @@ fn written(results: &Results, named: &[String], target: &Path) -> Result<usize, 
     Ok(changed)
 }
 
+/// More threads than this only wait for each other.
+const MAX_JOBS: usize = 256;
+
+/// Sets the number of threads for the whole process.
 pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
     let Some(jobs) = jobs else { return Ok(()) };
-    if jobs == 0 {
-        return Err(Failure::Message("--jobs 0: at least one thread is needed".to_string()));
+    if !(1..=MAX_JOBS).contains(&jobs) {
+        return Err(Failure::Message(format!("--jobs {jobs}: a number of threads from 1 to {MAX_JOBS} is needed")));
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
     pool.map_err(|e| Failure::Message(format!("failed to start {jobs} threads: {e}")))
