@@ -198,6 +198,9 @@ impl Data {
     }
 
     /// Appends elements of the same type.
+    ///
+    /// # Panics
+    /// If the types differ: a bug in the caller.
     fn extend(&mut self, more: &Data) {
         macro_rules! append {
             ($($variant:ident)*) => {

@@ -105,7 +105,7 @@ fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     }
     for row in REFINEMENTS {
         if let Some(value) = row.value_in(mode) {
-            writeln!(out, "{}={}: {}: {}", row.key, value.0, row.doc, value.1)?;
+            writeln!(out, "{}={}: {} Here: {}.", row.key, value.0, row.doc, value.1)?;
         }
     }
     Ok(writeln!(out)?)

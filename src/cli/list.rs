@@ -58,7 +58,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     POLICIES.iter().for_each(|p| add(Kind::Excess, p.name, p.doc));
     for row in REFINEMENTS {
         for (value, doc) in (row.values)() {
-            add(Kind::Refinements, &format!("{}={value}", row.key), &format!("{}: {doc}", row.doc));
+            add(Kind::Refinements, &format!("{}={value}", row.key), &format!("{} Here: {doc}.", row.doc));
         }
     }
     for f in FORMATS {

@@ -46,11 +46,11 @@ macro_rules! row {
 
 /// All refinements, in the order in which a mode shows them.
 pub static REFINEMENTS: &[RefinementRow] = &[
-    row!(acc, Accumulation, "how a pass of the matrix unit sums its products (modelling choice, FACTS 2.4)"),
-    row!(split, Split, "how f32 operands are split into bf16 parts (FACTS 2.3)"),
+    row!(acc, Accumulation, "How a pass of the matrix unit sums its products (modelling choice, FACTS 2.4)."),
+    row!(split, Split, "How f32 operands are split into bf16 parts (FACTS 2.3)."),
     RefinementRow {
         key: "dsr",
-        doc: "dot strength reduction: a dot with an operand that has no non-contracting extent above 1 is f32 (FACTS 2.3)",
+        doc: "Dot strength reduction: a dot with an operand that has no non-contracting extent above 1 is f32 (FACTS 2.3).",
         values: || vec![("on", "small dots become multiply and reduce"), ("off", "every dot uses the matrix unit")],
         set: |refinements, name| {
             refinements.dsr = match name {
@@ -62,12 +62,12 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         },
         get: |refinements| refinements.dsr.map(|on| if on { "on" } else { "off" }),
     },
-    row!(exp, ErrorModel, "error of exp, log, tanh and logistic within the chip's published bounds (FACTS 3.3)"),
-    row!(reduce, SumOrder, "order of a sum on the vector unit (FACTS 3.2)"),
-    row!(scan, ScanOrder, "order of a running sum (FACTS 3.2)"),
-    row!(narrow, StepRounding, "how a bf16 sum accumulates; not public on TPUs (FACTS 9)"),
-    row!(bins, Binning, "which bin an element of approx_max_k falls into (FACTS 5.3)"),
-    row!(fault, Fault, "a planted fault, to prove that the checks find it"),
+    row!(exp, ErrorModel, "Error of exp, log, tanh and logistic within the chip's published bounds (FACTS 3.3)."),
+    row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2)."),
+    row!(scan, ScanOrder, "Order of a running sum (FACTS 3.2)."),
+    row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),
+    row!(bins, Binning, "Which bin an element of approx_max_k falls into (FACTS 5.3)."),
+    row!(fault, Fault, "A planted fault, to prove that the checks find it."),
 ];
 
 impl RefinementRow {

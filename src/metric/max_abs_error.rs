@@ -15,7 +15,7 @@ impl Metric for MaxAbsError {
     }
 
     fn doc(&self) -> &'static str {
-        "max |y - t|."
+        "max |y - t|, the largest error in the output's own unit."
     }
 
     fn reduction(&self) -> Reduction {

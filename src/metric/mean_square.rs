@@ -15,7 +15,7 @@ impl Metric for MeanSquare {
     }
 
     fn doc(&self) -> &'static str {
-        "mean of (y - t)^2."
+        "mean of (y - t)^2 over all elements."
     }
 
     fn reduction(&self) -> Reduction {

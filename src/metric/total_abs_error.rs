@@ -15,7 +15,7 @@ impl Metric for TotalAbsError {
     }
 
     fn doc(&self) -> &'static str {
-        "sum |y - t|."
+        "sum of |y - t| over all elements."
     }
 
     fn reduction(&self) -> Reduction {

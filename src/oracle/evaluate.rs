@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 
 use crate::ir::{Binary, Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, Unary, movement};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::Arithmetic;
 use super::demand::{Answered, Demand};
 use super::elements::{Comparison, Element, Value, World};
+use super::integer;
 use super::order::{Classes, Identity, Step};
 
 /// Why a program has no truth.
@@ -172,7 +173,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Value::float(out)
             }
             Op::Unary(unary) => {
-                let apply = |x: &Option<i64>| x.map(|v| wrap(dtype, integer_unary(*unary, v, dtype)));
+                let apply = |x: &Option<i64>| x.map(|v| integer::wrap(dtype, integer::unary(*unary, v, dtype)));
                 Value::integer(operands[0].integers().iter().map(apply).collect())
             }
             Op::Binary(binary) if dtype.is_float() => {
@@ -186,7 +187,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             Op::Binary(binary) => {
                 let pairs = operands[0].integers().iter().zip(operands[1].integers());
-                let apply = |(x, y): (&Option<i64>, &Option<i64>)| integer_binary(*binary, *x, *y, dtype);
+                let apply = |(x, y): (&Option<i64>, &Option<i64>)| integer::binary(*binary, *x, *y, dtype);
                 Value::integer(pairs.map(apply).collect())
             }
             Op::Compare { direction, order } => {
@@ -251,7 +252,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         if dtype.is_float() {
             Value::float(values.into_iter().map(|v| self.world.exact(v as f64)).collect())
         } else {
-            Value::integer(values.into_iter().map(|v| Some(wrap(dtype, v))).collect())
+            Value::integer(values.into_iter().map(|v| Some(integer::wrap(dtype, v))).collect())
         }
     }
 
@@ -266,7 +267,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 };
                 Value::float(operand.integers().iter().map(number).collect())
             }
-            (false, false) => Value::integer(operand.integers().iter().map(|v| v.map(|v| wrap(to, v))).collect()),
+            (false, false) => {
+                Value::integer(operand.integers().iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
+            }
             (true, false) => {
                 let truncated = |e: &Element<A::Number>| {
                     let (lo, hi) = self.world.arithmetic.bounds(&e.number);
@@ -279,7 +282,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                             .map(|o| i64::from(o != Ordering::Equal));
                     }
                     // `as` truncates, saturates and takes NaN to 0, as XLA does.
-                    let (low, high) = (saturate(to, lo), saturate(to, hi));
+                    let (low, high) = (integer::saturate(to, lo), integer::saturate(to, hi));
                     (low == high).then_some(low)
                 };
                 Value::integer(operand.floats().iter().map(truncated).collect())
@@ -300,7 +303,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         };
         Some(match to.format() {
             Some(format) => Value::float(bits.into_iter().map(|b| self.world.exact(format.decode(b))).collect()),
-            None => Value::integer(bits.into_iter().map(|b| Some(wrap(to, b as i64))).collect()),
+            None => Value::integer(bits.into_iter().map(|b| Some(integer::wrap(to, b as i64))).collect()),
         })
     }
 
@@ -456,87 +459,4 @@ impl<A: Arithmetic> Pass<'_, A> {
             _ => None,
         }
     }
-}
-
-/// An integer brought into `dtype`'s range by wrapping.
-pub(super) fn wrap(dtype: DType, value: i64) -> i64 {
-    Data::from_i64s(dtype, &[value]).map_or(value, |data| data.get_i64(0))
-}
-
-/// A float truncated into `dtype`'s range.
-fn saturate(dtype: DType, value: f64) -> i64 {
-    match dtype {
-        DType::S8 => i64::from(value as i8),
-        DType::S16 => i64::from(value as i16),
-        DType::S32 => i64::from(value as i32),
-        DType::U8 => i64::from(value as u8),
-        DType::U16 => i64::from(value as u16),
-        DType::U32 => i64::from(value as u32),
-        DType::U64 => value as u64 as i64,
-        _ => value as i64,
-    }
-}
-
-fn integer_unary(unary: Unary, v: i64, dtype: DType) -> i64 {
-    match unary {
-        Unary::Abs if dtype.is_signed() => v.wrapping_abs(),
-        Unary::Negate => v.wrapping_neg(),
-        Unary::Not if dtype == DType::Pred => i64::from(v == 0),
-        Unary::Not => !v,
-        Unary::Sign if dtype.is_signed() => v.signum(),
-        Unary::Sign => i64::from(v != 0),
-        _ => v,
-    }
-}
-
-/// Integers as HLO has them: wrapping, with division by zero giving -1 and a shift beyond the width giving 0 or the
-/// sign. `and` and `or` may be decided by one operand alone.
-fn integer_binary(binary: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -> Option<i64> {
-    let absorbing =
-        |a: Option<i64>, b: Option<i64>, value: i64| (a == Some(value) || b == Some(value)).then_some(value);
-    let (Some(a), Some(b)) = (x, y) else {
-        return match (binary, dtype) {
-            (Binary::And, _) => absorbing(x, y, 0),
-            (Binary::Or, DType::Pred) => absorbing(x, y, 1),
-            _ => None,
-        };
-    };
-    let unsigned = dtype == DType::U64;
-    let width = i64::from(dtype.bits());
-    let inside = (0..width).contains(&b);
-    let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-    let value = match binary {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Subtract => a.wrapping_sub(b),
-        Binary::Multiply => a.wrapping_mul(b),
-        Binary::Divide if b == 0 => -1,
-        Binary::Divide if unsigned => (a as u64 / b as u64) as i64,
-        Binary::Divide => a.wrapping_div(b),
-        Binary::Remainder if b == 0 => a,
-        Binary::Remainder if unsigned => (a as u64 % b as u64) as i64,
-        Binary::Remainder => a.wrapping_rem(b),
-        Binary::Maximum if unsigned => (a as u64).max(b as u64) as i64,
-        Binary::Maximum => a.max(b),
-        Binary::Minimum if unsigned => (a as u64).min(b as u64) as i64,
-        Binary::Minimum => a.min(b),
-        Binary::And => a & b,
-        Binary::Or => a | b,
-        Binary::Xor => a ^ b,
-        Binary::ShiftLeft => {
-            if inside {
-                a << b
-            } else {
-                0
-            }
-        }
-        Binary::ShiftRightLogical => {
-            if inside {
-                ((a as u64 & mask) >> b) as i64
-            } else {
-                0
-            }
-        }
-        Binary::ShiftRightArithmetic => a >> if inside { b } else { 63 },
-    };
-    Some(wrap(dtype, value))
 }

@@ -10,6 +10,7 @@ pub mod dot;
 pub mod elementary;
 mod elements;
 mod evaluate;
+mod integer;
 pub mod interval;
 mod mpfr;
 mod order;

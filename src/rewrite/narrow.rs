@@ -25,13 +25,14 @@ pub(super) fn narrow_sums(program: &Program) -> Program {
     let mut values: Vec<usize> = Vec::new();
     for (id, old) in entry.instructions.iter().enumerate() {
         let operands: Vec<usize> = old.operands.iter().map(|o| values[*o]).collect();
-        let new = if narrowed[id] {
+        let new = if let Op::Reduce { dims, .. } = &old.op
+            && narrowed[id]
+        {
             let rounded = editor.convert(operands[0], DType::BF16, format!("{}.operand", old.name));
             let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
             let init = crate::ir::Shape::array(DType::BF16, &[]);
             let zero = Instruction { name: format!("{}.init", old.name), op: zero, operands: vec![], shape: init };
             let zero = editor.push(zero);
-            let Op::Reduce { dims, .. } = &old.op else { unreachable!("only reductions are narrowed") };
             let op = Op::Reduce { dims: dims.clone(), to_apply: program.entry };
             let shape = old.shape.with_dtype(DType::BF16);
             editor.push(Instruction { name: old.name.clone(), op, operands: vec![rounded, zero], shape })
