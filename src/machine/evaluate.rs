@@ -27,7 +27,12 @@ pub enum EvalError {
 /// If arguments do not fit the parameters, or an operation is not supported for its types.
 pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let entry = program.entry();
-    for (number, shape) in entry.parameter_shapes().into_iter().enumerate() {
+    let parameters = entry.parameter_shapes();
+    if let Some(extra) = arguments.get(parameters.len()) {
+        let given = Shape::array(extra.dtype(), extra.dims()).to_string();
+        return Err(EvalError::Argument { number: parameters.len(), given, expected: "no more arguments".to_string() });
+    }
+    for (number, shape) in parameters.into_iter().enumerate() {
         let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
         if given.as_ref() != Some(shape) {
             let given = given.map_or("missing".to_string(), |s| s.to_string());
@@ -125,16 +130,10 @@ impl<'a> Machine<'a> {
             Op::Constant(value) => Value::of_tensor(value),
             Op::Iota { dim } => iota(dtype, dims, *dim),
             Op::Convert => integer::convert(operands.swap_remove(0), dtype),
-            Op::BitcastConvert => integer::bitcast(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
-            Op::ReducePrecision { exponent_bits, mantissa_bits } => match operands.swap_remove(0) {
-                Value::Float(dtype, values) => {
-                    let mut values = Rc::unwrap_or_clone(values);
-                    vector::reduce_precision(*exponent_bits, *mantissa_bits, &mut values);
-                    vector::round_to(dtype, &mut values);
-                    Value::float(dtype, values)
-                }
-                _ => return Err(refuse("only floats up to f32 are rounded")),
-            },
+            Op::BitcastConvert => integer::bitcast(operands.swap_remove(0), dtype),
+            Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+                reduce_precision(*exponent_bits, *mantissa_bits, operands.swap_remove(0))
+            }
             Op::Unary(unary) => self.unary(*unary, operands.swap_remove(0)),
             Op::Binary(binary) => match (&operands[0], &operands[1]) {
                 (Value::Float(dtype, a), Value::Float(_, b)) => {
@@ -160,7 +159,7 @@ impl<'a> Machine<'a> {
                 region::reduce(self, instruction, reduced, *to_apply, operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
-                region::reduce_window(self, window, *to_apply, &operands, shapes[0], dims)?
+                region::reduce_window(self, instruction, window, *to_apply, &operands, shapes[0])?
             }
             Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => region::top_k(instruction, &operands[0], shapes[0], *k, *largest)?,
@@ -184,7 +183,8 @@ impl<'a> Machine<'a> {
         self.computation(&self.program.computations[callee], arguments)
     }
 
-    fn unary(&self, unary: Unary, operand: Value) -> Value {
+    /// An elementwise operation of one operand.
+    pub fn unary(&self, unary: Unary, operand: Value) -> Value {
         match operand {
             Value::Float(_, values) if unary == Unary::IsFinite => {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
     }
 
     /// min(max(low, value), high), as HLO defines clamp.
-    fn clamp(&self, operands: &[Value]) -> Value {
+    pub fn clamp(&self, operands: &[Value]) -> Value {
         let wide = |edge: &Value, count: usize| -> Vec<f32> {
             let values = edge.f32s();
             if values.len() == count { values.to_vec() } else { vec![values[0]; count] }
@@ -296,6 +296,29 @@ impl<'a> Machine<'a> {
             }
         }
         out
+    }
+}
+
+/// `reduce-precision`; a value stays in its type.
+pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value) -> Value {
+    let by_code = |dtype: DType, value: f64| match dtype.format() {
+        Some(format) => {
+            let code = vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value));
+            format.decode(code)
+        }
+        None => value,
+    };
+    match operand {
+        Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
+            let mut values = Rc::unwrap_or_clone(values);
+            vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
+            Value::float(dtype, values)
+        }
+        Value::Float(dtype, values) => {
+            Value::float(dtype, values.iter().map(|v| by_code(dtype, f64::from(*v)) as f32).collect())
+        }
+        Value::Double(values) => Value::double(values.iter().map(|v| by_code(DType::F64, *v)).collect()),
+        other => other,
     }
 }
 

@@ -8,7 +8,7 @@ mod rounding;
 pub use elementwise::{binary, binary_f64, compare, compare_f64, extreme, unary, unary_f64};
 pub use error::{ErrorBound, ErrorModel, Eup};
 pub use order::{ScanOrder, StepRounding, SumOrder, running_sum, sum};
-pub use rounding::{reduce_precision, round_to};
+pub use rounding::{reduce_precision, reduce_precision_code, round_to};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]
