@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ir::{Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
+use crate::ir::{Binary, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
 use crate::tensor::{DType, Tensor};
 
 use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 use super::value::Value;
-use super::vector::{self, VectorUnit};
+use super::vector::{self, Divide, VectorUnit};
 use super::{integer, region};
 
 /// Why a program has no result on the machine.
@@ -83,6 +83,7 @@ impl<'a> Machine<'a> {
                 block: chip.mxu_block,
                 accumulation: r.acc.unwrap_or(chip.accumulation),
                 split: r.split.unwrap_or_default(),
+                flush: chip.flush && !chip.matrix_unit,
             },
         }
     }
@@ -106,7 +107,7 @@ impl<'a> Machine<'a> {
                         values[*operand] = None;
                     }
                 }
-                Some(self.instruction(instruction, operands, &shapes)?)
+                Some(self.instruction(computation, instruction, operands, &shapes)?)
             };
             values[id] = value.filter(|_| uses[id] > 0);
         }
@@ -116,6 +117,7 @@ impl<'a> Machine<'a> {
 
     fn instruction(
         &self,
+        computation: &Computation,
         instruction: &Instruction,
         mut operands: Vec<Value>,
         shapes: &[&Shape],
@@ -129,7 +131,7 @@ impl<'a> Machine<'a> {
         Ok(match &instruction.op {
             Op::Constant(value) => Value::of_tensor(value),
             Op::Iota { dim } => iota(dtype, dims, *dim),
-            Op::Convert => integer::convert(operands.swap_remove(0), dtype),
+            Op::Convert => integer::convert(operands.swap_remove(0), dtype, self.unit.flush),
             Op::BitcastConvert => integer::bitcast(operands.swap_remove(0), dtype),
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 reduce_precision(*exponent_bits, *mantissa_bits, operands.swap_remove(0))
@@ -137,7 +139,15 @@ impl<'a> Machine<'a> {
             Op::Unary(unary) => self.unary(*unary, operands.swap_remove(0)),
             Op::Binary(binary) => match (&operands[0], &operands[1]) {
                 (Value::Float(dtype, a), Value::Float(_, b)) => {
-                    let mut out = vector::binary(*binary, a, b, &self.unit);
+                    let divides_once = *binary == Binary::Divide
+                        && self.unit.divide == Divide::BroadcastByReciprocal
+                        && is_broadcast(computation, instruction.operands[1]);
+                    let mut out = if divides_once {
+                        let reciprocals = vector::binary(Binary::Divide, &vec![1.0; b.len()], b, &self.unit);
+                        vector::binary(Binary::Multiply, a, &reciprocals, &self.unit)
+                    } else {
+                        vector::binary(*binary, a, b, &self.unit)
+                    };
                     vector::round_to(*dtype, &mut out);
                     Value::float(*dtype, out)
                 }
@@ -216,9 +226,9 @@ impl<'a> Machine<'a> {
         match &operands[1] {
             Value::Float(dtype, values) => {
                 let low = wide(&operands[0], values.len());
-                let above = vector::binary(crate::ir::Binary::Maximum, &low, values, &self.unit);
+                let above = vector::binary(Binary::Maximum, &low, values, &self.unit);
                 let high = wide(&operands[2], values.len());
-                Value::float(*dtype, vector::binary(crate::ir::Binary::Minimum, &above, &high, &self.unit))
+                Value::float(*dtype, vector::binary(Binary::Minimum, &above, &high, &self.unit))
             }
             Value::Double(values) => {
                 let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
@@ -291,11 +301,23 @@ impl<'a> Machine<'a> {
             for j in 0..n {
                 let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
                 let row = &lhs[i * k..(i + 1) * k];
-                let products = vector::binary(crate::ir::Binary::Multiply, row, &column, &self.unit);
+                let products = vector::binary(Binary::Multiply, row, &column, &self.unit);
                 out.push(vector::sum(&products, order, vector::StepRounding::F32, &self.unit));
             }
         }
         out
+    }
+}
+
+/// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
+fn is_broadcast(computation: &Computation, id: usize) -> bool {
+    let instruction = &computation.instructions[id];
+    match instruction.op {
+        Op::Broadcast { .. } | Op::Constant(_) => true,
+        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => {
+            is_broadcast(computation, instruction.operands[0])
+        }
+        _ => false,
     }
 }
 
@@ -331,7 +353,7 @@ fn iota(dtype: DType, dims: &[usize], dim: usize) -> Value {
             values.extend(std::iter::repeat_n(i as i64, inner));
         }
     }
-    integer::convert(Value::integer(DType::S64, values), dtype)
+    integer::convert(Value::integer(DType::S64, values), dtype, false)
 }
 
 /// `value` with its dims permuted; as it is where there is nothing to permute.

@@ -16,7 +16,11 @@ type Result<T> = std::result::Result<T, EvalError>;
 
 /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum; narrower types accumulate in f32.
 fn step_of(machine: &Machine, dtype: DType) -> StepRounding {
-    if dtype == DType::BF16 { machine.mode.refinements.narrow.unwrap_or_default() } else { StepRounding::F32 }
+    if dtype == DType::BF16 {
+        machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow)
+    } else {
+        StepRounding::F32
+    }
 }
 
 pub(super) fn reduce(
