@@ -43,6 +43,7 @@ pub fn growth_csv(fits: &[FitRecord]) -> String {
         "slope_high",
         "residual",
         "sizes",
+        "note",
     ];
     let mut rows = vec![header.map(str::to_string).to_vec()];
     for fit in fits {
@@ -59,6 +60,7 @@ pub fn growth_csv(fits: &[FitRecord]) -> String {
             slope(2),
             number(fit.residual),
             fit.sizes.to_string(),
+            fit.note.clone(),
         ]);
     }
     written(&rows)
