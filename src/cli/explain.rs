@@ -4,8 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::ir::Program;
 use crate::machine::{Mode, REFINEMENTS};
-use crate::name::hint;
+use crate::name::nearest;
 use crate::program::ProgramSpec;
 use crate::rewrite;
 use crate::subject;
@@ -31,14 +32,15 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         writeln!(out, "{}: {}", entry.name, entry.doc)?;
     }
     if let Ok(spec) = name.parse::<ProgramSpec>() {
-        let program = spec.build(EXAMPLE_SIZE, 1).map_err(|e| e.to_string())?;
+        let program = built(&spec, EXAMPLE_SIZE)?;
         if named.is_empty() {
             writeln!(out, "{spec}: {}", spec.built_in.doc())?;
         }
         writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
     } else if named.is_empty() {
-        let known: Vec<&str> = all.iter().map(|e| e.name.as_str()).collect();
-        return Err(Failure::Message(format!("nothing is called `{name}`; {}", hint(name, known.iter().copied()))));
+        let near = nearest(name, all.iter().map(|e| e.name.as_str()));
+        let hint = near.map_or("see `ulpgate list`".to_string(), |near| format!("did you mean `{near}`?"));
+        return Err(Failure::Message(format!("nothing is called `{name}`; {hint}")));
     }
     if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
         writeln!(out, "\nWhy it matters: {}\nSource: {}\n{} cases:", suite.why, suite.source, suite.cases.len())?;
@@ -61,8 +63,9 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
     if let Some((program, mode)) = name.split_once('/')
         && let (Ok(spec), Ok(mode)) = (program.parse::<ProgramSpec>(), mode.parse::<Mode>())
     {
+        let program = built(&spec, EXAMPLE_SIZE)?;
         explain_mode(&mode, out)?;
-        explain_program(&spec, EXAMPLE_SIZE, &mode, out)?;
+        explain_program(&program, &mode, out)?;
         return Ok(Exit::AsExpected);
     }
     let suites = suites(&[])?;
@@ -79,7 +82,7 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
     writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
     explain_case(case, out)?;
     explain_mode(&case.mode, out)?;
-    explain_program(&case.subject.program, case.subject.n, &case.mode, out)?;
+    explain_program(&built(&case.subject.program, case.subject.n)?, &case.mode, out)?;
     Ok(Exit::AsExpected)
 }
 
@@ -115,10 +118,14 @@ fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(writeln!(out)?)
 }
 
-fn explain_program(spec: &ProgramSpec, n: usize, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
-    let declared = spec.build(n, spec.batch(n)).map_err(|e| e.to_string())?;
-    let compiled = subject::compiled(&declared, mode).map_err(|e| e.to_string())?;
-    if compiled == declared {
+/// The program for a size, over as many rows as are evaluated at a time.
+fn built(spec: &ProgramSpec, n: usize) -> Result<Program, Failure> {
+    Ok(spec.build(n, spec.batch(n)).map_err(|e| format!("failed to build {spec} for n = {n}: {e}"))?)
+}
+
+fn explain_program(declared: &Program, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
+    let compiled = subject::compiled(declared, mode).map_err(|e| e.to_string())?;
+    if compiled == *declared {
         writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;
     } else {
         writeln!(out, "Declared:\n\n{declared}\nAs the compiler leaves it:\n\n{compiled}")?;

@@ -56,10 +56,12 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            if error.use_stderr() {
+                return could_not_judge(&usage_error(&error.to_string()));
+            }
             // Help and version are no errors; a reader that closes the pipe early is none either.
-            let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
-            return ExitCode::from(code);
+            return ExitCode::SUCCESS;
         }
     };
     let mut out = std::io::stdout().lock();
@@ -73,11 +75,23 @@ pub fn main() -> ExitCode {
         Ok(Exit::AsExpected) => ExitCode::SUCCESS,
         Ok(Exit::Found) => ExitCode::from(1),
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Failure::Message(message)) => {
-            eprintln!("ulpgate: {message}");
-            ExitCode::from(2)
-        }
+        Err(Failure::Message(message)) => could_not_judge(&message),
     }
+}
+
+/// Says why on one line of standard error, whatever a name or a path in the message holds.
+fn could_not_judge(message: &str) -> ExitCode {
+    // Nobody may be left to read it.
+    let _ = writeln!(std::io::stderr(), "ulpgate: {}", message.replace(['\n', '\r'], " "));
+    ExitCode::from(2)
+}
+
+/// What the parser of the command line says, without its usage, on one line.
+fn usage_error(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<&str> =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).collect();
+    format!("{}; see `ulpgate --help`", said.join(" ").trim_start_matches("error: "))
 }
 
 /// Why nothing could be judged.

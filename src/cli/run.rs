@@ -48,6 +48,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         shard: arguments.shard.unwrap_or_default(),
     };
     set_threads(arguments.jobs)?;
+    if !suites.iter().flat_map(|s| &s.cases).any(|case| selection.takes(case)) {
+        let why = "no case matches: loosen --filter, add --slow, or see `ulpgate explain SUITE`";
+        return Err(Failure::Message(why.to_string()));
+    }
     // Part of a suite never overwrites a committed report unless told where to write.
     let writes = arguments.out.is_some() || selection.is_whole();
     let target = folder(&arguments.out, REPORTS);
@@ -55,9 +59,6 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let started = std::time::Instant::now();
     let journal = (writes || arguments.resume).then_some(target.as_path());
     let outcome = run::run(&suites, &selection, &settings, journal, &Progress::on_stderr())?;
-    if outcome.records.is_empty() {
-        return Err(Failure::Message("no case matches: loosen --filter, or see `ulpgate list suites`".to_string()));
-    }
     let fits = run::fits(&suites, &outcome.records);
     let results = Results { suites: &suites, records: &outcome.records, fits: &fits };
     let written = if writes { written(&results, &arguments.suite, &target)? } else { 0 };
@@ -91,14 +92,14 @@ fn written(results: &Results, named: &[String], target: &Path) -> Result<usize, 
     Ok(changed)
 }
 
-/// More threads than this only wait for each other.
-const MAX_JOBS: usize = 256;
+/// More would only wait for each other.
+const MOST_THREADS: usize = 1024;
 
 /// Sets the number of threads for the whole process.
 pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
     let Some(jobs) = jobs else { return Ok(()) };
-    if !(1..=MAX_JOBS).contains(&jobs) {
-        return Err(Failure::Message(format!("--jobs {jobs}: a number of threads from 1 to {MAX_JOBS} is needed")));
+    if !(1..=MOST_THREADS).contains(&jobs) {
+        return Err(Failure::Message(format!("--jobs {jobs}: the number of threads is from 1 to {MOST_THREADS}")));
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
     pool.map_err(|e| Failure::Message(format!("failed to start {jobs} threads: {e}")))

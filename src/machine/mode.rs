@@ -82,6 +82,9 @@ impl Mode {
             let row = REFINEMENTS.iter().find(|r| r.key == key);
             let row =
                 row.ok_or_else(|| fail(format!("unknown refinement `{key}`; {}", hint(key, keys.iter().copied()))))?;
+            if (row.get)(&mode.refinements).is_some() {
+                return Err(fail(format!("{key} is given twice")));
+            }
             if !(row.set)(&mut mode.refinements, value) {
                 let values: Vec<_> = (row.values)().into_iter().map(|(name, _)| name).collect();
                 return Err(fail(format!("unknown value `{value}` of {key}; {}", hint(value, values.iter().copied()))));

@@ -1,6 +1,6 @@
 //! Parameters of built-in programs: `name[key=value,...]`, keys sorted, defaults omitted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,6 +26,8 @@ pub enum ParameterError {
     UnknownProgram { name: String },
     #[error("program {program} has no parameter `{key}`; {hint}")]
     UnknownKey { program: &'static str, key: String, hint: String },
+    #[error("{program}: `{key}` is given twice")]
+    Repeated { program: &'static str, key: String },
     #[error("{program}: {key} = `{value}` is not {expected}")]
     BadValue { program: &'static str, key: String, value: String, expected: String },
     #[error("`{text}` is not of the form name[key=value,...]")]
@@ -54,7 +56,11 @@ impl ProgramSpec {
         let built_in = program_named(name).ok_or_else(|| ParameterError::UnknownProgram { name: name.to_string() })?;
         let mut kept = BTreeMap::new();
         let mut rows = 1;
+        let mut seen = BTreeSet::new();
         for (key, value) in values {
+            if !seen.insert(key.clone()) {
+                return Err(ParameterError::Repeated { program: built_in.name(), key });
+            }
             if key == "rows" {
                 let bad = |expected: &str| ParameterError::BadValue {
                     program: built_in.name(),
@@ -152,7 +158,8 @@ impl Parameters {
     }
 
     pub fn number(&self, key: &str) -> Result<f64, ParameterError> {
-        self.parsed(key, "a number")
+        let value: f64 = self.parsed(key, "a number")?;
+        if value.is_finite() { Ok(value) } else { Err(self.bad(key, "a finite number")) }
     }
 
     /// A floating-point element type.

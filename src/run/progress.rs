@@ -1,6 +1,6 @@
 //! Progress: a bar on a terminal, plain lines elsewhere, nothing where asked for.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -49,7 +49,8 @@ impl Progress {
             let before = tenth(*done);
             *done += records.len();
             if tenth(*done) > before {
-                eprintln!("{done} of {all} cases done");
+                // Nobody may be left to read it.
+                let _ = writeln!(std::io::stderr(), "{done} of {all} cases done");
             }
         });
     }

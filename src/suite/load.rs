@@ -1,5 +1,6 @@
 //! Reads suite files, looks up every name in them, and lists their cases.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,12 @@ use crate::program::ProgramSpec;
 
 use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
+
+/// The report that all suites share, by its stem.
+const GROWTH_REPORT: &str = "growth";
+
+/// The most rows of one case: what is seen of each batch of them is held until all are done.
+const MOST_ROWS: u64 = 1 << 24;
 
 /// A suite: its claim and its cases, in the order of their ids.
 pub struct Suite {
@@ -79,17 +86,25 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         at: e.span().map(|span| here.position(span)),
         why: e.message().to_string(),
     })?;
-    let mut cases = Vec::new();
-    for matrix in &table.matrix {
-        cases.extend(expand(&here, &name, matrix.get_ref())?);
+    if name == GROWTH_REPORT {
+        return Err(fail(format!("no suite may be called {name}: {name}.csv holds the fits of all suites")));
     }
-    cases.sort_by(|a, b| a.id.cmp(&b.id));
-    if let Some(pair) = cases.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        return Err(fail(format!("two entries of the matrix give the same case {}", pair[0].id)));
+    let mut cases: Vec<Case> = Vec::new();
+    let mut ids = BTreeSet::new();
+    for matrix in &table.matrix {
+        if let Some(key) = matrix.get_ref().empty_list() {
+            return Err(here.error(matrix.span(), format!("`{key}` is an empty list, so the matrix has no cases")));
+        }
+        let more = expand(&here, &name, matrix.get_ref())?;
+        if let Some(twice) = more.iter().find(|case| !ids.insert(case.id.clone())) {
+            return Err(here.error(matrix.span(), format!("this matrix gives {} a second time", twice.id)));
+        }
+        cases.extend(more);
     }
     if cases.is_empty() {
-        return Err(fail("the matrix has no cases".to_string()));
+        return Err(fail("the suite has no matrix, so it has no cases".to_string()));
     }
+    cases.sort_by(|a, b| a.id.cmp(&b.id));
     let fingerprint = fingerprint(&text);
     Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprint })
 }
@@ -145,20 +160,25 @@ fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>,
     }
     let mut metrics = Vec::new();
     for column in &matrix.metric {
+        if matrix.metric.iter().filter(|other| other.get_ref() == column.get_ref()).count() > 1 {
+            return Err(here.error(column.span(), format!("metric `{}` is listed twice", column.get_ref())));
+        }
         metrics.push(planned_metric(here, column)?);
     }
     let mut cases = Vec::new();
     for program in &matrix.program {
         let spec: ProgramSpec = program.get_ref().parse().map_err(|e| here.error(program.span(), e))?;
         for rows in &matrix.rows {
-            if *rows.get_ref() == 0 {
-                return Err(here.error(rows.span(), "rows is 0: every size must be at least 1"));
+            let given = rows.span().end > 0;
+            if given && spec.rows != 1 {
+                return Err(here.error(rows.span(), format!("rows are given here and in {spec}: leave one of them")));
             }
-            let spec = if matrix.rows.len() > 1 || spec.rows == 1 {
-                ProgramSpec { rows: *rows.get_ref() as usize, ..spec.clone() }
-            } else {
-                spec.clone()
-            };
+            let count = if given { *rows.get_ref() } else { spec.rows as u64 };
+            if count == 0 || count > MOST_ROWS {
+                let place = if given { rows.span() } else { program.span() };
+                return Err(here.error(place, format!("rows is {count}: it must be from 1 to {MOST_ROWS}")));
+            }
+            let spec = ProgramSpec { rows: count as usize, ..spec.clone() };
             for n in &matrix.n {
                 let size = *n.get_ref() as usize;
                 let built = spec.build(size, spec.batch(size));
@@ -269,15 +289,25 @@ fn planned_checks(
         let kind = check::check_named(&table.kind).ok_or_else(|| {
             fail(format!("unknown check `{}`; {}", table.kind, hint(&table.kind, names.iter().copied())))
         })?;
+        if table.expect == Expect::Pass && table.because.is_some() {
+            return Err(fail("`because` explains what is found, but `expect` is \"pass\" or missing".to_string()));
+        }
         if table.expect != Expect::Pass && table.because.as_deref().unwrap_or("").is_empty() {
             return Err(fail("`expect` needs a `because` that says why the deviation is known".to_string()));
         }
         let settings = table.settings();
+        if let Some(share) = table.allowance.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(fail(format!("allowance = {share} is no share from 0 to 1")));
+        }
         if let Some(key) = settings.given().into_iter().find(|key| !kind.settings().contains(key)) {
             return Err(fail(format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()))));
         }
         if kind.name() == check::GROWTH {
-            fits.push(planned_fit(table, metrics).map_err(fail)?);
+            let fit = planned_fit(table, metrics).map_err(fail)?;
+            if fits.iter().any(|earlier: &PlannedFit| earlier.metric == fit.metric) {
+                return Err(fail(format!("growth of `{}` is asked for twice", fit.metric)));
+            }
+            fits.push(fit);
             continue;
         }
         let judge = kind.plan(&settings, context).map_err(|why| fail(format!("check {}: {why}", kind.name())))?;
@@ -292,7 +322,13 @@ fn planned_checks(
 fn planned_fit(table: &CheckTable, metrics: &[PlannedMetric]) -> Result<PlannedFit, String> {
     let metric = table.metric.clone().ok_or("check growth needs `metric`")?;
     let slope = table.slope.ok_or("check growth needs the expected `slope`")?;
+    if !slope.is_finite() {
+        return Err(format!("slope = {slope} is no slope"));
+    }
     let columns: Vec<&str> = metrics.iter().map(|m| m.column.as_str()).collect();
+    if columns.is_empty() {
+        return Err(format!("growth of `{metric}`, which is not measured; add `metric = [\"{metric}\"]`"));
+    }
     if !columns.contains(&metric.as_str()) {
         return Err(format!("growth of `{metric}`, which is not measured; {}", hint(&metric, columns.iter().copied())));
     }

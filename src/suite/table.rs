@@ -45,6 +45,24 @@ pub(super) struct MatrixTable {
     pub check: Vec<Spanned<CheckTable>>,
 }
 
+impl MatrixTable {
+    /// The key of a list that must not be empty but is.
+    pub fn empty_list(&self) -> Option<&'static str> {
+        let lists = [
+            ("program", self.program.len()),
+            ("chip", self.chip.len()),
+            ("precision", self.precision.len()),
+            ("excess", self.excess.len()),
+            ("refinement", self.refinement.len()),
+            ("input", self.input.len()),
+            ("n", self.n.len()),
+            ("rows", self.rows.len()),
+            ("seed", self.seed.len()),
+        ];
+        lists.into_iter().find(|(_, len)| *len == 0).map(|(key, _)| key)
+    }
+}
+
 /// One check with its settings; which of them it takes is the check's to say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
