@@ -198,3 +198,21 @@ fn special_values_are_ieee() {
     let indices = [1, 3, 0, 2].map(Some).to_vec();
     assert_eq!(truth.outputs[1], TruthTensor::Integer { dims: vec![1, 4], values: indices });
 }
+
+/// Falling functions reverse the order: the largest of -x is the smallest x, and 1 / x falls over the positive numbers.
+#[test]
+fn falling_functions_reverse_the_order() {
+    let mut b = Builder::new("falling");
+    let x = b.parameter("x", DType::F32, &[1, 4]).unwrap();
+    let negated = b.unary(Unary::Negate, x).unwrap();
+    let root = b.unary(Unary::Rsqrt, x).unwrap();
+    let one = b.constant(DType::F32, 1.0).unwrap();
+    let one = b.splat(one, &[1, 4]).unwrap();
+    let inverse = b.binary(Binary::Divide, one, x).unwrap();
+    let program = b.finish(&[("negated", negated), ("root", root), ("inverse", inverse)]).unwrap();
+    let (truth, _) = agreed(&program, &[f32s(&[1, 4], &[3.0, 0.7, 5.0, 0.7])], &[Demand::Order; 3]);
+    for output in &truth.outputs {
+        let TruthTensor::Float(float) = output else { panic!("{output:?}") };
+        assert_eq!((float.tops[0].best.as_slice(), float.tops[0].runner_up), (&[1, 3][..], Some(0)));
+    }
+}

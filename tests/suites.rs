@@ -13,6 +13,8 @@ use ulpgate::run::{self, FitRecord, Group, Record, Verdict};
 use ulpgate::suite::{self, Suite};
 
 type Evaluated = Result<HashMap<String, Record>, String>;
+/// A suite's name with one group of its cases and their results, once they are there.
+type Shared = (&'static str, Arc<OnceLock<Evaluated>>, Arc<Group<'static>>);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
     };
     let cases: Vec<_> = suites.iter().flat_map(|s| &s.cases).filter(|c| !c.slow).collect();
     let mut trials = Vec::new();
-    let mut evaluated: Vec<(&'static str, Arc<OnceLock<Evaluated>>, Arc<Group<'static>>)> = Vec::new();
+    let mut evaluated: Vec<Shared> = Vec::new();
     for group in run::groups(&cases) {
         let group = Arc::new(group);
         let results = Arc::new(OnceLock::new());

@@ -206,8 +206,11 @@ fn the_oracle_computes_without_core_math_and_the_machine_without_mpfr() {
     }
 }
 
+/// A name with its documentation, where it has any.
+type Named = (String, Option<String>);
+
 /// Name and documentation of each item of each registry.
-fn registries() -> Vec<(&'static str, Vec<(String, Option<String>)>)> {
+fn registries() -> Vec<(&'static str, Vec<Named>)> {
     let item = |name: &str, doc: &str| (name.to_string(), Some(doc.to_string()));
     vec![
         ("INPUTS", INPUTS.iter().map(|i| item(i.name(), i.doc())).collect()),

@@ -47,7 +47,7 @@ impl Check for Nucleus {
     }
 
     fn row_count(&self) -> Option<&'static str> {
-        Some("all_kept")
+        Some("rows_beyond")
     }
 
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {

@@ -31,16 +31,16 @@ impl Check for Recall {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "recall", better: Some(Better::Higher), doc: "share of the true top k that came back" },
+            FigureDoc {
+                name: "recall_observed",
+                better: Some(Better::Higher),
+                doc: "share of the true top k that came back",
+            },
             FigureDoc { name: "recall_expected", better: None, doc: "its expectation for random placement" },
             FigureDoc { name: "recall_z", better: None, doc: "observed minus expected, in standard errors" },
             FigureDoc { name: "bins", better: None, doc: "bins that the size function asks for" },
             FigureDoc { name: "broken_rows", better: Some(Better::Lower), doc: "rows that break an invariant" },
         ]
-    }
-
-    fn row_count(&self) -> Option<&'static str> {
-        Some("broken_rows")
     }
 
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
@@ -135,7 +135,7 @@ impl Judge for Returned {
         };
         tally
             .judge(broken > 0 || z.abs() >= Z_LIMIT)
-            .figure("recall", observed)
+            .figure("recall_observed", observed)
             .figure("recall_expected", mean)
             .figure("recall_z", z)
             .figure("bins", self.bins.len() as f64)

@@ -33,6 +33,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     }
     if let Ok(spec) = name.parse::<ProgramSpec>() {
         let program = built(&spec, EXAMPLE_SIZE)?;
+        if named.is_empty() {
+            writeln!(out, "{spec}: {}", spec.built_in.doc())?;
+        }
         writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
     } else if named.is_empty() {
         let near = nearest(name, all.iter().map(|e| e.name.as_str()));
@@ -102,7 +105,8 @@ fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
 fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "mode: {mode}")?;
     writeln!(out, "chip {}: {}", mode.chip.name, mode.chip.doc)?;
-    writeln!(out, "precision {}: {}", mode.precision.name, mode.precision.doc)?;
+    let ignored = if mode.chip.matrix_unit { "" } else { " (ignored: this chip has no matrix unit)" };
+    writeln!(out, "precision {}: {}{ignored}", mode.precision.name, mode.precision.doc)?;
     if let Some(policy) = rewrite::policy_named(&mode.excess) {
         writeln!(out, "excess {}: {}", policy.name, policy.doc)?;
     }

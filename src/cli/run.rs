@@ -95,6 +95,7 @@ fn written(results: &Results, named: &[String], target: &Path) -> Result<usize, 
 /// More would only wait for each other.
 const MOST_THREADS: usize = 1024;
 
+/// Sets the number of threads for the whole process.
 pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
     let Some(jobs) = jobs else { return Ok(()) };
     if !(1..=MOST_THREADS).contains(&jobs) {

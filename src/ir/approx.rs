@@ -17,7 +17,7 @@ pub fn output_size(
     if aggregate_to_topk {
         return Ok((k, None));
     }
-    let tiling = if rank == 1 { 1024 } else { 128 };
+    let tiling = tiling(rank);
     if n <= tiling {
         return Ok((n, Some(0)));
     }
@@ -48,7 +48,7 @@ pub fn output_size(
 }
 
 /// `claimed`, the (values, indices) that a `PartialReduce` of an operand with these `dims` is said to give, if every
-/// element has a bin: chunks of 128 are reduced `2^log2_reduction` at a time (FACTS 5.3). The error says what is needed.
+/// element has a bin: chunks of the tiling (1024 elements at rank 1, otherwise 128) are reduced `2^log2_reduction` at a time (FACTS 5.3). The error says what is needed.
 pub fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, String> {
     let n = dims.last().copied().unwrap_or(0);
     let Shape::Tuple(parts) = &claimed else { return Err("PartialReduce gives (values, indices)".into()) };
@@ -56,18 +56,23 @@ pub fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> 
     let Some(together) = 1usize.checked_shl(log2_reduction) else {
         return Err(format!("log2_reduction {log2_reduction} is out of range"));
     };
-    let chunks = n.div_ceil(128).div_ceil(together);
-    let enough = if log2_reduction == 0 { bins == n } else { bins % 128 == 0 && bins >= chunks * 128 };
+    let tiling = tiling(dims.len());
+    let least = n.div_ceil(tiling).div_ceil(together) * tiling;
+    let enough = if log2_reduction == 0 { bins == n } else { bins.is_multiple_of(tiling) && bins >= least };
     if enough {
         return Ok(claimed);
     }
     Err(match log2_reduction {
         0 => format!("PartialReduce without reduction gives the {n} elements, not {bins} bins"),
-        _ => format!(
-            "PartialReduce of {n} by 2^{log2_reduction} needs {} bins, in chunks of 128, not {bins}",
-            chunks * 128
-        ),
+        _ => {
+            format!("PartialReduce of {n} by 2^{log2_reduction} needs {least} bins, in chunks of {tiling}, not {bins}")
+        }
     })
+}
+
+/// Elements that are reduced side by side: a whole register for an operand of rank 1, otherwise its lanes (FACTS 5.2).
+pub const fn tiling(rank: usize) -> usize {
+    if rank == 1 { 1024 } else { 128 }
 }
 
 fn floor_log2(n: usize) -> u32 {
@@ -91,6 +96,9 @@ mod tests {
         assert!(check(128256, 7, 1024) && check(32000, 5, 1024) && check(100, 0, 100));
         assert!(!check(128256, 6, 1024) && !check(128256, 7, 1000) && !check(128256, 7, 0) && !check(100, 0, 128));
         assert!(check(1024, 63, 128) && !check(1024, 63, 64) && !check(1024, 64, 128));
+        let flat = |bins: usize| Shape::Tuple([DType::F32, DType::S32].map(|t| Shape::array(t, &[bins])).to_vec());
+        let of_rank_1 = |bins: usize| with_enough_bins(&[32000], 4, flat(bins)).is_ok();
+        assert!(of_rank_1(2048) && !of_rank_1(1920) && !of_rank_1(1024));
         assert!(with_enough_bins(&[8, 100], 0, Shape::array(DType::F32, &[8, 100])).is_err());
     }
 

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Op, Unary};
 
 use super::mxu::Accumulation;
-use super::vector::{Divide, Eup, ScanOrder, SumOrder, ZeroTie};
+use super::vector::{Divide, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
 /// What a chip (with its compiler's habits) does to numbers.
 pub struct Chip {
@@ -23,6 +23,8 @@ pub struct Chip {
     pub eup: Eup,
     pub sum: SumOrder,
     pub scan: ScanOrder,
+    /// How a bf16 sum accumulates.
+    pub narrow: StepRounding,
     /// Operations computed in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
     /// approx_max_k runs as PartialReduce; elsewhere as an exact sort (FACTS 5.1).
@@ -68,6 +70,7 @@ const TPU: Chip = Chip {
     eup: Eup::PreV5,
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
+    narrow: StepRounding::F32,
     native: &[],
     partial_reduce: true,
 };
@@ -126,8 +129,11 @@ static CPU: Chip = Chip {
 static XLA_CPU: Chip = Chip {
     name: "xla-cpu",
     doc: "XLA's CPU backend: matmul precision ignored (FACTS 2.2), flush to zero (3.4), sums in windows of 32 and scans \
-          in blocks of 16 (3.2).",
+          in blocks of 16 (3.2), bf16 sums rounded at every addition (1.3), division by a broadcast or a constant as \
+          multiplication by its reciprocal (3.5). Its polynomials for functions (3.5) are not modelled.",
     flush: true,
+    divide: Divide::BroadcastByReciprocal,
+    narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     scan: ScanOrder::Blocked(16),
     ..CPU

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::ir::{Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
+use crate::ir::{Binary, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
 use crate::tensor::{DType, Tensor};
 
 use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 use super::value::Value;
-use super::vector::{self, VectorUnit};
+use super::vector::{self, Divide, VectorUnit};
 use super::{integer, region};
 
 /// Why a program has no result on the machine.
@@ -27,7 +27,12 @@ pub enum EvalError {
 /// If arguments do not fit the parameters, or an operation is not supported for its types.
 pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let entry = program.entry();
-    for (number, shape) in entry.parameter_shapes().into_iter().enumerate() {
+    let parameters = entry.parameter_shapes();
+    if let Some(extra) = arguments.get(parameters.len()) {
+        let given = Shape::array(extra.dtype(), extra.dims()).to_string();
+        return Err(EvalError::Argument { number: parameters.len(), given, expected: "no more arguments".to_string() });
+    }
+    for (number, shape) in parameters.into_iter().enumerate() {
         let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
         if given.as_ref() != Some(shape) {
             let given = given.map_or("missing".to_string(), |s| s.to_string());
@@ -78,6 +83,7 @@ impl<'a> Machine<'a> {
                 block: chip.mxu_block,
                 accumulation: r.acc.unwrap_or(chip.accumulation),
                 split: r.split.unwrap_or_default(),
+                flush: chip.flush && !chip.matrix_unit,
             },
         }
     }
@@ -101,7 +107,7 @@ impl<'a> Machine<'a> {
                         values[*operand] = None;
                     }
                 }
-                Some(self.instruction(instruction, operands, &shapes)?)
+                Some(self.instruction(computation, instruction, operands, &shapes)?)
             };
             values[id] = value.filter(|_| uses[id] > 0);
         }
@@ -111,6 +117,7 @@ impl<'a> Machine<'a> {
 
     fn instruction(
         &self,
+        computation: &Computation,
         instruction: &Instruction,
         mut operands: Vec<Value>,
         shapes: &[&Shape],
@@ -124,21 +131,23 @@ impl<'a> Machine<'a> {
         Ok(match &instruction.op {
             Op::Constant(value) => Value::of_tensor(value),
             Op::Iota { dim } => iota(dtype, dims, *dim),
-            Op::Convert => integer::convert(operands.swap_remove(0), dtype),
-            Op::BitcastConvert => integer::bitcast(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
-            Op::ReducePrecision { exponent_bits, mantissa_bits } => match operands.swap_remove(0) {
-                Value::Float(dtype, values) => {
-                    let mut values = Rc::unwrap_or_clone(values);
-                    vector::reduce_precision(*exponent_bits, *mantissa_bits, &mut values);
-                    vector::round_to(dtype, &mut values);
-                    Value::float(dtype, values)
-                }
-                _ => return Err(refuse("only floats up to f32 are rounded")),
-            },
+            Op::Convert => integer::convert(operands.swap_remove(0), dtype, self.unit.flush),
+            Op::BitcastConvert => integer::bitcast(operands.swap_remove(0), dtype),
+            Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+                reduce_precision(*exponent_bits, *mantissa_bits, operands.swap_remove(0))
+            }
             Op::Unary(unary) => self.unary(*unary, operands.swap_remove(0)),
             Op::Binary(binary) => match (&operands[0], &operands[1]) {
                 (Value::Float(dtype, a), Value::Float(_, b)) => {
-                    let mut out = vector::binary(*binary, a, b, &self.unit);
+                    let divides_once = *binary == Binary::Divide
+                        && self.unit.divide == Divide::BroadcastByReciprocal
+                        && is_broadcast(computation, instruction.operands[1]);
+                    let mut out = if divides_once {
+                        let reciprocals = vector::binary(Binary::Divide, &vec![1.0; b.len()], b, &self.unit);
+                        vector::binary(Binary::Multiply, a, &reciprocals, &self.unit)
+                    } else {
+                        vector::binary(*binary, a, b, &self.unit)
+                    };
                     vector::round_to(*dtype, &mut out);
                     Value::float(*dtype, out)
                 }
@@ -160,7 +169,7 @@ impl<'a> Machine<'a> {
                 region::reduce(self, instruction, reduced, *to_apply, operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
-                region::reduce_window(self, window, *to_apply, &operands, shapes[0], dims)?
+                region::reduce_window(self, instruction, window, *to_apply, &operands, shapes[0])?
             }
             Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => region::top_k(instruction, &operands[0], shapes[0], *k, *largest)?,
@@ -184,7 +193,8 @@ impl<'a> Machine<'a> {
         self.computation(&self.program.computations[callee], arguments)
     }
 
-    fn unary(&self, unary: Unary, operand: Value) -> Value {
+    /// An elementwise operation of one operand.
+    pub fn unary(&self, unary: Unary, operand: Value) -> Value {
         match operand {
             Value::Float(_, values) if unary == Unary::IsFinite => {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
@@ -208,7 +218,7 @@ impl<'a> Machine<'a> {
     }
 
     /// min(max(low, value), high), as HLO defines clamp.
-    fn clamp(&self, operands: &[Value]) -> Value {
+    pub fn clamp(&self, operands: &[Value]) -> Value {
         let wide = |edge: &Value, count: usize| -> Vec<f32> {
             let values = edge.f32s();
             if values.len() == count { values.to_vec() } else { vec![values[0]; count] }
@@ -216,9 +226,9 @@ impl<'a> Machine<'a> {
         match &operands[1] {
             Value::Float(dtype, values) => {
                 let low = wide(&operands[0], values.len());
-                let above = vector::binary(crate::ir::Binary::Maximum, &low, values, &self.unit);
+                let above = vector::binary(Binary::Maximum, &low, values, &self.unit);
                 let high = wide(&operands[2], values.len());
-                Value::float(*dtype, vector::binary(crate::ir::Binary::Minimum, &above, &high, &self.unit))
+                Value::float(*dtype, vector::binary(Binary::Minimum, &above, &high, &self.unit))
             }
             Value::Double(values) => {
                 let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
@@ -291,11 +301,46 @@ impl<'a> Machine<'a> {
             for j in 0..n {
                 let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
                 let row = &lhs[i * k..(i + 1) * k];
-                let products = vector::binary(crate::ir::Binary::Multiply, row, &column, &self.unit);
+                let products = vector::binary(Binary::Multiply, row, &column, &self.unit);
                 out.push(vector::sum(&products, order, vector::StepRounding::F32, &self.unit));
             }
         }
         out
+    }
+}
+
+/// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
+fn is_broadcast(computation: &Computation, id: usize) -> bool {
+    let instruction = &computation.instructions[id];
+    match instruction.op {
+        Op::Broadcast { .. } | Op::Constant(_) => true,
+        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => {
+            is_broadcast(computation, instruction.operands[0])
+        }
+        _ => false,
+    }
+}
+
+/// `reduce-precision`; a value stays in its type.
+pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value) -> Value {
+    let by_code = |dtype: DType, value: f64| match dtype.format() {
+        Some(format) => {
+            let code = vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value));
+            format.decode(code)
+        }
+        None => value,
+    };
+    match operand {
+        Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
+            let mut values = Rc::unwrap_or_clone(values);
+            vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
+            Value::float(dtype, values)
+        }
+        Value::Float(dtype, values) => {
+            Value::float(dtype, values.iter().map(|v| by_code(dtype, f64::from(*v)) as f32).collect())
+        }
+        Value::Double(values) => Value::double(values.iter().map(|v| by_code(DType::F64, *v)).collect()),
+        other => other,
     }
 }
 
@@ -308,7 +353,7 @@ fn iota(dtype: DType, dims: &[usize], dim: usize) -> Value {
             values.extend(std::iter::repeat_n(i as i64, inner));
         }
     }
-    integer::convert(Value::integer(DType::S64, values), dtype)
+    integer::convert(Value::integer(DType::S64, values), dtype, false)
 }
 
 /// `value` with its dims permuted; as it is where there is nothing to permute.

@@ -7,6 +7,7 @@ mod mode;
 pub mod mxu;
 mod refinement;
 mod region;
+mod scalar;
 pub mod select;
 mod value;
 pub mod vector;

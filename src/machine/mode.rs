@@ -103,7 +103,7 @@ impl Mode {
         r.exp = r.exp.filter(|v| *v != Default::default());
         r.reduce = r.reduce.filter(|v| *v != chip.sum);
         r.scan = r.scan.filter(|v| *v != chip.scan);
-        r.narrow = r.narrow.filter(|v| *v != Default::default());
+        r.narrow = r.narrow.filter(|v| *v != chip.narrow);
         r.bins = r.bins.filter(|v| *v != Default::default());
         r.fault = r.fault.filter(|v| *v != Default::default());
     }
@@ -136,7 +136,7 @@ impl Mode {
         match self.chip.divide {
             Divide::Exact => 0.0,
             // The rounding of 1 / y, beside that of the product.
-            Divide::ByReciprocal => f64::from(f32::EPSILON),
+            Divide::ByReciprocal | Divide::BroadcastByReciprocal => f64::from(f32::EPSILON),
         }
     }
 }

@@ -7,15 +7,20 @@ use crate::ir::{
 use crate::tensor::DType;
 
 use super::evaluate::{EvalError, Machine, unsupported};
-use super::select;
+use super::scalar::{Region, Scalar};
 use super::value::Value;
 use super::vector::{self, StepRounding};
+use super::{integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
 /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum; narrower types accumulate in f32.
 fn step_of(machine: &Machine, dtype: DType) -> StepRounding {
-    if dtype == DType::BF16 { machine.mode.refinements.narrow.unwrap_or_default() } else { StepRounding::F32 }
+    if dtype == DType::BF16 {
+        machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow)
+    } else {
+        StepRounding::F32
+    }
 }
 
 pub(super) fn reduce(
@@ -56,34 +61,17 @@ pub(super) fn reduce(
             Value::float(*dtype, (0..results).map(extreme).collect())
         }
         (Some(Reducer::Binary(binary)), [Value::Integer(dtype, values)]) => {
-            let fold = |row: usize| {
-                values[span(row)].iter().fold(inits[0].element(0), |total, v| {
-                    super::integer::binary(binary, &total, &Value::integer(*dtype, vec![*v]))
-                })
-            };
-            if binary == Binary::Add {
-                // The everyday case (counting a mask) without a value for every element.
-                let init = inits[0].integers()[0];
-                let total = |row: usize| values[span(row)].iter().fold(init, |t, v| t.wrapping_add(*v));
-                super::integer::convert(Value::integer(DType::S64, (0..results).map(total).collect()), *dtype)
-            } else {
-                let parts: Vec<Value> = (0..results).map(fold).collect();
-                Value::gather(&parts).unwrap_or_else(|| Value::integer(*dtype, Vec::new()))
-            }
+            let init = inits[0].integers()[0];
+            let fold = |row| values[span(row)].iter().fold(init, |t, v| integer::apply(binary, *dtype, t, *v));
+            Value::integer(*dtype, (0..results).map(fold).collect())
         }
         (Some(Reducer::Binary(binary)), [Value::Pred(values)]) => {
             let init = inits[0].preds()[0];
-            let fold = |row: usize| {
-                values[span(row)].iter().fold(init, |t, v| match binary {
-                    Binary::And | Binary::Minimum | Binary::Multiply => t & v,
-                    Binary::Or | Binary::Maximum | Binary::Add => t | v,
-                    _ => t ^ v,
-                })
-            };
+            let fold = |row| values[span(row)].iter().fold(init, |t, v| integer::apply_pred(binary, t, *v));
             Value::pred((0..results).map(fold).collect())
         }
         (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(dtype, values), Value::Integer(_, ids)])
-            if (0..results).all(|row| ids[span(row)].is_sorted_by(|a, b| a < b)) =>
+            if width > 0 && (0..results).all(|row| ids[span(row)].is_sorted_by(|a, b| a < b)) =>
         {
             let mut best = Vec::with_capacity(results);
             let mut at = Vec::with_capacity(results);
@@ -105,36 +93,23 @@ pub(super) fn reduce(
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
         }
         _ => {
-            let mut columns: Vec<Vec<Value>> = vec![Vec::new(); count];
+            let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
+            let init = init.ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let mut region = Region::new(machine, to_apply)?;
+            let mut columns: Vec<Vec<Scalar>> = vec![Vec::with_capacity(results); count];
             for row in 0..results {
-                let state = inits.iter().map(|init| init.element(0)).collect();
-                let elements = span(row).map(|at| rows.iter().map(|r| r.element(at)).collect());
-                let state = fold_region(machine, to_apply, state, elements)?;
+                let mut state = init.clone();
+                for at in span(row) {
+                    let arguments = state.iter().copied().chain(rows.iter().filter_map(|r| r.scalar(at)));
+                    state = region.apply(arguments).collect();
+                }
                 columns.iter_mut().zip(state).for_each(|(column, value)| column.push(value));
             }
-            let gathered: Option<Vec<Value>> = columns.iter().map(|c| Value::gather(c)).collect();
-            let mut parts = gathered.ok_or_else(|| unsupported(instruction, "an empty result"))?;
+            let value = |(c, o): (&Vec<Scalar>, &Value)| Value::of_scalars(o.dtype().unwrap_or(DType::Pred), c);
+            let mut parts: Vec<Value> = columns.iter().zip(&rows).map(value).collect();
             if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
         }
     })
-}
-
-/// Applies a region to a state and one element after the other.
-fn fold_region(
-    machine: &Machine,
-    to_apply: usize,
-    mut state: Vec<Value>,
-    elements: impl Iterator<Item = Vec<Value>>,
-) -> Result<Vec<Value>> {
-    for element in elements {
-        let mut arguments = state;
-        arguments.extend(element);
-        state = match machine.call(to_apply, arguments)? {
-            Value::Tuple(parts) => parts,
-            single => vec![single],
-        };
-    }
-    Ok(state)
 }
 
 fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
@@ -152,51 +127,85 @@ fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
 
 pub(super) fn reduce_window(
     machine: &Machine,
+    instruction: &Instruction,
     window: &Window,
     to_apply: usize,
     operands: &[Value],
     shape: &Shape,
-    out_dims: &[usize],
 ) -> Result<Value> {
-    let known = reducer(&machine.program.computations[to_apply]);
     let dims = shape.dims();
-    if let (Some(Reducer::Binary(Binary::Add)), Some(dim), Value::Float(dtype, values)) =
-        (known, is_cumulative(window, dims), &operands[0])
-        && dim + 1 == dims.len()
-    {
-        let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
-        // A running mass in bf16 is stored in bf16 at every step.
-        let step = if *dtype == DType::BF16 { StepRounding::Bf16 } else { StepRounding::F32 };
-        let mut out = Vec::with_capacity(values.len());
-        for row in values.chunks(dims[dim].max(1)) {
-            out.extend(vector::running_sum(row, order, step, &machine.unit));
+    let Some(dim) = is_cumulative(window, dims) else {
+        return windows(machine, instruction, window, to_apply, operands, dims);
+    };
+    // The last dim is the one that sums run along.
+    let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
+    last.push(dim);
+    let rows = permuted(&operands[0], dims, &last);
+    let length = dims[dim].max(1);
+    let known = reducer(&machine.program.computations[to_apply]);
+    let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
+    let running = match (known, &rows) {
+        (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero => {
+            let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
+            // A running mass in bf16 is stored in bf16 at every step.
+            let step = if *dtype == DType::BF16 { StepRounding::Bf16 } else { StepRounding::F32 };
+            let sums = values.chunks(length).flat_map(|row| vector::running_sum(row, order, step, &machine.unit));
+            let mut sums: Vec<f32> = sums.collect();
+            vector::round_to(*dtype, &mut sums);
+            Value::float(*dtype, sums)
         }
-        vector::round_to(*dtype, &mut out);
-        return Ok(Value::float(*dtype, out));
-    }
+        _ => {
+            // A window from the init over all elements so far is the window before it and one element more.
+            let init = operands[1].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let mut region = Region::new(machine, to_apply)?;
+            let mut state = init;
+            let mut results = Vec::with_capacity(rows.len());
+            for at in 0..rows.len() {
+                let before = if at % length == 0 { init } else { state };
+                state = region.apply([Some(before), rows.scalar(at)].into_iter().flatten()).next().unwrap_or(before);
+                results.push(state);
+            }
+            Value::of_scalars(rows.dtype().unwrap_or(DType::Pred), &results)
+        }
+    };
+    let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
+    let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
+    Ok(permuted(&running, &moved, &back))
+}
+
+/// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.
+fn windows(
+    machine: &Machine,
+    instruction: &Instruction,
+    window: &Window,
+    to_apply: usize,
+    operands: &[Value],
+    dims: &[usize],
+) -> Result<Value> {
+    let init = operands[1].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+    let mut region = Region::new(machine, to_apply)?;
     let strides = movement::row_major(dims);
-    let mut groups: Vec<Vec<usize>> = Vec::with_capacity(out_dims.iter().product());
-    movement::for_each_index(out_dims, |_, index| {
-        let mut group = vec![0isize];
-        for (d, w) in window.0.iter().enumerate() {
-            let reach: Vec<isize> = (0..w.size)
-                .filter_map(|i| {
-                    let at = (index[d] * w.stride + i * w.window_dilation) as i64 - w.pad_low;
-                    let base = w.base_dilation as i64;
-                    let inside = at >= 0 && at % base == 0 && at / base < dims[d] as i64;
-                    inside.then(|| (at / base) as isize * strides[d])
-                })
-                .collect();
-            group = group.iter().flat_map(|g| reach.iter().map(move |r| g + r)).collect();
-        }
-        groups.push(group.into_iter().map(|at| at as usize).collect());
+    let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
+    let mut results = Vec::with_capacity(instruction.shape.elements());
+    movement::for_each_index(instruction.shape.dims(), |_, out| {
+        let mut state = init;
+        movement::for_each_index(&extents, |_, inside| {
+            let mut at = 0;
+            for (d, w) in window.0.iter().enumerate() {
+                let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
+                let dilation = w.base_dilation as i64;
+                if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
+                    return;
+                }
+                at += (position / dilation) as isize * strides[d];
+            }
+            if let Some(element) = operands[0].scalar(at as usize) {
+                state = region.apply([state, element]).next().unwrap_or(state);
+            }
+        });
+        results.push(state);
     });
-    let mut results = Vec::with_capacity(groups.len());
-    for group in groups {
-        let elements = group.into_iter().map(|at| vec![operands[0].element(at)]);
-        results.extend(fold_region(machine, to_apply, vec![operands[1].element(0)], elements)?);
-    }
-    Ok(Value::gather(&results).unwrap_or_else(|| operands[0].clone()))
+    Ok(Value::of_scalars(operands[0].dtype().unwrap_or(DType::Pred), &results))
 }
 
 /// Sorts stably. An unstable sort is modelled as a stable one: which index wins a tie is not pinned by the HLO.
@@ -231,7 +240,7 @@ pub(super) fn sort(
     Ok(if sorted.len() == 1 { sorted.remove(0) } else { Value::Tuple(sorted) })
 }
 
-/// Insertion sort by any comparator: stable, and it ends whatever the comparator answers.
+/// Merge sort by any comparator: stable, and it ends whatever the comparator answers.
 fn sort_by_region(
     machine: &Machine,
     to_apply: usize,
@@ -239,19 +248,13 @@ fn sort_by_region(
     length: usize,
     position: &dyn Fn(usize) -> usize,
 ) -> Result<Vec<usize>> {
-    let mut order: Vec<usize> = Vec::with_capacity(length);
-    for item in 0..length {
-        let mut slot = order.len();
-        while slot > 0 {
-            let sides = [position(item), position(order[slot - 1])];
-            let arguments = operands.iter().flat_map(|o| sides.map(|at| o.element(at))).collect();
-            if !machine.call(to_apply, arguments)?.preds().first().copied().unwrap_or(false) {
-                break;
-            }
-            slot -= 1;
-        }
-        order.insert(slot, item);
-    }
+    let mut region = Region::new(machine, to_apply)?;
+    let mut order: Vec<usize> = (0..length).collect();
+    select::merge_sort(&mut order, |a, b| {
+        let sides = [position(a), position(b)];
+        let arguments = operands.iter().flat_map(|o| sides.into_iter().filter_map(|at| o.scalar(at)));
+        matches!(region.apply(arguments).next(), Some(Scalar::Pred(true)))
+    });
     Ok(order)
 }
 
@@ -308,10 +311,14 @@ pub(super) fn approx_top_k(
         // Off TPUs an exact sort stands in for it (FACTS 5.1).
         (width, 0)
     };
-    let binned = binned(machine, values, ids, width, bins, log2_reduction);
+    let binned = binned(machine, values, ids, shape, bins, log2_reduction);
+    let greatest = attributes.aggregate_to_topk && attributes.k == 1;
     let (mut best, mut at) = (Vec::new(), Vec::new());
     for (values, ids) in binned {
-        let (values, ids) = if attributes.aggregate_to_topk || !machine.mode.chip.partial_reduce {
+        let (values, ids) = if !machine.mode.chip.partial_reduce && !greatest {
+            // XLA:CPU compiles it to a custom call `TopK`, which orders bits as lax.top_k does: a NaN comes first.
+            select::top_k(&values, size, true).into_iter().map(|i| (values[i], ids[i])).unzip()
+        } else if attributes.aggregate_to_topk {
             select::aggregate(&values, &ids, attributes.k, size, flush)
         } else {
             (values, ids)
@@ -336,9 +343,8 @@ pub(super) fn partial_reduce(
         return Err(unsupported(instruction, "PartialReduce gives values and indices"));
     };
     let bins = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or(0);
-    let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let (best, at): (Vec<_>, Vec<_>) =
-        binned(machine, values, ids, width, bins, attributes.log2_reduction).into_iter().unzip();
+        binned(machine, values, ids, shape, bins, attributes.log2_reduction).into_iter().unzip();
     Ok(Value::Tuple(vec![Value::float(*dtype, best.concat()), Value::integer(DType::S32, at.concat())]))
 }
 
@@ -347,13 +353,15 @@ fn binned(
     machine: &Machine,
     values: &[f32],
     ids: &[i64],
-    width: usize,
+    shape: &Shape,
     bins: usize,
     log2_reduction: u32,
 ) -> Vec<(Vec<f32>, Vec<i64>)> {
     let r = &machine.mode.refinements;
+    let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let reduction = select::Reduction {
         bins,
+        tiling: approx::tiling(shape.dims().len()),
         log2_reduction,
         binning: r.bins.unwrap_or_default(),
         flush: machine.unit.flush,

@@ -4,8 +4,10 @@ use std::rc::Rc;
 
 use crate::tensor::{DType, Data, Tensor};
 
-/// The value of one instruction, row-major.
-#[derive(Clone)]
+use super::scalar::Scalar;
+
+/// The value of one instruction, row-major. Elements are shared until someone changes them.
+#[derive(Clone, Debug)]
 pub(super) enum Value {
     /// A float type up to f32, its values held exactly in f32.
     Float(DType, Rc<Vec<f32>>),
@@ -43,6 +45,34 @@ impl Value {
         }
     }
 
+    /// One element of a type.
+    pub fn of_scalar(dtype: DType, scalar: Scalar) -> Value {
+        match scalar {
+            Scalar::Float(v) => Value::float(dtype, vec![v]),
+            Scalar::Double(v) => Value::double(vec![v]),
+            Scalar::Integer(v) => Value::integer(dtype, vec![v]),
+            Scalar::Pred(v) => Value::pred(vec![v]),
+        }
+    }
+
+    /// Elements of one type; each must be of its kind.
+    pub fn of_scalars(dtype: DType, scalars: &[Scalar]) -> Value {
+        match dtype {
+            DType::Pred => Value::pred(scalars.iter().map(|s| matches!(s, Scalar::Pred(true))).collect()),
+            DType::F64 => Value::double(
+                scalars.iter().filter_map(|s| if let Scalar::Double(v) = s { Some(*v) } else { None }).collect(),
+            ),
+            _ if dtype.is_float() => Value::float(
+                dtype,
+                scalars.iter().filter_map(|s| if let Scalar::Float(v) = s { Some(*v) } else { None }).collect(),
+            ),
+            _ => Value::integer(
+                dtype,
+                scalars.iter().filter_map(|s| if let Scalar::Integer(v) = s { Some(*v) } else { None }).collect(),
+            ),
+        }
+    }
+
     /// The value as a tensor; `None` for a tuple.
     pub fn into_tensor(self, dims: &[usize]) -> Option<Tensor> {
         let data = match self {
@@ -55,6 +85,27 @@ impl Value {
         Some(Tensor::new(dims, data))
     }
 
+    /// The element type; `None` for a tuple.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Value::Float(dtype, _) | Value::Integer(dtype, _) => Some(*dtype),
+            Value::Double(_) => Some(DType::F64),
+            Value::Pred(_) => Some(DType::Pred),
+            Value::Tuple(_) => None,
+        }
+    }
+
+    /// The number of elements; of parts, for a tuple.
+    pub fn len(&self) -> usize {
+        match self {
+            Value::Float(_, values) => values.len(),
+            Value::Double(values) => values.len(),
+            Value::Integer(_, values) => values.len(),
+            Value::Pred(values) => values.len(),
+            Value::Tuple(parts) => parts.len(),
+        }
+    }
+
     /// f32-held floats; empty for anything else, which shape checking rules out.
     pub fn f32s(&self) -> &[f32] {
         match self {
@@ -63,6 +114,7 @@ impl Value {
         }
     }
 
+    /// f64 floats; empty for anything else.
     pub fn f64s(&self) -> &[f64] {
         match self {
             Value::Double(values) => values,
@@ -70,6 +122,7 @@ impl Value {
         }
     }
 
+    /// Integers; empty for anything else.
     pub fn integers(&self) -> &[i64] {
         match self {
             Value::Integer(_, values) => values,
@@ -77,6 +130,7 @@ impl Value {
         }
     }
 
+    /// Predicates; empty for anything else.
     pub fn preds(&self) -> &[bool] {
         match self {
             Value::Pred(values) => values,
@@ -84,28 +138,15 @@ impl Value {
         }
     }
 
-    /// Element `at` alone.
-    pub fn element(&self, at: usize) -> Value {
+    /// Element `at` alone; `None` where there is none.
+    pub fn scalar(&self, at: usize) -> Option<Scalar> {
         match self {
-            Value::Float(dtype, values) => Value::float(*dtype, vec![values[at]]),
-            Value::Double(values) => Value::double(vec![values[at]]),
-            Value::Integer(dtype, values) => Value::integer(*dtype, vec![values[at]]),
-            Value::Pred(values) => Value::pred(vec![values[at]]),
-            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|p| p.element(at)).collect()),
+            Value::Float(_, values) => values.get(at).map(|v| Scalar::Float(*v)),
+            Value::Double(values) => values.get(at).map(|v| Scalar::Double(*v)),
+            Value::Integer(_, values) => values.get(at).map(|v| Scalar::Integer(*v)),
+            Value::Pred(values) => values.get(at).map(|v| Scalar::Pred(*v)),
+            Value::Tuple(_) => None,
         }
-    }
-
-    /// Single elements of one type put together; `None` if there are none.
-    pub fn gather(parts: &[Value]) -> Option<Value> {
-        Some(match parts.first()? {
-            Value::Float(dtype, _) => Value::float(*dtype, parts.iter().flat_map(|p| p.f32s().to_vec()).collect()),
-            Value::Double(_) => Value::double(parts.iter().flat_map(|p| p.f64s().to_vec()).collect()),
-            Value::Integer(dtype, _) => {
-                Value::integer(*dtype, parts.iter().flat_map(|p| p.integers().to_vec()).collect())
-            }
-            Value::Pred(_) => Value::pred(parts.iter().flat_map(|p| p.preds().to_vec()).collect()),
-            Value::Tuple(_) => return None,
-        })
     }
 
     /// The elements at these positions, in this order.

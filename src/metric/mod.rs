@@ -12,7 +12,6 @@ mod frobenius;
 mod kl_max;
 mod kl_mean;
 mod max_abs_error;
-mod max_over_bound;
 mod max_ulp;
 mod mean_square;
 mod mean_ulp;
@@ -22,14 +21,12 @@ mod relative_frobenius;
 mod rms;
 mod rms_componentwise;
 mod row;
-mod selection;
 mod total_abs_error;
 mod total_variation;
 
 pub use accumulator::{Accumulator, Reduction, Term, Worst};
 pub use error::{absolute_error, ulp_error};
 pub use exact_sum::ExactSum;
-pub use selection::{Kept, Recall, kept, margin_in_ulps, recall};
 
 use crate::num::Format;
 
@@ -48,8 +45,6 @@ pub struct Sample<'a> {
     pub first_index: usize,
     /// `sum |a| |b|` of each element, where it is a dot product.
     pub scale: Option<&'a [f64]>,
-    /// The a-priori error bound of each element, in the output's unit, where there is one.
-    pub bound: Option<&'a [f64]>,
 }
 
 /// Which way a metric improves.
@@ -90,7 +85,6 @@ pub static METRICS: &[&dyn Metric] = &[
     &kl_max::KlMax,
     &kl_mean::KlMean,
     &max_abs_error::MaxAbsError,
-    &max_over_bound::MaxOverBound,
     &max_ulp::MaxUlp,
     &mean_square::MeanSquare,
     &mean_ulp::MeanUlp,

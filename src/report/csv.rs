@@ -48,6 +48,7 @@ pub fn growth_csv(fits: &[FitRecord]) -> String {
         "slope_high",
         "residual",
         "sizes",
+        "note",
     ];
     let mut rows = vec![header.map(str::to_string).to_vec()];
     for fit in fits {
@@ -64,6 +65,7 @@ pub fn growth_csv(fits: &[FitRecord]) -> String {
             slope(2),
             number(fit.residual),
             fit.sizes.to_string(),
+            fit.note.clone(),
         ]);
     }
     written(&rows)

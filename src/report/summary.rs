@@ -125,7 +125,8 @@ struct Pool<'a> {
     /// Rows with something found, and rows in all.
     found: u64,
     rows: u64,
-    worst: Option<(Verdict, &'a str, Option<&'a String>)>,
+    /// The weightiest verdict, with the note, size and reason of the first case that has it.
+    worst: Option<(Verdict, &'a str, u64, Option<&'a String>)>,
 }
 
 fn pooled(records: &[&Record]) -> Vec<String> {
@@ -145,7 +146,7 @@ fn pooled(records: &[&Record]) -> Vec<String> {
             }
             let verdict = check.verdict();
             if pool.worst.as_ref().is_none_or(|(worst, ..)| verdict > *worst) {
-                pool.worst = Some((verdict, &check.note, check.because.as_ref()));
+                pool.worst = Some((verdict, &check.note, record.n, check.because.as_ref()));
             }
         }
     }
@@ -155,22 +156,23 @@ fn pooled(records: &[&Record]) -> Vec<String> {
         of_column.into_iter().any(|(_, p)| p.worst.as_ref().is_some_and(|(v, ..)| *v > Verdict::Pass))
     };
     let line = |((column, what), pool): (&(String, String), &Pool)| {
-        let (verdict, note, because) = pool.worst.as_ref()?;
+        let (verdict, note, n, because) = pool.worst.as_ref()?;
         let (low, high) = (pool.sizes.iter().min()?, pool.sizes.iter().max()?);
         let sizes = if low == high { format!("n = {low}") } else { format!("n = {low} to {high}") };
         let rate = match clopper_pearson(pool.found, pool.rows, 0.95) {
             Some(interval) => format!(
-                "{} of {} rows ({:.1} %, 95 % {:.1} to {:.1})",
+                "{} of {} rows ({:.2} %, 95 % {:.2} to {:.2})",
                 pool.found,
                 pool.rows,
                 100.0 * pool.found as f64 / pool.rows as f64,
                 100.0 * interval.low,
                 100.0 * interval.high
             ),
-            None => note.to_string(),
+            None => format!("at n = {n}, {note}"),
         };
         let because = because.filter(|_| *verdict > Verdict::Pass).map_or(String::new(), |b| format!(" ({b})"));
-        Some(format!("{}: {column} of {what}, {} cases of {sizes}: {rate}.{because}", verdict.name(), pool.cases))
+        let cases = if pool.cases == 1 { "1 case".to_string() } else { format!("{} cases", pool.cases) };
+        Some(format!("{}: {column} of {what}, {cases} of {sizes}: {rate}.{because}", verdict.name()))
     };
     // What was found comes first.
     let weight = |pool: &Pool| pool.worst.as_ref().map(|(verdict, ..)| std::cmp::Reverse(*verdict));

@@ -1,7 +1,8 @@
 //! Writes reports whole or not at all.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use crate::file::write_whole;
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -23,15 +24,7 @@ pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), Report
         if std::fs::read_to_string(&path).is_ok_and(|old| old == *text) {
             continue;
         }
-        let partial = folder.join(format!(".{name}.partial"));
-        let written = std::fs::File::create(&partial)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| std::fs::rename(&partial, &path));
-        if let Err(source) = written {
-            // What was written of it is of no use; if it cannot be removed either, the error below says where.
-            let _ = std::fs::remove_file(&partial);
-            return Err(fail(&path)(source));
-        }
+        write_whole(&path, text.as_bytes()).map_err(fail(&path))?;
     }
     Ok(())
 }

@@ -211,7 +211,7 @@ fn measure(
             }
             _ => return Err("the result measured has no truth".to_string()),
         };
-        let sample = Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale, bound: None };
+        let sample = Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale };
         accumulator.add(&sample);
         if at == 0
             && let Some(worst) = accumulator.worst()

@@ -38,6 +38,9 @@ struct Series<'a> {
     points: Vec<(f64, f64)>,
     case: &'a Case,
     at: usize,
+    /// Cases of the series, and those of them that ran.
+    planned: usize,
+    ran: usize,
 }
 
 /// All fits that the suites ask for, over the records at hand, sorted by series and metric.
@@ -46,17 +49,24 @@ pub fn fits(suites: &[Suite], records: &[Record]) -> Vec<FitRecord> {
     // Cases of one series share their fits.
     let mut series: BTreeMap<(String, String), Series> = BTreeMap::new();
     for case in suites.iter().flat_map(|s| &s.cases) {
-        let Some(record) = by_id.get(case.id.as_str()) else { continue };
+        let record = by_id.get(case.id.as_str());
         for (at, fit) in case.fits.iter().enumerate() {
             let key = (case.series(), fit.metric.clone());
-            let series = series.entry(key).or_insert_with(|| Series { points: Vec::new(), case, at });
-            if let Some(value) = record.figure(&fit.metric) {
+            let series =
+                series.entry(key).or_insert_with(|| Series { points: Vec::new(), case, at, planned: 0, ran: 0 });
+            series.planned += usize::from(!case.slow || record.is_some());
+            series.ran += usize::from(record.is_some());
+            if let Some(value) = record.and_then(|r| r.figure(&fit.metric)) {
                 series.points.push((case.subject.n as f64, value));
             }
         }
     }
     let mut fits = Vec::new();
-    for ((series, metric), Series { mut points, case, at }) in series {
+    for ((series, metric), Series { mut points, case, at, planned, ran }) in series {
+        // Part of a series says nothing of its growth.
+        if ran < planned {
+            continue;
+        }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let planned = &case.fits[at];
         let judged = growth::judge(&points, planned.slope);

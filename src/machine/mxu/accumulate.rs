@@ -1,5 +1,7 @@
 //! One pass: products summed in a declared order.
 
+use crate::num::flush_f32;
+
 use super::Unit;
 use super::exact::ExactSum;
 
@@ -53,6 +55,8 @@ pub(super) enum Step {
     Rounded,
     /// The exact product, then one rounding.
     Fused,
+    /// As `Rounded`, with subnormal operands, products and sums of a chain flushed.
+    Flushed,
 }
 
 /// Columns that are summed side by side: independent chains that the compiler turns into vector lanes.
@@ -60,7 +64,7 @@ const LANES: usize = 16;
 /// Rows that share a load of the right operand.
 const STRIP: usize = 4;
 
-/// All `m x n` sums of one pass.
+/// All `m x n` sums of one pass, each from +0, so that negative zeros alone sum to +0 as they do on XLA:CPU.
 pub(super) fn dot_all(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], step: Step, unit: &Unit) -> Vec<f32> {
     let mut out = vec![0.0; m * n];
     let block = if unit.accumulation == Accumulation::Chain { k.max(1) } else { unit.block.min(k.max(1)) };
@@ -82,29 +86,26 @@ pub(super) fn dot_all(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], step: Ste
                 match (unit.accumulation, step) {
                     (Accumulation::Block | Accumulation::Chain, Step::Rounded) => strip.chain(span, &mut part),
                     (Accumulation::Block | Accumulation::Chain, Step::Fused) => {
-                        strip.chain_by(span, &mut part, |sum, a, b| a.mul_add(b, sum), |a, b| a * b);
+                        strip.chain_by(span, &mut part, |sum, a, b| a.mul_add(b, sum));
+                    }
+                    (Accumulation::Block | Accumulation::Chain, Step::Flushed) => {
+                        strip.chain_by(span, &mut part, |sum, a, b| {
+                            flush_f32(sum + flush_f32(flush_f32(a) * flush_f32(b)))
+                        });
                     }
                     (Accumulation::Trunc, step) => {
                         let product = |a: f32, b: f32| match step {
-                            // What is rounded is truncated: the product too, where it is not exact.
-                            Step::Rounded => f64::from(a * b),
                             Step::Fused => f64::from(a) * f64::from(b),
+                            Step::Rounded | Step::Flushed => f64::from(a * b),
                         };
-                        strip.chain_by(
-                            span,
-                            &mut part,
-                            |sum, a, b| truncated_sum(f64::from(sum), product(a, b)),
-                            |a, b| truncated_sum(0.0, product(a, b)),
-                        );
+                        strip.chain_by(span, &mut part, |sum, a, b| truncated_sum(f64::from(sum), product(a, b)));
                     }
                     (Accumulation::Pairwise, step) => strip.pairwise(span, &mut part, step),
                     (Accumulation::Exact, step) => strip.exact(span, &mut part, step),
                 }
                 for (sum, part) in sums.iter_mut().zip(&part) {
                     for (s, p) in sum.iter_mut().zip(part) {
-                        // The first block's sum is the sum: adding it to +0 would lose the sign of a zero.
                         *s = match unit.accumulation {
-                            _ if start == 0 => *p,
                             Accumulation::Trunc => truncated_sum(f64::from(*s), f64::from(*p)),
                             _ => *s + *p,
                         };
@@ -142,38 +143,25 @@ impl Strip<'_> {
     fn chain(&self, span: std::ops::Range<usize>, sums: &mut Sums) {
         let rows: [&[f32]; STRIP] = std::array::from_fn(|r| self.row(r));
         let mut local = [[0.0f32; LANES]; STRIP];
-        for l in span.clone() {
+        for l in span {
             let Some(lanes) = self.panel[l * LANES..].first_chunk::<LANES>() else { continue };
-            let first = l == span.start;
             for r in 0..STRIP {
                 let a = rows[r][l];
-                if first {
-                    for j in 0..LANES {
-                        local[r][j] = a * lanes[j];
-                    }
-                } else {
-                    for j in 0..LANES {
-                        local[r][j] += a * lanes[j];
-                    }
+                for j in 0..LANES {
+                    local[r][j] += a * lanes[j];
                 }
             }
         }
         *sums = local;
     }
 
-    fn chain_by(
-        &self,
-        span: std::ops::Range<usize>,
-        sums: &mut Sums,
-        add: impl Fn(f32, f32, f32) -> f32,
-        first: impl Fn(f32, f32) -> f32,
-    ) {
+    fn chain_by(&self, span: std::ops::Range<usize>, sums: &mut Sums, add: impl Fn(f32, f32, f32) -> f32) {
         for (r, sums) in sums.iter_mut().enumerate().take(self.rows) {
             let row = self.row(r);
             for l in span.clone() {
                 let lanes = &self.panel[l * LANES..(l + 1) * LANES];
                 for (sum, b) in sums.iter_mut().zip(lanes) {
-                    *sum = if l == span.start { first(row[l], *b) } else { add(*sum, row[l], *b) };
+                    *sum = add(*sum, row[l], *b);
                 }
             }
         }
@@ -212,7 +200,7 @@ impl Strip<'_> {
                 let mut exact = ExactSum::default();
                 for (a, b) in self.products(r, lane, span.clone()) {
                     // A product of two f32 numbers is exact in f64.
-                    exact.add(if step == Step::Rounded { f64::from(a * b) } else { f64::from(a) * f64::from(b) });
+                    exact.add(if step == Step::Fused { f64::from(a) * f64::from(b) } else { f64::from(a * b) });
                 }
                 *sum = exact.to_f32();
             }

@@ -5,7 +5,7 @@
 
 use super::*;
 
-const TPU: Unit = Unit { block: 128, accumulation: Accumulation::Block, split: Split::Mixed };
+const TPU: Unit = Unit { block: 128, accumulation: Accumulation::Block, split: Split::Mixed, flush: false };
 
 /// Numbers without a pattern, of both signs.
 fn noise(count: usize, seed: u32) -> Vec<f32> {
@@ -29,7 +29,7 @@ fn reference(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], sum: impl Fn(&[f32
 }
 
 fn chain(values: &[f32]) -> f32 {
-    values[1..].iter().fold(values[0], |sum, v| sum + v)
+    values.iter().fold(0.0, |sum, v| sum + v)
 }
 
 fn tree(values: &[f32]) -> f32 {
@@ -101,4 +101,16 @@ fn products_outside_the_range_of_f32_are_fused() {
     assert_eq!(l * r, least);
     let out = matmul(&[l, a], &[r, b], [1, 2, 1], Passes::One, &TPU);
     assert_eq!(out, [2.0 * least]);
+}
+
+/// Bits of jaxlib 0.10.2 on XLA:CPU: subnormals are flushed and negative zeros sum to +0.
+#[test]
+fn dots_of_xla_cpu_at_zero() {
+    let unit = Unit { accumulation: Accumulation::Chain, flush: true, ..TPU };
+    let dot = |a: &[f32], b: &[f32]| matmul(a, b, [1, a.len(), 1], Passes::F32, &unit)[0];
+    assert_eq!(dot(&[1e-20, 0.0], &[1e-20, 0.0]), 0.0);
+    assert_eq!(dot(&[1e-40, 1e-40], &[1e10, 1e10]), 0.0);
+    assert!(dot(&[-0.0, -0.0], &[1.0, 1.0]).is_sign_positive());
+    let kept = Unit { flush: false, ..unit };
+    assert!(matmul(&[1e-20], &[1e-20], [1, 1, 1], Passes::F32, &kept)[0] > 0.0);
 }

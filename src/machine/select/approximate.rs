@@ -76,14 +76,14 @@ impl Fault {
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     pub bins: usize,
+    /// Neighbours that fall into as many bins: 1024 for an operand of rank 1, otherwise 128 (FACTS 5.2).
+    pub tiling: usize,
     pub log2_reduction: u32,
     pub binning: Binning,
     pub flush: bool,
     pub fault: Fault,
 }
 
-/// Lanes of a chunk.
-const LANES: usize = 128;
 /// Rows of a tile.
 const TILE: usize = 8;
 
@@ -115,7 +115,7 @@ pub fn partial_reduce_batch(
 }
 
 fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Vec<i64>) {
-    let Reduction { bins, log2_reduction, binning, flush, .. } = *reduction;
+    let Reduction { bins, tiling, log2_reduction, binning, flush, .. } = *reduction;
     if log2_reduction == 0 && bins >= row.len() {
         return (row.to_vec(), indices.to_vec());
     }
@@ -129,12 +129,12 @@ fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Ve
         return (best, at);
     }
     // Chunk by chunk, lane by lane: the bins of one chunk lie together.
-    for (chunk, (values, ids)) in row.chunks(LANES).zip(indices.chunks(LANES)).enumerate() {
+    for (chunk, (values, ids)) in row.chunks(tiling).zip(indices.chunks(tiling)).enumerate() {
         let group = match binning {
-            Binning::Interleaved => chunk % (bins / LANES).max(1),
+            Binning::Interleaved => chunk % (bins / tiling).max(1),
             _ => chunk >> log2_reduction,
         };
-        let start = group * LANES;
+        let start = group * tiling;
         let lanes = best[start..].iter_mut().zip(&mut at[start..]).zip(values.iter().zip(ids));
         for ((best, at), (v, index)) in lanes {
             keep(best, at, *v, *index, flush);
@@ -173,7 +173,7 @@ mod tests {
 
     fn bins_of(n: usize, bins: usize, log2_reduction: u32, binning: Binning) -> Vec<Vec<usize>> {
         // Which elements share a bin: raise one after the other and see who is displaced.
-        let reduction = Reduction { bins, log2_reduction, binning, flush: true, fault: Fault::None };
+        let reduction = Reduction { bins, tiling: 128, log2_reduction, binning, flush: true, fault: Fault::None };
         let indices: Vec<i64> = (0..n as i64).collect();
         let mut members = vec![Vec::new(); bins];
         for j in 0..n {
@@ -207,6 +207,7 @@ mod tests {
     fn the_fault_bites_in_part_tiles_only() {
         let reduction = Reduction {
             bins: 128,
+            tiling: 128,
             log2_reduction: 1,
             binning: Binning::Strided,
             flush: true,

@@ -6,4 +6,4 @@ mod order;
 
 pub use approximate::{Binning, Fault, Reduction, aggregate, partial_reduce_batch};
 pub use argmax::{argmax, greater_keep};
-pub use order::{sort_indices, top_k};
+pub use order::{merge_sort, sort_indices, top_k};

@@ -27,15 +27,19 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
     keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
 }
 
-/// Positions in sorted order, stable. A NaN under a partial order is neither before nor after anything, so nothing
-/// moves past it: such a row is sorted by the comparator itself.
+/// Positions in sorted order, stable. A NaN under a partial order is neither before nor after anything, and where it
+/// ends up depends on the algorithm: such a row is merged by the comparator itself (modelling choice).
 pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<usize> {
     let partial = comparator.order == CompareOrder::Partial;
     if partial && row.iter().any(|v| v.is_nan()) {
-        return insertion_sorted(row, comparator.descending, flush);
+        let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        merge_sort(&mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
+        return order;
     }
     let order = |v: f32| {
-        let v = if flush && partial { flush_f32(v) } else { v };
+        // jnp.sort's comparator asks `x == 0` by IEEE rules before it orders bits, so it sees what arithmetic sees.
+        let v = if flush && (partial || comparator.canonical) { flush_f32(v) } else { v };
         // -0 and +0 are equal to a partial order and to jnp.sort's comparator; so are all NaNs to the latter.
         let v = if (partial || comparator.canonical) && v == 0.0 { 0.0 } else { v };
         let v = if comparator.canonical && v.is_nan() { f32::NAN } else { v };
@@ -47,18 +51,32 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<usi
     keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
 }
 
-fn insertion_sorted(row: &[f32], descending: bool, flush: bool) -> Vec<usize> {
-    let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
-    let before = |a: usize, b: usize| if descending { key(a) > key(b) } else { key(a) < key(b) };
-    let mut order: Vec<usize> = Vec::with_capacity(row.len());
-    for item in 0..row.len() {
-        let mut slot = order.len();
-        while slot > 0 && before(item, order[slot - 1]) {
-            slot -= 1;
+/// Sorts stably by any comparator, even one that is no order: it always ends, and its result depends on nothing but the
+/// answers. Merges ascending runs of 1, 2, 4, ...; the right element goes first only if `less(right, left)`.
+pub fn merge_sort(items: &mut Vec<usize>, mut less: impl FnMut(usize, usize) -> bool) {
+    let count = items.len();
+    let mut merged = Vec::with_capacity(count);
+    let mut run = 1;
+    while run < count {
+        merged.clear();
+        for pair in items.chunks(2 * run) {
+            let (left, right) = pair.split_at(run.min(pair.len()));
+            let (mut l, mut r) = (0, 0);
+            while l < left.len() && r < right.len() {
+                if less(right[r], left[l]) {
+                    merged.push(right[r]);
+                    r += 1;
+                } else {
+                    merged.push(left[l]);
+                    l += 1;
+                }
+            }
+            merged.extend_from_slice(&left[l..]);
+            merged.extend_from_slice(&right[r..]);
         }
-        order.insert(slot, item);
+        std::mem::swap(items, &mut merged);
+        run *= 2;
     }
-    order
 }
 
 #[cfg(test)]
@@ -87,7 +105,7 @@ mod tests {
             for (order, canonical) in [(CompareOrder::Total, false), (CompareOrder::Total, true)] {
                 let comparator = Comparator { key: 0, descending, order, canonical };
                 let canonical_value = |v: f32| match canonical {
-                    true if v == 0.0 => 0.0,
+                    true if flush_f32(v) == 0.0 => 0.0,
                     true if v.is_nan() => NAN,
                     _ => v,
                 };
@@ -106,6 +124,26 @@ mod tests {
             expected.sort_by(|a, b| key(plain[*b]).partial_cmp(&key(plain[*a])).unwrap_or(Ordering::Equal));
             let comparator = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
             assert_eq!(sort_indices(&plain, comparator, flush), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_comparator_ends_in_a_permutation(answers in proptest::collection::vec(proptest::bool::ANY, 400), n in 0usize..40) {
+            let mut next = answers.into_iter().cycle();
+            let mut items: Vec<usize> = (0..n).collect();
+            merge_sort(&mut items, |_, _| next.next().unwrap_or(false));
+            items.sort_unstable();
+            proptest::prop_assert!(items.into_iter().eq(0..n));
+        }
+
+        #[test]
+        fn merging_is_stable(values in proptest::collection::vec(0u8..4, 0..70)) {
+            let mut merged: Vec<usize> = (0..values.len()).collect();
+            let mut expected = merged.clone();
+            merge_sort(&mut merged, |a, b| values[a] < values[b]);
+            expected.sort_by_key(|i| values[*i]);
+            proptest::prop_assert_eq!(merged, expected);
         }
     }
 }

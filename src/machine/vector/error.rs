@@ -89,7 +89,15 @@ impl ErrorModel {
         let exact = f64::from(result);
         // Half a unit in the last place is spent already, and the final rounding takes as much again.
         let room = bound.absolute.max(bound.relative * exact.abs()) - f64::from(f32::EPSILON) * exact.abs();
-        (exact + share * room.max(0.0)) as f32
+        let moved = exact + share * room.max(0.0);
+        // No unit leaves the range of its function.
+        let (low, high) = match unary {
+            Unary::Exponential => (0.0, f64::INFINITY),
+            Unary::Logistic => (0.0, 1.0),
+            Unary::Tanh | Unary::ExponentialMinusOne => (-1.0, if unary == Unary::Tanh { 1.0 } else { f64::INFINITY }),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        moved.clamp(low, high) as f32
     }
 }
 

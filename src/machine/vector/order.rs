@@ -125,7 +125,8 @@ impl Adder {
     }
 
     fn chain(self, values: &[f32]) -> f32 {
-        values.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0.0)
+        // From +0, so that negative zeros alone sum to +0, as XLA's init makes them.
+        values.iter().fold(0.0, |sum, v| self.add(sum, *v))
     }
 }
 
@@ -142,12 +143,8 @@ pub fn sum(row: &[f32], order: SumOrder, step: StepRounding, unit: &VectorUnit) 
         SumOrder::Lanes => {
             // Registers of sublanes x lanes, added element by element; missing elements are zeros.
             let mut register = vec![0.0f32; LANES * SUBLANES];
-            for (at, chunk) in row.chunks(LANES * SUBLANES).enumerate() {
-                if at == 0 {
-                    register[..chunk.len()].copy_from_slice(chunk);
-                } else {
-                    register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
-                }
+            for chunk in row.chunks(LANES * SUBLANES) {
+                register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
             }
             let (first, others) = register.split_at_mut(LANES);
             for sublane in others.chunks(LANES) {
@@ -188,11 +185,10 @@ fn scan(row: &[f32], order: ScanOrder, adder: Adder) -> Vec<f32> {
     };
     let mut out = Vec::with_capacity(row.len());
     for values in row.chunks(block) {
-        let mut total: Option<f32> = None;
+        let mut total = 0.0;
         for v in values {
-            let sum = total.map_or(*v, |t| adder.add(t, *v));
-            out.push(sum);
-            total = Some(sum);
+            total = adder.add(total, *v);
+            out.push(total);
         }
     }
     if row.len() > block {
@@ -245,6 +241,18 @@ mod tests {
         for (count, bits) in measured {
             let row: Vec<f32> = (0..count).map(|i| ((i * 7919) % 10_007) as f32 / 10_007.0 - 0.25).collect();
             assert_eq!(sum(&row, SumOrder::Tree32, StepRounding::F32, &UNIT).to_bits(), bits, "{count}");
+        }
+    }
+
+    /// XLA:CPU (jaxlib 0.10.2) gives +0 for the sum and the running sums of negative zeros.
+    #[test]
+    fn negative_zeros_sum_to_zero() {
+        for order in SumOrder::ALL {
+            assert!(sum(&[-0.0; 40], *order, StepRounding::F32, &UNIT).is_sign_positive(), "{order:?}");
+        }
+        for order in ScanOrder::ALL {
+            let sums = running_sum(&[-0.0; 40], *order, StepRounding::F32, &UNIT);
+            assert!(sums.iter().all(|s| s.is_sign_positive()), "{order:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rounding of working values to a narrower type.
 
-use crate::num::{Direction, bf16_nearest, round_f64};
+use crate::num::{Direction, Format, bf16_nearest, round_f64};
 use crate::tensor::DType;
 
 /// Rounds each value once, to nearest even, to `dtype`; f32 stays as it is.
@@ -14,40 +14,69 @@ pub fn round_to(dtype: DType, values: &mut [f32]) {
     }
 }
 
-/// `reduce-precision` (FACTS 1.4): to nearest even in a format of these field widths; what overflows becomes an
-/// infinity, NaN stays, and what lies below the format's smallest normal number becomes a zero of its sign. With eight
-/// exponent bits f32's own subnormals stay subnormal.
+/// `reduce-precision` of values of f32 or bf16, in place, bit for bit as XLA does it (FACTS 1.4): the fraction is rounded
+/// to nearest even as an integer; only if the exponent range shrinks too, values beyond the target's range become
+/// infinite and values below its normal ones zero. NaN stays.
 pub fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, values: &mut [f32]) {
-    let dropped = 23u32.saturating_sub(mantissa_bits);
-    let exponent_bits = exponent_bits.min(8);
-    let emax = (1i32 << (exponent_bits - 1)) - 1;
+    let reduction = Reduction::new(8, 23, exponent_bits, mantissa_bits);
     for value in values {
-        if !value.is_finite() {
-            continue;
-        }
-        let bits = value.to_bits();
-        let rounded = if dropped == 0 {
-            bits
-        } else {
-            // Adding just under half, plus the last kept bit, carries exactly when nearest-even rounds up.
-            let half = (1u32 << (dropped - 1)) - 1 + ((bits >> dropped) & 1);
-            bits.wrapping_add(half) & !((1 << dropped) - 1)
-        };
-        let sign = bits & 0x8000_0000;
-        let exponent = ((rounded >> 23) & 0xff) as i32 - 127;
-        *value = f32::from_bits(if exponent > emax {
-            sign | 0x7f80_0000
-        } else if exponent_bits < 8 && exponent < 1 - emax {
-            sign
-        } else {
-            rounded
+        *value = f32::from_bits(reduction.apply(u64::from(value.to_bits())) as u32);
+    }
+}
+
+/// [`reduce_precision`] of one code of any IEEE-like format.
+pub fn reduce_precision_code(format: &Format, exponent_bits: u32, mantissa_bits: u32, code: u64) -> u64 {
+    Reduction::new(format.exponent_bits, format.fraction_bits, exponent_bits, mantissa_bits).apply(code)
+}
+
+struct Reduction {
+    sign: u64,
+    exponent_ones: u64,
+    /// Fraction bits that go.
+    dropped: u32,
+    /// Codes without sign: above the first, overflow; at the second and below, underflow.
+    limits: Option<(u64, u64)>,
+}
+
+impl Reduction {
+    fn new(from_exponent: u32, from_fraction: u32, exponent_bits: u32, mantissa_bits: u32) -> Reduction {
+        let bias = |bits: u32| (1u64 << (bits.max(1) - 1)) - 1;
+        let exponent_ones = ((1 << from_exponent) - 1) << from_fraction;
+        let limits = (exponent_bits < from_exponent).then(|| {
+            let highest = bias(from_exponent) + bias(exponent_bits);
+            let lowest = bias(from_exponent) - bias(exponent_bits);
+            (highest << from_fraction, lowest << from_fraction)
         });
+        Reduction {
+            sign: 1 << (from_exponent + from_fraction),
+            exponent_ones,
+            dropped: from_fraction.saturating_sub(mantissa_bits),
+            limits,
+        }
+    }
+
+    #[inline(always)]
+    fn apply(&self, code: u64) -> u64 {
+        let (sign, magnitude) = (code & self.sign, code & (self.sign - 1));
+        if magnitude > self.exponent_ones {
+            return code;
+        }
+        let half = ((1 << self.dropped) >> 1) + ((magnitude >> self.dropped) & 1);
+        // Nothing dropped leaves no half to add.
+        let rounded = if self.dropped == 0 { magnitude } else { (magnitude + half - 1) & !((1 << self.dropped) - 1) };
+        let exponent = rounded & self.exponent_ones;
+        sign | match self.limits {
+            Some((highest, _)) if exponent > highest => self.exponent_ones,
+            Some((_, lowest)) if exponent <= lowest => 0,
+            _ => rounded,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::reduce_precision;
+    use super::{reduce_precision, reduce_precision_code};
+    use crate::num;
 
     fn reduced(exponent_bits: u32, mantissa_bits: u32, value: f32) -> f32 {
         let mut values = [value];
@@ -73,8 +102,19 @@ mod tests {
         for bits in (0..=u32::MAX).step_by(65_521) {
             let value = f32::from_bits(bits);
             if !value.is_nan() {
-                assert_eq!(reduced(8, 7, value), crate::num::bf16_nearest(value), "{value:e}");
+                assert_eq!(reduced(8, 7, value), num::bf16_nearest(value), "{value:e}");
             }
         }
+    }
+
+    /// f16 keeps its own subnormals while its exponent range is kept; no exponent bits at all leave no number but zero.
+    #[test]
+    fn codes_of_other_formats() {
+        assert_eq!(reduce_precision_code(&num::F16, 5, 10, 0x0201), 0x0201);
+        assert_eq!(reduce_precision_code(&num::F16, 5, 9, 0x0203), 0x0204);
+        assert_eq!(reduce_precision_code(&num::F16, 4, 3, 0x7bff), 0x7c00);
+        let one = reduce_precision_code(&num::F64, 11, 10, (1.0 + 2f64.powi(-20)).to_bits());
+        assert_eq!(f64::from_bits(one), 1.0);
+        assert_eq!(reduced(0, 3, 1.0), 0.0);
     }
 }

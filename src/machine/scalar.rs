@@ -1,0 +1,183 @@
+//! Regions of scalars that are none of the known reducers or comparators: interpreted, one application at a time.
+
+use crate::ir::{Binary, Compare, CompareOrder, Computation, Op, Unary};
+use crate::tensor::DType;
+
+use super::evaluate::{EvalError, Machine, reduce_precision, unsupported};
+use super::integer;
+use super::value::Value;
+use super::vector;
+
+/// One element.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scalar {
+    Float(f32),
+    Double(f64),
+    Integer(i64),
+    Pred(bool),
+}
+
+/// A region made ready: every value has a slot, calls are unfolded, constants are in place.
+pub(super) struct Region<'a> {
+    machine: &'a Machine<'a>,
+    steps: Vec<Step<'a>>,
+    slots: Vec<Scalar>,
+    dtypes: Vec<DType>,
+    parameters: usize,
+    results: Vec<usize>,
+}
+
+struct Step<'a> {
+    op: &'a Op,
+    operands: Vec<usize>,
+    slot: usize,
+}
+
+impl<'a> Region<'a> {
+    /// # Errors
+    /// If the region holds an operation that has no meaning for scalars.
+    pub fn new(machine: &'a Machine<'a>, id: usize) -> Result<Region<'a>, EvalError> {
+        let computation = &machine.program.computations[id];
+        let mut region = Region {
+            machine,
+            steps: Vec::new(),
+            slots: Vec::new(),
+            dtypes: Vec::new(),
+            parameters: 0,
+            results: Vec::new(),
+        };
+        let shapes = computation.parameter_shapes();
+        region.parameters = shapes.len();
+        let parameters = shapes.iter().map(|s| vec![region.slot(s.dtype().unwrap_or(DType::Pred))]).collect();
+        region.results = region.unfold(computation, parameters)?;
+        Ok(region)
+    }
+
+    fn slot(&mut self, dtype: DType) -> usize {
+        self.slots.push(Scalar::Pred(false));
+        self.dtypes.push(dtype);
+        self.slots.len() - 1
+    }
+
+    /// Adds a computation's steps; returns the slots of its root, several for a tuple.
+    fn unfold(&mut self, computation: &'a Computation, arguments: Vec<Vec<usize>>) -> Result<Vec<usize>, EvalError> {
+        let mut slots: Vec<Vec<usize>> = Vec::with_capacity(computation.instructions.len());
+        for instruction in &computation.instructions {
+            let of = |operand: usize| slots[instruction.operands[operand]].clone();
+            let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
+            let refuse = |why: &str| Err(unsupported(instruction, format!("{why} in region {}", computation.name)));
+            let own = match &instruction.op {
+                Op::Parameter(number) => arguments[*number].clone(),
+                Op::Tuple => instruction.operands.iter().flat_map(|o| slots[*o].clone()).collect(),
+                Op::GetTupleElement(index) => vec![of(0)[*index]],
+                Op::Call { to_apply } => {
+                    let callee = &self.machine.program.computations[*to_apply];
+                    let arguments = instruction.operands.iter().map(|o| slots[*o].clone()).collect();
+                    self.unfold(callee, arguments)?
+                }
+                _ if instruction.shape.elements() != 1 => return refuse("only scalars are known"),
+                Op::Copy | Op::Reshape | Op::OptimizationBarrier | Op::Broadcast { .. } => of(0),
+                Op::Constant(value) => {
+                    let slot = self.slot(dtype);
+                    let value = Value::of_tensor(value);
+                    self.slots[slot] = value.scalar(0).unwrap_or(Scalar::Pred(false));
+                    vec![slot]
+                }
+                Op::Unary(_)
+                | Op::Binary(_)
+                | Op::Compare { .. }
+                | Op::Select
+                | Op::Clamp
+                | Op::Convert
+                | Op::BitcastConvert
+                | Op::ReducePrecision { .. } => {
+                    let operands = instruction.operands.iter().map(|o| slots[*o][0]).collect();
+                    let slot = self.slot(dtype);
+                    self.steps.push(Step { op: &instruction.op, operands, slot });
+                    vec![slot]
+                }
+                _ => return refuse("it has no meaning"),
+            };
+            slots.push(own);
+        }
+        Ok(slots[computation.root].clone())
+    }
+
+    /// The results for these arguments, as many as there are parameters.
+    pub fn apply(&mut self, arguments: impl IntoIterator<Item = Scalar>) -> impl Iterator<Item = Scalar> {
+        self.slots.iter_mut().take(self.parameters).zip(arguments).for_each(|(slot, argument)| *slot = argument);
+        for at in 0..self.steps.len() {
+            let result = self.step(&self.steps[at]);
+            let slot = self.steps[at].slot;
+            self.slots[slot] = result;
+        }
+        self.results.iter().map(|slot| self.slots[*slot])
+    }
+
+    fn step(&self, step: &Step) -> Scalar {
+        let operand = |which: usize| self.slots[step.operands[which]];
+        let dtype = self.dtypes[step.slot];
+        match (step.op, operand(0)) {
+            (Op::Binary(binary), Scalar::Float(a)) => self.binary(*binary, dtype, a, operand(1)),
+            (Op::Binary(binary), Scalar::Integer(a)) => match operand(1) {
+                Scalar::Integer(b) => Scalar::Integer(integer::apply(*binary, dtype, a, b)),
+                other => other,
+            },
+            (Op::Binary(binary), Scalar::Pred(a)) => match operand(1) {
+                Scalar::Pred(b) => Scalar::Pred(integer::apply_pred(*binary, a, b)),
+                other => other,
+            },
+            (Op::Compare { direction, order }, a) => {
+                Scalar::Pred(self.compare(*direction, *order, self.dtypes[step.operands[0]], a, operand(1)))
+            }
+            (Op::Select, Scalar::Pred(flag)) => operand(if flag { 1 } else { 2 }),
+            (Op::Unary(Unary::Not), Scalar::Pred(a)) => Scalar::Pred(!a),
+            // The rest is rare: it goes the way of whole arrays.
+            (op, _) => {
+                let value = |which: usize| Value::of_scalar(self.dtypes[step.operands[which]], operand(which));
+                let result = match op {
+                    Op::Unary(unary) => self.machine.unary(*unary, value(0)),
+                    Op::Binary(binary) => {
+                        let (a, b) = (value(0), value(1));
+                        Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))
+                    }
+                    Op::Clamp => self.machine.clamp(&[value(0), value(1), value(2)]),
+                    Op::Convert => integer::convert(value(0), dtype, self.machine.unit.flush),
+                    Op::BitcastConvert => integer::bitcast(value(0), dtype),
+                    Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+                        reduce_precision(*exponent_bits, *mantissa_bits, value(0))
+                    }
+                    _ => value(0),
+                };
+                result.scalar(0).unwrap_or(operand(0))
+            }
+        }
+    }
+
+    fn binary(&self, binary: Binary, dtype: DType, a: f32, b: Scalar) -> Scalar {
+        let Scalar::Float(b) = b else { return b };
+        let mut result = vector::binary(binary, &[a], &[b], &self.machine.unit);
+        vector::round_to(dtype, &mut result);
+        Scalar::Float(result[0])
+    }
+
+    fn compare(&self, direction: Compare, order: CompareOrder, dtype: DType, a: Scalar, b: Scalar) -> bool {
+        let unit = &self.machine.unit;
+        match (a, b) {
+            (Scalar::Float(a), Scalar::Float(b)) if order == CompareOrder::Total => direction.of(Some(a.total_cmp(&b))),
+            (Scalar::Float(a), Scalar::Float(b)) if unit.flush => {
+                direction.of(crate::num::flush_f32(a).partial_cmp(&crate::num::flush_f32(b)))
+            }
+            (Scalar::Float(a), Scalar::Float(b)) => direction.of(a.partial_cmp(&b)),
+            (Scalar::Double(a), Scalar::Double(b)) => {
+                vector::compare_f64(direction, order, &[a], &[b], unit).first().copied().unwrap_or(false)
+            }
+            (Scalar::Integer(a), Scalar::Integer(b)) if dtype == DType::U64 => {
+                direction.of(Some((a as u64).cmp(&(b as u64))))
+            }
+            (Scalar::Integer(a), Scalar::Integer(b)) => direction.of(Some(a.cmp(&b))),
+            (Scalar::Pred(a), Scalar::Pred(b)) => direction.of(Some(a.cmp(&b))),
+            _ => false,
+        }
+    }
+}

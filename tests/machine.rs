@@ -1,0 +1,307 @@
+//! Operations of compiled programs that built-in programs do not use, and inputs at the edge of sense, on the machine.
+
+use ulpgate::ir::{
+    ApproxTopK, Binary, Builder, Compare, Op, PartialReduce, Program, Shape, ShapeError, Unary, ValueId, Window,
+    WindowDim,
+};
+use ulpgate::machine::{EvalError, Mode, evaluate};
+use ulpgate::tensor::{DType, Data, Tensor};
+
+fn built(body: impl FnOnce(&mut Builder) -> Result<Vec<ValueId>, ShapeError>) -> Program {
+    let mut b = Builder::new("machine");
+    let outputs = body(&mut b).unwrap();
+    let names: Vec<String> = (0..outputs.len()).map(|i| format!("out{i}")).collect();
+    let named: Vec<(&str, ValueId)> = names.iter().map(String::as_str).zip(outputs).collect();
+    b.finish(&named).unwrap()
+}
+
+fn try_run(program: &Program, mode: &str, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    evaluate(program, &mode.parse::<Mode>().unwrap(), arguments)
+}
+
+fn run(program: &Program, mode: &str, arguments: &[Tensor]) -> Vec<Tensor> {
+    try_run(program, mode, arguments).unwrap()
+}
+
+fn floats(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
+    Tensor::new(dims, Data::from_f64s(dtype, values).unwrap())
+}
+
+/// The comparator that the TPU compiler makes of `lax.top_k`: keys as integers, larger first, ties to the lower index.
+fn tpu_top_k_comparator(b: &mut Builder) -> Result<usize, ShapeError> {
+    b.region("compare-greater-than", |b| {
+        let lhs = b.parameter("p.0.lhs", DType::BF16, &[])?;
+        let rhs = b.parameter("p.0.rhs", DType::BF16, &[])?;
+        let lhs_index = b.parameter("p.1.lhs", DType::S32, &[])?;
+        let rhs_index = b.parameter("p.1.rhs", DType::S32, &[])?;
+        let zero = b.constant(DType::S32, 0.0)?;
+        let ones = b.constant(DType::S32, f64::from(i32::MAX))?;
+        let key = |b: &mut Builder, value| {
+            let wide = b.convert(value, DType::F32)?;
+            let bits = b.op_shaped(Op::BitcastConvert, &[wide], Shape::array(DType::S32, &[]))?;
+            let negative = b.compare(Compare::Lt, bits, zero)?;
+            let flipped = b.binary(Binary::Xor, ones, bits)?;
+            b.select(negative, flipped, bits)
+        };
+        let (left, right) = (key(b, lhs)?, key(b, rhs)?);
+        let less = b.compare(Compare::Gt, right, left)?;
+        let greater = b.compare(Compare::Gt, left, right)?;
+        let equal = b.compare(Compare::Eq, greater, less)?;
+        let earlier = b.compare(Compare::Lt, lhs_index, rhs_index)?;
+        b.select(equal, earlier, greater)
+    })
+}
+
+#[test]
+fn the_tpu_compilers_sort_is_top_k() {
+    let dims = [3, 500];
+    let sorted = built(|b| {
+        let x = b.parameter("x", DType::BF16, &dims)?;
+        let index = b.iota(DType::S32, &dims, 1)?;
+        let to_apply = tpu_top_k_comparator(b)?;
+        let pair = b.op(Op::Sort { dim: 1, stable: false, to_apply }, &[x, index])?;
+        Ok(vec![b.tuple_element(pair, 0)?, b.tuple_element(pair, 1)?])
+    });
+    let top = built(|b| {
+        let x = b.parameter("x", DType::BF16, &dims)?;
+        let pair = b.op(Op::TopK { k: 500, largest: true }, &[x])?;
+        Ok(vec![b.tuple_element(pair, 0)?, b.tuple_element(pair, 1)?])
+    });
+    // Few values, so that ties abound; both zeros and infinities among them.
+    let values: Vec<f64> = (0..1500)
+        .map(|i: i32| match i.wrapping_mul(7919) % 23 {
+            0 => -0.0,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            v => f64::from(v - 11) / 4.0,
+        })
+        .collect();
+    let x = [floats(DType::BF16, &dims, &values)];
+    assert_eq!(run(&sorted, "v5e/default/as-compiled", &x), run(&top, "v5e/default/off", &x));
+}
+
+/// XLA:CPU's argmax in bf16: the reducer rounds on the way (FACTS 1.3, rule B), which makes it no known one.
+#[test]
+fn a_region_that_is_no_known_reducer_is_interpreted() {
+    let dims = [2, 40];
+    let program = |plain: bool| {
+        built(|b| {
+            let x = b.parameter("x", DType::F32, &dims)?;
+            if plain {
+                return Ok(vec![b.argmax(x, 1)?]);
+            }
+            let index = b.iota(DType::S32, &dims, 1)?;
+            let to_apply = b.region("argmax", |b| {
+                let value = b.parameter("a", DType::F32, &[])?;
+                let at = b.parameter("b", DType::S32, &[])?;
+                let other = b.parameter("c", DType::F32, &[])?;
+                let other_at = b.parameter("d", DType::S32, &[])?;
+                let greater = b.compare(Compare::Gt, value, other)?;
+                let nan = b.compare(Compare::Ne, value, value)?;
+                let better = b.binary(Binary::Or, greater, nan)?;
+                let equal = b.compare(Compare::Eq, value, other)?;
+                let before = b.compare(Compare::Lt, at, other_at)?;
+                let earlier = b.binary(Binary::And, equal, before)?;
+                let take = b.binary(Binary::Or, better, earlier)?;
+                let best = b.select(better, value, other)?;
+                let narrow = b.convert(best, DType::BF16)?;
+                let rounded = b.convert(narrow, DType::F32)?;
+                let best_at = b.select(take, at, other_at)?;
+                b.op(Op::Tuple, &[rounded, best_at])
+            })?;
+            let low = b.constant(DType::F32, f64::NEG_INFINITY)?;
+            let zero = b.constant(DType::S32, 0.0)?;
+            let pair = b.op(Op::Reduce { dims: vec![1], to_apply }, &[x, index, low, zero])?;
+            Ok(vec![b.tuple_element(pair, 1)?])
+        })
+    };
+    let values: Vec<f64> = (0..80).map(|i| f64::from(i * 37 % 29) / 8.0).collect();
+    let x = [floats(DType::F32, &dims, &values)];
+    let mode = "xla-cpu/default/as-compiled";
+    assert_eq!(run(&program(false), mode, &x), run(&program(true), mode, &x));
+}
+
+/// Running maxima along either dim, in a time that grows as the array does.
+#[test]
+fn running_maxima() {
+    let (rows, n) = (3, 20_000);
+    for dim in [0, 1] {
+        let dims = if dim == 1 { [rows, n] } else { [n, rows] };
+        let program = built(|b| {
+            let x = b.parameter("x", DType::F32, &dims)?;
+            let to_apply = b.binary_region(Binary::Maximum, DType::F32)?;
+            let mut window = vec![WindowDim::of_size(1); 2];
+            window[dim] = WindowDim { pad_low: n as i64 - 1, ..WindowDim::of_size(n) };
+            let low = b.constant(DType::F32, f64::NEG_INFINITY)?;
+            Ok(vec![b.op(Op::ReduceWindow { window: Window(window), to_apply }, &[x, low])?])
+        });
+        let values: Vec<f64> = (0..rows * n).map(|i| ((i * 7919) % 10_007) as f64).collect();
+        let got = run(&program, "v5e/default/off", &[floats(DType::F32, &dims, &values)])[0].data().to_f64s();
+        let at = |row: usize, i: usize| if dim == 1 { row * n + i } else { i * rows + row };
+        for row in 0..rows {
+            let mut best = f64::NEG_INFINITY;
+            for i in 0..n {
+                best = best.max(values[at(row, i)]);
+                assert_eq!(got[at(row, i)], best);
+            }
+        }
+    }
+}
+
+/// Windows that neither run nor tile: stride, padding and holes, against a sum written out.
+#[test]
+fn general_windows() {
+    let program = built(|b| {
+        let x = b.parameter("x", DType::S32, &[7])?;
+        let to_apply = b.binary_region(Binary::Add, DType::S32)?;
+        let window = WindowDim { size: 3, stride: 2, pad_low: 1, pad_high: 2, base_dilation: 1, window_dilation: 2 };
+        let init = b.constant(DType::S32, 100.0)?;
+        Ok(vec![b.op(Op::ReduceWindow { window: Window(vec![window]), to_apply }, &[x, init])?])
+    });
+    let x = Tensor::new(&[7], Data::S32(vec![1, 2, 4, 8, 16, 32, 64]));
+    // Windows start at -1, 1, 3 and take every second element.
+    assert_eq!(run(&program, "v5e/default/off", &[x])[0].data().to_i64s(), [110, 142, 140]);
+}
+
+#[test]
+fn empty_dims_give_the_init() {
+    let program = built(|b| {
+        let x = b.parameter("x", DType::F32, &[2, 0])?;
+        let token = b.argmax(x, 1)?;
+        let max = b.reduce(Binary::Maximum, x, f64::NEG_INFINITY, &[1])?;
+        let sum = b.reduce(Binary::Add, x, 0.0, &[1])?;
+        Ok(vec![token, max, sum])
+    });
+    for mode in ["v5e/default/off", "cpu/default/off", "xla-cpu/default/off"] {
+        let out = run(&program, mode, &[floats(DType::F32, &[2, 0], &[])]);
+        assert_eq!(out[0].data().to_i64s(), [0, 0]);
+        assert_eq!(out[1].data().to_f64s(), [f64::NEG_INFINITY; 2]);
+        assert_eq!(out[2].data().to_f64s(), [0.0; 2]);
+    }
+}
+
+#[test]
+fn reduce_precision_of_every_float() {
+    let reduced = |dtype, exponent_bits, mantissa_bits, x: f64| {
+        let program = built(|b| {
+            let x = b.parameter("x", dtype, &[1])?;
+            Ok(vec![b.op(Op::ReducePrecision { exponent_bits, mantissa_bits }, &[x])?])
+        });
+        run(&program, "xla-cpu/default/off", &[floats(dtype, &[1], &[x])])[0].data().get_f64(0)
+    };
+    // f16's own subnormals stay while its exponent range does.
+    assert_eq!(reduced(DType::F16, 5, 10, 3.0 * 2f64.powi(-24)), 3.0 * 2f64.powi(-24));
+    assert_eq!(reduced(DType::F64, 8, 7, 1.0 + 2f64.powi(-7) + 2f64.powi(-9)), 1.0 + 2f64.powi(-7));
+    assert_eq!(reduced(DType::F64, 8, 7, 1e300), f64::INFINITY);
+    assert_eq!(reduced(DType::BF16, 8, 7, 3.0), 3.0);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_named() {
+    let program = built(|b| {
+        let x = b.parameter("x", DType::F32, &[2])?;
+        Ok(vec![b.unary(Unary::Negate, x)?])
+    });
+    let x = floats(DType::F32, &[2], &[1.0, 2.0]);
+    let why = |arguments: &[Tensor]| try_run(&program, "v5e/default/off", arguments).unwrap_err().to_string();
+    assert_eq!(why(&[]), "argument 0 is missing, but the program takes f32[2]");
+    assert_eq!(why(&[x.clone(), x.clone()]), "argument 1 is f32[2], but the program takes no more arguments");
+    assert_eq!(why(&[floats(DType::BF16, &[2], &[1.0, 2.0])]), "argument 0 is bf16[2], but the program takes f32[2]");
+}
+
+/// FACTS 5.1, measured on XLA:CPU: a NaN leads for k above 1, because the exact sort is a `TopK` by total order.
+#[test]
+fn approximate_top_k_off_tpus_puts_a_nan_first() {
+    let indices = |k: usize, values: &[f64]| {
+        let program = built(|b| {
+            let x = b.parameter("x", DType::F32, &[values.len()])?;
+            let index = b.iota(DType::S32, &[values.len()], 0)?;
+            let low = b.constant(DType::F32, f64::NEG_INFINITY)?;
+            let none = b.constant(DType::S32, -1.0)?;
+            let attributes = ApproxTopK {
+                k,
+                reduction_dim: 0,
+                recall_target: 0.95,
+                aggregate_to_topk: true,
+                reduction_input_size_override: None,
+            };
+            let top = b.op(Op::ApproxTopK(attributes), &[x, index, low, none])?;
+            Ok(vec![b.tuple_element(top, 1)?])
+        });
+        let x = floats(DType::F32, &[values.len()], values);
+        run(&program, "xla-cpu/default/off", &[x])[0].data().to_i64s()
+    };
+    assert_eq!(indices(3, &[1.0, f64::NAN, 3.0, 2.0, 3.0]), [1, 2, 4]);
+    assert_eq!(indices(2, &[1.0, 3.0, 3.0, 2.0, 3.0]), [1, 2]);
+    assert_eq!(indices(1, &[1.0, 3.0, 3.0, 2.0, 3.0]), [4]);
+}
+
+/// At rank 1 a register is 1024 elements wide, so that 1500 of them lie in 1024 bins two by two (FACTS 5.2, 5.3).
+#[test]
+fn partial_reduce_of_rank_1() {
+    let n = 1500;
+    let program = built(|b| {
+        let x = b.parameter("x", DType::F32, &[n])?;
+        let index = b.iota(DType::S32, &[n], 0)?;
+        let low = b.constant(DType::F32, f64::NEG_INFINITY)?;
+        let none = b.constant(DType::S32, -1.0)?;
+        let op =
+            Op::PartialReduce(PartialReduce { log2_reduction: 1, reduction_dim: 0, top_k: 8, recall_target: 0.95 });
+        let bins = Shape::Tuple(vec![Shape::array(DType::F32, &[1024]), Shape::array(DType::S32, &[1024])]);
+        let top = b.op_shaped(op, &[x, index, low, none], bins)?;
+        Ok(vec![b.tuple_element(top, 0)?, b.tuple_element(top, 1)?])
+    });
+    let values: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64).collect();
+    let out = run(&program, "v5e/default/as-compiled", &[floats(DType::F32, &[n], &values)]);
+    let (best, at) = (out[0].data().to_f64s(), out[1].data().to_i64s());
+    for bin in 0..1024 {
+        let other = values.get(bin + 1024).copied().unwrap_or(f64::NEG_INFINITY);
+        assert_eq!(best[bin], values[bin].max(other));
+        assert_eq!(at[bin] as usize % 1024, bin);
+    }
+}
+
+/// Bits of jaxlib 0.10.2 on XLA:CPU: `lax.reduce(x, bf16(0), lax.add, (0,))`, rounded to bf16 at every addition in windows
+/// of 32 (FACTS 1.3, 3.2). Accumulated in f32, three of the four come out otherwise.
+#[test]
+fn bf16_sums_are_those_of_xla_cpu() {
+    for (n, expected) in [(20, 9.4375), (33, 16.875), (100, 50.0), (1000, 502.0)] {
+        let program = built(|b| {
+            let x = b.parameter("x", DType::BF16, &[n])?;
+            Ok(vec![b.reduce(Binary::Add, x, 0.0, &[0])?])
+        });
+        let values: Vec<f64> = (0..n).map(|i| ((i * 7919) % 10_007) as f64 / 10_007.0).collect();
+        let x = [floats(DType::BF16, &[n], &values)];
+        assert_eq!(run(&program, "xla-cpu/default/off", &x)[0].data().get_f64(0), expected, "{n}");
+    }
+}
+
+/// Measured on XLA:CPU (jaxlib 0.10.2) over 4000 quotients of each kind: a broadcast or constant divisor is inverted once,
+/// any other divides exactly (FACTS 3.5).
+#[test]
+fn quotients_are_those_of_xla_cpu() {
+    let n = 1000;
+    let divided = |broadcast: bool| {
+        built(|b| {
+            let x = b.parameter("x", DType::F32, &[n])?;
+            let y = if broadcast {
+                let scalar = b.parameter("y", DType::F32, &[])?;
+                b.splat(scalar, &[n])?
+            } else {
+                b.parameter("y", DType::F32, &[n])?
+            };
+            Ok(vec![b.binary(Binary::Divide, x, y)?])
+        })
+    };
+    let values: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+    let x = floats(DType::F32, &[n], &values);
+    let of = |broadcast, mode: &str, y: Tensor| run(&divided(broadcast), mode, &[x.clone(), y])[0].data().to_f32s();
+    let (scalar, repeated) = (floats(DType::F32, &[], &[49.0]), floats(DType::F32, &[n], &vec![49.0; n]));
+    let exact: Vec<f32> = (1..=n).map(|i| i as f32 / 49.0).collect();
+    let inverted: Vec<f32> = (1..=n).map(|i| i as f32 * (1.0 / 49.0)).collect();
+    assert_ne!(exact, inverted);
+    assert_eq!(of(true, "xla-cpu/default/off", scalar.clone()), inverted);
+    assert_eq!(of(false, "xla-cpu/default/off", repeated.clone()), exact);
+    assert_eq!(of(true, "cpu/default/off", scalar), exact);
+    assert_eq!(of(false, "v5e/default/off", repeated), inverted);
+}
