@@ -283,3 +283,46 @@ impl Arithmetic for Mpfr {
         Stats::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every function's enclosure holds the value that 500 bits give, at low and at working precision.
+    #[test]
+    fn enclosures_hold_the_value() {
+        type Reference = fn(&Float) -> Float;
+        let functions: [(Unary, Reference); 8] = [
+            (Unary::Exponential, |x| x.clone().exp()),
+            (Unary::ExponentialMinusOne, |x| x.clone().exp_m1()),
+            (Unary::Log, |x| x.clone().ln()),
+            (Unary::LogPlusOne, |x| x.clone().ln_1p()),
+            (Unary::Tanh, |x| x.clone().tanh()),
+            (Unary::Sqrt, |x| x.clone().sqrt()),
+            (Unary::Rsqrt, |x| x.clone().recip_sqrt()),
+            (Unary::Negate, |x| -x.clone()),
+        ];
+        for bits in [8, 24, 53, 128] {
+            let mut mpfr = Mpfr::new(bits);
+            for i in 1..400 {
+                let x = f64::from(i) * 0.0371;
+                let wide = Float::with_val(500, x);
+                for (unary, reference) in functions {
+                    let (exact, got) = (reference(&wide), mpfr.exact(x));
+                    let got = mpfr.unary(unary, &got);
+                    assert!(got.lo <= exact && exact <= *got.hi(), "{unary:?} of {x} at {bits} bits");
+                }
+                let (a, b) = (mpfr.exact(x), mpfr.exact(3.7));
+                for (binary, exact) in [
+                    (Binary::Add, Float::with_val(500, &wide + 3.7)),
+                    (Binary::Subtract, Float::with_val(500, &wide - 3.7)),
+                    (Binary::Multiply, Float::with_val(500, &wide * 3.7)),
+                    (Binary::Divide, Float::with_val(500, &wide / 3.7)),
+                ] {
+                    let got = mpfr.binary(binary, &a, &b);
+                    assert!(got.lo <= exact && exact <= *got.hi(), "{binary:?} of {x} at {bits} bits");
+                }
+            }
+        }
+    }
+}

@@ -72,6 +72,21 @@ fn parts_add_up_to_the_operand() {
     }
 }
 
+/// FACTS 2.3: {trunc h, RNE l} and {trunc h, RNE m, RNE l}; the alternatives differ from it in the first part.
+#[test]
+fn mixed_splits_truncate_the_first_part_only() {
+    use crate::num::{bf16_nearest, bf16_truncate};
+    let x = f32::from_bits(0x3f80_c0c1);
+    for passes in [Passes::Three, Passes::Six] {
+        let mixed = parts(&[x], passes, Split::Mixed);
+        assert_eq!(mixed[0][0], bf16_truncate(x));
+        assert_eq!(mixed[1][0], bf16_nearest(x - bf16_truncate(x)));
+        assert_ne!(mixed[1][0], bf16_truncate(x - bf16_truncate(x)));
+        assert_eq!(parts(&[x], passes, Split::Rne)[0][0], bf16_nearest(x));
+    }
+    assert_ne!(bf16_truncate(x), bf16_nearest(x));
+}
+
 fn one(a: f32, b: f32, passes: Passes) -> f32 {
     matmul(&[a], &[b], [1, 1, 1], passes, &TPU)[0]
 }
