@@ -554,7 +554,7 @@ fn a_journal_resumes_after_its_last_whole_line() {
     // Half of a character is cut off like half of a line.
     fs::remove_dir_all(folder.path("reports")).unwrap();
     fs::create_dir(folder.path("reports")).unwrap();
-    let cut = [journal[..ends[2]].as_bytes(), b"{\"case\":\"\xc3"].concat();
+    let cut = [&journal.as_bytes()[..ends[2]], b"{\"case\":\"\xc3"].concat();
     fs::write(folder.path("reports/.journal.jsonl"), cut).unwrap();
     folder.exits(0, &["run", "--resume"]);
     assert_eq!(folder.bytes("reports"), expected);
