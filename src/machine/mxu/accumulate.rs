@@ -180,7 +180,7 @@ impl Strip<'_> {
                 let pairs: Vec<(f32, f32)> = self.products(r, lane, span.clone()).collect();
                 level.clear();
                 level.extend(pairs.chunks(2).map(|pair| match *pair {
-                    [(a, b), (c, d)] if step == Step::Fused => a.mul_add(b, c * d),
+                    [(a, b), (c, d)] if step == Step::Fused => fused_pair([a, b], [c, d]),
                     [(a, b), (c, d)] => a * b + c * d,
                     [(a, b), ..] => a * b,
                     [] => 0.0,
@@ -222,6 +222,14 @@ fn truncated_sum(a: f64, b: f64) -> f32 {
     // Truncating what was truncated gives the same as truncating the exact sum.
     let nearest = s as f32;
     if f64::from(nearest).abs() > s.abs() { toward_zero_f32(nearest) } else { nearest }
+}
+
+/// `a b + c d` with one rounding: `c d` alone may leave the range of f32 where the sum does not.
+fn fused_pair([a, b]: [f32; 2], [c, d]: [f32; 2]) -> f32 {
+    let mut sum = ExactSum::default();
+    sum.add(f64::from(a) * f64::from(b));
+    sum.add(f64::from(c) * f64::from(d));
+    sum.to_f32()
 }
 
 /// The next f64 toward zero.

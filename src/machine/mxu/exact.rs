@@ -40,12 +40,20 @@ impl ExactSum {
         if self.special != 0.0 || self.special.is_nan() {
             return self.special as f32;
         }
-        let Some((head, rest)) = self.parts.split_last() else { return 0.0 };
-        // Nonoverlapping parts: all below the head are smaller than its last place, the next one gives their sign.
-        let Some(tail) = rest.last() else { return *head as f32 };
-        let odd = if head.to_bits() & 1 == 1 {
-            *head
-        } else if (*tail > 0.0) == (*head > 0.0) {
+        // Nonoverlapping parts may still be adjacent, as 64 and 256 are after a cancellation: add from the top until an
+        // addition rounds. Its error is below the sum's last place and outweighs all parts under it.
+        let (mut head, mut error) = (0.0, 0.0);
+        for part in self.parts.iter().rev() {
+            let sum = head + part;
+            error = part - (sum - head);
+            head = sum;
+            if error != 0.0 {
+                break;
+            }
+        }
+        let odd = if error == 0.0 || head.to_bits() & 1 == 1 {
+            head
+        } else if (error > 0.0) == (head > 0.0) {
             f64::from_bits(head.to_bits() + 1)
         } else {
             f64::from_bits(head.to_bits() - 1)
@@ -59,6 +67,14 @@ mod tests {
     use super::ExactSum;
     use proptest::prelude::*;
     use rug::Float;
+
+    /// Found where a large part cancels: what is left of it is followed by a part of nearly its size.
+    #[test]
+    fn parts_left_by_a_cancellation_all_count() {
+        let mut sum = ExactSum::default();
+        [2f64.powi(60), 256.0, 64.0, -(2f64.powi(60))].iter().for_each(|v| sum.add(*v));
+        assert_eq!(sum.to_f32(), 320.0);
+    }
 
     proptest! {
         #[test]

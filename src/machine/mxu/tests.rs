@@ -118,6 +118,17 @@ fn products_outside_the_range_of_f32_are_fused() {
     assert_eq!(out, [2.0 * least]);
 }
 
+/// The tree's leaves take both products exactly, whichever comes first.
+#[test]
+fn products_outside_the_range_of_f32_are_fused_in_pairs() {
+    let unit = Unit { accumulation: Accumulation::Pairwise, ..TPU };
+    let big = f32::from_bits((127 + 64) << 23);
+    assert_eq!(matmul(&[big, -big], &[big, big], [1, 2, 1], Passes::One, &unit), [0.0]);
+    let (a, l, r) = (f32::from_bits(52 << 23) * 1.5, f32::from_bits(52 << 23), f32::from_bits(53 << 23));
+    assert_eq!(matmul(&[l, a], &[r, r], [1, 2, 1], Passes::One, &unit), [2.0 * f32::from_bits(1)]);
+    assert_eq!(matmul(&[a, l], &[r, r], [1, 2, 1], Passes::One, &unit), [2.0 * f32::from_bits(1)]);
+}
+
 /// Bits of jaxlib 0.10.2 on XLA:CPU: subnormals are flushed and negative zeros sum to +0.
 #[test]
 fn dots_of_xla_cpu_at_zero() {
