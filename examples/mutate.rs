@@ -15,7 +15,8 @@ struct List {
     mutation: Vec<Mutation>,
 }
 
-/// One fault: a text that stands once in a file, what takes its place, and the `cargo test` arguments that must fail.
+/// One fault: a text that stands once in a file, what takes its place, the `cargo test` arguments that must fail, and
+/// what would go unseen if they did not.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mutation {
@@ -24,6 +25,7 @@ struct Mutation {
     from: String,
     to: String,
     test: Vec<String>,
+    why: String,
 }
 
 type Failure = Box<dyn std::error::Error>;
@@ -77,6 +79,9 @@ fn run() -> Result<bool, Failure> {
         survived += usize::from(!killed);
         let verdict = if killed { "killed" } else { "SURVIVED" };
         println!("{verdict}: {} ({:.0} s)", mutation.name, started.elapsed().as_secs_f64());
+        if !killed {
+            println!("  it would go unseen, although {}", mutation.why);
+        }
     }
     println!("{} passed, {survived} failed", mutations.len() - survived);
     Ok(survived == 0)
