@@ -4,6 +4,7 @@ pub mod check;
 pub mod cli;
 pub mod file;
 pub mod gate;
+pub mod hlo;
 pub mod input;
 pub mod ir;
 pub mod machine;

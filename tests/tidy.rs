@@ -18,7 +18,7 @@ use ulpgate::rewrite::POLICIES;
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("name", &[]), ("num", &[]), ("stat", &[]), ("tensor", &["num"])],
     &[("file", &[]), ("ir", &[])],
-    &[("program", &[]), ("rewrite", &[])],
+    &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
     &[("machine", &[]), ("oracle", &[])],
     &[("input", &[]), ("metric", &[]), ("subject", &[]), ("check", &["input", "metric", "subject"])],
     &[("suite", &[])],

@@ -1,0 +1,49 @@
+//! Times contenders side by side on a noisy machine: they take turns, and the best turn of each counts.
+
+use std::time::Instant;
+
+/// One thing to time: a name and what to run. `share` is the part of the contest's work that one run does: a contender
+/// that would take minutes runs on a part, and its time is scaled up.
+pub struct Contender<'a> {
+    pub name: String,
+    pub share: f64,
+    pub run: Box<dyn FnMut() + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub fn new(name: impl Into<String>, run: impl FnMut() + 'a) -> Contender<'a> {
+        Contender { name: name.into(), share: 1.0, run: Box::new(run) }
+    }
+
+    /// Says that one run does only this share of the work.
+    pub fn on_share(self, share: f64) -> Contender<'a> {
+        Contender { share, ..self }
+    }
+}
+
+/// Runs each contender `rounds` times in turn, prints a line each, and returns the best seconds for the whole work, in
+/// the contenders' order.
+///
+/// `work` is the number of operations called `unit`, for the rates. Ratios are to the first contender.
+pub fn contest(title: &str, work: f64, unit: &str, rounds: usize, mut contenders: Vec<Contender>) -> Vec<f64> {
+    let mut best = vec![f64::INFINITY; contenders.len()];
+    for _ in 0..rounds {
+        for (best, contender) in best.iter_mut().zip(&mut contenders) {
+            let started = Instant::now();
+            (contender.run)();
+            *best = best.min(started.elapsed().as_secs_f64() / contender.share);
+        }
+    }
+    println!("\n{title}");
+    for (contender, seconds) in contenders.iter().zip(&best) {
+        let scaled = if contender.share == 1.0 { String::new() } else { format!(" (from {:.4})", contender.share) };
+        println!(
+            "  {:<44} {:>11.3} ms {:>9.3} G{unit}/s {:>9.2} x{scaled}",
+            contender.name,
+            seconds * 1e3,
+            work / seconds / 1e9,
+            seconds / best[0],
+        );
+    }
+    best
+}

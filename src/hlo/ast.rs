@@ -1,0 +1,154 @@
+//! What an HLO file says, before anything is known of its meaning. Grammar: FACTS 7.2, openxla `hlo_parser.cc`.
+
+use crate::tensor::DType;
+
+/// One file: `HloModule NAME, ATTRIBUTES`, side tables, computations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module {
+    pub name: String,
+    pub attributes: Vec<Attribute>,
+    /// `FileNames`, `FunctionNames`, `FileLocations`, `StackFrames`: kept to be printed again.
+    pub tables: Vec<Table>,
+    /// In the file's order: a computation stands before those that call it.
+    pub computations: Vec<Computation>,
+    /// Position of the computation marked `ENTRY`, or of the last one.
+    pub entry: usize,
+}
+
+/// A side table: its heading, and its lines as they stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    pub heading: String,
+    pub lines: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computation {
+    /// Without `%`.
+    pub name: String,
+    /// `(x: f32[2]) -> f32[2]`, which the unoptimized form leaves out.
+    pub signature: Option<Signature>,
+    pub instructions: Vec<Instruction>,
+    /// Position of the instruction marked `ROOT`, or of the last one.
+    pub root: usize,
+    /// What stands behind the closing brace: `, execution_thread="main"`.
+    pub attributes: Vec<Attribute>,
+    pub at: Position,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    pub parameters: Vec<(String, Shape)>,
+    pub result: Shape,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Without `%`.
+    pub name: String,
+    pub shape: Shape,
+    /// As written, known or not.
+    pub opcode: String,
+    pub operands: Operands,
+    /// In the file's order.
+    pub attributes: Vec<Attribute>,
+    pub at: Position,
+}
+
+/// What stands in an instruction's parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operands {
+    /// Names of earlier instructions of the same computation, without `%`; older dumps write each one's shape before it.
+    Values(Vec<Operand>),
+    /// `parameter(0)`.
+    Number(u64),
+    /// `constant(...)`.
+    Literal(Literal),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    pub shape: Option<Shape>,
+    pub name: String,
+}
+
+/// A constant's value as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// `1.5`, `-inf`, `nan(0x7fc00000)`, `true`, `(1, -2)` of a complex number: one element's text.
+    Scalar(String),
+    /// `{...}`: the printer left the elements out.
+    Elided,
+    /// `{1, 2}` or `{ { 1, 2 }, { 3, 4 } }`, at each level. Sparse or indexed forms do not occur.
+    List(Vec<Literal>),
+    /// `( 1, {2, 3} )`, the value of a tuple.
+    Tuple(Vec<Literal>),
+}
+
+/// `name=value`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    pub name: String,
+    pub value: Value,
+    pub at: Position,
+}
+
+/// An attribute's value as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `LT`, `true`, `-3`, `0.9`, `bf_io->bf`, `0_0x1023_0`, `dot_bf16_bf16_f32_x3`, `%region_0.1` (with its `%`).
+    Word(String),
+    /// `"TopK"`, without the quotes, its escapes undone.
+    Text(String),
+    /// `{1,0}`, `{}`: words between braces, parted by commas.
+    Words(Vec<String>),
+    /// Any other braces, verbatim with them: `{[0:2], [0:4:1]}`, `{op_name="x" stack_frame_id=2}`, JSON, layouts.
+    Braces(String),
+}
+
+/// A type as written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    Array { element: Element, dims: Vec<u64>, layout: Option<Layout> },
+    Tuple(Vec<Shape>),
+}
+
+/// An element type: one that this project has arithmetic for, or another that HLO knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Element {
+    Known(DType),
+    /// `c64`, `token`, `s4`, ...: parsed, printed, and refused when it is to be computed with.
+    Other(String),
+}
+
+/// `{1,0:T(8,128)(2,1)S(1)}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    pub minor_to_major: Vec<u64>,
+    /// `T(8,128)(2,1)`: the outermost tile first.
+    pub tiles: Vec<Vec<u64>>,
+    /// The rest of what stands behind the colon, verbatim: `S(1)`, `E(4)`.
+    pub rest: String,
+}
+
+/// A place in the file, counted from 1, the column in characters. Two places are always equal, so that what was read
+/// from two layouts of one text compares equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    pub line: u32,
+    pub column: u32,
+}
+
+impl PartialEq for Position {
+    fn eq(&self, _: &Position) -> bool {
+        true
+    }
+}
+
+impl Eq for Position {}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}

@@ -1,0 +1,3 @@
+//! HLO text: what compilers dump, read into [`crate::ir`].
+
+pub mod ast;
