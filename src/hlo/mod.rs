@@ -1,3 +1,11 @@
 //! HLO text: what compilers dump, read into [`crate::ir`].
 
 pub mod ast;
+mod attribute;
+mod constant;
+mod convolution;
+mod layout;
+mod lower;
+mod operation;
+
+pub use lower::{Import, LowerError, Origin, lower};
