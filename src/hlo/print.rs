@@ -132,6 +132,7 @@ impl Display for Literal {
                 joined(f, items, ", ", |f, item| write!(f, "{item}"))?;
                 f.write_str(close)
             }
+            Literal::Tuple(items) if items.is_empty() => f.write_str("()"),
             Literal::Tuple(items) => {
                 f.write_str("( ")?;
                 joined(f, items, ", ", |f, item| write!(f, "{item}"))?;
@@ -168,6 +169,14 @@ impl Display for Element {
     }
 }
 
+/// Length of the kinds of the dimensions, `D(D,C)`, which XLA wants before the tiles.
+fn kinds_of_dimensions(rest: &str) -> usize {
+    let Some(inside) = rest.strip_prefix("D(") else { return 0 };
+    let Some(end) = inside.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, ',' | '+' | '~'))) else { return 0 };
+    // Anything else stays where it is.
+    if inside[end..].starts_with(')') && !inside[end..].starts_with(")(") { "D(".len() + end + 1 } else { 0 }
+}
+
 impl Display for Layout {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         f.write_str("{")?;
@@ -175,9 +184,7 @@ impl Display for Layout {
         if !self.tiles.is_empty() || !self.rest.is_empty() {
             f.write_str(":")?;
         }
-        // XLA wants the kinds of the dimensions, `D(D,C)`, before the tiles.
-        let kinds = if self.rest.starts_with("D(") { self.rest.find(')').map_or(0, |end| end + 1) } else { 0 };
-        let (kinds, rest) = self.rest.split_at(kinds);
+        let (kinds, rest) = self.rest.split_at(kinds_of_dimensions(&self.rest));
         f.write_str(kinds)?;
         if !self.tiles.is_empty() {
             f.write_str("T")?;

@@ -1,13 +1,14 @@
 //! `ROOT %name = shape opcode(operands), attributes`.
 
 use winnow::prelude::*;
+use winnow::stream::Stream;
 use winnow::token::take_while;
 
 use crate::hlo::ast::{Instruction, Operand, Operands, Shape};
 
 use super::attribute::attributes;
 use super::error::Fault;
-use super::lex::{Input, accept, name, number, offset, peek, rest, space, symbol};
+use super::lex::{Input, accept, name, number, offset, peek, space, symbol};
 use super::literal::literal;
 use super::shape::shape;
 
@@ -78,7 +79,13 @@ fn operand(input: &mut Input) -> Result<Operand, Fault> {
 /// The shape before an operand's name: it begins with a parenthesis, or is a word with a bracket behind.
 fn inline_shape(input: &mut Input) -> Result<Option<Shape>, Fault> {
     space(input)?;
-    let word = rest(input).bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let begins = peek(input) == b'(' || word > 0 && rest(input)[word..].trim_ascii_start().starts_with('[');
+    let mut begins = peek(input) == b'(';
+    if !begins {
+        let start = input.checkpoint();
+        take_while(0.., |c: char| c.is_ascii_alphanumeric()).void().parse_next(input)?;
+        space(input)?;
+        begins = peek(input) == b'[';
+        input.reset(&start);
+    }
     if begins { shape(input, 0).map(Some) } else { Ok(None) }
 }

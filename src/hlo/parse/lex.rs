@@ -67,7 +67,7 @@ pub(super) fn symbol<'a>(text: &'static str, expected: &'static str) -> impl Par
 /// Whether this byte comes next behind any space; it is passed.
 pub(super) fn accept(input: &mut Input, byte: u8) -> Result<bool, Fault> {
     space(input)?;
-    let next = byte.is_ascii() && peek(input) == byte && !rest(input).is_empty();
+    let next = peek(input) == byte;
     if next {
         input.next_slice(1);
     }

@@ -11,7 +11,7 @@ use super::error::Fault;
 use super::lex::{Input, accept, brackets, level, number, offset, peek, rest, space, symbol};
 
 /// Element types of HLO that [`DType`] has not. Source: openxla `primitive_util`.
-const OTHER: [&str; 18] = [
+const OTHER: [&str; 17] = [
     "s1",
     "s2",
     "s4",
@@ -29,7 +29,6 @@ const OTHER: [&str; 18] = [
     "c128",
     "token",
     "opaque",
-    "buffer",
 ];
 
 const ARRAY: &str = "a shape such as f32[2,3] or (f32[2], s32[])";
@@ -94,12 +93,14 @@ fn dim(input: &mut Input) -> Result<u64, Fault> {
 
 /// A layout, where one comes next: a brace behind a shape may also begin a computation's body.
 fn layout(input: &mut Input) -> Result<Option<Layout>, Fault> {
-    space(input)?;
-    let Some(inside) = rest(input).strip_prefix('{') else { return Ok(None) };
-    if !inside.trim_ascii_start().starts_with(|c: char| c.is_ascii_digit() || matches!(c, ':' | '}')) {
+    let start = input.checkpoint();
+    if !accept(input, b'{')? {
         return Ok(None);
     }
-    input.next_slice(1);
+    if !matches!(next(input)?, b'0'..=b'9' | b':' | b'}') {
+        input.reset(&start);
+        return Ok(None);
+    }
     let mut layout = Layout::default();
     if !matches!(next(input)?, b':' | b'}') {
         loop {
