@@ -7,5 +7,8 @@ mod convolution;
 mod layout;
 mod lower;
 mod operation;
+mod parse;
+mod print;
 
 pub use lower::{Import, LowerError, Origin, lower};
+pub use parse::{ParseError, parse};

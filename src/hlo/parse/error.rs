@@ -1,0 +1,129 @@
+//! Where a text stops being HLO, and what was expected there.
+
+use winnow::error::{AddContext, ParserError};
+use winnow::stream::{Location, Stream};
+
+use crate::hlo::ast::Position;
+
+use super::lex::{Input, is_name};
+
+/// Text that is no HLO: `line 12, column 7: expected "=" after the instruction's name, found "("`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub struct ParseError {
+    /// Counted from 1.
+    pub line: u32,
+    /// Counted from 1, in characters.
+    pub column: u32,
+    /// What was expected and what was found, or which rule is broken.
+    pub message: String,
+}
+
+/// An error on its way out of the parsers: a byte offset instead of a line and column.
+#[derive(Debug)]
+pub(super) struct Fault {
+    at: usize,
+    reason: Reason,
+}
+
+#[derive(Debug)]
+enum Reason {
+    /// A parser failed that has not said yet what it expects.
+    Unexpected,
+    Expected(&'static str),
+    Rule(String),
+}
+
+/// The longest piece of the text that a message repeats, in characters.
+const FOUND: usize = 40;
+
+impl Fault {
+    /// This was expected at the next character.
+    pub(super) fn expected(input: &Input, what: &'static str) -> Fault {
+        Fault { at: input.current_token_start(), reason: Reason::Expected(what) }
+    }
+
+    /// What stands at this byte breaks a rule.
+    pub(super) fn rule(at: usize, message: impl Into<String>) -> Fault {
+        Fault { at, reason: Reason::Rule(message.into()) }
+    }
+
+    /// The same with line and column.
+    pub(super) fn locate(self, text: &str) -> ParseError {
+        let Position { line, column } = Lines::new(text).position(self.at);
+        let message = match self.reason {
+            Reason::Unexpected => format!("unexpected {}", found(text, self.at)),
+            Reason::Expected(what) => format!("expected {what}, found {}", found(text, self.at)),
+            Reason::Rule(message) => message,
+        };
+        ParseError { line, column, message }
+    }
+}
+
+impl ParserError<Input<'_>> for Fault {
+    type Inner = Fault;
+
+    fn from_input(input: &Input) -> Fault {
+        Fault { at: input.current_token_start(), reason: Reason::Unexpected }
+    }
+
+    fn into_inner(self) -> Result<Fault, Fault> {
+        Ok(self)
+    }
+}
+
+impl<'a> AddContext<Input<'a>, &'static str> for Fault {
+    /// The innermost parser knows best.
+    fn add_context(self, _: &Input<'a>, _: &<Input<'a> as Stream>::Checkpoint, what: &'static str) -> Fault {
+        match self.reason {
+            Reason::Unexpected => Fault { reason: Reason::Expected(what), ..self },
+            _ => self,
+        }
+    }
+}
+
+/// What stands at a byte, for a message: a name or number whole, other characters alone.
+fn found(text: &str, at: usize) -> String {
+    let rest = text.get(at..).unwrap_or("");
+    let Some(first) = rest.chars().next() else { return "the end of the text".to_string() };
+    let sign = usize::from(first == '%');
+    let end = rest[sign..].find(|c| !is_name(c)).map_or(rest.len(), |end| end + sign);
+    match &rest[..end] {
+        "" | "%" => format!("{:?}", first.to_string()),
+        word if word.len() > FOUND => format!("{:?}", format!("{}...", &word[..FOUND])),
+        word => format!("{word:?}"),
+    }
+}
+
+/// Turns byte offsets that do not fall into places, each byte counted once.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    offset: usize,
+    place: Position,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Lines<'a> {
+        Lines { text, offset: 0, place: Position { line: 1, column: 1 } }
+    }
+
+    /// Place of the character at this byte, which is not before the byte asked for last.
+    pub(super) fn position(&mut self, offset: usize) -> Position {
+        let passed = self.text.as_bytes().get(self.offset..offset).unwrap_or(&[]);
+        let line = match passed.iter().rposition(|byte| *byte == b'\n') {
+            None => passed,
+            Some(last) => {
+                let lines = passed.iter().filter(|byte| **byte == b'\n').count();
+                self.place.line = self.place.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+                self.place.column = 1;
+                &passed[last + 1..]
+            }
+        };
+        // A character is counted at its first byte; the others are 0b10xxxxxx.
+        let characters = line.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.place.column = self.place.column.saturating_add(u32::try_from(characters).unwrap_or(u32::MAX));
+        self.offset = offset.max(self.offset);
+        self.place
+    }
+}

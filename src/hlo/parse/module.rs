@@ -1,0 +1,132 @@
+//! A file: header, side tables, computations.
+
+use winnow::prelude::*;
+use winnow::token::{take_till, take_while};
+use winnow::{LocatingSlice, Stateful};
+
+use crate::hlo::ast::{Computation, Module, Signature, Table};
+
+use super::attribute::attributes;
+use super::error::{Fault, ParseError};
+use super::instruction::instruction;
+use super::lex::{Input, accept, is_name, name, offset, peek, rest, space, symbol};
+use super::scope::Scope;
+use super::shape::shape;
+
+/// Side tables, which may be without lines.
+const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+
+/// Reads a module: the unoptimized form and the optimized one, those of older dumps included.
+///
+/// Names are resolved: those of instructions and computations are unique, and each is defined before it is used.
+/// Opcodes and attributes need not be known. Dynamic dimensions and instructions inside operands are refused.
+///
+/// # Errors
+///
+/// The place where the text stops being HLO, and what was expected there.
+pub fn parse(text: &str) -> Result<Module, ParseError> {
+    let mut input = Stateful { input: LocatingSlice::new(text), state: Scope::new(text) };
+    module(&mut input).map_err(|fault| fault.locate(text))
+}
+
+fn module(input: &mut Input) -> Result<Module, Fault> {
+    space(input)?;
+    let keyword = take_while(0.., is_name).parse_next(input)?;
+    if keyword != "HloModule" {
+        return Err(Fault::rule(offset(input) - keyword.len(), "expected \"HloModule\" and the module's name"));
+    }
+    let named = name(input, "the module's name")?.to_string();
+    let attributes = attributes(input)?;
+    let (mut tables, mut computations, mut entry) = (Vec::new(), Vec::new(), None);
+    loop {
+        space(input)?;
+        if rest(input).is_empty() {
+            break;
+        }
+        let start = offset(input);
+        let mut first = name(input, "a computation")?;
+        if first == "HloModule" {
+            return Err(Fault::rule(start, "a second module begins here; a file has one"));
+        }
+        let is_entry = first == "ENTRY";
+        let mut at = start;
+        if is_entry {
+            if entry.is_some() {
+                return Err(Fault::rule(start, "a second computation is marked ENTRY"));
+            }
+            entry = Some(computations.len());
+            space(input)?;
+            at = offset(input);
+            first = name(input, "a computation's name behind \"ENTRY\"")?;
+        }
+        space(input)?;
+        if !is_entry && (TABLES.contains(&first) || peek(input).is_ascii_digit()) {
+            tables.push(table(input, first)?);
+        } else {
+            computations.push(computation(input, first, at)?);
+        }
+    }
+    let Some(last) = computations.len().checked_sub(1) else { return Err(Fault::expected(input, "a computation")) };
+    Ok(Module { name: named, attributes, tables, computations, entry: entry.unwrap_or(last) })
+}
+
+/// Lines that begin with a number, behind the heading.
+fn table(input: &mut Input, heading: &str) -> Result<Table, Fault> {
+    let mut lines = Vec::new();
+    while peek(input).is_ascii_digit() {
+        let line: &str = take_till(0.., ['\n', '\r']).parse_next(input)?;
+        lines.push(line.trim_ascii_end().to_string());
+        space(input)?;
+    }
+    Ok(Table { heading: heading.to_string(), lines })
+}
+
+/// A computation behind its name, which stands at this byte.
+fn computation<'a>(input: &mut Input<'a>, name: &'a str, at: usize) -> Result<Computation, Fault> {
+    let place = input.state.position(at);
+    input.state.enter(name, at)?;
+    let signature = if peek(input) == b'(' { Some(signature(input)?) } else { None };
+    let expected = if signature.is_some() {
+        "\"{\" and the computation's instructions"
+    } else {
+        "\"{\" or a signature behind the computation's name"
+    };
+    symbol("{", expected).parse_next(input)?;
+    let (mut instructions, mut root) = (Vec::new(), None);
+    while !accept(input, b'}')? {
+        let (instruction, marked) = instruction(input)?;
+        if let Some(at) = marked {
+            if root.is_some() {
+                return Err(Fault::rule(at, "a second instruction of this computation is marked ROOT"));
+            }
+            root = Some(instructions.len());
+        }
+        instructions.push(instruction);
+    }
+    let Some(last) = instructions.len().checked_sub(1) else {
+        return Err(Fault::rule(at, format!("the computation {name:?} has no instructions")));
+    };
+    input.state.leave(name);
+    let attributes = attributes(input)?;
+    let root = root.unwrap_or(last);
+    Ok(Computation { name: name.to_string(), signature, instructions, root, attributes, at: place })
+}
+
+/// `(x: f32[2]) -> f32[2]`, whose bracket comes next.
+fn signature(input: &mut Input) -> Result<Signature, Fault> {
+    symbol("(", "\"(\" of a signature").parse_next(input)?;
+    let mut parameters = Vec::new();
+    if !accept(input, b')')? {
+        loop {
+            let parameter = name(input, "a parameter's name")?.to_string();
+            symbol(":", "\":\" and the parameter's shape").parse_next(input)?;
+            parameters.push((parameter, shape(input, 0)?));
+            if accept(input, b')')? {
+                break;
+            }
+            symbol(",", "\",\" or \")\" in a signature").parse_next(input)?;
+        }
+    }
+    symbol("->", "\"->\" and the shape of the result").parse_next(input)?;
+    Ok(Signature { parameters, result: shape(input, 0)? })
+}

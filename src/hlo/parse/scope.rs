@@ -1,0 +1,85 @@
+//! Names seen so far: those of computations in the whole module, those of instructions in one computation.
+
+use std::collections::HashSet;
+
+use crate::hlo::ast::Position;
+
+use super::error::{Fault, Lines};
+
+/// Attributes whose value names computations.
+const CALLS: [&str; 11] = [
+    "to_apply",
+    "calls",
+    "condition",
+    "body",
+    "select",
+    "scatter",
+    "true_computation",
+    "false_computation",
+    "branch_computations",
+    "called_computation",
+    "called_computations",
+];
+
+/// What the parsers remember while they go.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    lines: Lines<'a>,
+    computations: HashSet<&'a str>,
+    instructions: HashSet<&'a str>,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new(text: &'a str) -> Scope<'a> {
+        Scope { lines: Lines::new(text), computations: HashSet::new(), instructions: HashSet::new() }
+    }
+
+    /// Place of a byte that is not before the one asked for last.
+    pub(super) fn position(&mut self, offset: usize) -> Position {
+        self.lines.position(offset)
+    }
+
+    /// A computation begins: its name is new, and no instruction is known in it.
+    pub(super) fn enter(&mut self, name: &'a str, at: usize) -> Result<(), Fault> {
+        self.instructions.clear();
+        if self.computations.contains(name) {
+            return Err(Fault::rule(at, format!("a computation before this one has the name {name:?} too")));
+        }
+        Ok(())
+    }
+
+    /// A computation is complete, and can be called from now on.
+    pub(super) fn leave(&mut self, name: &'a str) {
+        self.computations.insert(name);
+    }
+
+    /// An instruction is complete, and can be an operand from now on.
+    pub(super) fn define(&mut self, name: &'a str, at: usize) -> Result<(), Fault> {
+        if self.instructions.insert(name) {
+            return Ok(());
+        }
+        Err(Fault::rule(at, format!("an instruction before this one has the name {name:?} too")))
+    }
+
+    /// An operand names an instruction before.
+    pub(super) fn operand(&self, name: &str, at: usize) -> Result<(), Fault> {
+        if self.instructions.contains(name) {
+            return Ok(());
+        }
+        Err(Fault::rule(at, format!("no instruction before this one in its computation has the name {name:?}")))
+    }
+
+    /// The words of an attribute that calls computations name computations before.
+    pub(super) fn called(&self, attribute: &str, words: &[String], at: usize) -> Result<(), Fault> {
+        if !CALLS.contains(&attribute) {
+            return Ok(());
+        }
+        for word in words {
+            let name = word.strip_prefix('%').unwrap_or(word);
+            if !self.computations.contains(name) {
+                return Err(Fault::rule(at, format!("no computation before this one has the name {name:?}")));
+            }
+        }
+        Ok(())
+    }
+}
