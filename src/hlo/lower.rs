@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{self, ComputationId, Op, Program, Shape, ValueId, infer};
-use crate::tensor::DTYPES;
+use crate::tensor::{DTYPES, DType};
 
 use super::ast::{self, Element, Layout, Module, Operands, Position};
 use super::attribute::Attributes;
@@ -416,14 +416,65 @@ impl<'a> Emitter<'_, 'a> {
                 };
                 let operands = operands.iter().map(array).collect::<Result<_>>()?;
                 let result = operation::lower(self, operands)?;
-                let Shape::Tuple(parts) = self.shape(result) else { return Ok(Value::Array(result)) };
-                let parts = (0..parts.len()).map(|index| {
+                let claimed = self.claimed()?;
+                let (Shape::Tuple(parts), Shape::Tuple(claimed_parts)) = (self.shape(result), &claimed) else {
+                    return Ok(Value::Array(self.settled(result, &claimed)?));
+                };
+                if parts.len() != claimed_parts.len() {
+                    return Err(self.fail(format!("the shape is {} by its operands", self.shape(result))));
+                }
+                let parts = claimed_parts.iter().enumerate().map(|(index, claimed)| {
                     let element = self.emit(Op::GetTupleElement(index), vec![result], None)?;
-                    Ok(Value::Array(element))
+                    Ok(Value::Array(self.settled(element, claimed)?))
                 });
                 Ok(Value::Tuple(parts.collect::<Result<_>>()?))
             }
         }
+    }
+
+    /// `result` in the claimed float type. Compiled programs mix float types in one operation: it is computed in the
+    /// widest of them and its result is rounded to the claimed one.
+    fn settled(&mut self, result: ValueId, claimed: &Shape) -> Result<ValueId> {
+        let given = self.shape(result);
+        let dims = self.scope.over.clone().filter(|_| claimed.dims().is_empty());
+        let claimed = match (dims, claimed.dtype()) {
+            (Some(dims), Some(dtype)) => Shape::Array { dtype, dims },
+            _ => claimed.clone(),
+        };
+        if *given == claimed {
+            return Ok(result);
+        }
+        let floats = [given, &claimed].into_iter().all(|s| s.dtype().is_some_and(DType::is_float));
+        if floats && given.dims() == claimed.dims() {
+            return self.add(Op::Convert, vec![result], Some(claimed));
+        }
+        Err(self.fail(format!("the shape is {given} by its operands, but {claimed} is claimed")))
+    }
+
+    /// Floats of several types brought to the widest of them.
+    pub fn widest(&mut self, operands: &mut [ValueId]) -> Result<()> {
+        let float = |e: &Self, id: ValueId| e.shape(id).dtype().filter(|d| d.is_float());
+        let widest = operands.iter().filter_map(|id| float(self, *id)).max_by_key(|d| d.bits());
+        for id in operands {
+            if let (Some(widest), Some(own)) = (widest, float(self, *id))
+                && own != widest
+            {
+                let shape = self.shape(*id).with_dtype(widest);
+                *id = self.add(Op::Convert, vec![*id], Some(shape))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The region that an attribute names, with f32 in the place of bf16.
+    pub fn wide_region(&mut self, attribute: &str) -> Result<ComputationId> {
+        let region = self.region(attribute)?;
+        let wide = self.lowering.computations[region].widened();
+        let found = self.lowering.computations.iter().position(|c| *c == wide);
+        Ok(found.unwrap_or_else(|| {
+            self.lowering.computations.push(wide);
+            self.lowering.computations.len() - 1
+        }))
     }
 
     fn inlined(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {

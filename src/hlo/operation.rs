@@ -63,10 +63,12 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     let claimed = e.claimed()?;
     let opcode = e.instruction.opcode.as_str();
     if let Some(unary) = UNARIES.iter().find(|u| u.name() == opcode) {
-        return e.emit(Op::Unary(*unary), operands, Some(claimed));
+        return e.emit(Op::Unary(*unary), operands, None);
     }
     if let Some(binary) = BINARIES.iter().find(|b| b.name() == opcode) {
-        return e.emit(Op::Binary(*binary), operands, Some(claimed));
+        let mut operands = operands;
+        e.widest(&mut operands)?;
+        return e.emit(Op::Binary(*binary), operands, None);
     }
     let op = match opcode {
         "broadcast" => return broadcast(e, operands, claimed),
@@ -120,7 +122,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }
         "select" => Op::Select,
         "clamp" => Op::Clamp,
-        "reduce" => Op::Reduce { dims: attributes.numbers("dimensions")?, to_apply: e.region("to_apply")? },
+        "reduce" => return reduce(e, operands),
         "reduce-window" => {
             let window = attributes.window("window")?;
             if window.iter().any(|w| w.reversed) {
@@ -138,6 +140,27 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
     e.emit(op, operands, Some(claimed))
+}
+
+/// A reduction; where its arrays, inits and region differ in their float types, in the widest.
+///
+/// Modelling choice: a bf16 region over f32 operands, as the TPU compiler writes it (FACTS 9), sees them unrounded.
+fn reduce(e: &mut Emitter, mut operands: Vec<ValueId>) -> Result<ValueId> {
+    let dims = e.attributes().numbers("dimensions")?;
+    let mut to_apply = e.region("to_apply")?;
+    let takes: Vec<Option<DType>> =
+        e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
+    // Operands are N arrays and N inits, parameters N accumulated and N incoming: the same order of types.
+    if operands.iter().zip(&takes).any(|(o, dtype)| e.shape(*o).dtype() != *dtype) {
+        to_apply = e.wide_region("to_apply")?;
+        for operand in &mut operands {
+            if e.shape(*operand).dtype() == Some(DType::BF16) {
+                let wide = e.shape(*operand).widened();
+                *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
+            }
+        }
+    }
+    e.emit(Op::Reduce { dims, to_apply }, operands, None)
 }
 
 /// A list that must have one number.

@@ -17,5 +17,5 @@ pub use op::{
     ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
     WindowDim,
 };
-pub use pattern::{Comparator, Reducer, comparator, is_cumulative, reducer};
+pub use pattern::{Comparator, Reducer, comparator, express, is_cumulative, reducer};
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

@@ -92,7 +92,7 @@ pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
 }
 
 /// A region's value as one expression; operands of commutative operations in alphabetical order.
-fn express(region: &Computation, id: ValueId) -> String {
+pub fn express(region: &Computation, id: ValueId) -> String {
     let instruction = &region.instructions[id];
     let operands = || instruction.operands.iter().map(|o| express(region, *o)).collect::<Vec<_>>();
     let call = |name: &str, operands: Vec<String>| format!("{name}({})", operands.join(","));
@@ -101,6 +101,11 @@ fn express(region: &Computation, id: ValueId) -> String {
         Op::Constant(value) if value.dtype().is_float() && value.len() == 1 => {
             format!("constant({:?})", value.data().get_f64(0))
         }
+        Op::Constant(value) if value.dtype().is_integer() && value.len() == 1 => {
+            format!("constant({})", value.data().get_i64(0))
+        }
+        Op::BitcastConvert => call(&format!("bitcast-convert<{}>", instruction.shape), operands()),
+        Op::Convert => call(&format!("convert<{}>", instruction.shape), operands()),
         Op::Binary(binary) => {
             let mut operands = operands();
             let ordered = matches!(

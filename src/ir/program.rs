@@ -1,6 +1,6 @@
 //! The containers: shapes, instructions, computations, programs.
 
-use crate::tensor::DType;
+use crate::tensor::{DType, Data, Tensor};
 
 use super::op::Op;
 
@@ -42,6 +42,15 @@ impl Shape {
         match self {
             Shape::Array { dims, .. } => dims.iter().product(),
             Shape::Tuple(parts) => parts.iter().map(Shape::elements).sum(),
+        }
+    }
+
+    /// f32 in the place of bf16.
+    pub fn widened(&self) -> Shape {
+        match self {
+            Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
+            Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(Shape::widened).collect()),
+            other => other.clone(),
         }
     }
 
@@ -97,6 +106,22 @@ impl Computation {
             .collect();
         parameters.sort_by_key(|(n, _)| *n);
         parameters.into_iter().map(|(_, shape)| shape).collect()
+    }
+
+    /// A copy with f32 in the place of bf16, under another name.
+    pub fn widened(&self) -> Computation {
+        let mut wide = self.clone();
+        wide.name.push_str(".f32");
+        for instruction in &mut wide.instructions {
+            instruction.shape = instruction.shape.widened();
+            if let Op::Constant(value) = &instruction.op
+                && value.dtype() == DType::BF16
+                && let Some(data) = Data::from_f32s(DType::F32, value.data().to_f32s())
+            {
+                instruction.op = Op::Constant(Tensor::new(value.dims(), data));
+            }
+        }
+        wide
     }
 
     /// For each value, the values that use it, once per use, in order.

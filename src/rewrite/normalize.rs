@@ -1,7 +1,7 @@
 //! Rule B: float normalization with excess precision allowed (FACTS 1.3, `ChangeOutputTypeThenInsertConvertBack`).
 
 use crate::ir::{Computation, ComputationId, Instruction, Op, Program, Shape};
-use crate::tensor::{DType, Tensor};
+use crate::tensor::DType;
 
 use super::Editor;
 
@@ -103,7 +103,7 @@ impl Pass {
         for region in op.callees_mut() {
             *region = widen_region(computations, *region);
         }
-        let shape = widen_shape(&old.shape);
+        let shape = old.shape.widened();
         let instruction = Instruction { name: old.name.clone(), op, operands, shape };
         if old.shape.dtype() == Some(DType::BF16) {
             self.with_rounding(old, instruction)
@@ -140,27 +140,9 @@ fn normalizes(op: &Op) -> bool {
     matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Clamp | Op::Reduce { .. } | Op::ReduceWindow { .. })
 }
 
-fn widen_shape(shape: &Shape) -> Shape {
-    match shape {
-        Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
-        Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(widen_shape).collect()),
-        other => other.clone(),
-    }
-}
-
 /// A copy of a region with f32 in the place of bf16; an equal one that exists already is used again.
 fn widen_region(computations: &mut Vec<Computation>, region: ComputationId) -> ComputationId {
-    let mut wide = computations[region].clone();
-    wide.name.push_str(".f32");
-    for instruction in &mut wide.instructions {
-        instruction.shape = widen_shape(&instruction.shape);
-        if let Op::Constant(value) = &instruction.op
-            && value.dtype() == DType::BF16
-            && let Some(data) = crate::tensor::Data::from_f32s(DType::F32, value.data().to_f32s())
-        {
-            instruction.op = Op::Constant(Tensor::new(value.dims(), data));
-        }
-    }
+    let wide = computations[region].widened();
     computations.iter().position(|c| *c == wide).unwrap_or_else(|| {
         computations.push(wide);
         computations.len() - 1
