@@ -77,7 +77,7 @@ fn operand(input: &mut Input) -> Result<Operand, Fault> {
 }
 
 /// The shape before an operand's name: it begins with a parenthesis, or is a word with a bracket behind.
-fn inline_shape(input: &mut Input) -> Result<Option<Shape>, Fault> {
+fn inline_shape(input: &mut Input) -> Result<Option<Box<Shape>>, Fault> {
     space(input)?;
     let mut begins = peek(input) == b'(';
     if !begins {
@@ -87,5 +87,5 @@ fn inline_shape(input: &mut Input) -> Result<Option<Shape>, Fault> {
         begins = peek(input) == b'[';
         input.reset(&start);
     }
-    if begins { shape(input, 0).map(Some) } else { Ok(None) }
+    if begins { shape(input, 0).map(Box::new).map(Some) } else { Ok(None) }
 }
