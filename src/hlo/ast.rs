@@ -116,6 +116,24 @@ pub enum Shape {
     Tuple(Vec<Shape>),
 }
 
+impl Shape {
+    /// The number of arrays: tuples count as their elements.
+    pub fn arrays(&self) -> usize {
+        match self {
+            Shape::Array { .. } => 1,
+            Shape::Tuple(parts) => parts.iter().map(Shape::arrays).sum(),
+        }
+    }
+
+    /// The layout of an array, where one is written.
+    pub fn layout(&self) -> Option<&Layout> {
+        match self {
+            Shape::Array { layout, .. } => layout.as_ref(),
+            Shape::Tuple(_) => None,
+        }
+    }
+}
+
 /// An element type: one that this project has arithmetic for, or another that HLO knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {

@@ -264,6 +264,15 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             ensure!(parameters == operands, "call of {} with other operands than its parameters", callee.name);
             Ok(callee.instructions[callee.root].shape.clone())
         }
+        Op::While { condition, body } => {
+            let (condition, body) = (called(*condition)?, called(*body)?);
+            let state = Shape::Tuple(operands.iter().map(|s| (*s).clone()).collect());
+            let takes = |c: &Computation| c.parameter_shapes() == operands;
+            let gives = |c: &Computation| c.instructions[c.root].shape.clone();
+            let fits = takes(condition) && takes(body) && gives(condition) == Shape::array(DType::Pred, &[]);
+            ensure!(fits && gives(body) == state, "while of {} does not keep its state {state}", body.name);
+            Ok(state)
+        }
     }
 }
 

@@ -14,7 +14,8 @@ pub use builder::Builder;
 pub use dot::{DotDims, DotPlan};
 pub use infer::{ShapeError, infer};
 pub use op::{
-    ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, Unary, Window, WindowDim,
+    ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
+    WindowDim,
 };
 pub use pattern::{Comparator, Reducer, comparator, is_cumulative, reducer};
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

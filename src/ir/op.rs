@@ -99,7 +99,16 @@ pub enum Op {
     Call {
         to_apply: ComputationId,
     },
+    /// Operands: the state, N values. `condition` takes the state and gives a predicate; `body` takes the state and gives
+    /// a tuple of the next; the loop gives the last. It has an end: [`TRIP_BOUND`].
+    While {
+        condition: ComputationId,
+        body: ComputationId,
+    },
 }
+
+/// Trips after which a `while` is refused instead of awaited.
+pub const TRIP_BOUND: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unary {
@@ -297,26 +306,30 @@ pub struct PartialReduce {
 }
 
 impl Op {
-    /// The computation that the operation calls.
-    pub const fn to_apply(&self) -> Option<ComputationId> {
-        match self {
+    /// The computations that the operation calls.
+    pub fn callees(&self) -> impl Iterator<Item = ComputationId> {
+        let (first, second) = match self {
             Op::Reduce { to_apply, .. }
             | Op::ReduceWindow { to_apply, .. }
             | Op::Sort { to_apply, .. }
-            | Op::Call { to_apply } => Some(*to_apply),
-            _ => None,
-        }
+            | Op::Call { to_apply } => (Some(*to_apply), None),
+            Op::While { condition, body } => (Some(*condition), Some(*body)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
     }
 
-    /// [`Op::to_apply`], to be changed.
-    pub const fn to_apply_mut(&mut self) -> Option<&mut ComputationId> {
-        match self {
+    /// [`Op::callees`], to be changed.
+    pub fn callees_mut(&mut self) -> impl Iterator<Item = &mut ComputationId> {
+        let (first, second) = match self {
             Op::Reduce { to_apply, .. }
             | Op::ReduceWindow { to_apply, .. }
             | Op::Sort { to_apply, .. }
-            | Op::Call { to_apply } => Some(to_apply),
-            _ => None,
-        }
+            | Op::Call { to_apply } => (Some(to_apply), None),
+            Op::While { condition, body } => (Some(condition), Some(body)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
     }
 
     /// The HLO opcode; a custom call is named by its target.
@@ -354,6 +367,7 @@ impl Op {
             Op::Tuple => "tuple",
             Op::GetTupleElement(_) => "get-tuple-element",
             Op::Call { .. } => "call",
+            Op::While { .. } => "while",
         }
     }
 }

@@ -149,7 +149,9 @@ mod tests {
         for built_in in PROGRAMS {
             let program = program(built_in.name());
             for instruction in &program.entry().instructions {
-                let Some(region) = instruction.op.to_apply().map(|id| &program.computations[id]) else { continue };
+                let Some(region) = instruction.op.callees().next().map(|id| &program.computations[id]) else {
+                    continue;
+                };
                 let known = match instruction.op {
                     Op::Sort { .. } => comparator(region).is_some(),
                     _ => reducer(region).is_some(),

@@ -129,6 +129,7 @@ fn attributes(program: &Program, op: &Op) -> Vec<(&'static str, String)> {
         }
         Op::GetTupleElement(index) => vec![("index", index.to_string())],
         Op::Call { to_apply } => vec![("to_apply", called(*to_apply))],
+        Op::While { condition, body } => vec![("condition", called(*condition)), ("body", called(*body))],
         _ => Vec::new(),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::ir::{Binary, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, Unary, movement};
+use crate::ir::{
+    Binary, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, TRIP_BOUND, Unary, movement,
+};
 use crate::tensor::{DType, Tensor};
 
 use super::mode::Mode;
@@ -184,6 +186,21 @@ impl<'a> Machine<'a> {
                 _ => return Err(refuse("the operand is no tuple")),
             },
             Op::Call { to_apply } => self.call(*to_apply, operands)?,
+            Op::While { condition, body } => {
+                let mut state = operands;
+                let mut trips = 0;
+                while self.call(*condition, state.clone())?.preds().first() == Some(&true) {
+                    if trips == TRIP_BOUND {
+                        return Err(refuse("the loop does not end within the trip bound"));
+                    }
+                    trips += 1;
+                    state = match self.call(*body, state)? {
+                        Value::Tuple(parts) => parts,
+                        single => vec![single],
+                    };
+                }
+                Value::Tuple(state)
+            }
             _ => return Err(refuse("the operation is not known")),
         })
     }

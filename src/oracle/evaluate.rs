@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::ir::{Binary, Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, Unary, movement};
+use crate::ir::{
+    Binary, Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement,
+};
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::Arithmetic;
@@ -209,6 +211,22 @@ impl<A: Arithmetic> Pass<'_, A> {
                 other => other.clone(),
             },
             Op::Call { to_apply } => self.call(*to_apply, operands)?,
+            Op::While { condition, body } => {
+                let mut state = operands.to_vec();
+                for trip in 0.. {
+                    match self.call(*condition, &state)?.integers().first() {
+                        Some(Some(0)) => break,
+                        Some(Some(_)) if trip < TRIP_BOUND => {}
+                        Some(Some(_)) => return Err(refuse("the loop does not end within the trip bound")),
+                        _ => return Err(refuse("whether the loop goes on is undecided")),
+                    }
+                    state = match self.call(*body, &state)? {
+                        Value::Tuple(parts) => parts,
+                        single => vec![single],
+                    };
+                }
+                Value::Tuple(state)
+            }
             _ => return Err(refuse("the operation is not known")),
         })
     }

@@ -36,7 +36,7 @@ fn drop_unused_computations(mut program: Program) -> Program {
     used[program.entry] = true;
     for id in (0..program.computations.len()).rev() {
         if used[id] {
-            for callee in program.computations[id].instructions.iter().filter_map(|i| i.op.to_apply()) {
+            for callee in program.computations[id].instructions.iter().flat_map(|i| i.op.callees()) {
                 used[callee] = true;
             }
         }
@@ -48,7 +48,7 @@ fn drop_unused_computations(mut program: Program) -> Program {
         next += usize::from(*used);
     }
     let instructions = program.computations.iter_mut().flat_map(|c| &mut c.instructions);
-    for callee in instructions.filter_map(|i| i.op.to_apply_mut()) {
+    for callee in instructions.flat_map(|i| i.op.callees_mut()) {
         *callee = moved[*callee];
     }
     program.entry = moved[program.entry];

@@ -100,7 +100,7 @@ impl Pass {
             });
         }
         let mut op = old.op.clone();
-        if let Some(region) = op.to_apply_mut() {
+        for region in op.callees_mut() {
             *region = widen_region(computations, *region);
         }
         let shape = widen_shape(&old.shape);
@@ -170,7 +170,7 @@ fn widen_region(computations: &mut Vec<Computation>, region: ComputationId) -> C
 /// Moves calls past the entry that was taken out of place `removed`.
 fn reindex(computations: &mut [Computation], removed: ComputationId) {
     let instructions = computations.iter_mut().flat_map(|c| &mut c.instructions);
-    for callee in instructions.filter_map(|i| i.op.to_apply_mut()) {
+    for callee in instructions.flat_map(|i| i.op.callees_mut()) {
         if *callee > removed {
             *callee -= 1;
         }

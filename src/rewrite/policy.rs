@@ -107,6 +107,7 @@ fn selects(op: &Op) -> bool {
                 | Op::BitcastConvert
                 | Op::ReducePrecision { .. }
                 | Op::Call { .. }
+                | Op::While { .. }
         )
 }
 

@@ -1,0 +1,143 @@
+//! Where an array's elements lie in memory, as its layout and tiles say: what a `bitcast` needs.
+//!
+//! Source: openxla `docs/tiled_layout.md`.
+
+use super::ast::Layout;
+
+/// For each element of `to` (row-major), the element of `from` at the same address; `None` if one has none, as where it
+/// lies in the other's padding.
+pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Option<&Layout>)) -> Option<Vec<usize>> {
+    let (from, to) = (Addresses::new(from.0, from.1)?, Addresses::new(to.0, to.1)?);
+    if from.is_row_major() && to.is_row_major() && from.elements() == to.elements() {
+        return Some((0..to.elements()).collect());
+    }
+    let mut holder = vec![usize::MAX; from.size()];
+    for flat in 0..from.elements() {
+        *holder.get_mut(from.address(flat))? = flat;
+    }
+    (0..to.elements()).map(|flat| holder.get(to.address(flat)).copied().filter(|h| *h != usize::MAX)).collect()
+}
+
+/// The address function of one layout.
+struct Addresses {
+    dims: Vec<usize>,
+    /// Logical dims from major to minor.
+    major_to_minor: Vec<usize>,
+    tiles: Vec<Vec<usize>>,
+    /// Extents after each tiling: entry 0 before any.
+    extents: Vec<Vec<usize>>,
+}
+
+impl Addresses {
+    fn new(dims: &[usize], layout: Option<&Layout>) -> Option<Addresses> {
+        let rank = dims.len();
+        let major_to_minor: Vec<usize> = match layout {
+            Some(layout) if !layout.minor_to_major.is_empty() => {
+                layout.minor_to_major.iter().rev().map(|d| *d as usize).collect()
+            }
+            _ => (0..rank).collect(),
+        };
+        let mut sorted = major_to_minor.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..rank) {
+            return None;
+        }
+        let mut tiles = Vec::new();
+        let mut extents: Vec<usize> = major_to_minor.iter().map(|d| dims[*d]).collect();
+        let mut all = Vec::new();
+        for tile in layout.map(|l| &l.tiles[..]).unwrap_or_default() {
+            let tile: Vec<usize> = tile.iter().map(|t| *t as usize).collect();
+            if tile.contains(&0) {
+                return None;
+            }
+            // A tile of higher rank than the array sees leading dims of one element.
+            while extents.len() < tile.len() {
+                extents.insert(0, 1);
+            }
+            all.push(extents.clone());
+            let split = extents.len() - tile.len();
+            let outer = extents[split..].iter().zip(&tile).map(|(e, t)| e.div_ceil(*t));
+            extents = extents[..split].iter().copied().chain(outer).chain(tile.iter().copied()).collect();
+            tiles.push(tile);
+        }
+        all.push(extents);
+        Some(Addresses { dims: dims.to_vec(), major_to_minor, tiles, extents: all })
+    }
+
+    /// Whether elements lie in their logical order, without padding.
+    fn is_row_major(&self) -> bool {
+        self.tiles.is_empty() && self.major_to_minor.is_sorted()
+    }
+
+    fn elements(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Places in memory, padding included.
+    fn size(&self) -> usize {
+        self.extents.last().map_or(1, |e| e.iter().product())
+    }
+
+    fn address(&self, flat: usize) -> usize {
+        let mut index = vec![0; self.dims.len()];
+        let mut rest = flat;
+        for (i, n) in index.iter_mut().zip(&self.dims).rev() {
+            *i = rest % n;
+            rest /= n;
+        }
+        let mut physical: Vec<usize> = self.major_to_minor.iter().map(|d| index[*d]).collect();
+        for (tile, extents) in self.tiles.iter().zip(&self.extents) {
+            while physical.len() < extents.len() {
+                physical.insert(0, 0);
+            }
+            let split = physical.len() - tile.len();
+            let outer: Vec<usize> = physical[split..].iter().zip(tile).map(|(i, t)| i / t).collect();
+            let inner: Vec<usize> = physical[split..].iter().zip(tile).map(|(i, t)| i % t).collect();
+            physical.truncate(split);
+            physical.extend(outer);
+            physical.extend(inner);
+        }
+        let extents = self.extents.last().map_or(&[][..], |e| e);
+        physical.iter().zip(extents).fold(0, |address, (i, n)| address * n + i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(minor_to_major: &[u64], tiles: &[&[u64]]) -> Layout {
+        let tiles = tiles.iter().map(|t| t.to_vec()).collect();
+        Layout { minor_to_major: minor_to_major.to_vec(), tiles, rest: String::new() }
+    }
+
+    /// The example of openxla `docs/tiled_layout.md`: F32[3,5] tiled by (2,2).
+    #[test]
+    fn the_documented_example_comes_out() {
+        let layout = layout(&[1, 0], &[&[2, 2]]);
+        let addresses = Addresses::new(&[3, 5], Some(&layout));
+        let addresses: Vec<usize> = addresses.map(|a| (0..15).map(|i| a.address(i)).collect()).unwrap_or_default();
+        assert_eq!(addresses, [0, 1, 4, 5, 8, 2, 3, 6, 7, 10, 12, 13, 16, 17, 20]);
+    }
+
+    #[test]
+    fn a_tile_row_seen_as_a_dim_is_a_reshape() {
+        let (from, to) = (layout(&[1, 0], &[&[8, 128]]), layout(&[2, 0, 1], &[&[8, 128]]));
+        let moved = same_address((&[8, 1024], Some(&from)), (&[8, 8, 128], Some(&to)));
+        assert_eq!(moved, Some((0..8192).collect()));
+    }
+
+    #[test]
+    fn padding_is_dropped_but_never_read() {
+        let tiled = layout(&[1, 0], &[&[8, 128]]);
+        let moved = same_address((&[2, 9], Some(&tiled)), (&[2, 8], Some(&tiled)));
+        assert_eq!(moved, Some((0..18).filter(|i| i % 9 < 8).collect()));
+        assert_eq!(same_address((&[2, 8], Some(&tiled)), (&[2, 9], Some(&tiled))), None);
+    }
+
+    #[test]
+    fn other_orders_are_transposes() {
+        let moved = same_address((&[2, 3], None), (&[3, 2], Some(&layout(&[0, 1], &[]))));
+        assert_eq!(moved, Some(vec![0, 3, 1, 4, 2, 5]));
+    }
+}

@@ -1,0 +1,386 @@
+//! What each opcode becomes.
+
+use crate::ir::{
+    ApproxTopK, Binary, Compare, CompareOrder, DotDims, DotPlan, GatherDims, Op, PartialReduce, Precision, Shape,
+    Unary, ValueId, Window, WindowDim, comparator,
+};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::ast::Literal;
+use super::attribute::WindowSpec;
+use super::lower::{Emitter, LowerError};
+use super::{constant, convolution, layout};
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+const UNARIES: &[Unary] = &[
+    Unary::Abs,
+    Unary::Ceil,
+    Unary::Exponential,
+    Unary::ExponentialMinusOne,
+    Unary::Floor,
+    Unary::IsFinite,
+    Unary::Log,
+    Unary::LogPlusOne,
+    Unary::Logistic,
+    Unary::Negate,
+    Unary::Not,
+    Unary::Rsqrt,
+    Unary::Sign,
+    Unary::Sqrt,
+    Unary::Tanh,
+];
+
+const BINARIES: &[Binary] = &[
+    Binary::Add,
+    Binary::And,
+    Binary::Divide,
+    Binary::Maximum,
+    Binary::Minimum,
+    Binary::Multiply,
+    Binary::Or,
+    Binary::Remainder,
+    Binary::ShiftLeft,
+    Binary::ShiftRightArithmetic,
+    Binary::ShiftRightLogical,
+    Binary::Subtract,
+    Binary::Xor,
+];
+
+const DIRECTIONS: [Compare; 6] = [Compare::Eq, Compare::Ne, Compare::Ge, Compare::Gt, Compare::Le, Compare::Lt];
+
+/// `constant(...)`.
+pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
+    let claimed = e.claimed()?;
+    let Shape::Array { dtype, dims } = &claimed else { return Err(e.fail("a constant tuple is not supported")) };
+    let tensor = constant::tensor(literal, *dtype, dims).map_err(|why| e.fail(why))?;
+    e.emit(Op::Constant(tensor), vec![], Some(claimed))
+}
+
+/// Any other operation over arrays.
+pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let claimed = e.claimed()?;
+    let opcode = e.instruction.opcode.as_str();
+    if let Some(unary) = UNARIES.iter().find(|u| u.name() == opcode) {
+        return e.emit(Op::Unary(*unary), operands, Some(claimed));
+    }
+    if let Some(binary) = BINARIES.iter().find(|b| b.name() == opcode) {
+        return e.emit(Op::Binary(*binary), operands, Some(claimed));
+    }
+    let op = match opcode {
+        "broadcast" => return broadcast(e, operands, claimed),
+        "bitcast" => return bitcast(e, operands, claimed),
+        "dot" => return dot(e, operands, claimed),
+        "convolution" => return convolution(e, operands, claimed),
+        "custom-call" => return custom_call(e, operands, claimed),
+        "iota" => Op::Iota { dim: attributes.number("iota_dimension")? },
+        "convert" => Op::Convert,
+        "bitcast-convert" => Op::BitcastConvert,
+        "reduce-precision" => {
+            let bits = |name| attributes.number(name).map(|n| n as u32);
+            Op::ReducePrecision { exponent_bits: bits("exponent_bits")?, mantissa_bits: bits("mantissa_bits")? }
+        }
+        "reshape" => Op::Reshape,
+        "transpose" => Op::Transpose { permutation: attributes.numbers("dimensions")? },
+        "slice" => {
+            let ranges = attributes.ranges("slice")?;
+            let part = |i: usize| ranges.iter().map(|r| r[i]).collect();
+            Op::Slice { start: part(0), limit: part(1), stride: part(2) }
+        }
+        "concatenate" => Op::Concatenate { dim: one(e, "dimensions")? },
+        "pad" => {
+            let padding = attributes.padding("padding")?;
+            Op::Pad {
+                low: padding.iter().map(|p| p.0).collect(),
+                high: padding.iter().map(|p| p.1).collect(),
+                interior: padding.iter().map(|p| p.2).collect(),
+            }
+        }
+        "reverse" => Op::Reverse { dims: attributes.numbers("dimensions")? },
+        "dynamic-slice" => Op::DynamicSlice { sizes: attributes.numbers("dynamic_slice_sizes")? },
+        "gather" => Op::Gather(GatherDims {
+            offset_dims: attributes.numbers("offset_dims")?,
+            collapsed_slice_dims: attributes.numbers("collapsed_slice_dims")?,
+            start_index_map: attributes.numbers("start_index_map")?,
+            operand_batching_dims: attributes.numbers("operand_batching_dims")?,
+            start_indices_batching_dims: attributes.numbers("start_indices_batching_dims")?,
+            index_vector_dim: attributes.number("index_vector_dim")?,
+            slice_sizes: attributes.numbers("slice_sizes")?,
+        }),
+        "compare" => {
+            let direction = attributes.word("direction").unwrap_or_default();
+            let known = DIRECTIONS.into_iter().find(|d| d.name() == direction);
+            let direction = known.ok_or_else(|| e.fail(format!("unknown direction `{direction}`")))?;
+            let order = match attributes.word("type") {
+                Some("TOTALORDER") => CompareOrder::Total,
+                _ => CompareOrder::Partial,
+            };
+            Op::Compare { direction, order }
+        }
+        "select" => Op::Select,
+        "clamp" => Op::Clamp,
+        "reduce" => Op::Reduce { dims: attributes.numbers("dimensions")?, to_apply: e.region("to_apply")? },
+        "reduce-window" => {
+            let window = attributes.window("window")?;
+            if window.iter().any(|w| w.reversed) {
+                return Err(e.fail("a reversed window is not supported"));
+            }
+            let window = Window(window.iter().map(window_dim).collect());
+            Op::ReduceWindow { window, to_apply: e.region("to_apply")? }
+        }
+        "sort" => Op::Sort {
+            dim: one(e, "dimensions")?,
+            stable: attributes.flag("is_stable")?,
+            to_apply: e.region("to_apply")?,
+        },
+        "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
+        other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
+    };
+    e.emit(op, operands, Some(claimed))
+}
+
+/// A list that must have one number.
+fn one(e: &Emitter, attribute: &str) -> Result<usize> {
+    match e.attributes().numbers(attribute)?[..] {
+        [one] => Ok(one),
+        _ => Err(e.fail(format!("{attribute} must be one dim"))),
+    }
+}
+
+fn window_dim(w: &WindowSpec) -> WindowDim {
+    WindowDim {
+        size: w.size,
+        stride: w.stride,
+        pad_low: w.pad.0,
+        pad_high: w.pad.1,
+        base_dilation: w.lhs_dilate,
+        window_dilation: w.rhs_dilate,
+    }
+}
+
+/// The two operands of an operation that has two.
+fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
+    operands.try_into().map_err(|_| e.fail(format!("two operands are needed, {} are given", operands.len())))
+}
+
+fn single(e: &Emitter, operands: &[ValueId]) -> Result<ValueId> {
+    match operands[..] {
+        [one] => Ok(one),
+        _ => Err(e.fail(format!("one operand is needed, {} are given", operands.len()))),
+    }
+}
+
+/// A broadcast whose dims are not ascending transposes as well.
+fn broadcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let dims = e.attributes().numbers("dimensions")?;
+    let mut operand = single(e, &operands)?;
+    let mut order: Vec<usize> = (0..dims.len()).collect();
+    order.sort_by_key(|i| dims[*i]);
+    if !order.is_sorted() && order.len() == e.shape(operand).dims().len() {
+        operand = e.emit(Op::Transpose { permutation: order.clone() }, vec![operand], None)?;
+    }
+    let dims = order.iter().map(|i| dims[*i]).collect();
+    e.emit(Op::Broadcast { dims }, vec![operand], Some(claimed))
+}
+
+/// The same memory seen as another array: a reshape, or whatever the two layouts make of it.
+fn bitcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let operand = single(e, &operands)?;
+    let from = e.shape(operand).clone();
+    if from.dtype() != claimed.dtype() {
+        return e.emit(Op::BitcastConvert, vec![operand], Some(claimed));
+    }
+    let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
+    let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
+    let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
+    if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {
+        return e.emit(Op::Reshape, vec![operand], Some(claimed));
+    }
+    // Element by element: the operand as a list, and the position of each result in it.
+    let dtype = from.dtype().unwrap_or(DType::F32);
+    let list = e.emit(Op::Reshape, vec![operand], Some(Shape::array(dtype, &[from.elements()])))?;
+    let positions: Vec<i64> = moved.iter().map(|from| *from as i64).collect();
+    let positions = Data::from_i64s(DType::S64, &positions).map(|data| Tensor::new(claimed.dims(), data));
+    let positions = positions.ok_or_else(|| e.fail("the result is no array"))?;
+    let positions = e.emit(Op::Constant(positions), vec![], None)?;
+    let gather = GatherDims {
+        collapsed_slice_dims: vec![0],
+        start_index_map: vec![0],
+        index_vector_dim: claimed.dims().len(),
+        slice_sizes: vec![1],
+        ..GatherDims::default()
+    };
+    e.emit(Op::Gather(gather), vec![list, positions], Some(claimed))
+}
+
+/// The precision that the operation asks for, and whether its operands are rounded to bf16 first.
+fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
+    let attributes = e.attributes();
+    let known = [Precision::Default, Precision::High, Precision::Highest];
+    let mut precision = [Precision::Default; 2];
+    for (slot, word) in precision.iter_mut().zip(attributes.words("operand_precision")?.unwrap_or_default()) {
+        let found = known.into_iter().find(|p| p.name() == word);
+        *slot = found.ok_or_else(|| e.fail(format!("unknown operand_precision `{word}`")))?;
+    }
+    match attributes.word("algorithm") {
+        None | Some("dot_unset" | "unset") => Ok((precision, false)),
+        Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], true)),
+        Some("dot_bf16_bf16_f32_x3") => Ok(([Precision::High; 2], false)),
+        Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
+        Some(other) => Err(e.fail(format!(
+            "algorithm `{other}` is not supported; a TPU has dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and \
+             dot_bf16_bf16_f32_x6"
+        ))),
+    }
+}
+
+fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let dims = DotDims {
+        lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
+        rhs_contracting: attributes.numbers("rhs_contracting_dims")?,
+        lhs_batch: attributes.numbers("lhs_batch_dims")?,
+        rhs_batch: attributes.numbers("rhs_batch_dims")?,
+    };
+    let [lhs, rhs] = pair(e, &operands)?;
+    product(e, dims, [lhs, rhs], Some(claimed))
+}
+
+/// A dot of two operands, rounded to bf16 first where the algorithm says so.
+fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
+    let (precision, rounds) = precision(e)?;
+    if rounds {
+        for operand in &mut operands {
+            let narrow = e.shape(*operand).with_dtype(DType::BF16);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
+        }
+    }
+    e.emit(Op::Dot { dims, precision }, operands.to_vec(), shape)
+}
+
+fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    for groups in ["feature_group_count", "batch_group_count"] {
+        if attributes.find(groups).is_some() && attributes.number(groups)? != 1 {
+            return Err(e.fail(format!("{groups} is not supported")));
+        }
+    }
+    let [lhs, mut rhs] = pair(e, &operands)?;
+    let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
+    let window = attributes.window("window")?;
+    let as_dot = convolution::as_dot(labels, &window, e.shape(lhs).dims(), e.shape(rhs).dims());
+    let as_dot = as_dot.map_err(|why| e.fail(why))?;
+    let dtype = e.shape(rhs).dtype().unwrap_or(DType::F32);
+    if !as_dot.dropped.is_empty() {
+        let dims = e.shape(rhs).dims().iter().enumerate();
+        let kept: Vec<usize> = dims.filter(|(d, _)| !as_dot.dropped.contains(d)).map(|(_, n)| *n).collect();
+        rhs = e.emit(Op::Reshape, vec![rhs], Some(Shape::array(dtype, &kept)))?;
+    }
+    // A result may be wider than its operands.
+    let plan = DotPlan::new(&as_dot.dims, e.shape(lhs).dims(), e.shape(rhs).dims());
+    let in_order = as_dot.permutation.is_sorted();
+    let mut given = vec![0; as_dot.permutation.len()];
+    for (to, from) in as_dot.permutation.iter().enumerate() {
+        given[*from] = claimed.dims().get(to).copied().unwrap_or(plan.n);
+    }
+    let result = claimed.dtype().map(|dtype| Shape::Array { dtype, dims: given });
+    let dotted = product(e, as_dot.dims, [lhs, rhs], result)?;
+    if in_order {
+        return Ok(dotted);
+    }
+    e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![dotted], Some(claimed))
+}
+
+fn custom_call(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    match target {
+        // Marks indices for the hardware; the same values come out (FACTS 9).
+        "GatherScatterIndicesBitpacked" | "Sharding" => e.emit(Op::Copy, operands, Some(claimed)),
+        "TopK" => {
+            let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };
+            let k = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or_default();
+            largest(e)?;
+            e.emit(Op::TopK { k, largest: true }, operands, Some(claimed))
+        }
+        "PartialReduce" => {
+            largest(e)?;
+            let config = config(e)?;
+            let op = PartialReduce {
+                log2_reduction: config.number("log2_reduction")? as u32,
+                reduction_dim: config.number("reduction_dim")?,
+                top_k: config.number("top_k")?,
+                recall_target: config.float("recall_target")?,
+            };
+            e.emit(Op::PartialReduce(op), operands, Some(claimed))
+        }
+        "ApproxTopK" => {
+            largest(e)?;
+            let config = config(e)?;
+            let whole = config.value("reduction_input_size_override").and_then(serde_json::Value::as_i64);
+            let op = ApproxTopK {
+                k: config.number("top_k")?,
+                reduction_dim: config.number("reduction_dim")?,
+                recall_target: config.float("recall_target")?,
+                aggregate_to_topk: config
+                    .value("aggregate_to_topk")
+                    .and_then(serde_json::Value::as_bool)
+                    .unwrap_or(true),
+                reduction_input_size_override: whole.and_then(|n| usize::try_from(n).ok()),
+            };
+            e.emit(Op::ApproxTopK(op), operands, Some(claimed))
+        }
+        other => Err(e.fail(format!(
+            "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK and \
+             GatherScatterIndicesBitpacked"
+        ))),
+    }
+}
+
+/// Refuses a custom call whose comparator does not take the largest values.
+fn largest(e: &mut Emitter) -> Result<()> {
+    if e.attributes().find("called_computations").is_none() {
+        return Ok(());
+    }
+    let region = e.region("called_computations")?;
+    match comparator(e.computation(region)) {
+        Some(c) if c.descending && c.key == 0 => Ok(()),
+        _ => Err(e.fail("only a comparator that takes the largest values first is supported")),
+    }
+}
+
+/// The JSON of `backend_config`.
+struct Config {
+    fields: serde_json::Value,
+    wrong: LowerError,
+}
+
+fn config(e: &Emitter) -> Result<Config> {
+    let attributes = e.attributes();
+    let text = match attributes.word("backend_config") {
+        Some(text) => text.to_string(),
+        None => attributes.inside_braces("backend_config")?.map(|t| format!("{{{t}}}")).unwrap_or_default(),
+    };
+    let fields = serde_json::from_str(&text).map_err(|error| e.fail(format!("backend_config: {error}")))?;
+    Ok(Config { fields, wrong: e.fail("backend_config") })
+}
+
+impl Config {
+    fn value(&self, name: &str) -> Option<&serde_json::Value> {
+        self.fields.get(name)
+    }
+
+    fn missing(&self, name: &str, what: &str) -> LowerError {
+        LowerError { why: format!("backend_config has no {what} `{name}`"), ..self.wrong.clone() }
+    }
+
+    fn number(&self, name: &str) -> Result<usize> {
+        let number = self.value(name).and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        number.ok_or_else(|| self.missing(name, "number"))
+    }
+
+    fn float(&self, name: &str) -> Result<f32> {
+        let float = self.value(name).and_then(serde_json::Value::as_f64);
+        float.map(|f| f as f32).ok_or_else(|| self.missing(name, "number"))
+    }
+}
