@@ -90,7 +90,7 @@ fn errors_of_long_texts_take_no_longer() {
 
 /// 100 MB in one file: `cargo test --release --test hlo_text -- --ignored --nocapture`.
 #[test]
-#[ignore = "needs 8 GB of memory and a minute"]
+#[ignore = "needs 4 GB of memory and half a minute"]
 fn a_hundred_megabytes() {
     for (what, generate) in GENERATORS {
         let text = generate(100_000_000);
