@@ -68,7 +68,8 @@ pub enum Operands {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    pub shape: Option<Shape>,
+    /// Boxed: most operands have none, and a file has more operands than anything else.
+    pub shape: Option<Box<Shape>>,
     pub name: String,
 }
 

@@ -14,14 +14,201 @@ fn error(text: &str) -> String {
 /// The errors of whole texts.
 #[test]
 fn errors_of_modules() {
-    let cases = [("", r#"line 1, column 1: expected "HloModule" and the module's name"#)];
+    let cases = [
+        ("", "line 1, column 1: expected \"HloModule\" and the module's name, found the end of the text"),
+        (
+            "  \n// only a comment\n",
+            "line 3, column 1: expected \"HloModule\" and the module's name, found the end of the text",
+        ),
+        ("HloModul m", "line 1, column 1: expected \"HloModule\" and the module's name, found \"HloModul\""),
+        ("hello HloModule m", "line 1, column 1: expected \"HloModule\" and the module's name, found \"hello\""),
+        ("HloModule", "line 1, column 10: expected the module's name, found the end of the text"),
+        ("HloModule 7", "line 1, column 11: expected the module's name, found \"7\""),
+        ("HloModule m", "line 1, column 12: expected a computation, found the end of the text"),
+        ("HloModule m,", "line 1, column 13: expected an attribute's name after \",\", found the end of the text"),
+        ("HloModule m, =1", "line 1, column 14: expected an attribute's name after \",\", found \"=\""),
+        ("HloModule m, a", "line 1, column 15: expected \"=\" after an attribute's name, found the end of the text"),
+        ("HloModule m, a=", "line 1, column 16: expected an attribute's value, found the end of the text"),
+        ("HloModule m, a={", "line 1, column 16: \"{\" begins here and no \"}\" ends it"),
+        ("HloModule m, a={\"}", "line 1, column 17: a string begins here and does not end"),
+        ("HloModule m, a=\"x\\", "line 1, column 16: a string begins here and does not end"),
+        ("HloModule m, a={{}", "line 1, column 16: \"{\" begins here and no \"}\" ends it"),
+        ("HloModule m, a={/*}", "line 1, column 17: a comment begins here and does not end"),
+        ("HloModule m /* é", "line 1, column 13: a comment begins here and does not end"),
+        ("HloModule m\n\n  7", "line 3, column 3: expected a computation, found \"7\""),
+        (
+            "HloModule m\nHloModule n\ne { x = f32[] parameter(0) }",
+            "line 2, column 1: a second module begins here; a file has one",
+        ),
+        (
+            "HloModule m\ne",
+            "line 2, column 2: expected \"{\" or a signature after the computation's name, found the end of the text",
+        ),
+        ("HloModule m\ne (", "line 2, column 4: expected a parameter's name, found the end of the text"),
+        ("HloModule m\ne () {", "line 2, column 6: expected \"->\" and the shape of the result, found \"{\""),
+        ("HloModule m\ne (x) {", "line 2, column 5: expected \":\" and the parameter's shape, found \")\""),
+        (
+            "HloModule m\ne (x: f32[] y: f32[]) {",
+            "line 2, column 13: expected \",\" or \")\" in a signature, found \"y\"",
+        ),
+        ("HloModule m\ne () f32[] {", "line 2, column 6: expected \"->\" and the shape of the result, found \"f32\""),
+        (
+            "HloModule m\ne () -> f32[] x",
+            "line 2, column 15: expected \"{\" and the computation's instructions, found \"x\"",
+        ),
+        ("HloModule m\ne {}", "line 2, column 1: the computation \"e\" has no instructions"),
+        ("HloModule m\nENTRY {", "line 2, column 7: expected a computation's name after \"ENTRY\", found \"{\""),
+        ("HloModule m\nFileNames {", "line 2, column 11: expected a computation, found \"{\""),
+        (
+            "HloModule m\nENTRY a { x = f32[] parameter(0) }\nENTRY b { x = f32[] parameter(0) }",
+            "line 3, column 1: a second computation is marked ENTRY",
+        ),
+        (
+            "HloModule m\na { x = f32[] parameter(0) }\na { x = f32[] parameter(0) }",
+            "line 3, column 1: a computation before this one has the name \"a\" too",
+        ),
+        ("HloModule m\na { x = f32[] parameter(0) } }", "line 2, column 30: expected a computation, found \"}\""),
+        (
+            "HloModule m\na { x = f32[] parameter(0)",
+            "line 2, column 27: expected an instruction's name, or \"}\" at the end of the computation, found the end of the text",
+        ),
+        (
+            "HloModule m\na { x = f32[] call(), to_apply=a }",
+            "line 2, column 32: no computation before this one has the name \"a\"",
+        ),
+        (
+            "HloModule m\nf { x = f32[] parameter(0) }\na { x = f32[] call(), b=1,\n calls=%g }",
+            "line 4, column 8: no computation before this one has the name \"g\"",
+        ),
+        (
+            "HloModule m\nf { x = f32[] parameter(0) }\na { x = f32[] call(), b=1,\n called_computations={%f, %g} }",
+            "line 4, column 22: no computation before this one has the name \"g\"",
+        ),
+        ("HloModule m\nStackFrames\n1 {}\n", "line 4, column 1: expected a computation, found the end of the text"),
+    ];
     check(&cases, |text| text.to_string());
 }
 
-/// The errors of an instruction, which begins at line 3, column 3.
+/// The errors of an instruction, which begins at line 3, column 3, in a computation that goes on.
 #[test]
 fn errors_of_instructions() {
-    let cases = [("ROOT x = f32[] negate(y)", r#"line 3, column 25: no"#)];
+    let cases = [
+        (
+            "ROOT x = f32[] negate(y)",
+            "line 3, column 25: no instruction before this one in its computation has the name \"y\"",
+        ),
+        ("x", "line 4, column 1: expected \"=\" after the instruction's name, found \"}\""),
+        ("x f32[] negate(x)", "line 3, column 5: expected \"=\" after the instruction's name, found \"f32\""),
+        ("x(", "line 3, column 4: expected \"=\" after the instruction's name, found \"(\""),
+        (
+            "7 = f32[] parameter(0)",
+            "line 3, column 3: expected an instruction's name, or \"}\" at the end of the computation, found \"7\"",
+        ),
+        (
+            "% = f32[] parameter(0)",
+            "line 3, column 3: expected an instruction's name, or \"}\" at the end of the computation, found \"%\"",
+        ),
+        ("ROOT = f32[] parameter(0)", "line 3, column 8: expected an instruction's name after \"ROOT\", found \"=\""),
+        ("x = ", "line 4, column 1: expected a shape such as f32[2,3] or (f32[2], s32[]), found \"}\""),
+        (
+            "x = negate(x)",
+            "line 3, column 7: expected a shape such as f32[2,3] or (f32[2], s32[]), found \"negate\" without dimensions",
+        ),
+        ("x = g32[] parameter(0)", "line 3, column 7: HLO has no element type \"g32\""),
+        ("x = f32 [2 3] parameter(0)", "line 3, column 14: expected \",\" or \"]\" after a dimension, found \"3\""),
+        ("x = f32[2,] parameter(0)", "line 3, column 13: expected a dimension, found \"]\""),
+        ("x = f32[-2] parameter(0)", "line 3, column 11: expected a dimension, found \"-2\""),
+        (
+            "x = f32[2,<=3] parameter(0)",
+            "line 3, column 13: this dimension is dynamic, and only static ones are supported",
+        ),
+        ("x = f32[?] parameter(0)", "line 3, column 11: this dimension is dynamic, and only static ones are supported"),
+        ("x = f32[18446744073709551616] parameter(0)", "line 3, column 11: a number is 18446744073709551615 at most"),
+        ("x = f32[2]{0,} parameter(0)", "line 3, column 16: expected a dimension's number in a layout, found \"}\""),
+        ("x = f32[2]{0;} parameter(0)", "line 3, column 15: expected \",\", \":\" or \"}\" in a layout, found \";\""),
+        (
+            "x = f32[2]{0:8} parameter(0)",
+            "line 3, column 16: expected a part of a layout such as T(8,128) or S(1), found \"8\"",
+        ),
+        (
+            "x = f32[2]{0:T} parameter(0)",
+            "line 3, column 17: expected \"(\" after the letter of a layout's part, found \"}\"",
+        ),
+        ("x = f32[2]{0:T(8} parameter(0)", "line 3, column 17: \"(\" begins here and no \")\" ends it"),
+        (
+            "x = (f32[2] f32[3]) parameter(0)",
+            "line 3, column 15: expected \",\" or \")\" in the shape of a tuple, found \"f32\"",
+        ),
+        (
+            "x = (f32[2], parameter(0)",
+            "line 3, column 16: expected a shape such as f32[2,3] or (f32[2], s32[]), found \"parameter\" without dimensions",
+        ),
+        ("x = f32[] (1)", "line 3, column 13: expected an opcode, found \"(\""),
+        ("x = f32[] ünknown(1)", "line 3, column 13: expected an opcode, found \"ü\""),
+        ("x = f32[] parameter", "line 4, column 1: expected \"(\" after the opcode, found \"}\""),
+        ("x = f32[] parameter()", "line 3, column 23: expected a parameter's number, found \")\""),
+        ("x = f32[] parameter(x)", "line 3, column 23: expected a parameter's number, found \"x\""),
+        ("x = f32[] parameter(0", "line 4, column 1: expected \")\" after the operands, found \"}\""),
+        ("x = f32[] constant(one)", "line 3, column 22: expected a number, true, false, inf or nan, found \"one\""),
+        ("x = f32[] constant(1e)", "line 3, column 22: expected a number, true, false, inf or nan, found \"1e\""),
+        ("x = f32[] constant(1 2)", "line 3, column 24: expected \")\" after the operands, found \"2\""),
+        ("x = f32[] constant(nan(7))", "line 3, column 25: expected the payload of a nan, such as (0x7fc00000)"),
+        ("x = f32[2] constant({1 2})", "line 3, column 26: expected \",\" or \"}\" in a list of values, found \"2\""),
+        ("x = f32[2] constant({1, })", "line 3, column 27: expected a number, true, false, inf or nan, found \"}\""),
+        ("x = f32[2] constant({..})", "line 3, column 24: expected a number, true, false, inf or nan, found \"..\""),
+        ("x = c64[] constant((1))", "line 3, column 24: expected \",\" and an imaginary part, found \")\""),
+        (
+            "x = (f32[], s32[]) constant((1))",
+            "line 3, column 33: expected \",\" and the value of the tuple's next element, found \")\"",
+        ),
+        ("x = (f32[]) constant(1)", "line 3, column 24: expected \"(\" of a tuple's value, found \"1\""),
+        ("x = f32[] constant((1, 2))", "line 3, column 22: expected a number, true, false, inf or nan, found \"(\""),
+        (
+            "x = f32[] add(x, x)",
+            "line 3, column 17: no instruction before this one in its computation has the name \"x\"",
+        ),
+        (
+            "p = f32[] parameter(0)  q = f32[] add(p p)",
+            "line 3, column 43: expected \",\" or \")\" after an operand, found \"p\"",
+        ),
+        ("p = f32[] parameter(0)  q = f32[] add(p,)", "line 3, column 43: expected an operand's name, found \")\""),
+        (
+            "p = f32[] parameter(0)  p = f32[] negate(p)",
+            "line 3, column 27: an instruction before this one has the name \"p\" too",
+        ),
+        (
+            "p = f32[] parameter(0)  q = f32[] negate(negate(p))",
+            "line 3, column 44: the operand is an instruction \"negate\", which needs a line of its own",
+        ),
+        (
+            "p = f32[] parameter(0)  q = f32[] negate(f32[] parameter(0))",
+            "line 3, column 50: the operand is an instruction \"parameter\", which needs a line of its own",
+        ),
+        ("x = f32[] parameter(0),", "line 4, column 1: expected an attribute's name after \",\", found \"}\""),
+        ("x = f32[] parameter(0), sharding", "line 4, column 1: expected \"=\" after an attribute's name, found \"}\""),
+        (
+            "x = f32[] parameter(0), sharding={[",
+            "line 5, column 1: expected an instruction's name, or \"}\" at the end of the computation, found the end of the text",
+        ),
+        ("x = f32[] parameter(0), a=/b", "line 3, column 29: expected an attribute's value, found \"/\""),
+        ("x = f32[] parameter(0), literal=f32[] ,", "line 3, column 41: expected an attribute's value, found \",\""),
+        (
+            "x = f32[] fusion(), kind=kLoop, calls=%g",
+            "line 3, column 41: no computation before this one has the name \"g\"",
+        ),
+        (
+            "ROOT x = f32[] parameter(0) ROOT y = f32[] negate(x)",
+            "line 3, column 31: a second instruction of this computation is marked ROOT",
+        ),
+        (
+            "x = f32[] parameter(0) é",
+            "line 3, column 26: expected an instruction's name, or \"}\" at the end of the computation, found \"é\"",
+        ),
+        (
+            "x a_name_longer_than_forty_characters_of_a_message",
+            "line 3, column 5: expected \"=\" after the instruction's name, found \"a_name_longer_than_forty_characters_of_a...\"",
+        ),
+    ];
     check(&cases, |line| format!("HloModule m\ne {{\n  {line}\n}}\n"));
 }
 

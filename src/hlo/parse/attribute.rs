@@ -23,8 +23,8 @@ fn attribute(input: &mut Input) -> Result<Attribute, Fault> {
     space(input)?;
     let at = offset(input);
     let at = input.state.position(at);
-    let name = name(input, "an attribute's name behind \",\"")?;
-    symbol("=", "\"=\" behind an attribute's name").parse_next(input)?;
+    let name = name(input, "an attribute's name after \",\"")?;
+    symbol("=", "\"=\" after an attribute's name").parse_next(input)?;
     space(input)?;
     let start = offset(input);
     let value = value(input, name)?;

@@ -21,7 +21,7 @@ pub(super) fn instruction(input: &mut Input) -> Result<(Instruction, Option<usiz
         root = Some(at);
         space(input)?;
         at = offset(input);
-        named = name(input, "an instruction's name behind \"ROOT\"")?;
+        named = name(input, "an instruction's name after \"ROOT\"")?;
     }
     let place = input.state.position(at);
     symbol("=", "\"=\" after the instruction's name").parse_next(input)?;
@@ -30,13 +30,13 @@ pub(super) fn instruction(input: &mut Input) -> Result<(Instruction, Option<usiz
     let opcode: &str = take_while(1.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
         .context("an opcode")
         .parse_next(input)?;
-    symbol("(", "\"(\" behind the opcode").parse_next(input)?;
+    symbol("(", "\"(\" after the opcode").parse_next(input)?;
     let operands = match opcode {
         "parameter" => Operands::Number(number(input, "a parameter's number")?),
         "constant" => Operands::Literal(literal(input, &shape, 0)?),
         _ => Operands::Values(values(input)?),
     };
-    symbol(")", "\")\" behind the operands").parse_next(input)?;
+    symbol(")", "\")\" after the operands").parse_next(input)?;
     let attributes = attributes(input)?;
     input.state.define(named, at)?;
     let instruction =
@@ -58,7 +58,7 @@ fn values(input: &mut Input) -> Result<Vec<Operand>, Fault> {
             return Ok(operands);
         }
         if !accept(input, b',')? {
-            return Err(Fault::expected(input, "\",\" or \")\" behind an operand"));
+            return Err(Fault::expected(input, "\",\" or \")\" after an operand"));
         }
     }
 }
@@ -77,7 +77,7 @@ fn operand(input: &mut Input) -> Result<Operand, Fault> {
 }
 
 /// The shape before an operand's name: it begins with a parenthesis, or is a word with a bracket behind.
-fn inline_shape(input: &mut Input) -> Result<Option<Shape>, Fault> {
+fn inline_shape(input: &mut Input) -> Result<Option<Box<Shape>>, Fault> {
     space(input)?;
     let mut begins = peek(input) == b'(';
     if !begins {
@@ -87,5 +87,5 @@ fn inline_shape(input: &mut Input) -> Result<Option<Shape>, Fault> {
         begins = peek(input) == b'[';
         input.reset(&start);
     }
-    if begins { shape(input, 0).map(Some) } else { Ok(None) }
+    if begins { shape(input, 0).map(Box::new).map(Some) } else { Ok(None) }
 }

@@ -36,7 +36,7 @@ fn tuple(input: &mut Input, shapes: &[Shape], depth: usize) -> Result<Literal, F
         }
         items.push(literal(input, shape, depth)?);
     }
-    symbol(")", "\")\" behind the value of the tuple's last element").parse_next(input)?;
+    symbol(")", "\")\" after the value of the tuple's last element").parse_next(input)?;
     Ok(Literal::Tuple(items))
 }
 
@@ -51,7 +51,7 @@ fn array(input: &mut Input, complex: bool, depth: usize) -> Result<Literal, Faul
     space(input)?;
     if rest(input).starts_with("...") {
         input.next_slice(3);
-        symbol("}", "\"}\" behind \"...\"").parse_next(input)?;
+        symbol("}", "\"}\" after \"...\"").parse_next(input)?;
         return Ok(Literal::Elided);
     }
     let mut items = Vec::new();
@@ -75,7 +75,7 @@ fn pair(input: &mut Input) -> Result<Literal, Fault> {
     let real = scalar(input)?;
     symbol(",", "\",\" and an imaginary part").parse_next(input)?;
     let imaginary = scalar(input)?;
-    symbol(")", "\")\" behind an imaginary part").parse_next(input)?;
+    symbol(")", "\")\" after an imaginary part").parse_next(input)?;
     Ok(Literal::Scalar(format!("({real}, {imaginary})")))
 }
 

@@ -1,6 +1,7 @@
 //! A file: header, side tables, computations.
 
 use winnow::prelude::*;
+use winnow::stream::Stream;
 use winnow::token::{take_till, take_while};
 use winnow::{LocatingSlice, Stateful};
 
@@ -31,9 +32,11 @@ pub fn parse(text: &str) -> Result<Module, ParseError> {
 
 fn module(input: &mut Input) -> Result<Module, Fault> {
     space(input)?;
+    let start = input.checkpoint();
     let keyword = take_while(0.., is_name).parse_next(input)?;
     if keyword != "HloModule" {
-        return Err(Fault::rule(offset(input) - keyword.len(), "expected \"HloModule\" and the module's name"));
+        input.reset(&start);
+        return Err(Fault::expected(input, "\"HloModule\" and the module's name"));
     }
     let named = name(input, "the module's name")?.to_string();
     let attributes = attributes(input)?;
@@ -57,7 +60,7 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
             entry = Some(computations.len());
             space(input)?;
             at = offset(input);
-            first = name(input, "a computation's name behind \"ENTRY\"")?;
+            first = name(input, "a computation's name after \"ENTRY\"")?;
         }
         space(input)?;
         if !is_entry && (TABLES.contains(&first) || peek(input).is_ascii_digit()) {
@@ -89,7 +92,7 @@ fn computation<'a>(input: &mut Input<'a>, name: &'a str, at: usize) -> Result<Co
     let expected = if signature.is_some() {
         "\"{\" and the computation's instructions"
     } else {
-        "\"{\" or a signature behind the computation's name"
+        "\"{\" or a signature after the computation's name"
     };
     symbol("{", expected).parse_next(input)?;
     let (mut instructions, mut root) = (Vec::new(), None);

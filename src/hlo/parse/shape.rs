@@ -77,7 +77,7 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
             if accept(input, b']')? {
                 break;
             }
-            symbol(",", "\",\" or \"]\" behind a dimension").parse_next(input)?;
+            symbol(",", "\",\" or \"]\" after a dimension").parse_next(input)?;
         }
     }
     Ok(Shape::Array { element, dims, layout: layout(input)? })
@@ -133,7 +133,7 @@ fn part(input: &mut Input, layout: &mut Layout) -> Result<(), Fault> {
         .context("a part of a layout such as T(8,128) or S(1)")
         .parse_next(input)?;
     if peek(input) != b'(' {
-        return Err(Fault::expected(input, "\"(\" behind the letter of a layout's part"));
+        return Err(Fault::expected(input, "\"(\" after the letter of a layout's part"));
     }
     let mut tiles = Some(Vec::new());
     while peek(input) == b'(' {
