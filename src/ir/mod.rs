@@ -17,5 +17,7 @@ pub use op::{
     ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
     WindowDim,
 };
-pub use pattern::{Comparator, Reducer, comparator, express, is_cumulative, reducer};
+pub use pattern::{
+    Comparator, Reducer, comparator, comparator_but_for_rounding, is_cumulative, reducer, reducer_but_for_rounding,
+};
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

@@ -1,8 +1,8 @@
 //! Recognises the regions that programs are made of, so that both worlds can evaluate them without interpreting a
 //! region element by element. Recognition is by the region's expression, whatever its names and order.
 
-use super::op::{Binary, Compare, CompareOrder, Op, Unary, Window};
-use super::program::{Computation, ValueId};
+use super::op::{Binary, Compare, CompareOrder, Op, Window};
+use super::program::{Computation, Instruction};
 
 /// A reducer `(accumulated..., incoming...) -> ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +25,31 @@ pub struct Comparator {
     pub order: CompareOrder,
     /// Whether -0 counts as +0 and every NaN as one (`jnp.sort`).
     pub canonical: bool,
+    /// The operand whose lower value goes first where keys are equal, as the TPU compiler makes a sort stable (FACTS 9).
+    pub ties: Option<usize>,
+}
+
+/// Whether a region may round floats on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Roundings {
+    /// Only widening conversions are looked through.
+    Kept,
+    /// All conversions between float types are.
+    Ignored,
 }
 
 /// What a reducing region computes, if it is one of the known ones.
 pub fn reducer(region: &Computation) -> Option<Reducer> {
-    let expression = express(region, region.root);
+    known_reducer(&express(region, Roundings::Kept))
+}
+
+/// [`reducer`] of the region without its conversions between float types: right over the real numbers, and over values
+/// that no such conversion changes.
+pub fn reducer_but_for_rounding(region: &Computation) -> Option<Reducer> {
+    known_reducer(&express(region, Roundings::Ignored))
+}
+
+fn known_reducer(expression: &str) -> Option<Reducer> {
     let binaries =
         [Binary::Add, Binary::Multiply, Binary::Maximum, Binary::Minimum, Binary::And, Binary::Or, Binary::Xor];
     if let Some(binary) = binaries.into_iter().find(|b| expression == format!("{}(p0,p1)", b.name())) {
@@ -51,31 +71,63 @@ pub fn reducer(region: &Computation) -> Option<Reducer> {
 
 /// What a sort's region orders by, if it is one of the known comparators.
 pub fn comparator(region: &Computation) -> Option<Comparator> {
-    let root = &region.instructions[region.root];
-    let Op::Compare { direction, order } = &root.op else { return None };
-    let descending = match direction {
-        Compare::Lt => false,
-        Compare::Gt => true,
-        _ => return None,
-    };
-    let sides = [express(region, root.operands[0]), express(region, root.operands[1])];
-    for key in 0..region.parameter_shapes().len() / 2 {
-        let names = [format!("p{}", 2 * key), format!("p{}", 2 * key + 1)];
-        let plain = sides == names;
-        let canonical = sides
-            == names
-                .clone()
-                .map(|p| format!("select(NE({p},{p}),constant(NaN),select(EQ(constant(0.0),{p}),constant(0.0),{p}))"));
-        // lax.sort of a descending key compares the other way round with the sides exchanged.
-        if plain || canonical {
-            return Some(Comparator { key, descending, order: *order, canonical });
-        }
-        let exchanged = [&names[1], &names[0]];
-        if sides.iter().eq(exchanged) {
-            return Some(Comparator { key, descending: !descending, order: *order, canonical: false });
+    known_comparator(&express(region, Roundings::Kept), region.parameter_shapes().len() / 2)
+}
+
+/// [`comparator`] of the region without its conversions between float types, as [`reducer_but_for_rounding`].
+pub fn comparator_but_for_rounding(region: &Computation) -> Option<Comparator> {
+    known_comparator(&express(region, Roundings::Ignored), region.parameter_shapes().len() / 2)
+}
+
+fn known_comparator(expression: &str, operands: usize) -> Option<Comparator> {
+    for key in 0..operands {
+        for canonical in [false, true] {
+            let sides = [2 * key, 2 * key + 1].map(|p| side(p, canonical));
+            for (descending, direction) in [(false, "LT"), (true, "GT")] {
+                let exchanged = if descending { "LT" } else { "GT" };
+                for (order, suffix, wrap) in [
+                    (CompareOrder::Partial, "", None),
+                    (CompareOrder::Total, ":TOTALORDER", None),
+                    (CompareOrder::Total, "", Some(16)),
+                    (CompareOrder::Total, "", Some(32)),
+                ] {
+                    let [a, b] = sides.clone().map(|side| wrap.map_or(side.clone(), |bits| ordered_bits(&side, bits)));
+                    let first = format!("{direction}{suffix}({a},{b})");
+                    let second = format!("{direction}{suffix}({b},{a})");
+                    // lax.sort of a descending key compares the other way round with the sides exchanged.
+                    let plain = [first.clone(), format!("{exchanged}{suffix}({b},{a})")];
+                    let found = Comparator { key, descending, order, canonical, ties: None };
+                    if plain.iter().any(|e| e == expression) {
+                        return Some(found);
+                    }
+                    let both = if first < second { format!("{first},{second}") } else { format!("{second},{first}") };
+                    for ties in (0..operands).filter(|t| *t != key) {
+                        let earlier = format!("LT(p{},p{})", 2 * ties, 2 * ties + 1);
+                        if expression == format!("select(EQ({both}),{earlier},{first})") {
+                            return Some(Comparator { ties: Some(ties), ..found });
+                        }
+                    }
+                }
+            }
         }
     }
     None
+}
+
+/// A parameter of a comparator, as `jnp.sort` prepares it.
+fn side(parameter: usize, canonical: bool) -> String {
+    let p = format!("p{parameter}");
+    match canonical {
+        false => p,
+        true => format!("select(NE({p},{p}),constant(NaN),select(EQ(constant(0.0),{p}),constant(0.0),{p}))"),
+    }
+}
+
+/// A float's bits as an integer that orders as the float does: what compilers make of TOTALORDER.
+fn ordered_bits(float: &str, bits: u32) -> String {
+    let integer = format!("bitcast-convert<s{bits}[]>({float})");
+    let mask = (1u64 << (bits - 1)) - 1;
+    format!("select(LT({integer},constant(0)),xor({integer},constant({mask})),{integer})")
 }
 
 /// The dim along which a window covers all elements up to its own, as `cumsum` lowers (window n, low padding n - 1).
@@ -92,49 +144,71 @@ pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
 }
 
 /// A region's value as one expression; operands of commutative operations in alphabetical order.
-pub fn express(region: &Computation, id: ValueId) -> String {
-    let instruction = &region.instructions[id];
-    let operands = || instruction.operands.iter().map(|o| express(region, *o)).collect::<Vec<_>>();
-    let call = |name: &str, operands: Vec<String>| format!("{name}({})", operands.join(","));
-    match &instruction.op {
-        Op::Parameter(n) => format!("p{n}"),
-        Op::Constant(value) if value.dtype().is_float() && value.len() == 1 => {
-            format!("constant({:?})", value.data().get_f64(0))
-        }
-        Op::Constant(value) if value.dtype().is_integer() && value.len() == 1 => {
-            format!("constant({})", value.data().get_i64(0))
-        }
-        Op::BitcastConvert => call(&format!("bitcast-convert<{}>", instruction.shape), operands()),
-        Op::Convert => call(&format!("convert<{}>", instruction.shape), operands()),
-        Op::Binary(binary) => {
-            let mut operands = operands();
-            let ordered = matches!(
-                binary,
-                Binary::Subtract
-                    | Binary::Divide
-                    | Binary::Remainder
-                    | Binary::ShiftLeft
-                    | Binary::ShiftRightArithmetic
-                    | Binary::ShiftRightLogical
-            );
-            if !ordered {
-                operands.sort();
-            }
-            call(binary.name(), operands)
-        }
-        Op::Unary(Unary::Negate) => call("negate", operands()),
-        Op::Compare { direction, order: CompareOrder::Partial } => {
-            let mut operands = operands();
-            if matches!(direction, Compare::Eq | Compare::Ne) {
-                operands.sort();
-            }
-            call(direction.name(), operands)
-        }
-        Op::Select => call("select", operands()),
-        Op::Tuple => call("tuple", operands()),
-        // Anything else makes an expression that equals none of the known ones.
-        _ => format!("other#{id}"),
+fn express(region: &Computation, roundings: Roundings) -> String {
+    let mut expressions: Vec<String> = Vec::with_capacity(region.instructions.len());
+    for instruction in &region.instructions {
+        let expression = expression(region, instruction, &expressions, roundings);
+        // What no known region reaches needs no telling apart; this bounds the work on regions made to explode.
+        let known = expression.filter(|e| e.len() < 2048);
+        expressions.push(known.unwrap_or_else(|| format!("other#{}", expressions.len())));
     }
+    expressions.swap_remove(region.root)
+}
+
+/// One instruction over the expressions before it; `None` if it belongs to no known region.
+fn expression(
+    region: &Computation,
+    instruction: &Instruction,
+    before: &[String],
+    roundings: Roundings,
+) -> Option<String> {
+    let mut operands: Vec<&str> = instruction.operands.iter().map(|o| before[*o].as_str()).collect();
+    let commutes = match &instruction.op {
+        Op::Binary(
+            Binary::Subtract
+            | Binary::Divide
+            | Binary::Remainder
+            | Binary::ShiftLeft
+            | Binary::ShiftRightArithmetic
+            | Binary::ShiftRightLogical,
+        ) => false,
+        Op::Binary(_) | Op::Compare { direction: Compare::Eq | Compare::Ne, .. } => true,
+        _ => false,
+    };
+    if commutes {
+        operands.sort_unstable();
+    }
+    // Whether this conversion is looked through: a widening one changes no value and no order.
+    let seen_through = || {
+        let from = region.instructions[*instruction.operands.first()?].shape.dtype()?;
+        let (from_format, to) = (from.format()?, instruction.shape.dtype()?.format()?);
+        let wider = to.fraction_bits >= from_format.fraction_bits && to.exponent_bits >= from_format.exponent_bits;
+        Some(wider || roundings == Roundings::Ignored)
+    };
+    let name = match &instruction.op {
+        Op::Parameter(n) => return Some(format!("p{n}")),
+        Op::Constant(value) if value.len() == 1 => {
+            let data = value.data();
+            return Some(match data.dtype().is_float() {
+                true => format!("constant({:?})", data.get_f64(0)),
+                false => format!("constant({})", data.get_i64(0)),
+            });
+        }
+        Op::Convert if seen_through() == Some(true) => {
+            return operands.first().map(|o| o.to_string());
+        }
+        Op::Convert => format!("convert<{}>", instruction.shape),
+        Op::BitcastConvert => format!("bitcast-convert<{}>", instruction.shape),
+        Op::Binary(binary) => binary.name().to_string(),
+        Op::Unary(unary) => unary.name().to_string(),
+        Op::Compare { direction, order: CompareOrder::Partial } => direction.name().to_string(),
+        Op::Compare { direction, order: CompareOrder::Total } => format!("{}:TOTALORDER", direction.name()),
+        Op::Select => "select".to_string(),
+        Op::Tuple => "tuple".to_string(),
+        Op::GetTupleElement(index) => format!("element<{index}>"),
+        _ => return None,
+    };
+    Some(format!("{name}({})", operands.join(",")))
 }
 
 #[cfg(test)]
@@ -172,9 +246,9 @@ mod tests {
             let program = program(text);
             program.computations.iter().filter_map(comparator).collect::<Vec<_>>()
         };
-        let jax = Comparator { key: 0, descending: false, order: CompareOrder::Total, canonical: true };
+        let jax = Comparator { key: 0, descending: false, order: CompareOrder::Total, canonical: true, ties: None };
         assert_eq!(comparators("sort"), [jax]);
-        let top_p = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+        let top_p = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
         assert_eq!(comparators("top_p"), [top_p]);
     }
 

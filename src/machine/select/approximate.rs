@@ -158,7 +158,8 @@ pub fn aggregate(values: &[f32], indices: &[i64], k: usize, size: usize, flush: 
         let (value, index) = greater_keep(values, (f32::NEG_INFINITY, -1), indices, flush);
         (vec![value], vec![index])
     } else {
-        let comparator = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+        let comparator =
+            Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
         let order = sort_indices(values, comparator, flush);
         order.into_iter().take(size).map(|i| (values[i], indices[i])).unzip()
     };

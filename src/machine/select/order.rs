@@ -103,7 +103,7 @@ mod tests {
         let row = [2.0, -NAN, -0.0, 0.0, NAN, 1e-40, f32::INFINITY, -1.0, 0.0, -0.0, 2.0, f32::NEG_INFINITY, -1e-40];
         for descending in [false, true] {
             for (order, canonical) in [(CompareOrder::Total, false), (CompareOrder::Total, true)] {
-                let comparator = Comparator { key: 0, descending, order, canonical };
+                let comparator = Comparator { key: 0, descending, order, canonical, ties: None };
                 let canonical_value = |v: f32| match canonical {
                     true if flush_f32(v) == 0.0 => 0.0,
                     true if v.is_nan() => NAN,
@@ -122,7 +122,8 @@ mod tests {
             let key = |v: f32| if flush { flush_f32(v) } else { v };
             let mut expected: Vec<usize> = (0..plain.len()).collect();
             expected.sort_by(|a, b| key(plain[*b]).partial_cmp(&key(plain[*a])).unwrap_or(Ordering::Equal));
-            let comparator = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false };
+            let comparator =
+                Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
             assert_eq!(sort_indices(&plain, comparator, flush), expected);
         }
     }
