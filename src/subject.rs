@@ -1,9 +1,10 @@
 //! The subject under test: a program as a compiler would leave it, on the machine.
 
-use crate::ir::Program;
+use crate::ir::{Op, Program};
+use crate::machine::vector::{ScanOrder, SumOrder};
 use crate::machine::{self, EvalError, Mode};
 use crate::rewrite;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 /// Why a program has no result in a mode.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -29,4 +30,44 @@ pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<
 /// The declared results: every operation rounded to its dtype.
 pub fn evaluate_declared(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, SubjectError> {
     Ok(machine::evaluate(program, mode, arguments)?)
+}
+
+/// For each result, how many of its elements change when float sums take another order that HLO permits: the orders
+/// that the machine models for reductions and for running sums.
+///
+/// Results of f32 and f64 count as 0: their last bits depend on the order wherever there is a sum.
+pub fn order_sensitive(
+    program: &Program,
+    mode: &Mode,
+    arguments: &[Tensor],
+    results: &[Tensor],
+) -> Result<Vec<usize>, SubjectError> {
+    let compiled = compiled(program, mode)?;
+    let has = |wanted: fn(&Op) -> bool| {
+        let float = |i: &crate::ir::Instruction| i.shape.dtype().is_some_and(DType::is_float);
+        compiled.computations.iter().flat_map(|c| &c.instructions).any(|i| wanted(&i.op) && float(i))
+    };
+    let mut others: Vec<Mode> = Vec::new();
+    let mut other = |change: &dyn Fn(&mut Mode)| {
+        let mut mode = mode.clone();
+        change(&mut mode);
+        others.push(mode);
+    };
+    if has(|op| matches!(op, Op::Reduce { .. })) {
+        SumOrder::ALL.iter().for_each(|order| other(&|mode| mode.refinements.reduce = Some(*order)));
+    }
+    if has(|op| matches!(op, Op::ReduceWindow { .. })) {
+        ScanOrder::ALL.iter().for_each(|order| other(&|mode| mode.refinements.scan = Some(*order)));
+    }
+    let wide = |t: &Tensor| matches!(t.dtype(), DType::F32 | DType::F64);
+    let mut changed: Vec<Vec<bool>> = results.iter().map(|t| vec![false; if wide(t) { 0 } else { t.len() }]).collect();
+    for mode in &others {
+        let again = machine::evaluate(&compiled, mode, arguments)?;
+        for ((changed, before), after) in changed.iter_mut().zip(results).zip(&again) {
+            for (at, changed) in changed.iter_mut().enumerate() {
+                *changed |= before.data().bits(at) != after.data().bits(at);
+            }
+        }
+    }
+    Ok(changed.iter().map(|elements| elements.iter().filter(|changed| **changed).count()).collect())
 }

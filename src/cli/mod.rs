@@ -2,6 +2,7 @@
 
 mod explain;
 mod gate;
+mod hlo;
 mod list;
 mod run;
 
@@ -40,6 +41,9 @@ enum Command {
     Gate(gate::Arguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
     List(list::Arguments),
+    /// Programs that compilers dump: run HLO text
+    #[command(subcommand)]
+    Hlo(hlo::Command),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -70,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        Command::Hlo(command) => hlo::run(&command, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
         Ok(Exit::AsExpected) => ExitCode::SUCCESS,

@@ -137,7 +137,10 @@ impl Pass {
 
 /// Operations whose bf16 form can be retyped: those that compute.
 fn normalizes(op: &Op) -> bool {
-    matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Clamp | Op::Reduce { .. } | Op::ReduceWindow { .. })
+    matches!(
+        op,
+        Op::Unary(_) | Op::Binary(_) | Op::Clamp | Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot { .. }
+    )
 }
 
 /// A copy of a region with f32 in the place of bf16; an equal one that exists already is used again.

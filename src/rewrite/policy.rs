@@ -52,8 +52,8 @@ static AS_COMPILED: Policy = Policy {
 static CPU: Policy = Policy {
     name: "cpu",
     doc: "Rule B (FACTS 1.3; float_normalization.cc): bf16 arithmetic is done in f32, and a conversion of its result to \
-          f32 sees the value before rounding. Read in XLA's source and measured on XLA:CPU. Reductions and selections \
-          stay in bf16 here: they give the same bits either way.",
+          f32 sees the value before rounding; so does one of a bf16 dot. Read in XLA's source and measured on XLA:CPU. \
+          Reductions and selections stay in bf16 here: they give the same bits either way.",
     normalize: true,
     kept: |op| selects(op) || matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. }),
     ..NOTHING
@@ -66,7 +66,7 @@ static GPU: Policy = Policy {
           minimum, negate, add, multiply, subtract and reductions made of them; divide, tanh, sqrt and the rest are \
           not. Read in XLA's source, not measured.",
     normalize: true,
-    kept: |op| selects(op) || gpu_native(op),
+    kept: |op| selects(op) || gpu_native(op) || matches!(op, Op::Dot { .. }),
     chip_natives: false,
     simplify_conversions: true,
     ..NOTHING
@@ -79,7 +79,7 @@ static TPU: Policy = Policy {
           (prob_max does so; affine_greedy recomputes it instead); and an f32 sum whose only use is its conversion to \
           bf16 is narrowed to a bf16 sum.",
     normalize: true,
-    kept: |op| selects(op) || matches!(op, Op::ReduceWindow { .. }),
+    kept: |op| selects(op) || matches!(op, Op::ReduceWindow { .. } | Op::Dot { .. }),
     simplify_conversions: true,
     store_between_fusions: true,
     narrow_sums: true,
@@ -91,8 +91,8 @@ pub fn policy_named(name: &str) -> Option<&'static Policy> {
     POLICIES.iter().copied().find(|policy| policy.name == name)
 }
 
-/// Operations that move, compare or pick values: exact in bf16, so no compiler gains from widening them. Dots are here
-/// because libraries and matrix units take bf16 operands (FACTS 1.3, 2.4).
+/// Operations that move, compare or pick values: exact in bf16, so no compiler gains from widening them. GPU libraries and
+/// matrix units take bf16 operands (FACTS 1.3, 2.4), so those policies keep dots as well.
 fn selects(op: &Op) -> bool {
     movement::is_movement(op)
         || matches!(
@@ -103,7 +103,6 @@ fn selects(op: &Op) -> bool {
                 | Op::TopK { .. }
                 | Op::ApproxTopK(_)
                 | Op::PartialReduce(_)
-                | Op::Dot { .. }
                 | Op::BitcastConvert
                 | Op::ReducePrecision { .. }
                 | Op::Call { .. }

@@ -1,0 +1,143 @@
+//! `ulpgate hlo eval`: an HLO file's results for given inputs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::file::safetensors;
+use crate::ir::Program;
+use crate::machine::Mode;
+use crate::oracle::{Demand, Oracle, Truth, TruthTensor};
+use crate::subject;
+use crate::tensor::{DType, Data, Tensor};
+
+use super::super::{Exit, Failure};
+use super::import;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// HLO text, before or after compilation
+    file: PathBuf,
+    /// Arguments of the program: arg0, arg1, ...
+    #[arg(long, value_name = "IN.safetensors")]
+    inputs: PathBuf,
+    /// Where to write the results: out0, out1, ...
+    #[arg(long, value_name = "OUT.safetensors")]
+    out: PathBuf,
+    /// Machine, as chip/precision/excess[+key=value...]
+    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled")]
+    mode: Mode,
+    /// Evaluate over the real numbers instead: floats correctly rounded to f64
+    #[arg(long, conflicts_with = "mode")]
+    exact: bool,
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One result, as the listing tells of it.
+#[derive(serde::Serialize)]
+struct Line {
+    name: String,
+    shape: String,
+    /// Elements of a bf16 result, or of one that picks by floats, which change when a float sum takes another order that
+    /// HLO permits.
+    order_sensitive: usize,
+}
+
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let program = import(&arguments.file)?.program;
+    let inputs = inputs(&arguments.inputs, &program)?;
+    let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
+    let (results, sensitive) = if arguments.exact {
+        let demands = vec![Demand::Rounded; program.output_names.len()];
+        let truth = Oracle::default().evaluate(&program, &inputs, &demands).map_err(|error| fail(&error))?;
+        let results = exact(&program, truth).map_err(|why| fail(&why))?;
+        let none = vec![0; results.len()];
+        (results, none)
+    } else {
+        let results = subject::evaluate(&program, &arguments.mode, &inputs).map_err(|error| fail(&error))?;
+        let sensitive = subject::order_sensitive(&program, &arguments.mode, &inputs, &results);
+        (results, sensitive.map_err(|error| fail(&error))?)
+    };
+    let lines: Vec<Line> = program
+        .output_names
+        .iter()
+        .zip(&results)
+        .zip(sensitive)
+        .map(|((name, tensor), order_sensitive)| {
+            let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+            Line { name: name.clone(), shape: format!("{}[{}]", tensor.dtype(), dims.join(",")), order_sensitive }
+        })
+        .collect();
+    let named: Vec<(String, Tensor)> = program.output_names.iter().cloned().zip(results).collect();
+    safetensors::write(&arguments.out, &named).map_err(|error| Failure::Message(error.to_string()))?;
+    if arguments.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&lines).map_err(|error| fail(&error))?)?;
+        return Ok(Exit::AsExpected);
+    }
+    for (line, (_, tensor)) in lines.iter().zip(&named) {
+        write!(out, "{} {}", line.name, line.shape)?;
+        if line.order_sensitive > 0 {
+            write!(
+                out,
+                " order-sensitive: {} of {} elements change with the order of a sum",
+                line.order_sensitive,
+                tensor.len()
+            )?;
+        }
+        writeln!(out)?;
+    }
+    Ok(Exit::AsExpected)
+}
+
+/// The program's arguments by number.
+fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Failure> {
+    let mut given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
+    let mut tensors = Vec::new();
+    for (number, shape) in program.entry().parameter_shapes().into_iter().enumerate() {
+        let name = format!("arg{number}");
+        let at = given.iter().position(|(n, _)| *n == name).ok_or_else(|| {
+            let names: Vec<&str> = given.iter().map(|(n, _)| n.as_str()).collect();
+            let has = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
+            Failure::Message(format!(
+                "{}: {name} is missing, which must be {shape}; the file has {has}",
+                path.display()
+            ))
+        })?;
+        tensors.push(given.swap_remove(at).1);
+    }
+    Ok(tensors)
+}
+
+/// The truth as tensors. An element that stayed open is an error: it is never guessed.
+fn exact(program: &Program, truth: Truth) -> Result<Vec<Tensor>, String> {
+    let dtypes: Vec<Option<DType>> =
+        program.outputs().iter().map(|id| program.entry().instructions[*id].shape.dtype()).collect();
+    let mut tensors = Vec::new();
+    for ((output, dtype), name) in truth.outputs.into_iter().zip(dtypes).zip(&program.output_names) {
+        let open = |count: usize| format!("{name}: {count} elements are undecided at the highest precision");
+        tensors.push(match output {
+            TruthTensor::Float(float) if float.open.is_empty() => Tensor::new(&float.dims, Data::F64(float.rounded)),
+            TruthTensor::Float(float) => return Err(open(float.open.len())),
+            TruthTensor::Integer { dims, values } => {
+                let known: Vec<i64> = values.iter().copied().flatten().collect();
+                let data = dtype.and_then(|dtype| Data::from_i64s(dtype, &known));
+                match data.filter(|_| known.len() == values.len()) {
+                    Some(data) => Tensor::new(&dims, data),
+                    None => return Err(open(values.len() - known.len())),
+                }
+            }
+            TruthTensor::Predicate { dims, values } => {
+                let known: Vec<bool> = values.iter().copied().flatten().collect();
+                if known.len() < values.len() {
+                    return Err(open(values.len() - known.len()));
+                }
+                Tensor::new(&dims, Data::Pred(known))
+            }
+            TruthTensor::Skipped => return Err(format!("{name} was not evaluated")),
+        });
+    }
+    Ok(tensors)
+}

@@ -1,0 +1,33 @@
+//! `ulpgate hlo`: programs that compilers dump.
+
+mod eval;
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Subcommand;
+
+use crate::hlo::{Import, lower, parse};
+
+use super::{Exit, Failure};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run an HLO file on the machine, or over the real numbers
+    Eval(eval::Arguments),
+}
+
+pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match command {
+        Command::Eval(arguments) => eval::run(arguments, out),
+    }
+}
+
+/// Reads a file and lowers it. The error names the file and the place in it.
+fn import(path: &Path) -> Result<Import, Failure> {
+    let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
+    let text = std::fs::read(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
+    let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
+    let module = parse(&text).map_err(|error| fail(&error))?;
+    lower(&module).map_err(|error| fail(&error))
+}

@@ -1,0 +1,151 @@
+//! HLO files of XLA's CPU backend, run here, against what XLA really computed (`tests/data/hlo/cpu`): the program before
+//! compilation under both settings of excess precision, and both compiled programs as they stand.
+//!
+//! Results must be the same bits, but for what the table says. Sums there take an order of XLA's own in the compiled
+//! library code (FACTS 3.2), so an f32 result behind one is compared within ulps; f32 dots have no defined order at all
+//! and are compared within their a-priori bound.
+
+use std::path::PathBuf;
+
+use ulpgate::file::safetensors;
+use ulpgate::hlo::{lower, parse};
+use ulpgate::ir::Program;
+use ulpgate::machine::Mode;
+use ulpgate::num::F32;
+use ulpgate::stat::gamma;
+use ulpgate::subject;
+use ulpgate::tensor::Tensor;
+
+/// How close a result must be.
+#[derive(Clone, Copy)]
+enum Closeness {
+    Bits,
+    /// The order of an f32 sum decides its last bits.
+    Ulps(f64),
+    /// Two f32 dots of K products, each within gamma_K of the real one.
+    Dot,
+}
+use Closeness::{Bits, Dot, Ulps};
+
+/// The programs, with the results that are not compared bit for bit.
+const PROGRAMS: &[(&str, &[(usize, Closeness)])] = &[
+    ("affine_greedy", &[]),
+    ("approx_top_k", &[]),
+    ("approx_top_k_raw", &[]),
+    ("attention_decode", &[]),
+    ("cross_entropy", &[]),
+    // The largest f32 logit, un-rounded with excess on.
+    ("greedy_head", &[(2, Ulps(2.0))]),
+    ("gumbel_sample", &[]),
+    ("head_softmax", &[]),
+    ("layer_norm", &[]),
+    ("log_softmax_bf16", &[]),
+    ("matmul_default", &[(0, Dot)]),
+    ("matmul_high", &[(0, Dot)]),
+    ("matmul_highest", &[(0, Dot)]),
+    ("mlp_gelu", &[]),
+    // The f32 sum of 1024 probabilities.
+    ("prob_max", &[(3, Ulps(4.0))]),
+    ("rms_norm", &[]),
+    ("softmax_bf16", &[]),
+    ("softmax_f32", &[(0, Ulps(2.0))]),
+    ("top_k", &[]),
+    ("top_k_f32", &[]),
+    ("top_p", &[]),
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/cpu")
+}
+
+fn program(name: &str) -> Program {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.hlo"))).unwrap();
+    lower(&parse(&text).unwrap()).unwrap().program
+}
+
+/// `arg0, arg1, ...` or `out0, out1, ...`.
+fn tensors(name: &str, prefix: &str) -> Vec<Tensor> {
+    let all = safetensors::read(&folder().join(format!("{name}.safetensors"))).unwrap();
+    (0..all.len()).map(|i| all.iter().find(|(n, _)| *n == format!("{prefix}{i}")).unwrap().1.clone()).collect()
+}
+
+/// What differs, in words; nothing if it is close enough.
+fn difference(ours: &Tensor, xla: &Tensor, closeness: Closeness, inputs: &[Tensor]) -> Option<String> {
+    if (ours.dtype(), ours.len()) != (xla.dtype(), xla.len()) {
+        return Some(format!("{}{:?} against {}{:?}", ours.dtype(), ours.dims(), xla.dtype(), xla.dims()));
+    }
+    let (a, b) = (|i| ours.data().get_f64(i), |i| xla.data().get_f64(i));
+    let bits = |i: usize| ours.data().bits(i) != xla.data().bits(i);
+    let apart = |i: usize| match closeness {
+        Bits => bits(i),
+        Ulps(most) => (a(i) - b(i)).abs() > most * F32.ulp(b(i)),
+        Dot => {
+            let [m, k] = inputs[0].dims().try_into().unwrap();
+            let n = inputs[1].dims()[1];
+            assert_eq!(ours.len(), m * n);
+            let (row, column) = (i / n, i % n);
+            let magnitude: f64 = (0..k)
+                .map(|l| (inputs[0].data().get_f64(row * k + l) * inputs[1].data().get_f64(l * n + column)).abs())
+                .sum();
+            (a(i) - b(i)).abs() > 2.0 * gamma(k as u64, F32.unit_roundoff()).unwrap() * magnitude
+        }
+    };
+    let differing: Vec<usize> = (0..ours.len()).filter(|i| apart(*i)).collect();
+    let first = *differing.first()?;
+    let (a, b) = (a(first), b(first));
+    Some(format!("{} of {} elements, the first at {first}: {a:e} against XLA's {b:e}", differing.len(), ours.len()))
+}
+
+fn compare(source: &str, excess: &str, policy: &str) {
+    let mode: Mode = format!("xla-cpu/default/{policy}").parse().unwrap();
+    let mut failed = Vec::new();
+    for (name, loose) in PROGRAMS {
+        let inputs = tensors(&format!("{name}.inputs"), "arg");
+        let xla = tensors(&format!("{name}.excess_{excess}.outputs"), "out");
+        let ours = subject::evaluate(&program(&format!("{name}.{source}")), &mode, &inputs).unwrap();
+        assert_eq!(ours.len(), xla.len(), "{name}");
+        for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
+            let closeness = loose.iter().find(|(result, _)| *result == at).map_or(Bits, |(_, c)| *c);
+            if let Some(difference) = difference(ours, xla, closeness, &inputs) {
+                failed.push(format!("{name} out{at}: {difference}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{source} as {policy}:\n{}", failed.join("\n"));
+}
+
+#[test]
+fn before_compilation_with_excess_precision() {
+    compare("before", "on", "cpu");
+}
+
+#[test]
+fn before_compilation_without_excess_precision() {
+    compare("before", "off", "off");
+}
+
+#[test]
+fn compiled_with_excess_precision() {
+    compare("excess_on", "on", "as-compiled");
+}
+
+#[test]
+fn compiled_without_excess_precision() {
+    compare("excess_off", "off", "as-compiled");
+}
+
+/// Six of eight rows lose their most probable token with excess precision, none without (FACTS 9).
+#[test]
+fn the_token_is_lost_where_xla_loses_it() {
+    for (excess, lost) in [("on", 6), ("off", 0)] {
+        let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+        let inputs = tensors("prob_max.inputs", "arg");
+        let results = subject::evaluate(&program(&format!("prob_max.excess_{excess}")), &mode, &inputs).unwrap();
+        let [rows, n] = inputs[0].dims().try_into().unwrap();
+        let kept = |row: usize| {
+            let largest = results[1].data().get_f64(row);
+            (0..n).any(|i| results[0].data().get_f64(row * n + i) >= largest)
+        };
+        assert_eq!((0..rows).filter(|row| !kept(*row)).count(), lost, "excess {excess}");
+    }
+}
