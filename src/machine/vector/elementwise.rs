@@ -5,6 +5,7 @@ use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::error::{ErrorModel, Eup};
+use super::function::{self, Exponential, Log, Logistic, Rsqrt, Tanh};
 use super::lanes::{Side, combine, in_chunks, zip};
 use super::{Divide, VectorUnit, ZeroTie, round_to};
 
@@ -29,19 +30,21 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         };
     }
     macro_rules! function {
-        ($function:expr) => {{
+        ($($function:tt)*) => {{
             if unit.flush {
                 each!(flush_f32)
             }
-            function_keeping_subnormals!($function);
+            function_keeping_subnormals!($($function)*);
             if unit.flush {
                 each!(flush_f32)
             }
         }};
     }
+    let exact = unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact;
     macro_rules! function_keeping_subnormals {
+        ($vector:ty, $function:expr) => {{ if exact { function::apply::<$vector>(values) } else { function_keeping_subnormals!($function) } }};
         ($function:expr) => {{
-            if unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact {
+            if exact {
                 each!($function)
             } else {
                 let bound = unit.eup.bound(unary);
@@ -60,15 +63,14 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::Ceil => to_integer!(f32::ceil),
         Unary::Floor => to_integer!(f32::floor),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
-        Unary::Exponential => function!(core_math::expf),
+        Unary::Exponential => function!(Exponential, core_math::expf),
         Unary::ExponentialMinusOne => function_keeping_subnormals!(core_math::expm1f),
-        Unary::Log => function!(core_math::logf),
+        Unary::Log => function!(Log, core_math::logf),
         Unary::LogPlusOne => function!(core_math::log1pf),
-        Unary::Tanh => function_keeping_subnormals!(core_math::tanhf),
-        Unary::Rsqrt => function!(core_math::rsqrtf),
+        Unary::Tanh => function_keeping_subnormals!(Tanh, core_math::tanhf),
+        Unary::Rsqrt => function!(Rsqrt, core_math::rsqrtf),
         Unary::Sqrt => function!(f32::sqrt),
-        // In f64 and rounded once: within 2^-28 ulp of correctly rounded.
-        Unary::Logistic => function!(|v: f32| (1.0 / (1.0 + core_math::exp(-f64::from(v)))) as f32),
+        Unary::Logistic => function!(Logistic, <Logistic as function::Function>::correctly_rounded),
         Unary::IsFinite | Unary::Not => {}
     }
 }

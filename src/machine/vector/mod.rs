@@ -2,9 +2,11 @@
 
 mod elementwise;
 mod error;
+mod function;
 mod lanes;
 mod order;
 mod rounding;
+mod simd;
 
 pub use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error::{ErrorBound, ErrorModel, Eup};
