@@ -9,8 +9,8 @@ use crate::tensor::{DType, Tensor};
 
 use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
-use super::value::Value;
-use super::vector::{self, Divide, VectorUnit};
+use super::value::{Operand, Value};
+use super::vector::{self, Divide, Side, VectorUnit};
 use super::{integer, region};
 
 /// Why a program has no result on the machine.
@@ -94,13 +94,13 @@ impl<'a> Machine<'a> {
     pub fn computation(&self, computation: &Computation, arguments: Vec<Value>) -> Result<Value, EvalError> {
         let mut uses: Vec<usize> = computation.users().iter().map(Vec::len).collect();
         uses[computation.root] += 1;
-        let mut values: Vec<Option<Value>> = vec![None; computation.instructions.len()];
+        let mut values: Vec<Option<Operand>> = vec![None; computation.instructions.len()];
         let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
         for (id, instruction) in computation.instructions.iter().enumerate() {
             let value = if let Op::Parameter(number) = instruction.op {
-                arguments.get_mut(number).and_then(Option::take)
+                arguments.get_mut(number).and_then(Option::take).map(Operand::whole)
             } else {
-                let operands: Vec<Value> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+                let operands: Vec<Operand> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
                 let shapes: Vec<&Shape> =
                     instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
                 for operand in &instruction.operands {
@@ -114,66 +114,100 @@ impl<'a> Machine<'a> {
             values[id] = value.filter(|_| uses[id] > 0);
         }
         let root = &computation.instructions[computation.root];
-        values[computation.root].take().ok_or_else(|| unsupported(root, "a parameter is used but not given"))
+        let value = values[computation.root].take().map(|value| value.into_whole(root.shape.elements()));
+        value.ok_or_else(|| unsupported(root, "a parameter is used but not given"))
     }
 
+    /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
     fn instruction(
         &self,
         computation: &Computation,
+        instruction: &Instruction,
+        mut operands: Vec<Operand>,
+        shapes: &[&Shape],
+    ) -> Result<Operand, EvalError> {
+        let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
+        let dims = instruction.shape.dims();
+        match (&instruction.op, &operands[..]) {
+            (Op::Broadcast { dims: along }, [source]) if !source.is_broadcast() => {
+                if let Some(broadcast) = Operand::broadcast(source.elements(), along, dims) {
+                    return Ok(broadcast);
+                }
+            }
+            // In row-major order these move nothing.
+            (Op::Copy | Op::OptimizationBarrier | Op::Reshape, [_]) => return Ok(operands.swap_remove(0)),
+            (Op::Convert, [_]) => {
+                let converted = |value| integer::convert(value, dtype, self.unit.flush);
+                return Ok(operands.swap_remove(0).map(converted));
+            }
+            (Op::Iota { dim }, _) => return Ok(iota(dtype, dims, *dim)),
+            (Op::Binary(binary), [left, right]) => {
+                if let (Value::Float(..), Value::Float(..)) = (left.elements(), right.elements()) {
+                    let once = *binary == Binary::Divide
+                        && self.unit.divide == Divide::BroadcastByReciprocal
+                        && is_broadcast(computation, instruction.operands[1]);
+                    let right = operands.swap_remove(1);
+                    let left = operands.swap_remove(0).into_whole(instruction.shape.elements());
+                    return Ok(Operand::whole(self.binary(*binary, left, &right, once)));
+                }
+            }
+            (Op::Compare { direction, order }, [left, right]) => {
+                if let (Value::Float(..), Value::Float(..)) = (left.elements(), right.elements()) {
+                    let (left, right, count) = (left.side(), right.side(), instruction.shape.elements());
+                    let flags = vector::compare(*direction, *order, count, left, right, &self.unit);
+                    return Ok(Operand::whole(Value::pred(flags)));
+                }
+            }
+            (Op::Reduce { dims: reduced, to_apply }, _) => {
+                return region::reduce(self, instruction, reduced, *to_apply, operands, shapes).map(Operand::whole);
+            }
+            (Op::Sort { dim, to_apply, .. }, _) => {
+                return region::sort(self, *dim, *to_apply, operands, shapes).map(Operand::whole);
+            }
+            _ => {}
+        }
+        let whole = operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements()));
+        self.of_whole(instruction, whole.collect(), shapes).map(Operand::whole)
+    }
+
+    /// The value of an instruction whose operands are written out.
+    fn of_whole(
+        &self,
         instruction: &Instruction,
         mut operands: Vec<Value>,
         shapes: &[&Shape],
     ) -> Result<Value, EvalError> {
         let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
-        let dims = instruction.shape.dims();
         if movement::is_movement(&instruction.op) {
             return moved(instruction, operands, shapes);
         }
         let refuse = |why: &str| unsupported(instruction, why);
         Ok(match &instruction.op {
             Op::Constant(value) => Value::of_tensor(value),
-            Op::Iota { dim } => iota(dtype, dims, *dim),
-            Op::Convert => integer::convert(operands.swap_remove(0), dtype, self.unit.flush),
             Op::BitcastConvert => integer::bitcast(operands.swap_remove(0), dtype),
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 reduce_precision(*exponent_bits, *mantissa_bits, operands.swap_remove(0))
             }
             Op::Unary(unary) => self.unary(*unary, operands.swap_remove(0)),
             Op::Binary(binary) => match (&operands[0], &operands[1]) {
-                (Value::Float(dtype, a), Value::Float(_, b)) => {
-                    let divides_once = *binary == Binary::Divide
-                        && self.unit.divide == Divide::BroadcastByReciprocal
-                        && is_broadcast(computation, instruction.operands[1]);
-                    let mut out = if divides_once {
-                        let reciprocals = vector::binary(Binary::Divide, &vec![1.0; b.len()], b, &self.unit);
-                        vector::binary(Binary::Multiply, a, &reciprocals, &self.unit)
-                    } else {
-                        vector::binary(*binary, a, b, &self.unit)
-                    };
-                    vector::round_to(*dtype, &mut out);
-                    Value::float(*dtype, out)
-                }
                 (Value::Double(a), Value::Double(b)) => Value::double(vector::binary_f64(*binary, a, b, &self.unit)),
                 (a, b) => integer::binary(*binary, a, b),
             },
             Op::Compare { direction, order } => match (&operands[0], &operands[1]) {
-                (Value::Float(_, a), Value::Float(_, b)) => {
-                    Value::pred(vector::compare(*direction, *order, a, b, &self.unit))
-                }
                 (Value::Double(a), Value::Double(b)) => {
                     Value::pred(vector::compare_f64(*direction, *order, a, b, &self.unit))
                 }
                 (a, b) => integer::compare(*direction, a, b),
             },
-            Op::Select => integer::select(&operands[0], &operands[1], &operands[2]),
-            Op::Clamp => self.clamp(&operands),
-            Op::Reduce { dims: reduced, to_apply } => {
-                region::reduce(self, instruction, reduced, *to_apply, operands, shapes)?
+            Op::Select => {
+                let on_false = operands.swap_remove(2);
+                let on_true = operands.swap_remove(1);
+                integer::select(&operands[0], on_true, on_false)
             }
+            Op::Clamp => self.clamp(&operands),
             Op::ReduceWindow { window, to_apply } => {
                 region::reduce_window(self, instruction, window, *to_apply, &operands, shapes[0])?
             }
-            Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => region::top_k(instruction, &operands[0], shapes[0], *k, *largest)?,
             Op::ApproxTopK(attributes) => region::approx_top_k(self, instruction, attributes, &operands, shapes[0])?,
             Op::PartialReduce(attributes) => {
@@ -210,6 +244,23 @@ impl<'a> Machine<'a> {
         self.computation(&self.program.computations[callee], arguments)
     }
 
+    /// An elementwise operation of two operands of a float type up to f32; `once` divides by multiplying with the
+    /// divisor's reciprocal.
+    fn binary(&self, binary: Binary, left: Value, right: &Operand, once: bool) -> Value {
+        let Value::Float(dtype, values) = left else { return left };
+        let mut values = Rc::unwrap_or_clone(values);
+        if once {
+            let mut reciprocals = vec![1.0; right.elements().len()];
+            let divisors = Side::whole(right.elements().f32s());
+            vector::binary(Binary::Divide, DType::F32, &mut reciprocals, divisors, &self.unit);
+            let right = right.clone().map(|_| Value::float(DType::F32, reciprocals));
+            vector::binary(Binary::Multiply, dtype, &mut values, right.side(), &self.unit);
+        } else {
+            vector::binary(binary, dtype, &mut values, right.side(), &self.unit);
+        }
+        Value::float(dtype, values)
+    }
+
     /// An elementwise operation of one operand.
     pub fn unary(&self, unary: Unary, operand: Value) -> Value {
         match operand {
@@ -221,8 +272,7 @@ impl<'a> Machine<'a> {
             }
             Value::Float(dtype, values) => {
                 let mut values = Rc::unwrap_or_clone(values);
-                vector::unary(unary, &mut values, &self.unit);
-                vector::round_to(dtype, &mut values);
+                vector::unary(unary, dtype, &mut values, &self.unit);
                 Value::float(dtype, values)
             }
             Value::Double(values) => {
@@ -236,16 +286,12 @@ impl<'a> Machine<'a> {
 
     /// min(max(low, value), high), as HLO defines clamp.
     pub fn clamp(&self, operands: &[Value]) -> Value {
-        let wide = |edge: &Value, count: usize| -> Vec<f32> {
-            let values = edge.f32s();
-            if values.len() == count { values.to_vec() } else { vec![values[0]; count] }
-        };
         match &operands[1] {
             Value::Float(dtype, values) => {
-                let low = wide(&operands[0], values.len());
-                let above = vector::binary(Binary::Maximum, &low, values, &self.unit);
-                let high = wide(&operands[2], values.len());
-                Value::float(*dtype, vector::binary(Binary::Minimum, &above, &high, &self.unit))
+                let mut clamped = Side::whole(operands[0].f32s()).written_out(values.len());
+                vector::binary(Binary::Maximum, *dtype, &mut clamped, Side::whole(values), &self.unit);
+                vector::binary(Binary::Minimum, *dtype, &mut clamped, Side::whole(operands[2].f32s()), &self.unit);
+                Value::float(*dtype, clamped)
             }
             Value::Double(values) => {
                 let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
@@ -318,7 +364,8 @@ impl<'a> Machine<'a> {
             for j in 0..n {
                 let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
                 let row = &lhs[i * k..(i + 1) * k];
-                let products = vector::binary(Binary::Multiply, row, &column, &self.unit);
+                let mut products = row.to_vec();
+                vector::binary(Binary::Multiply, DType::F32, &mut products, Side::whole(&column), &self.unit);
                 out.push(vector::sum(&products, order, vector::StepRounding::F32, &self.unit));
             }
         }
@@ -361,16 +408,11 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     }
 }
 
-fn iota(dtype: DType, dims: &[usize], dim: usize) -> Value {
-    let inner: usize = dims[dim + 1..].iter().product();
-    let outer: usize = dims[..dim].iter().product();
-    let mut values = Vec::with_capacity(dims.iter().product());
-    for _ in 0..outer {
-        for i in 0..dims[dim] {
-            values.extend(std::iter::repeat_n(i as i64, inner));
-        }
-    }
-    integer::convert(Value::integer(DType::S64, values), dtype, false)
+/// `iota` along `dim`, as a broadcast of its numbers.
+fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
+    let numbers = Value::integer(DType::S64, (0..dims[dim] as i64).collect());
+    let numbers = integer::convert(numbers, dtype, false);
+    Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
 }
 
 /// `value` with its dims permuted; as it is where there is nothing to permute.
@@ -383,10 +425,6 @@ fn arranged(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> V
 
 fn moved(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Result<Value, EvalError> {
     let op = &instruction.op;
-    // What moves nothing in row-major order shares its elements.
-    if let (Op::Copy | Op::OptimizationBarrier | Op::Reshape, Some(value)) = (op, operands.first()) {
-        return Ok(value.clone());
-    }
     let starts: Vec<i64> = match op {
         Op::DynamicSlice { .. } => operands[1..].iter().flat_map(|o| o.integers().to_vec()).collect(),
         Op::Gather(_) => operands[1].integers().to_vec(),

@@ -19,9 +19,11 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
         (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
+        // Every other type held in f32 is part of f32.
+        (Value::Float(_, values), DType::F32) => Value::Float(to, values),
         (Value::Float(_, values), to) if to.is_float() => {
             let mut values = Rc::unwrap_or_clone(values);
-            vector::round_to(to, &mut values);
+            vector::in_chunks(&mut values, |_, chunk| vector::round_to(to, chunk));
             Value::float(to, values)
         }
         (Value::Float(_, values), DType::Pred) => {
@@ -199,20 +201,25 @@ pub(super) fn clamp(low: &Value, value: &Value, high: &Value) -> Value {
 }
 
 /// `select`, by a scalar or by a predicate for each element.
-pub(super) fn select(predicate: &Value, on_true: &Value, on_false: &Value) -> Value {
+pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Value {
     let flags = predicate.preds();
     if let ([flag], true) = (flags, on_true.len() != 1) {
-        return if *flag { on_true.clone() } else { on_false.clone() };
+        return if *flag { on_true } else { on_false };
     }
-    fn pick<T: Copy>(flags: &[bool], a: &[T], b: &[T]) -> Vec<T> {
-        flags.iter().zip(a).zip(b).map(|((flag, a), b)| if *flag { *a } else { *b }).collect()
+    fn pick<T: Copy + Send + Sync>(flags: &[bool], a: Rc<Vec<T>>, b: &[T]) -> Vec<T> {
+        let mut picked = Rc::unwrap_or_clone(a);
+        vector::in_chunks(&mut picked, |at, chunk| {
+            let others = flags[at..at + chunk.len()].iter().zip(&b[at..at + chunk.len()]);
+            chunk.iter_mut().zip(others).for_each(|(v, (flag, other))| *v = if *flag { *v } else { *other });
+        });
+        picked
     }
     match (on_true, on_false) {
-        (Value::Float(dtype, a), Value::Float(_, b)) => Value::float(*dtype, pick(flags, a, b)),
-        (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, b)),
-        (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(*dtype, pick(flags, a, b)),
-        (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, b)),
-        (other, _) => other.clone(),
+        (Value::Float(dtype, a), Value::Float(_, b)) => Value::float(dtype, pick(flags, a, &b)),
+        (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, &b)),
+        (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(dtype, pick(flags, a, &b)),
+        (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, &b)),
+        (other, _) => other,
     }
 }
 

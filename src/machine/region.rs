@@ -8,7 +8,7 @@ use crate::tensor::DType;
 
 use super::evaluate::{EvalError, Machine, unsupported};
 use super::scalar::{Region, Scalar};
-use super::value::Value;
+use super::value::{Operand, Value};
 use super::vector::{self, StepRounding};
 use super::{integer, select};
 
@@ -28,37 +28,45 @@ pub(super) fn reduce(
     instruction: &Instruction,
     reduced: &[usize],
     to_apply: usize,
-    operands: Vec<Value>,
+    operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
     let count = operands.len() / 2;
     let dims = shapes[0].dims();
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
     let order: Vec<usize> = kept.iter().chain(reduced).copied().collect();
-    // Reduced dims go last, so that each result's elements lie together.
-    let rows: Vec<Value> = operands[..count].iter().map(|o| permuted(o, dims, &order)).collect();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let span = |row: usize| row * width..(row + 1) * width;
-    let inits = &operands[count..];
+    let unit = machine.unit;
     let known = reducer(&machine.program.computations[to_apply]);
+    let one_row = order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
+    let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
+        1 if one_row && count == 2 && matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin)) => {
+            operand.elements().clone()
+        }
+        _ => operand.into_whole(shape.elements()),
+    });
+    // Reduced dims go last, so that each result's elements lie together.
+    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| permuted(&o, dims, &order)).collect();
+    let inits: Vec<Value> = whole.collect();
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
             let sum_order = machine.mode.refinements.reduce.unwrap_or(machine.mode.chip.sum);
             let step = step_of(machine, *dtype);
             let init = inits[0].f32s()[0];
-            let total = |row| {
-                let sum = vector::sum(&values[span(row)], sum_order, step, &machine.unit);
-                if init == 0.0 { sum } else { vector::binary(Binary::Add, &[init], &[sum], &machine.unit)[0] }
-            };
-            let mut out: Vec<f32> = (0..results).map(total).collect();
+            let mut out = vector::sums(values, results, width, sum_order, step, &unit);
+            if init != 0.0 {
+                out.iter_mut().for_each(|sum| *sum = vector::binary_scalar(Binary::Add, init, *sum, &unit));
+            }
             vector::round_to(*dtype, &mut out);
             Value::float(*dtype, out)
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
-            let extreme = |row| vector::extreme(&values[span(row)], init, binary == Binary::Maximum, &machine.unit);
-            Value::float(*dtype, (0..results).map(extreme).collect())
+            let values: &[f32] = values;
+            let extreme = |row| vector::extreme(&values[span(row)], init, binary == Binary::Maximum, &unit);
+            Value::float(*dtype, vector::over_rows(results, width, extreme))
         }
         (Some(Reducer::Binary(binary)), [Value::Integer(dtype, values)]) => {
             let init = inits[0].integers()[0];
@@ -71,19 +79,18 @@ pub(super) fn reduce(
             Value::pred((0..results).map(fold).collect())
         }
         (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(dtype, values), Value::Integer(_, ids)])
-            if width > 0 && (0..results).all(|row| ids[span(row)].is_sorted_by(|a, b| a < b)) =>
+            if width > 0 && ids.chunks(width).all(|ids| ids.is_sorted_by(|a, b| a < b)) =>
         {
-            let mut best = Vec::with_capacity(results);
-            let mut at = Vec::with_capacity(results);
+            let (values, ids): (&[f32], &[i64]) = (values, ids);
+            let (init, init_at) = (inits[0].f32s()[0], inits[1].integers()[0]);
             let largest = kind == Reducer::ArgMax;
-            for row in 0..results {
-                let (value, position) = select::argmax(&values[span(row)], machine.unit.flush, largest);
-                let init = inits[0].f32s()[0];
+            let best = vector::over_rows(results, width, |row| {
+                let (value, position) = select::argmax(&values[span(row)], unit.flush, largest);
+                let at = ids[(row * width + position) % ids.len()];
                 // Only a row of nothing but the init loses to it, at the init's index.
-                let all_init = value == init && inits[1].integers()[0] < ids[row * width + position];
-                best.push(value);
-                at.push(if all_init { inits[1].integers()[0] } else { ids[row * width + position] });
-            }
+                (value, if value == init && init_at < at { init_at } else { at })
+            });
+            let (best, at) = best.into_iter().unzip();
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(DType::S32, at)])
         }
         (Some(Reducer::GreaterKeep), [Value::Float(dtype, values), Value::Integer(index_type, ids)]) => {
@@ -149,9 +156,8 @@ pub(super) fn reduce_window(
             let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
             // A running mass in bf16 is stored in bf16 at every step.
             let step = if *dtype == DType::BF16 { StepRounding::Bf16 } else { StepRounding::F32 };
-            let sums = values.chunks(length).flat_map(|row| vector::running_sum(row, order, step, &machine.unit));
-            let mut sums: Vec<f32> = sums.collect();
-            vector::round_to(*dtype, &mut sums);
+            let mut sums = vector::running_sums(values, length, order, step, &machine.unit);
+            vector::in_chunks(&mut sums, |_, chunk| vector::round_to(*dtype, chunk));
             Value::float(*dtype, sums)
         }
         _ => {
@@ -213,49 +219,48 @@ pub(super) fn sort(
     machine: &Machine,
     dim: usize,
     to_apply: usize,
-    operands: Vec<Value>,
+    operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
     let dims = shapes[0].dims();
-    let inner: usize = dims[dim + 1..].iter().product();
-    let length = dims[dim];
-    let total: usize = dims.iter().product();
+    let length = dims[dim].max(1);
+    // The sorted dim goes last, so that each row's elements lie together.
+    let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
+    last.push(dim);
+    let whole = operands.into_iter().zip(shapes).map(|(operand, shape)| match operand.is_one_row(length) {
+        // The same row for all, such as an iota, is read as it is.
+        true if last.is_sorted() => operand.elements().clone(),
+        _ => permuted(&operand.into_whole(shape.elements()), dims, &last),
+    });
+    let rows: Vec<Value> = whole.collect();
+    let count = dims.iter().product::<usize>() / length;
     let known = comparator(&machine.program.computations[to_apply]);
-    let mut source = vec![0usize; total];
-    for lane in 0..total / length.max(1) {
-        let start = lane / inner * inner * length + lane % inner;
-        let position = |i: usize| start + i * inner;
-        let order = match known.and_then(|c| operands.get(c.key).map(|key| (c, key))) {
-            Some((comparator, Value::Float(_, keys))) => {
-                let row: Vec<f32> = (0..length).map(|i| keys[position(i)]).collect();
-                select::sort_indices(&row, comparator, machine.unit.flush)
-            }
-            _ => sort_by_region(machine, to_apply, &operands, length, &position)?,
-        };
-        for (i, from) in order.into_iter().enumerate() {
-            source[position(i)] = position(from);
+    let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
+        Some((comparator, Value::Float(_, keys))) => {
+            let (keys, flush): (&[f32], bool) = (keys, machine.unit.flush);
+            vector::over_rows(count, length, |row| {
+                let start = row * length % keys.len();
+                select::sort_indices(&keys[start..start + length], comparator, flush)
+            })
         }
-    }
-    let mut sorted: Vec<Value> = operands.iter().map(|o| o.pick(source.iter().copied())).collect();
+        _ => (0..count).map(|row| sort_by_region(machine, to_apply, &rows, length, row)).collect::<Result<_>>()?,
+    };
+    let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
+    let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
+    let mut sorted: Vec<Value> = rows.iter().map(|r| permuted(&r.pick_in_rows(&orders), &moved, &back)).collect();
     Ok(if sorted.len() == 1 { sorted.remove(0) } else { Value::Tuple(sorted) })
 }
 
-/// Merge sort by any comparator: stable, and it ends whatever the comparator answers.
-fn sort_by_region(
-    machine: &Machine,
-    to_apply: usize,
-    operands: &[Value],
-    length: usize,
-    position: &dyn Fn(usize) -> usize,
-) -> Result<Vec<usize>> {
+/// The order of a row by any comparator, by a merge sort: stable, and it ends whatever the comparator answers.
+fn sort_by_region(machine: &Machine, to_apply: usize, rows: &[Value], length: usize, row: usize) -> Result<Vec<u32>> {
     let mut region = Region::new(machine, to_apply)?;
     let mut order: Vec<usize> = (0..length).collect();
     select::merge_sort(&mut order, |a, b| {
-        let sides = [position(a), position(b)];
-        let arguments = operands.iter().flat_map(|o| sides.into_iter().filter_map(|at| o.scalar(at)));
+        let sides = [row * length + a, row * length + b];
+        let arguments = rows.iter().flat_map(|r| sides.into_iter().filter_map(|at| r.scalar(at % r.len())));
         matches!(region.apply(arguments).next(), Some(Scalar::Pred(true)))
     });
-    Ok(order)
+    Ok(order.into_iter().map(|at| at as u32).collect())
 }
 
 pub(super) fn top_k(
@@ -271,8 +276,12 @@ pub(super) fn top_k(
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let mut source = Vec::with_capacity(values.len() / width * k);
     let mut indices = Vec::with_capacity(source.capacity());
-    for (row, values) in values.chunks(width).enumerate() {
-        for at in select::top_k(values, k, largest) {
+    let all: &[f32] = values;
+    let rows = vector::over_rows(all.len() / width, width, |row| {
+        select::top_k(&all[row * width..(row + 1) * width], k, largest)
+    });
+    for (row, best) in rows.into_iter().enumerate() {
+        for at in best {
             indices.push(at as i64);
             source.push(row * width + at);
         }

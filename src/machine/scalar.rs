@@ -156,7 +156,7 @@ impl<'a> Region<'a> {
 
     fn binary(&self, binary: Binary, dtype: DType, a: f32, b: Scalar) -> Scalar {
         let Scalar::Float(b) = b else { return b };
-        let mut result = vector::binary(binary, &[a], &[b], &self.machine.unit);
+        let mut result = [vector::binary_scalar(binary, a, b, &self.machine.unit)];
         vector::round_to(dtype, &mut result);
         Scalar::Float(result[0])
     }

@@ -5,6 +5,13 @@ use std::rc::Rc;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::scalar::Scalar;
+use super::vector::{Side, in_chunks, in_rows};
+
+/// The f32 with a bf16's code in its top half.
+#[inline(always)]
+fn bf16_value(code: u16) -> f32 {
+    f32::from_bits(u32::from(code) << 16)
+}
 
 /// The value of one instruction, row-major. Elements are shared until someone changes them.
 #[derive(Clone, Debug)]
@@ -40,6 +47,14 @@ impl Value {
         match (tensor.dtype(), tensor.data()) {
             (_, Data::Pred(values)) => Value::pred(values.clone()),
             (_, Data::F64(values)) => Value::double(values.clone()),
+            (dtype, Data::BF16(values)) => {
+                let mut wide = vec![0.0; values.len()];
+                in_chunks(&mut wide, |at, chunk| {
+                    let codes = &values[at..at + chunk.len()];
+                    chunk.iter_mut().zip(codes).for_each(|(v, code)| *v = bf16_value(code.to_bits()));
+                });
+                Value::float(dtype, wide)
+            }
             (dtype, data) if dtype.is_float() => Value::float(dtype, data.to_f32s()),
             (dtype, data) => Value::integer(dtype, data.to_i64s()),
         }
@@ -76,6 +91,14 @@ impl Value {
     /// The value as a tensor; `None` for a tuple.
     pub fn into_tensor(self, dims: &[usize]) -> Option<Tensor> {
         let data = match self {
+            Value::Integer(DType::S32, values) => {
+                let values: &[i64] = &values;
+                let mut narrow = vec![0; values.len()];
+                in_chunks(&mut narrow, |at, chunk| {
+                    chunk.iter_mut().zip(&values[at..]).for_each(|(n, v)| *n = *v as i32);
+                });
+                Data::S32(narrow)
+            }
             Value::Float(dtype, values) => Data::from_f32s(dtype, Rc::unwrap_or_clone(values))?,
             Value::Double(values) => Data::F64(Rc::unwrap_or_clone(values)),
             Value::Integer(dtype, values) => Data::from_i64s(dtype, &values)?,
@@ -158,5 +181,91 @@ impl Value {
             Value::Pred(values) => Value::pred(positions.map(|at| values[at]).collect()),
             Value::Tuple(parts) => Value::Tuple(parts.clone()),
         }
+    }
+
+    /// Rows put into their orders; a value of one row is that row for every order.
+    pub fn pick_in_rows(&self, orders: &[Vec<u32>]) -> Value {
+        fn pick<T: Copy + Default + Send + Sync>(values: &[T], orders: &[Vec<u32>]) -> Vec<T> {
+            let width = orders.first().map_or(0, Vec::len);
+            let mut picked = vec![T::default(); width * orders.len()];
+            in_rows(&mut picked, width, 1, |row, picked| {
+                let start = row * width % values.len();
+                let values = &values[start..start + width];
+                picked.iter_mut().zip(&orders[row]).for_each(|(p, at)| *p = values[*at as usize]);
+            });
+            picked
+        }
+        match self {
+            Value::Float(dtype, values) => Value::float(*dtype, pick(values, orders)),
+            Value::Double(values) => Value::double(pick(values, orders)),
+            Value::Integer(dtype, values) => Value::integer(*dtype, pick(values, orders)),
+            Value::Pred(values) => Value::pred(pick(values, orders)),
+            Value::Tuple(parts) => Value::Tuple(parts.clone()),
+        }
+    }
+}
+
+/// A value as others read it: whole, or only the elements that a broadcast spreads over its shape, so that no copies of
+/// them need be written out.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    value: Value,
+    /// Element `i` of a broadcast is element `(i / each) % len` of `value`.
+    each: Option<usize>,
+}
+
+impl Operand {
+    pub fn whole(value: Value) -> Operand {
+        Operand { value, each: None }
+    }
+
+    /// `value` broadcast along `dims` of `out_dims`; `None` where that is no repetition of `value` in its own order, or
+    /// `value` is a tuple or empty.
+    pub fn broadcast(value: &Value, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
+        let in_order = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        if !in_order || value.len() == 0 || matches!(value, Value::Tuple(_)) {
+            return None;
+        }
+        let each = out_dims[dims.last().map_or(0, |last| last + 1)..].iter().product();
+        Some(Operand { value: value.clone(), each: Some(each) })
+    }
+
+    /// The elements that a broadcast spreads; the value itself where it is whole.
+    pub fn elements(&self) -> &Value {
+        &self.value
+    }
+
+    pub fn is_broadcast(&self) -> bool {
+        self.each.is_some()
+    }
+
+    /// What `function` makes of it, element by element.
+    pub fn map(self, function: impl FnOnce(Value) -> Value) -> Operand {
+        Operand { value: function(self.value), each: self.each }
+    }
+
+    /// All `count` elements, written out.
+    pub fn into_whole(self, count: usize) -> Value {
+        let Some(each) = self.each else { return self.value };
+        match &self.value {
+            Value::Float(dtype, values) => Value::float(*dtype, Side::broadcast(values, each).written_out(count)),
+            Value::Double(values) => Value::double(Side::broadcast(values, each).written_out(count)),
+            Value::Integer(dtype, values) => Value::integer(*dtype, Side::broadcast(values, each).written_out(count)),
+            Value::Pred(values) => Value::pred(Side::broadcast(values, each).written_out(count)),
+            Value::Tuple(_) => self.value,
+        }
+    }
+
+    /// f32-held floats as they are read beside others.
+    pub fn side(&self) -> Side<'_, f32> {
+        match self.each {
+            Some(each) => Side::broadcast(self.value.f32s(), each),
+            None => Side::whole(self.value.f32s()),
+        }
+    }
+
+    /// A broadcast of one row of `width` elements to all rows is that row.
+    pub fn is_one_row(&self, width: usize) -> bool {
+        self.each == Some(1) && self.value.len() == width
     }
 }

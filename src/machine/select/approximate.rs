@@ -161,7 +161,7 @@ pub fn aggregate(values: &[f32], indices: &[i64], k: usize, size: usize, flush: 
         let comparator =
             Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
         let order = sort_indices(values, comparator, flush);
-        order.into_iter().take(size).map(|i| (values[i], indices[i])).unzip()
+        order.into_iter().take(size).map(|i| (values[i as usize], indices[i as usize])).unzip()
     };
     best.resize(size, f32::NEG_INFINITY);
     at.resize(size, -1);

@@ -3,6 +3,7 @@
 mod approximate;
 mod argmax;
 mod order;
+mod radix;
 
 pub use approximate::{Binning, Fault, Reduction, aggregate, partial_reduce_batch};
 pub use argmax::{argmax, greater_keep};

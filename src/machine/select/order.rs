@@ -3,6 +3,8 @@
 use crate::ir::{Comparator, CompareOrder};
 use crate::num::flush_f32;
 
+use super::radix::sort_items;
+
 /// An integer that orders as IEEE totalOrder orders the float.
 fn total_key(v: f32) -> u32 {
     let bits = v.to_bits();
@@ -29,13 +31,13 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
 
 /// Positions in sorted order, stable. A NaN under a partial order is neither before nor after anything, and where it
 /// ends up depends on the algorithm: such a row is merged by the comparator itself (modelling choice).
-pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<usize> {
+pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<u32> {
     let partial = comparator.order == CompareOrder::Partial;
     if partial && row.iter().any(|v| v.is_nan()) {
         let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
         let mut order: Vec<usize> = (0..row.len()).collect();
         merge_sort(&mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
-        return order;
+        return order.into_iter().map(|at| at as u32).collect();
     }
     let order = |v: f32| {
         // jnp.sort's comparator asks `x == 0` by IEEE rules before it orders bits, so it sees what arithmetic sees.
@@ -46,9 +48,9 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<usi
         let key = total_key(v);
         if comparator.descending { !key } else { key }
     };
-    let mut keys: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
-    keys.sort_unstable();
-    keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
+    let mut items: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
+    sort_items(&mut items);
+    items.into_iter().map(|item| item as u32).collect()
 }
 
 /// Sorts stably by any comparator, even one that is no order: it always ends, and its result depends on nothing but the
@@ -109,9 +111,9 @@ mod tests {
                     true if v.is_nan() => NAN,
                     _ => v,
                 };
-                let mut expected: Vec<usize> = (0..row.len()).collect();
+                let mut expected: Vec<u32> = (0..row.len() as u32).collect();
                 expected.sort_by(|a, b| {
-                    let o = canonical_value(row[*a]).total_cmp(&canonical_value(row[*b]));
+                    let o = canonical_value(row[*a as usize]).total_cmp(&canonical_value(row[*b as usize]));
                     if descending { o.reverse() } else { o }
                 });
                 assert_eq!(sort_indices(&row, comparator, true), expected);
@@ -120,8 +122,9 @@ mod tests {
         let plain: Vec<f32> = row.iter().copied().filter(|v| !v.is_nan()).collect();
         for flush in [false, true] {
             let key = |v: f32| if flush { flush_f32(v) } else { v };
-            let mut expected: Vec<usize> = (0..plain.len()).collect();
-            expected.sort_by(|a, b| key(plain[*b]).partial_cmp(&key(plain[*a])).unwrap_or(Ordering::Equal));
+            let mut expected: Vec<u32> = (0..plain.len() as u32).collect();
+            let keys: Vec<f32> = plain.iter().map(|v| key(*v)).collect();
+            expected.sort_by(|a, b| keys[*b as usize].partial_cmp(&keys[*a as usize]).unwrap_or(Ordering::Equal));
             let comparator =
                 Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
             assert_eq!(sort_indices(&plain, comparator, flush), expected);

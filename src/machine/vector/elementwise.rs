@@ -2,36 +2,49 @@
 
 use crate::ir::{Binary, Compare, CompareOrder, Unary};
 use crate::num::flush_f32;
+use crate::tensor::DType;
 
 use super::error::{ErrorModel, Eup};
-use super::{Divide, VectorUnit, ZeroTie};
+use super::function::{self, Exponential, Log, Logistic, Rsqrt, Tanh};
+use super::lanes::{Side, combine, in_chunks, zip};
+use super::{Divide, VectorUnit, ZeroTie, round_to};
 
-/// Applies a function in place, in f32; transcendental functions are correctly rounded, then perturbed where the unit's
+/// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then perturbed where the unit's
 /// error model says so.
 ///
 /// Where the unit flushes, subnormal operands count as zeros and subnormal results become zeros. As measured on XLA:CPU
 /// (jaxlib 0.10.2), `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
 /// small operand as it is.
-pub fn unary(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
+pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
+    in_chunks(values, |_, chunk| {
+        unary_f32(unary, chunk, unit);
+        round_to(dtype, chunk);
+    });
+}
+
+/// [`unary`] of a chunk, unrounded.
+fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     macro_rules! each {
         ($function:expr) => {
             values.iter_mut().for_each(|v| *v = $function(*v))
         };
     }
     macro_rules! function {
-        ($function:expr) => {{
+        ($($function:tt)*) => {{
             if unit.flush {
                 each!(flush_f32)
             }
-            function_keeping_subnormals!($function);
+            function_keeping_subnormals!($($function)*);
             if unit.flush {
                 each!(flush_f32)
             }
         }};
     }
+    let exact = unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact;
     macro_rules! function_keeping_subnormals {
+        ($vector:ty, $function:expr) => {{ if exact { function::apply::<$vector>(values) } else { function_keeping_subnormals!($function) } }};
         ($function:expr) => {{
-            if unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact {
+            if exact {
                 each!($function)
             } else {
                 let bound = unit.eup.bound(unary);
@@ -50,15 +63,14 @@ pub fn unary(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::Ceil => to_integer!(f32::ceil),
         Unary::Floor => to_integer!(f32::floor),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
-        Unary::Exponential => function!(core_math::expf),
+        Unary::Exponential => function!(Exponential, core_math::expf),
         Unary::ExponentialMinusOne => function_keeping_subnormals!(core_math::expm1f),
-        Unary::Log => function!(core_math::logf),
+        Unary::Log => function!(Log, core_math::logf),
         Unary::LogPlusOne => function!(core_math::log1pf),
-        Unary::Tanh => function_keeping_subnormals!(core_math::tanhf),
-        Unary::Rsqrt => function!(core_math::rsqrtf),
+        Unary::Tanh => function_keeping_subnormals!(Tanh, core_math::tanhf),
+        Unary::Rsqrt => function!(Rsqrt, core_math::rsqrtf),
         Unary::Sqrt => function!(f32::sqrt),
-        // In f64 and rounded once: within 2^-28 ulp of correctly rounded.
-        Unary::Logistic => function!(|v: f32| (1.0 / (1.0 + core_math::exp(-f64::from(v)))) as f32),
+        Unary::Logistic => function!(Logistic, <Logistic as function::Function>::correctly_rounded),
         Unary::IsFinite | Unary::Not => {}
     }
 }
@@ -84,11 +96,20 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
     values.iter_mut().for_each(|v| *v = flushed(function(*v), unit));
 }
 
-/// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so.
-pub fn binary(binary: Binary, a: &[f32], b: &[f32], unit: &VectorUnit) -> Vec<f32> {
+/// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The
+/// left operand becomes the result.
+pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
+    in_chunks(values, |at, chunk| {
+        binary_f32(binary, at, chunk, other, unit);
+        round_to(dtype, chunk);
+    });
+}
+
+/// [`binary`] of a chunk that starts at element `at`, unrounded.
+fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
     macro_rules! each {
         ($function:expr) => {
-            a.iter().zip(b).map(|(a, b)| $function(*a, *b)).collect()
+            combine(at, values, other, $function)
         };
     }
     macro_rules! arithmetic {
@@ -108,8 +129,15 @@ pub fn binary(binary: Binary, a: &[f32], b: &[f32], unit: &VectorUnit) -> Vec<f3
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),
         Binary::Minimum => each!(|a: f32, b: f32| smaller(a, b, unit)),
         // Bitwise operations have no float form; shape checking rules them out.
-        _ => a.to_vec(),
+        _ => {}
     }
+}
+
+/// [`binary`] of two numbers, unrounded.
+pub fn binary_scalar(binary: Binary, a: f32, b: f32, unit: &VectorUnit) -> f32 {
+    let mut value = [a];
+    binary_f32(binary, 0, &mut value, Side::whole(&[b]), unit);
+    value[0]
 }
 
 /// The reciprocal of [`Divide::ByReciprocal`], flushed up to the smallest normal number itself (FACTS 3.3).
@@ -178,24 +206,40 @@ pub fn extreme(row: &[f32], init: f32, largest: bool, unit: &VectorUnit) -> f32 
     row.iter().fold(init, step)
 }
 
-/// Compares element by element.
-pub fn compare(direction: Compare, order: CompareOrder, a: &[f32], b: &[f32], unit: &VectorUnit) -> Vec<bool> {
-    macro_rules! each {
-        ($function:expr) => {
-            a.iter().zip(b).map(|(a, b)| $function(*a, *b)).collect()
-        };
-    }
+/// Compares `count` elements, one by one.
+pub fn compare(
+    direction: Compare,
+    order: CompareOrder,
+    count: usize,
+    a: Side<f32>,
+    b: Side<f32>,
+    unit: &VectorUnit,
+) -> Vec<bool> {
+    let mut out = vec![false; count];
+    in_chunks(&mut out, |at, chunk| compare_f32(direction, order, at, chunk, [a, b], unit));
+    out
+}
+
+/// [`compare`] for a chunk of results that starts at element `at`.
+fn compare_f32(
+    direction: Compare,
+    order: CompareOrder,
+    at: usize,
+    out: &mut [bool],
+    [a, b]: [Side<f32>; 2],
+    unit: &VectorUnit,
+) {
     macro_rules! partial {
         ($operator:tt) => {
             if unit.flush {
-                each!(|a, b| flush_f32(a) $operator flush_f32(b))
+                zip(at, out, a, b, |a, b| flush_f32(a) $operator flush_f32(b))
             } else {
-                each!(|a: f32, b: f32| a $operator b)
+                zip(at, out, a, b, |a, b| a $operator b)
             }
         };
     }
     match (order, direction) {
-        (CompareOrder::Total, direction) => each!(|a: f32, b: f32| direction.of(Some(a.total_cmp(&b)))),
+        (CompareOrder::Total, direction) => zip(at, out, a, b, |a, b| direction.of(Some(a.total_cmp(&b)))),
         (_, Compare::Eq) => partial!(==),
         (_, Compare::Ne) => partial!(!=),
         (_, Compare::Ge) => partial!(>=),
@@ -229,7 +273,7 @@ mod tests {
         VectorUnit { flush: false, divide: Divide::Exact, zero_tie: ZeroTie::Ieee, eup: Eup::Exact, ..TPU };
 
     fn one(op: Binary, a: f32, b: f32, unit: &VectorUnit) -> f32 {
-        binary(op, &[a], &[b], unit)[0]
+        binary_scalar(op, a, b, unit)
     }
 
     /// FACTS 3.3 and 3.4.
@@ -247,8 +291,12 @@ mod tests {
         assert_eq!(one(Binary::Divide, 1.0, 3e38, &TPU), 0.0);
         assert!(one(Binary::Divide, f32::INFINITY, 3e38, &TPU).is_nan());
         assert!(one(Binary::Divide, 1.0, 3e38, &CPU) > 0.0);
-        assert_eq!(compare(Compare::Gt, CompareOrder::Partial, &[1e-40], &[0.0], &TPU), [false]);
-        assert_eq!(compare(Compare::Gt, CompareOrder::Partial, &[1e-40], &[0.0], &CPU), [true]);
+        let above = |unit| {
+            let sides = [Side::whole(&[1e-40]), Side::whole(&[0.0])];
+            compare(Compare::Gt, CompareOrder::Partial, 1, sides[0], sides[1], unit)
+        };
+        assert_eq!(above(&TPU), [false]);
+        assert_eq!(above(&CPU), [true]);
     }
 
     /// Measured on jaxlib 0.10.2, XLA:CPU.
@@ -281,7 +329,7 @@ mod tests {
         ];
         for (op, expected) in measured {
             let mut values = [tiny, -tiny];
-            unary(op, &mut values, &unit);
+            unary(op, DType::F32, &mut values, &unit);
             assert_eq!(values.map(f32::to_bits), expected.map(f32::to_bits), "{op:?}: {values:?}");
         }
     }

@@ -2,12 +2,17 @@
 
 mod elementwise;
 mod error;
+mod function;
+mod lanes;
 mod order;
 mod rounding;
+mod simd;
 
-pub use elementwise::{binary, binary_f64, compare, compare_f64, extreme, unary, unary_f64};
+pub use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error::{ErrorBound, ErrorModel, Eup};
-pub use order::{ScanOrder, StepRounding, SumOrder, running_sum, sum};
+pub use lanes::Side;
+pub(super) use lanes::{in_chunks, in_rows, over_rows};
+pub use order::{ScanOrder, StepRounding, SumOrder, running_sum, running_sums, sum, sums};
 pub use rounding::{reduce_precision, reduce_precision_code, round_to};
 
 /// A vector unit as one mode has it.

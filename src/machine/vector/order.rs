@@ -3,6 +3,7 @@
 use crate::num::{bf16_nearest, flush_f32};
 
 use super::VectorUnit;
+use super::lanes::{in_rows, over_rows};
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,27 +108,32 @@ impl StepRounding {
     }
 }
 
-/// One addition of the unit.
+/// Additions of the unit; what they do is known when the loops around them are compiled.
 #[derive(Clone, Copy)]
-struct Adder {
-    flush: bool,
-    step: StepRounding,
-}
+struct Adder<const FLUSH: bool, const BF16: bool>;
 
-impl Adder {
-    #[inline(always)]
-    fn add(self, a: f32, b: f32) -> f32 {
-        let sum = if self.flush { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
-        match self.step {
-            StepRounding::F32 => sum,
-            StepRounding::Bf16 => bf16_nearest(sum),
+/// Runs `$body` with `$adder` bound to the adder of a step and a unit.
+macro_rules! with_adder {
+    ($step:expr, $unit:expr, $adder:ident => $body:expr) => {
+        match ($unit.flush, $step) {
+            (false, StepRounding::F32) => {
+                let $adder = Adder::<false, false>;
+                $body
+            }
+            (false, StepRounding::Bf16) => {
+                let $adder = Adder::<false, true>;
+                $body
+            }
+            (true, StepRounding::F32) => {
+                let $adder = Adder::<true, false>;
+                $body
+            }
+            (true, StepRounding::Bf16) => {
+                let $adder = Adder::<true, true>;
+                $body
+            }
         }
-    }
-
-    fn chain(self, values: &[f32]) -> f32 {
-        // From +0, so that negative zeros alone sum to +0, as XLA's init makes them.
-        values.iter().fold(0.0, |sum, v| self.add(sum, *v))
-    }
+    };
 }
 
 /// Lanes of a vector register, and sublanes.
@@ -135,75 +141,173 @@ const LANES: usize = 128;
 const SUBLANES: usize = 8;
 const TREE: usize = 32;
 
+/// Chains that run side by side, so that one addition need not wait for the one before: rows, of which more would fall
+/// into the same places of the cache, and short blocks.
+const ROWS: usize = 4;
+const BLOCKS: usize = 8;
+
 /// The sum of a row; +0 for an empty one.
 pub fn sum(row: &[f32], order: SumOrder, step: StepRounding, unit: &VectorUnit) -> f32 {
-    let adder = Adder { flush: unit.flush, step };
-    match order {
-        SumOrder::Chain => adder.chain(row),
-        SumOrder::Lanes => {
-            // Registers of sublanes x lanes, added element by element; missing elements are zeros.
-            let mut register = vec![0.0f32; LANES * SUBLANES];
-            for chunk in row.chunks(LANES * SUBLANES) {
-                register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
-            }
-            let (first, others) = register.split_at_mut(LANES);
-            for sublane in others.chunks(LANES) {
-                first.iter_mut().zip(sublane).for_each(|(sum, v)| *sum = adder.add(*sum, *v));
-            }
-            let mut width = LANES;
-            while width > 1 {
-                width /= 2;
-                for lane in 0..width {
-                    first[lane] = adder.add(first[lane], first[lane + width]);
-                }
-            }
-            first[0]
-        }
-        SumOrder::Tree32 => {
-            let mut level = row.to_vec();
-            while level.len() > TREE {
-                // XLA pads a window operation on both sides (`Padding::kSame`): zeros at the low end only make the
-                // first window shorter.
-                let padding = level.len().next_multiple_of(TREE) - level.len();
-                let (first, others) = level.split_at(TREE - padding / 2);
-                level = std::iter::once(first).chain(others.chunks(TREE)).map(|window| adder.chain(window)).collect();
-            }
-            adder.chain(&level)
-        }
+    with_adder!(step, unit, adder => adder.sum(row, order))
+}
+
+/// The sums of `count` rows of `width` elements.
+pub fn sums(
+    values: &[f32],
+    count: usize,
+    width: usize,
+    order: SumOrder,
+    step: StepRounding,
+    unit: &VectorUnit,
+) -> Vec<f32> {
+    if order != SumOrder::Chain || width == 0 {
+        return over_rows(count, width, |row| sum(&values[row * width..(row + 1) * width], order, step, unit));
     }
+    let groups = over_rows(count.div_ceil(ROWS), width * ROWS, |group| {
+        let rows = &values[group * ROWS * width..((group + 1) * ROWS).min(count) * width];
+        let mut sums = [0.0; ROWS];
+        with_adder!(step, unit, adder => adder.chains::<ROWS>(rows, width, &mut sums[..rows.len() / width]));
+        sums
+    });
+    groups.into_iter().flatten().take(count).collect()
 }
 
 /// Running sums of a row, each including its own element.
 pub fn running_sum(row: &[f32], order: ScanOrder, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
-    scan(row, order, Adder { flush: unit.flush, step })
+    running_sums(row, row.len(), order, step, unit)
 }
 
-fn scan(row: &[f32], order: ScanOrder, adder: Adder) -> Vec<f32> {
-    let block = match order {
-        ScanOrder::Blocked(block) if row.len() > block => block,
-        _ => row.len().max(1),
-    };
-    let mut out = Vec::with_capacity(row.len());
-    for values in row.chunks(block) {
-        let mut total = 0.0;
-        for v in values {
-            total = adder.add(total, *v);
-            out.push(total);
-        }
-    }
-    if row.len() > block {
-        let totals: Vec<f32> = out.chunks(block).filter_map(|b| b.last().copied()).collect();
-        let before = scan(&totals, order, adder);
-        for (values, total) in out.chunks_mut(block).skip(1).zip(before) {
-            values.iter_mut().for_each(|v| *v = adder.add(*v, total));
-        }
-    }
+/// Running sums of rows of `width` elements each.
+pub fn running_sums(values: &[f32], width: usize, order: ScanOrder, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+    let mut out = vec![0.0; values.len()];
+    in_rows(&mut out, width, ROWS, |first, out| {
+        let rows = &values[first * width..first * width + out.len()];
+        with_adder!(step, unit, adder => match order {
+            ScanOrder::Blocked(block) if width > block => {
+                let rows = rows.chunks(width).zip(out.chunks_mut(width));
+                rows.for_each(|(row, out)| adder.scan_in_blocks(row, block, out));
+            }
+            _ => adder.scan_chains::<ROWS>(rows, width, out),
+        });
+    });
     out
+}
+
+impl<const FLUSH: bool, const BF16: bool> Adder<FLUSH, BF16> {
+    #[inline(always)]
+    fn add(self, a: f32, b: f32) -> f32 {
+        let sum = if FLUSH { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
+        if BF16 { bf16_nearest(sum) } else { sum }
+    }
+
+    fn chain(self, values: &[f32]) -> f32 {
+        // From +0, so that negative zeros alone sum to +0, as XLA's init makes them.
+        values.iter().fold(0.0, |sum, v| self.add(sum, *v))
+    }
+
+    /// [`Adder::chain`] of each `length` values, `R` of them side by side.
+    fn chains<const R: usize>(self, values: &[f32], length: usize, out: &mut [f32]) {
+        for (values, out) in values.chunks(R * length).zip(out.chunks_mut(R)) {
+            if out.len() < R {
+                out.iter_mut().zip(values.chunks(length)).for_each(|(out, row)| *out = self.chain(row));
+                continue;
+            }
+            let mut totals = [0.0; R];
+            for i in 0..length {
+                for (r, total) in totals.iter_mut().enumerate() {
+                    *total = self.add(*total, values[r * length + i]);
+                }
+            }
+            out.copy_from_slice(&totals);
+        }
+    }
+
+    /// Running sums of each `length` values, `R` of them side by side.
+    fn scan_chains<const R: usize>(self, values: &[f32], length: usize, out: &mut [f32]) {
+        for (values, out) in values.chunks(R * length).zip(out.chunks_mut(R * length)) {
+            if values.len() < R * length {
+                for (values, out) in values.chunks(length).zip(out.chunks_mut(length)) {
+                    let mut total = 0.0;
+                    for (v, out) in values.iter().zip(out) {
+                        total = self.add(total, *v);
+                        *out = total;
+                    }
+                }
+                continue;
+            }
+            let mut totals = [0.0; R];
+            for i in 0..length {
+                for (r, total) in totals.iter_mut().enumerate() {
+                    *total = self.add(*total, values[r * length + i]);
+                    out[r * length + i] = *total;
+                }
+            }
+        }
+    }
+
+    fn sum(self, row: &[f32], order: SumOrder) -> f32 {
+        match order {
+            SumOrder::Chain => self.chain(row),
+            SumOrder::Lanes => {
+                // Registers of sublanes x lanes, added element by element; missing elements are zeros.
+                let mut register = [0.0f32; LANES * SUBLANES];
+                for chunk in row.chunks(LANES * SUBLANES) {
+                    register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = self.add(*sum, *v));
+                }
+                let (first, others) = register.split_at_mut(LANES);
+                for sublane in others.chunks(LANES) {
+                    first.iter_mut().zip(sublane).for_each(|(sum, v)| *sum = self.add(*sum, *v));
+                }
+                let mut width = LANES;
+                while width > 1 {
+                    width /= 2;
+                    for lane in 0..width {
+                        first[lane] = self.add(first[lane], first[lane + width]);
+                    }
+                }
+                first[0]
+            }
+            SumOrder::Tree32 => {
+                if row.len() <= TREE {
+                    return self.chain(row);
+                }
+                // XLA pads a window operation on both sides (`Padding::kSame`): zeros at the low end only make the
+                // first window shorter.
+                let padding = row.len().next_multiple_of(TREE) - row.len();
+                let (first, others) = row.split_at(TREE - padding / 2);
+                let mut windows = vec![0.0; row.len().div_ceil(TREE)];
+                windows[0] = self.chain(first);
+                let whole = others.len() / TREE;
+                self.chains::<BLOCKS>(&others[..whole * TREE], TREE, &mut windows[1..=whole]);
+                if others.len() % TREE != 0 {
+                    windows[whole + 1] = self.chain(&others[whole * TREE..]);
+                }
+                self.sum(&windows, order)
+            }
+        }
+    }
+
+    /// [`ScanOrder::Blocked`] of a row that is longer than a block.
+    fn scan_in_blocks(self, row: &[f32], block: usize, out: &mut [f32]) {
+        let whole = row.len() / block * block;
+        self.scan_chains::<BLOCKS>(&row[..whole], block, &mut out[..whole]);
+        self.scan_chains::<BLOCKS>(&row[whole..], block, &mut out[whole..]);
+        let totals: Vec<f32> = out.chunks(block).filter_map(|b| b.last().copied()).collect();
+        let mut before = vec![0.0; totals.len()];
+        if totals.len() > block {
+            self.scan_in_blocks(&totals, block, &mut before);
+        } else {
+            self.scan_chains::<1>(&totals, totals.len(), &mut before);
+        }
+        for (values, total) in out.chunks_mut(block).skip(1).zip(before) {
+            values.iter_mut().for_each(|v| *v = self.add(*v, total));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Divide, ErrorModel, Eup, ZeroTie, binary};
+    use super::super::{Divide, ErrorModel, Eup, ZeroTie, binary_scalar};
     use super::*;
     use crate::ir::Binary;
 
@@ -220,7 +324,7 @@ mod tests {
     }
 
     fn add(a: f32, b: f32) -> f32 {
-        binary(Binary::Add, &[a], &[b], &UNIT)[0]
+        binary_scalar(Binary::Add, a, b, &UNIT)
     }
 
     #[test]
@@ -282,6 +386,24 @@ mod tests {
             let own = inner(b, i);
             let before = (b > 0).then(|| totals[1..b].iter().fold(totals[0], |s, t| add(s, *t)));
             assert_eq!(*value, before.map_or(own, |t| add(own, t)), "{i}");
+        }
+    }
+
+    /// Rows side by side give what each gives alone, in numbers that do and do not fill the groups.
+    #[test]
+    fn rows_together_are_rows_alone() {
+        let (count, width) = (11, 83);
+        let values = values(count * width);
+        for step in StepRounding::ALL {
+            for order in SumOrder::ALL {
+                let alone: Vec<f32> = values.chunks(width).map(|row| sum(row, *order, *step, &UNIT)).collect();
+                assert_eq!(sums(&values, count, width, *order, *step, &UNIT), alone, "{order:?}");
+            }
+            for order in ScanOrder::ALL {
+                let alone: Vec<f32> =
+                    values.chunks(width).flat_map(|row| running_sum(row, *order, *step, &UNIT)).collect();
+                assert_eq!(running_sums(&values, width, *order, *step, &UNIT), alone, "{order:?}");
+            }
         }
     }
 
