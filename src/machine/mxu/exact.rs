@@ -18,29 +18,19 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for InF64<'_, A, R, C> 
     #[inline(always)]
     fn run(self) {
         let tile = self.0;
-        let depth = tile.panel.len();
+        let depth = tile.left.len().min(tile.right.len());
         for start in (0..depth).step_by(tile.block) {
             let end = depth.min(start.saturating_add(tile.block));
-            let panel = &tile.panel[start..end];
-            // Two rows share the conversion of the right operand.
-            for (pair, sums) in tile.sums.chunks_mut(2).enumerate() {
-                let row = |r: usize| {
-                    let r = (2 * pair + r).min(R - 1);
-                    &tile.rows[r * depth + start..r * depth + end]
-                };
-                let (upper, lower) = (row(0), row(1));
-                let mut exact = [[0.0f64; C]; 2];
-                for (l, b) in panel.iter().enumerate() {
-                    for (exact, a) in exact.iter_mut().zip([upper[l], lower[l]]) {
-                        for j in 0..C {
-                            exact[j] = A::wide_step(exact[j], a, b[j]);
-                        }
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
+            for (r, sums) in tile.sums.iter_mut().enumerate() {
+                let mut exact = [0.0f64; C];
+                for (a, b) in left.iter().zip(right) {
+                    for j in 0..C {
+                        exact[j] = A::wide_step(exact[j], a[r], b[j]);
                     }
                 }
-                for (sums, exact) in sums.iter_mut().zip(&exact) {
-                    for j in 0..C {
-                        sums[j] = A::add(sums[j], A::settle(exact[j] as f32));
-                    }
+                for j in 0..C {
+                    sums[j] = A::add(sums[j], A::settle(exact[j] as f32));
                 }
             }
         }
@@ -56,16 +46,15 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for InTwoF64<'_, A, R, 
     #[inline(always)]
     fn run(self) {
         let tile = self.0;
-        let depth = tile.panel.len();
+        let depth = tile.left.len().min(tile.right.len());
         for start in (0..depth).step_by(tile.block) {
             let end = depth.min(start.saturating_add(tile.block));
-            let panel = &tile.panel[start..end];
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
             for (r, sums) in tile.sums.iter_mut().enumerate() {
-                let row = &tile.rows[r * depth + start..r * depth + end];
                 let (mut high, mut low) = ([0.0f64; C], [0.0f64; C]);
-                for (a, b) in row.iter().zip(panel) {
+                for (a, b) in left.iter().zip(right) {
                     for j in 0..C {
-                        let [sum, error] = two_sum(high[j], A::wide_product(*a, b[j]));
+                        let [sum, error] = two_sum(high[j], A::wide_product(a[r], b[j]));
                         high[j] = sum;
                         low[j] += error;
                     }
@@ -89,15 +78,15 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for InExpansions<'_, A,
     #[inline(always)]
     fn run(self) {
         let tile = self.0;
-        let depth = tile.panel.len();
+        let depth = tile.left.len().min(tile.right.len());
         let mut exact = ExactSum::default();
         for start in (0..depth).step_by(tile.block) {
             let end = depth.min(start.saturating_add(tile.block));
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
             for (r, sums) in tile.sums.iter_mut().enumerate() {
-                let row = &tile.rows[r * depth + start..r * depth + end];
                 for (j, sum) in sums.iter_mut().enumerate() {
                     exact.clear();
-                    row.iter().zip(&tile.panel[start..end]).for_each(|(a, b)| exact.add(A::wide_product(*a, b[j])));
+                    left.iter().zip(right).for_each(|(a, b)| exact.add(A::wide_product(a[r], b[j])));
                     *sum = A::add(*sum, A::settle(exact.to_f32()));
                 }
             }

@@ -8,11 +8,10 @@ macro_rules! chain {
         /// Sums a tile, `R` rows by `C` columns.
         #[target_feature(enable = $features)]
         pub(in super::super) fn $name<const R: usize, const C: usize, const V: usize>(tile: Tile<R, C>) {
-            let Tile { rows, panel, block, opens, closes, sums, mut carry } = tile;
-            let depth = panel.len();
+            let Tile { left, right, block, opens, closes, sums, mut carry } = tile;
+            let depth = left.len().min(right.len());
             for start in (0..depth).step_by(block) {
                 let end = depth.min(start.saturating_add(block));
-                let left: [&[f32]; R] = std::array::from_fn(|r| &rows[r * depth + start..r * depth + end]);
                 let mut part = [[$isa::zero(); V]; R];
                 if let Some(carry) = carry.as_deref().filter(|_| !opens) {
                     for r in 0..R {
@@ -22,14 +21,14 @@ macro_rules! chain {
                         }
                     }
                 }
-                for (l, right) in panel[start..end].iter().enumerate() {
+                for (left, right) in left[start..end].iter().zip(&right[start..end]) {
                     let (right, _) = right.as_chunks::<{ $isa::LANES }>();
                     let mut b = [$isa::zero(); V];
                     for v in 0..V {
                         b[v] = $isa::load(&right[v]);
                     }
                     for r in 0..R {
-                        let a = $isa::splat(left[r][l]);
+                        let a = $isa::splat(left[r]);
                         for v in 0..V {
                             part[r][v] = $step(part[r][v], a, b[v]);
                         }

@@ -11,14 +11,15 @@ use super::instructions::{Instructions, Set};
 #[cfg(target_arch = "x86_64")]
 use super::isa::Avx2;
 use super::isa::{Isa, Work};
-use super::pack::{Exactly, Form, Pack, Packed, Window};
+use super::pack::{Form, Packed, Packing, Panels, Strips, Window};
 use super::pass::{Pass, Products};
 use super::tile::Tile;
 use super::{Accumulation, Passes, Unit};
 
 /// Products in a stretch of K, unless a block must be taken whole: a panel of the right operand stays in the first cache.
 const STRETCH: usize = 256;
-/// Values of an operand that are packed at a time, for each of its parts.
+/// Values of the left operand that are packed at a time, for each of its parts, so that one part stays in the second
+/// cache; twice as many of the right one, of which a panel is used at a time.
 const PACKED: usize = 512 * STRETCH;
 /// Partial sums that wait, at most, for all passes together.
 const WAITING: usize = 1 << 20;
@@ -47,6 +48,8 @@ impl Problem<'_> {
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), n @ 1..=4) => self.on_avx2(isa.avx2(), n, out),
             #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), _) if self.m <= 4 => self.tiled::<_, 4, 32>(isa, out),
+            #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), _) => self.tiled::<_, 12, 32>(isa, out),
         }
     }
@@ -54,7 +57,8 @@ impl Problem<'_> {
     #[cfg(target_arch = "x86_64")]
     fn on_avx2(&self, isa: Avx2, n: usize, out: &mut [f32]) {
         match n {
-            1 => self.tiled::<_, 8, 1>(isa, out),
+            1 if self.m < 8 => self.tiled::<_, 1, 1>(isa, out),
+            1 => self.tiled::<_, 16, 1>(isa, out),
             2..=4 => self.tiled::<_, 8, 4>(isa, out),
             _ => self.tiled::<_, 6, 16>(isa, out),
         }
@@ -75,16 +79,21 @@ impl Problem<'_> {
         if self.unit.accumulation == Accumulation::Chain { whole } else { self.unit.block.get().min(whole) }
     }
 
+    /// Products that a stretch of K aims at: more where the panel is narrow, as memory is read best in long runs.
+    fn depth(&self) -> usize {
+        if self.n <= 4 { 8 * STRETCH } else { STRETCH }
+    }
+
     /// Whether a block's sum can wait between stretches: that of a chain can, trees and exact sums are taken whole.
     fn blocks_wait(&self) -> bool {
-        self.block() > STRETCH
+        self.block() > self.depth()
             && matches!(self.unit.accumulation, Accumulation::Block | Accumulation::Chain | Accumulation::Trunc)
     }
 
     /// The longest stretch of K: whole blocks, or a piece of one.
     fn stretch(&self) -> usize {
         let block = self.block();
-        if self.blocks_wait() { STRETCH } else { (STRETCH / block).max(1) * block }
+        if self.blocks_wait() { self.depth() } else { (self.depth() / block).max(1) * block }
     }
 
     /// The stretch that begins at `start`.
@@ -94,7 +103,7 @@ impl Problem<'_> {
         if self.blocks_wait() {
             end = end.min(start - start % block + block);
         }
-        Stretch { start, end, opens: start % block == 0, closes: end == self.k || end % block == 0 }
+        Stretch { start, end, opens: start.is_multiple_of(block), closes: end == self.k || end.is_multiple_of(block) }
     }
 
     fn tiled<I: Isa, const R: usize, const C: usize>(&self, isa: I, out: &mut [f32]) {
@@ -102,7 +111,7 @@ impl Problem<'_> {
             return;
         }
         let packed = (PACKED / self.stretch().min(self.k.max(1))).max(1);
-        let columns = self.n.min((packed / C).clamp(1, 512 / C) * C);
+        let columns = self.n.min((2 * packed / self.passes.parts() / C).max(1) * C);
         let waiting = WAITING / (self.passes.pairs().len() * columns.next_multiple_of(C));
         let share = self.m.div_ceil(rayon::current_num_threads());
         let rows = packed.min(waiting).min(share.max(64)).div_ceil(R) * R;
@@ -184,23 +193,11 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
         let measure = self.problem.pass().needs_ranges::<I>();
         let (strips, panels) = (self.strips(), width.div_ceil(C));
         self.left.reset(form, R * depth, strips);
-        for at in 0..strips {
-            let window = Window {
-                first: (self.top + at * R) * k + start,
-                rows: R.min(self.rows - at * R),
-                width: depth,
-                stride: k,
-            };
-            let packed = &mut self.left;
-            self.isa.run(Pack { source: lhs, window, padded: depth, form, measure, at, packed });
-        }
+        let window = Window { first: self.top * k + start, rows: self.rows, width: depth, stride: k };
+        self.isa.run(Strips::<R>(Packing { source: lhs, window, form, measure, packed: &mut self.left }));
         self.right.reset(form, C * depth, panels);
-        for at in 0..panels {
-            let window =
-                Window { first: start * n + first + at * C, rows: depth, width: C.min(width - at * C), stride: n };
-            let packed = &mut self.right;
-            self.isa.run(Pack { source: rhs, window, padded: Exactly::<C>, form, measure, at, packed });
-        }
+        let window = Window { first: start * n + first, rows: depth, width, stride: n };
+        self.isa.run(Panels::<C>(Packing { source: rhs, window, form, measure, packed: &mut self.right }));
     }
 
     fn sum(&mut self, Stretch { opens, closes, .. }: Stretch, width: usize) {
@@ -214,8 +211,8 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
                 let tiles = (at * panels + panel) * strips;
                 for strip in 0..strips {
                     let tile = Tile {
-                        rows: self.left.tile(*left, strip),
-                        panel: self.right.tile(*right, panel).as_chunks::<C>().0,
+                        left: self.left.tile(*left, strip).as_chunks::<R>().0,
+                        right: self.right.tile(*right, panel).as_chunks::<C>().0,
                         block,
                         opens,
                         closes,

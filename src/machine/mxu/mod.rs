@@ -1,4 +1,11 @@
 //! The matrix unit: bf16 passes, their splits, and the order in which products are summed.
+//!
+//! What is computed is said by [`Unit`], [`Passes`], [`Split`] and [`Accumulation`]. How: [`matmul`] walks over tiles of
+//! the outputs (`matmul`), packs and splits what a tile needs of the operands (`pack`), measures it (`range`), and sums
+//! it (`pass`) by a kernel that keeps every output's own order (`tile` and `lanes`, `tree`, `exact`) over a scalar
+//! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`).
+
+#![allow(clippy::needless_range_loop, reason = "lanes of several arrays are indexed together, as vectors are")]
 
 mod accumulate;
 mod arithmetic;

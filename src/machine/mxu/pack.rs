@@ -91,7 +91,8 @@ impl Packed {
     }
 }
 
-/// Where a tile's values lie in a row-major matrix: `rows` rows of `width` values, from `first` on, `stride` apart.
+/// Where the values to be packed lie in a row-major matrix: `rows` rows of `width` values, from `first` on, `stride`
+/// apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub first: usize,
@@ -100,69 +101,89 @@ pub(super) struct Window {
     pub stride: usize,
 }
 
-/// Packs one tile whose rows are `padded` values long; values beyond the window are zeros.
-pub(super) struct Pack<'a, P: Padded> {
+/// How and where to a window is packed.
+pub(super) struct Packing<'a> {
     pub source: &'a [f32],
     pub window: Window,
-    pub padded: P,
     pub form: Form,
     /// Whether ranges are wanted.
     pub measure: bool,
-    pub at: usize,
     pub packed: &'a mut Packed,
 }
 
-/// The length of a packed row, known to the compiler where that makes the copy fast.
-pub(super) trait Padded: Copy {
-    fn length(self) -> usize;
-}
-
-impl Padded for usize {
+impl Packing<'_> {
+    /// Converts and measures a tile that has been copied.
     #[inline(always)]
-    fn length(self) -> usize {
-        self
-    }
-}
-
-/// A constant length.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Exactly<const N: usize>;
-
-impl<const N: usize> Padded for Exactly<N> {
-    #[inline(always)]
-    fn length(self) -> usize {
-        N
-    }
-}
-
-impl<P: Padded> Work for Pack<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Window { first, rows, width, stride } = self.window;
-        let span = self.at * self.packed.tile..(self.at + 1) * self.packed.tile;
+    fn convert(&mut self, at: usize) {
+        let span = at * self.packed.tile..(at + 1) * self.packed.tile;
         let [high, middle, low] = &mut self.packed.parts;
         let high = &mut high[span.clone()];
-        let length = self.padded.length();
-        if width == length {
-            for (row, to) in high.chunks_exact_mut(length).take(rows).enumerate() {
-                let from = first + row * stride;
-                to.copy_from_slice(&self.source[from..from + length]);
-            }
-        } else {
-            for (row, to) in high.chunks_exact_mut(length).take(rows).enumerate() {
-                let from = &self.source[first + row * stride..][..width];
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-                to[width..].fill(0.0);
-            }
-        }
-        high[rows * length..].fill(0.0);
         let middle = middle.get_mut(span.clone()).unwrap_or_default();
         let low = low.get_mut(span).unwrap_or_default();
         self.form.convert(high, middle, low);
         if self.measure {
-            self.packed.ranges[self.at] = [Range::of(high), Range::of(middle), Range::of(low)];
+            self.packed.ranges[at] = [Range::of(high), Range::of(middle), Range::of(low)];
+        }
+    }
+}
+
+/// Steps of K that are transposed at a time.
+const PIECE: usize = 64;
+
+/// Packs rows of the left operand in strips of `R`, all of one step of K side by side; rows beyond the window are zeros.
+pub(super) struct Strips<'a, const R: usize>(pub Packing<'a>);
+
+impl<const R: usize> Work for Strips<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let Window { first, rows, width, stride } = self.0.window;
+        for strip in 0..rows.div_ceil(R) {
+            let tile = &mut self.0.packed.parts[0][strip * R * width..(strip + 1) * R * width];
+            let (steps, _) = tile.as_chunks_mut::<R>();
+            // A piece of each row at a time: what is written stays in the first cache until all rows have been there.
+            for (piece, steps) in steps.chunks_mut(PIECE).enumerate() {
+                for r in 0..R {
+                    if strip * R + r < rows {
+                        let row = &self.0.source[first + (strip * R + r) * stride + piece * PIECE..][..steps.len()];
+                        steps.iter_mut().zip(row).for_each(|(step, value)| step[r] = *value);
+                    } else {
+                        steps.iter_mut().for_each(|step| step[r] = 0.0);
+                    }
+                }
+            }
+            self.0.convert(strip);
+        }
+    }
+}
+
+/// Packs columns of the right operand in panels of `C`, all of one row side by side; columns beyond the window are zeros.
+pub(super) struct Panels<'a, const C: usize>(pub Packing<'a>);
+
+impl<const C: usize> Work for Panels<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let Window { first, rows, width, stride } = self.0.window;
+        let tile = self.0.packed.tile / C;
+        let (panels, _) = self.0.packed.parts[0].as_chunks_mut::<C>();
+        // Row by row, as memory is read fastest.
+        for row in 0..rows {
+            let (chunks, rest) = self.0.source[first + row * stride..][..width].as_chunks::<C>();
+            for (panel, chunk) in chunks.iter().enumerate() {
+                panels[panel * tile + row] = *chunk;
+            }
+            if !rest.is_empty() {
+                let last = &mut panels[chunks.len() * tile + row];
+                for j in 0..C {
+                    last[j] = rest.get(j).copied().unwrap_or(0.0);
+                }
+            }
+        }
+        for panel in 0..width.div_ceil(C) {
+            self.0.convert(panel);
         }
     }
 }

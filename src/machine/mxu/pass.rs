@@ -81,7 +81,7 @@ fn exact<A: Arithmetic, I: Isa, const R: usize, const C: usize>(
     [left, right]: [Range; 2],
     rounded: bool,
 ) {
-    let terms = tile.block.min(tile.panel.len());
+    let terms = tile.block.min(tile.right.len());
     if left.sums_exact_in_f64(right, terms, rounded) {
         isa.run(InF64::<A, R, C>(tile, PhantomData));
     } else if left.sums_exact_in_two_f64(right, terms, rounded) {

@@ -7,10 +7,10 @@ use super::isa::Work;
 
 /// `R` x `C` outputs and a stretch of K that is to be summed into them.
 pub(super) struct Tile<'a, const R: usize, const C: usize> {
-    /// The left operand, row by row, each as long as the stretch.
-    pub rows: &'a [f32],
-    /// The right operand.
-    pub panel: &'a [[f32; C]],
+    /// The left operand: all rows side by side, one step of K after the other.
+    pub left: &'a [[f32; R]],
+    /// The right operand: all columns side by side.
+    pub right: &'a [[f32; C]],
     /// Products in a block. The stretch begins where a block does, or lies inside one block.
     pub block: usize,
     /// Whether the stretch begins a block, and whether it ends one.
@@ -37,20 +37,17 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for Chain<'_, A, R, C> 
     #[inline(always)]
     fn run(self) {
         let mut tile = self.0;
-        let depth = tile.panel.len();
+        let depth = tile.left.len().min(tile.right.len());
         for start in (0..depth).step_by(tile.block) {
             let end = depth.min(start.saturating_add(tile.block));
             let mut part = [[0.0f32; C]; R];
             if let Some(carry) = tile.carry.as_deref().filter(|_| !tile.opens) {
                 part = *carry;
             }
-            let panel = &tile.panel[start..end];
-            let rows: [&[f32]; R] = std::array::from_fn(|r| &tile.rows[r * depth + start..r * depth + end]);
-            for (l, b) in panel.iter().enumerate() {
+            for (a, b) in tile.left[start..end].iter().zip(&tile.right[start..end]) {
                 for r in 0..R {
-                    let a = rows[r][l];
                     for j in 0..C {
-                        part[r][j] = A::step(part[r][j], a, b[j]);
+                        part[r][j] = A::step(part[r][j], a[r], b[j]);
                     }
                 }
             }

@@ -23,15 +23,12 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for Tree<'_, A, R, C> {
     #[inline(always)]
     fn run(self) {
         let tile = self.0;
-        let depth = tile.panel.len();
+        let depth = tile.left.len().min(tile.right.len());
         let mut stack = [[0.0f32; C]; LEVELS];
         for start in (0..depth).step_by(tile.block) {
             let end = depth.min(start.saturating_add(tile.block));
-            let panel = &tile.panel[start..end];
             for r in 0..R {
-                let depth = tile.panel.len();
-                let row = &tile.rows[r * depth + start..r * depth + end];
-                let sum = tree::<A, C>(row, panel, &mut stack);
+                let sum = tree::<A, R, C>(r, &tile.left[start..end], &tile.right[start..end], &mut stack);
                 for j in 0..C {
                     tile.sums[r][j] = A::add(tile.sums[r][j], sum[j]);
                 }
@@ -41,11 +38,17 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for Tree<'_, A, R, C> {
 }
 
 #[inline(always)]
-fn tree<A: Arithmetic, const C: usize>(row: &[f32], panel: &[[f32; C]], stack: &mut [[f32; C]; LEVELS]) -> [f32; C] {
+fn tree<A: Arithmetic, const R: usize, const C: usize>(
+    r: usize,
+    left: &[[f32; R]],
+    right: &[[f32; C]],
+    stack: &mut [[f32; C]; LEVELS],
+) -> [f32; C] {
     let mut height = 0;
-    let (rows, row_tail) = row.as_chunks::<LEAVES>();
-    let (panels, panel_tail) = panel.as_chunks::<LEAVES>();
-    for (count, (a, b)) in rows.iter().zip(panels).enumerate() {
+    let (left, left_tail) = left.as_chunks::<LEAVES>();
+    let (right, right_tail) = right.as_chunks::<LEAVES>();
+    for (count, (a, b)) in left.iter().zip(right).enumerate() {
+        let a = a.map(|a| a[r]);
         let top = &mut stack[height];
         for j in 0..C {
             let leaf = |i: usize| A::pair([a[i], b[i][j]], [a[i + 1], b[i + 1][j]]);
@@ -57,8 +60,8 @@ fn tree<A: Arithmetic, const C: usize>(row: &[f32], panel: &[[f32; C]], stack: &
             join::<A, C>(stack, height);
         }
     }
-    if !row_tail.is_empty() {
-        stack[height] = tail::<A, C>(row_tail, panel_tail);
+    if !left_tail.is_empty() {
+        stack[height] = tail::<A, R, C>(r, left_tail, right_tail);
         height += 1;
     }
     while height > 1 {
@@ -81,18 +84,18 @@ fn join<A: Arithmetic, const C: usize>(stack: &mut [[f32; C]; LEVELS], top: usiz
 
 /// The tree of fewer than [`LEAVES`] products.
 #[inline(always)]
-fn tail<A: Arithmetic, const C: usize>(row: &[f32], panel: &[[f32; C]]) -> [f32; C] {
+fn tail<A: Arithmetic, const R: usize, const C: usize>(r: usize, left: &[[f32; R]], right: &[[f32; C]]) -> [f32; C] {
     let mut level = [[0.0f32; C]; LEAVES / 2];
-    for ((sums, a), b) in level.iter_mut().zip(row.chunks(2)).zip(panel.chunks(2)) {
+    for ((sums, a), b) in level.iter_mut().zip(left.chunks(2)).zip(right.chunks(2)) {
         for j in 0..C {
             sums[j] = match (a, b) {
-                ([a, c], [b, d]) => A::pair([*a, b[j]], [*c, d[j]]),
-                ([a, ..], [b, ..]) => A::product(*a, b[j]),
+                ([a, c], [b, d]) => A::pair([a[r], b[j]], [c[r], d[j]]),
+                ([a, ..], [b, ..]) => A::product(a[r], b[j]),
                 _ => 0.0,
             };
         }
     }
-    let mut count = row.len().div_ceil(2);
+    let mut count = left.len().div_ceil(2);
     while count > 1 {
         for i in 0..count / 2 {
             for j in 0..C {
