@@ -15,6 +15,7 @@ impl<'a> Contender<'a> {
         Contender { name: name.into(), share: 1.0, run: Box::new(run) }
     }
 
+    #[allow(dead_code, reason = "not every bench has a contender that slow")]
     /// Says that one run does only this share of the work.
     pub fn on_share(self, share: f64) -> Contender<'a> {
         Contender { share, ..self }

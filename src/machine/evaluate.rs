@@ -1,5 +1,6 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use crate::ir::{
@@ -82,7 +83,8 @@ impl<'a> Machine<'a> {
                 error: r.exp.unwrap_or_default(),
             },
             matrix: Unit {
-                block: chip.mxu_block,
+                // No chip's block is empty; a unit without blocks would be one that has only one.
+                block: NonZeroUsize::new(chip.mxu_block).unwrap_or(NonZeroUsize::MAX),
                 accumulation: r.acc.unwrap_or(chip.accumulation),
                 split: r.split.unwrap_or_default(),
                 flush: chip.flush && !chip.matrix_unit,
@@ -342,14 +344,15 @@ impl<'a> Machine<'a> {
             _ if narrow => Passes::Exact,
             passes => passes,
         };
-        let mut out = Vec::with_capacity(plan.batch * m * n);
+        let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
+            let out = &mut out[at * m * n..(at + 1) * m * n];
             if reduced_in_strength {
-                out.extend(self.multiply_reduce(a, b, [m, k, n]));
+                out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n]));
             } else {
-                out.extend(mxu::matmul(a, b, [m, k, n], passes, &self.matrix));
+                mxu::matmul(a, b, [m, k, n], passes, &self.matrix, out);
             }
         }
         vector::round_to(dtype, &mut out);

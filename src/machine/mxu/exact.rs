@@ -1,4 +1,98 @@
-//! The exact sum of f64 numbers, rounded once to f32.
+//! Exact sums of products, rounded once to f32.
+//!
+//! Three ways, the cheapest that the operands' range proves exact: f64 additions, f64 additions with their errors summed
+//! beside them, and an expansion for each output.
+
+use std::marker::PhantomData;
+
+use super::arithmetic::{Arithmetic, round_to_odd, sum_to_f32, two_sum};
+use super::isa::Work;
+use super::tile::Tile;
+
+/// Blocks whose partial sums are exact in f64 ([`super::range::Range::sums_exact_in_f64`]).
+pub(super) struct InF64<'a, A, const R: usize, const C: usize>(pub Tile<'a, R, C>, pub PhantomData<A>);
+
+impl<A: Arithmetic, const R: usize, const C: usize> Work for InF64<'_, A, R, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let tile = self.0;
+        let depth = tile.left.len().min(tile.right.len());
+        for start in (0..depth).step_by(tile.block) {
+            let end = depth.min(start.saturating_add(tile.block));
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
+            for (r, sums) in tile.sums.iter_mut().enumerate() {
+                let mut exact = [0.0f64; C];
+                for (a, b) in left.iter().zip(right) {
+                    for j in 0..C {
+                        exact[j] = A::wide_step(exact[j], a[r], b[j]);
+                    }
+                }
+                for j in 0..C {
+                    sums[j] = A::add(sums[j], A::settle(exact[j] as f32));
+                }
+            }
+        }
+    }
+}
+
+/// Blocks whose sums are exact in a f64 sum and its errors' sum ([`super::range::Range::sums_exact_in_two_f64`]).
+pub(super) struct InTwoF64<'a, A, const R: usize, const C: usize>(pub Tile<'a, R, C>, pub PhantomData<A>);
+
+impl<A: Arithmetic, const R: usize, const C: usize> Work for InTwoF64<'_, A, R, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let tile = self.0;
+        let depth = tile.left.len().min(tile.right.len());
+        for start in (0..depth).step_by(tile.block) {
+            let end = depth.min(start.saturating_add(tile.block));
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
+            for (r, sums) in tile.sums.iter_mut().enumerate() {
+                let (mut high, mut low) = ([0.0f64; C], [0.0f64; C]);
+                for (a, b) in left.iter().zip(right) {
+                    for j in 0..C {
+                        let [sum, error] = two_sum(high[j], A::wide_product(a[r], b[j]));
+                        high[j] = sum;
+                        low[j] += error;
+                    }
+                }
+                for j in 0..C {
+                    // Beside infinities and NaNs stand errors without meaning.
+                    let sum = if high[j].is_finite() { sum_to_f32(high[j], low[j]) } else { high[j] as f32 };
+                    sums[j] = A::add(sums[j], A::settle(sum));
+                }
+            }
+        }
+    }
+}
+
+/// Blocks of any numbers.
+pub(super) struct InExpansions<'a, A, const R: usize, const C: usize>(pub Tile<'a, R, C>, pub PhantomData<A>);
+
+impl<A: Arithmetic, const R: usize, const C: usize> Work for InExpansions<'_, A, R, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let tile = self.0;
+        let depth = tile.left.len().min(tile.right.len());
+        let mut exact = ExactSum::default();
+        for start in (0..depth).step_by(tile.block) {
+            let end = depth.min(start.saturating_add(tile.block));
+            let (left, right) = (&tile.left[start..end], &tile.right[start..end]);
+            for (r, sums) in tile.sums.iter_mut().enumerate() {
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    exact.clear();
+                    left.iter().zip(right).for_each(|(a, b)| exact.add(A::wide_product(a[r], b[j])));
+                    *sum = A::add(*sum, A::settle(exact.to_f32()));
+                }
+            }
+        }
+    }
+}
 
 /// A sum as an expansion: numbers whose exact sum is the exact sum of all that was added (Shewchuk 1997).
 #[derive(Clone, Debug, Default)]
@@ -10,6 +104,13 @@ pub(super) struct ExactSum {
 }
 
 impl ExactSum {
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.parts.clear();
+        self.special = 0.0;
+    }
+
+    /// Adds a number, exactly.
     pub fn add(&mut self, value: f64) {
         if !value.is_finite() {
             self.special += value;
@@ -19,9 +120,7 @@ impl ExactSum {
         let mut kept = 0;
         for at in 0..self.parts.len() {
             let part = self.parts[at];
-            let sum = carried + part;
-            let t = sum - carried;
-            let error = (carried - (sum - t)) + (part - t);
+            let [sum, error] = two_sum(carried, part);
             if error != 0.0 {
                 self.parts[kept] = error;
                 kept += 1;
@@ -34,8 +133,7 @@ impl ExactSum {
         }
     }
 
-    /// The sum rounded to nearest even. Two roundings are made one by rounding to odd in f64 first (Boldo and
-    /// Melquiond 2008): 53 bits are more than 24 + 2.
+    /// The sum rounded to nearest even.
     pub fn to_f32(&self) -> f32 {
         if self.special != 0.0 || self.special.is_nan() {
             return self.special as f32;
@@ -51,14 +149,7 @@ impl ExactSum {
                 break;
             }
         }
-        let odd = if error == 0.0 || head.to_bits() & 1 == 1 {
-            head
-        } else if (error > 0.0) == (head > 0.0) {
-            f64::from_bits(head.to_bits() + 1)
-        } else {
-            f64::from_bits(head.to_bits() - 1)
-        };
-        odd as f32
+        round_to_odd(head, error) as f32
     }
 }
 

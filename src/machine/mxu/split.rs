@@ -5,28 +5,38 @@ use crate::num::{bf16_nearest, bf16_truncate};
 /// How many bf16 passes a dot of f32 operands takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passes {
-    /// Operands rounded to nearest even to bf16.
+    /// One pass: operands rounded to nearest even to bf16. What exceeds bf16's range becomes an infinity.
     One,
+    /// Three passes over two parts of each operand: l h + h l + h h.
     Three,
+    /// Six passes over three parts of each operand: m m + h l + l h + h m + m h + h h.
     Six,
     /// No split: f32 products, each rounded.
     F32,
-    /// Operands of a narrow type, taken as they are.
+    /// Operands of a narrow type, taken as they are: exact products.
     Exact,
 }
 
-/// How the parts of an operand are made.
+/// How the parts of an operand are made: each is a bf16 number next to what the parts before it leave (an f32
+/// subtraction, which is exact). One pass takes operands rounded to nearest, whatever the split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
+    /// The first part truncated, the others to nearest.
     #[default]
     Mixed,
+    /// Every part to nearest even, but truncated where nearest is an infinity and the operand is not: between bf16's
+    /// largest number and f32's, an infinite part would leave an infinite rest of the other sign and make NaN of finite
+    /// operands. The public splits (FACTS 2.3) truncate there as well, and parts always add up to their operand.
     Rne,
+    /// All parts but the last truncated, the last to nearest.
     Trunc,
 }
 
 impl Split {
+    /// All of them, the default first.
     pub const ALL: &'static [Split] = &[Split::Mixed, Split::Rne, Split::Trunc];
 
+    /// The name in a mode, as in `split=rne`.
     pub const fn name(self) -> &'static str {
         match self {
             Split::Mixed => "mixed",
@@ -35,10 +45,12 @@ impl Split {
         }
     }
 
+    /// The one of this name, if there is one.
     pub fn named(name: &str) -> Option<Split> {
         Split::ALL.iter().copied().find(|split| split.name() == name)
     }
 
+    /// What it does, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Split::Mixed => {
@@ -51,38 +63,42 @@ impl Split {
     }
 }
 
-/// The products of parts that the passes take, in the order of their addition; `None` where nothing is split.
-pub(super) fn combine(passes: Passes) -> Option<&'static [(usize, usize)]> {
-    match passes {
-        Passes::One => Some(&[(0, 0)]),
-        Passes::Three => Some(&[(1, 0), (0, 1), (0, 0)]),
-        // m.m + h.l + l.h + h.m + m.h, then h.h.
-        Passes::Six => Some(&[(1, 1), (0, 2), (2, 0), (0, 1), (1, 0), (0, 0)]),
-        Passes::F32 | Passes::Exact => None,
+impl Passes {
+    /// The parts of both operands that each pass multiplies, in the order in which the passes are added.
+    pub(super) fn pairs(self) -> &'static [[usize; 2]] {
+        match self {
+            Passes::One | Passes::F32 | Passes::Exact => &[[0, 0]],
+            Passes::Three => &[[1, 0], [0, 1], [0, 0]],
+            // m.m + h.l + l.h + h.m + m.h, then h.h.
+            Passes::Six => &[[1, 1], [0, 2], [2, 0], [0, 1], [1, 0], [0, 0]],
+        }
+    }
+
+    /// The parts of an operand.
+    pub(super) fn parts(self) -> usize {
+        match self {
+            Passes::One | Passes::F32 | Passes::Exact => 1,
+            Passes::Three => 2,
+            Passes::Six => 3,
+        }
     }
 }
 
-/// The bf16 parts of every value, the high one first.
-pub(super) fn parts(values: &[f32], passes: Passes, split: Split) -> Vec<Vec<f32>> {
-    let count = match passes {
-        Passes::Three => 2,
-        Passes::Six => 3,
-        _ => 1,
-    };
-    let mut rest = values.to_vec();
-    let mut parts = Vec::with_capacity(count);
-    for part in 0..count {
+/// The bf16 parts of a value, the high one first; zeros behind the last.
+#[inline(always)]
+pub(super) fn split(value: f32, count: usize, how: Split) -> [f32; 3] {
+    let mut rest = value;
+    let mut parts = [0.0; 3];
+    for (part, taken) in parts.iter_mut().enumerate().take(count) {
         let last = part + 1 == count;
         let truncates = count > 1
-            && match split {
+            && match how {
                 Split::Mixed => part == 0,
-                Split::Rne => false,
+                Split::Rne => rest.is_finite() && bf16_nearest(rest).is_infinite(),
                 Split::Trunc => !last,
             };
-        let taken: Vec<f32> =
-            rest.iter().map(|v| if truncates { bf16_truncate(*v) } else { bf16_nearest(*v) }).collect();
-        rest.iter_mut().zip(&taken).for_each(|(rest, taken)| *rest -= taken);
-        parts.push(taken);
+        *taken = if truncates { bf16_truncate(rest) } else { bf16_nearest(rest) };
+        rest -= *taken;
     }
     parts
 }

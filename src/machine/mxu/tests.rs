@@ -3,9 +3,28 @@
 // Published digits, kept as published.
 #![allow(clippy::excessive_precision)]
 
-use super::*;
+mod reference;
 
-const TPU: Unit = Unit { block: 128, accumulation: Accumulation::Block, split: Split::Mixed, flush: false };
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+
+use super::split::split;
+use super::{Accumulation, Instructions, Passes, Split, Unit};
+
+const TPU: Unit = Unit {
+    block: NonZeroUsize::new(128).unwrap(),
+    accumulation: Accumulation::Block,
+    split: Split::Mixed,
+    flush: false,
+};
+
+fn matmul(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: &Unit) -> Vec<f32> {
+    // Whatever was in the output is overwritten.
+    let mut out = vec![f32::NAN; sizes[0] * sizes[2]];
+    super::matmul(lhs, rhs, sizes, passes, unit, &mut out);
+    out
+}
 
 /// Numbers without a pattern, of both signs.
 fn noise(count: usize, seed: u32) -> Vec<f32> {
@@ -17,7 +36,7 @@ fn noise(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-fn reference(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], sum: impl Fn(&[f32]) -> f32) -> Vec<f32> {
+fn by_output(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], sum: impl Fn(&[f32]) -> f32) -> Vec<f32> {
     let mut out = Vec::new();
     for i in 0..m {
         for j in 0..n {
@@ -48,7 +67,7 @@ fn orders_are_the_written_out_ones() {
         let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         let run = |accumulation| bits(&matmul(&lhs, &rhs, sizes, Passes::F32, &Unit { accumulation, ..TPU }));
         let blocks = |inner: fn(&[f32]) -> f32| move |v: &[f32]| chain(&v.chunks(128).map(inner).collect::<Vec<_>>());
-        let expect = |sum: &dyn Fn(&[f32]) -> f32| bits(&reference(&lhs, &rhs, sizes, sum));
+        let expect = |sum: &dyn Fn(&[f32]) -> f32| bits(&by_output(&lhs, &rhs, sizes, sum));
         assert_eq!(run(Accumulation::Chain), expect(&chain), "{sizes:?}");
         assert_eq!(run(Accumulation::Block), expect(&blocks(chain)), "{sizes:?}");
         assert_eq!(run(Accumulation::Pairwise), expect(&blocks(tree)), "{sizes:?}");
@@ -62,9 +81,8 @@ fn parts_add_up_to_the_operand() {
     let values = noise(1000, 3);
     for split in Split::ALL {
         for (passes, allowed) in [(Passes::One, 8), (Passes::Three, 15), (Passes::Six, 23)] {
-            let parts = parts(&values, passes, *split);
-            for (i, v) in values.iter().enumerate() {
-                let sum: f64 = parts.iter().map(|p| f64::from(p[i])).sum();
+            for v in &values {
+                let sum: f64 = super::split::split(*v, passes.parts(), *split).iter().map(|p| f64::from(*p)).sum();
                 let left = (f64::from(*v) - sum).abs();
                 assert!(left <= f64::from(v.abs()) / f64::from(1 << allowed), "{split:?} {passes:?} {v}");
             }
@@ -78,11 +96,11 @@ fn mixed_splits_truncate_the_first_part_only() {
     use crate::num::{bf16_nearest, bf16_truncate};
     let x = f32::from_bits(0x3f80_c0c1);
     for passes in [Passes::Three, Passes::Six] {
-        let mixed = parts(&[x], passes, Split::Mixed);
-        assert_eq!(mixed[0][0], bf16_truncate(x));
-        assert_eq!(mixed[1][0], bf16_nearest(x - bf16_truncate(x)));
-        assert_ne!(mixed[1][0], bf16_truncate(x - bf16_truncate(x)));
-        assert_eq!(parts(&[x], passes, Split::Rne)[0][0], bf16_nearest(x));
+        let mixed = split(x, passes.parts(), Split::Mixed);
+        assert_eq!(mixed[0], bf16_truncate(x));
+        assert_eq!(mixed[1], bf16_nearest(x - bf16_truncate(x)));
+        assert_ne!(mixed[1], bf16_truncate(x - bf16_truncate(x)));
+        assert_eq!(split(x, passes.parts(), Split::Rne)[0], bf16_nearest(x));
     }
     assert_ne!(bf16_truncate(x), bf16_nearest(x));
 }
@@ -139,4 +157,139 @@ fn dots_of_xla_cpu_at_zero() {
     assert!(dot(&[-0.0, -0.0], &[1.0, 1.0]).is_sign_positive());
     let kept = Unit { flush: false, ..unit };
     assert!(matmul(&[1e-20], &[1e-20], [1, 1, 1], Passes::F32, &kept)[0] > 0.0);
+}
+
+/// Flushing takes an operand for what it is, whatever else the operands hold.
+#[test]
+fn subnormal_operands_are_zeros_on_a_flushing_unit() {
+    for accumulation in Accumulation::ALL {
+        let unit = Unit { accumulation: *accumulation, flush: true, ..TPU };
+        let dot = |a: &[f32], b: &[f32]| matmul(a, b, [1, a.len(), 1], Passes::F32, &unit)[0];
+        assert_eq!(dot(&[1e-40], &[1e30]), 0.0, "{accumulation:?}: an operand");
+        assert_eq!(dot(&[1e-20, 1.0], &[1e-20, 0.0]), 0.0, "{accumulation:?}: a product");
+        assert_eq!(dot(&[1.5e-38, 1.0], &[1.0, -1.25e-38]), 0.0, "{accumulation:?}: a sum");
+        assert_eq!(dot(&[1.5e-38, 1.0], &[1.0, 1.25e-38]), 1.5e-38 + 1.25e-38, "{accumulation:?}: a normal sum");
+        let kept = Unit { flush: false, ..unit };
+        assert!(matmul(&[1.5e-38, 1.0], &[1.0, -1.25e-38], [1, 2, 1], Passes::F32, &kept)[0] > 0.0);
+    }
+}
+
+/// Between bf16's largest number and f32's, nearest is an infinity whose rest would be NaN.
+#[test]
+fn nearest_parts_of_finite_operands_are_finite() {
+    use crate::num::bf16_nearest;
+    for x in [f32::MAX, -f32::MAX, f32::from_bits(0x7f7f_8000)] {
+        assert!(bf16_nearest(x).is_infinite());
+        for passes in [Passes::Three, Passes::Six] {
+            let sum: f64 = split(x, passes.parts(), Split::Rne).iter().map(|p| f64::from(*p)).sum();
+            assert!((sum - f64::from(x)).abs() <= f64::from(x.abs()) / f64::from(1 << 15), "{passes:?} {sum}");
+            let unit = Unit { split: Split::Rne, ..TPU };
+            let half = matmul(&[x], &[0.501], [1, 1, 1], passes, &unit)[0];
+            assert!((half / x - 0.501).abs() < 1e-4, "{passes:?} {half}");
+        }
+    }
+    assert_eq!(split(f32::INFINITY, 2, Split::Rne)[0], f32::INFINITY);
+    // One pass is a plain conversion, which overflows.
+    assert_eq!(matmul(&[f32::MAX], &[1.0], [1, 1, 1], Passes::One, &TPU), [f32::INFINITY]);
+}
+
+/// Operands of many kinds, repeatable.
+fn operands(count: usize, kind: u8, seed: u32) -> Vec<f32> {
+    let mut state = u64::from(seed) << 8 | u64::from(kind);
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    let specials = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, -f32::MAX, 1e-40, -1e-45];
+    let around = |bits: u32, exponent: u32, spread: u32| {
+        f32::from_bits(bits & 0x807f_ffff | (exponent + (bits >> 23 & 0xff) % spread) << 23)
+    };
+    let mut value = || {
+        let bits = next();
+        match kind {
+            0 => around(bits, 120, 8),
+            // Whole numbers, whose sums are exact and cancel.
+            1 => (bits % 33) as f32 - 16.0,
+            // Products and sums about the smallest normal number and the largest.
+            2 => around(bits, 50, 16),
+            3 => around(bits, 186, 9),
+            // All finite exponents, so that nothing fits into two f64.
+            4 => around(bits, 0, 254),
+            5 if bits % 7 == 0 => specials[(bits >> 8) as usize % specials.len()],
+            5 => around(bits, 110, 30),
+            // bf16 numbers, rarely special.
+            6 if bits % 97 == 0 => specials[(bits >> 8) as usize % specials.len()],
+            _ => f32::from_bits(around(bits, 115, 20).to_bits() & 0xffff_0000),
+        }
+    };
+    (0..count).map(|_| value()).collect()
+}
+
+const ALL_PASSES: [Passes; 5] = [Passes::One, Passes::Three, Passes::Six, Passes::F32, Passes::Exact];
+
+fn agrees(sizes: [usize; 3], kinds: [u8; 2], seed: u32, passes: Passes, unit: &Unit) {
+    let [m, k, n] = sizes;
+    let (mut lhs, mut rhs) = (operands(m * k, kinds[0], seed), operands(k * n, kinds[1], !seed));
+    if passes == Passes::Exact {
+        // Narrow operands.
+        lhs.iter_mut().chain(&mut rhs).for_each(|v| *v = crate::num::bf16_nearest(*v));
+    }
+    let expected = reference::matmul(&lhs, &rhs, sizes, passes, unit);
+    let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    for instructions in Instructions::available() {
+        let mut out = vec![f32::NAN; m * n];
+        super::matmul_on(instructions, &lhs, &rhs, sizes, passes, unit, &mut out);
+        let name = instructions.name();
+        if let Some(at) = (0..out.len()).find(|at| out[*at].to_bits() != expected[*at].to_bits()) {
+            panic!("{name} {sizes:?} {kinds:?} {passes:?} {unit:?}: [{at}] is {:e}, not {:e}", out[at], expected[at]);
+        }
+        assert_eq!(bits(&out), bits(&expected));
+    }
+}
+
+fn units() -> impl Strategy<Value = Unit> {
+    let blocks = prop::sample::select(vec![1, 2, 7, 100, 128, 256, 300, usize::MAX]);
+    let (accumulations, splits) = (prop::sample::select(Accumulation::ALL), prop::sample::select(Split::ALL));
+    (blocks, accumulations, splits, any::<bool>()).prop_map(|(block, accumulation, split, flush)| Unit {
+        block: NonZeroUsize::new(block).unwrap(),
+        accumulation,
+        split,
+        flush,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every kernel against the plain definition: odd shapes, edge tiles, special values, every order.
+    #[test]
+    fn kernels_follow_the_definition(
+        m in 0usize..18, k in 0usize..40, n in 0usize..38, kinds in prop::array::uniform2(0u8..8), seed: u32,
+        passes in prop::sample::select(&ALL_PASSES[..]), unit in units(),
+    ) {
+        agrees([m, k, n], kinds, seed, passes, &unit);
+    }
+
+    /// Blocks of the real length, and K beyond a stretch.
+    #[test]
+    fn long_sums_follow_the_definition(
+        m in 1usize..4, k in 100usize..1000, n in 1usize..7, kinds in prop::array::uniform2(0u8..8), seed: u32,
+        passes in prop::sample::select(&ALL_PASSES[..]), unit in units(),
+    ) {
+        agrees([m, k, n], kinds, seed, passes, &unit);
+    }
+}
+
+/// Several bands and groups of columns, on one thread and on three.
+#[test]
+fn bands_do_not_show() {
+    let sizes @ [m, k, n] = [150, 20, 1100];
+    let (lhs, rhs) = (operands(m * k, 0, 1), operands(k * n, 0, 2));
+    for passes in [Passes::Three, Passes::F32] {
+        let expected = reference::matmul(&lhs, &rhs, sizes, passes, &TPU);
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| matmul(&lhs, &rhs, sizes, passes, &TPU)), expected, "{threads} threads");
+        }
+    }
 }

@@ -1,0 +1,288 @@
+//! The loops around the tiles: which parts of the operands are packed when, and where sums wait.
+//!
+//! Outputs are taken in bands of rows, which threads share, and each band in groups of columns. For each, K is walked in
+//! stretches: the tiles of both operands are packed and converted, and every pass sums them into its own partial sums.
+//! When K is at its end the passes are added. So beside the operands and the output there are only tiles and the partial
+//! sums of one band and group, however large the operands are.
+
+use rayon::prelude::*;
+
+use super::instructions::{Instructions, Set};
+#[cfg(target_arch = "x86_64")]
+use super::isa::Avx2;
+use super::isa::{Isa, Work};
+use super::pack::{Form, Packed, Packing, Panels, Strips, Window};
+use super::pass::{Pass, Products};
+use super::tile::Tile;
+use super::{Accumulation, Passes, Unit};
+
+/// Products in a stretch of K, unless a block must be taken whole: a panel of the right operand stays in the first cache.
+const STRETCH: usize = 256;
+/// Values of the left operand that are packed at a time, for each of its parts, so that one part stays in the second
+/// cache; twice as many of the right one, of which a panel is used at a time.
+const PACKED: usize = 512 * STRETCH;
+/// Partial sums that wait, at most, for all passes together.
+const WAITING: usize = 1 << 20;
+
+/// A matrix product.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Problem<'a> {
+    pub lhs: &'a [f32],
+    pub rhs: &'a [f32],
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    pub passes: Passes,
+    pub unit: &'a Unit,
+}
+
+impl Problem<'_> {
+    /// The product, in tiles that fill the vectors and registers there are.
+    pub fn run(&self, instructions: Instructions, out: &mut [f32]) {
+        match (instructions.0, self.n) {
+            (Set::Portable(isa), 1..=4) => self.tiled::<_, 4, 4>(isa, out),
+            (Set::Portable(isa), _) => self.tiled::<_, 4, 8>(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx2(isa), n) => self.on_avx2(isa, n, out),
+            // Few columns leave wide vectors empty.
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), n @ 1..=4) => self.on_avx2(isa.avx2(), n, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), _) if self.m <= 4 => self.tiled::<_, 4, 32>(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), _) => self.tiled::<_, 12, 32>(isa, out),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn on_avx2(&self, isa: Avx2, n: usize, out: &mut [f32]) {
+        match n {
+            1 if self.m < 8 => self.tiled::<_, 1, 1>(isa, out),
+            1 => self.tiled::<_, 16, 1>(isa, out),
+            2..=4 => self.tiled::<_, 8, 4>(isa, out),
+            _ => self.tiled::<_, 6, 16>(isa, out),
+        }
+    }
+
+    fn pass(&self) -> Pass {
+        let products = match self.passes {
+            Passes::F32 if self.unit.flush => Products::Flushed,
+            Passes::F32 => Products::Rounded,
+            Passes::One | Passes::Three | Passes::Six | Passes::Exact => Products::Exact,
+        };
+        Pass { accumulation: self.unit.accumulation, products }
+    }
+
+    /// Products in a block; the last may be shorter.
+    fn block(&self) -> usize {
+        let whole = self.k.max(1);
+        if self.unit.accumulation == Accumulation::Chain { whole } else { self.unit.block.get().min(whole) }
+    }
+
+    /// Products that a stretch of K aims at: more where the panel is narrow, as memory is read best in long runs.
+    fn depth(&self) -> usize {
+        if self.n <= 4 { 8 * STRETCH } else { STRETCH }
+    }
+
+    /// Whether a block's sum can wait between stretches: that of a chain can, trees and exact sums are taken whole.
+    fn blocks_wait(&self) -> bool {
+        self.block() > self.depth()
+            && matches!(self.unit.accumulation, Accumulation::Block | Accumulation::Chain | Accumulation::Trunc)
+    }
+
+    /// The longest stretch of K: whole blocks, or a piece of one.
+    fn stretch(&self) -> usize {
+        let block = self.block();
+        if self.blocks_wait() { self.depth() } else { (self.depth() / block).max(1) * block }
+    }
+
+    /// The stretch that begins at `start`.
+    fn stretch_at(&self, start: usize) -> Stretch {
+        let block = self.block();
+        let mut end = start + self.stretch().min(self.k - start);
+        if self.blocks_wait() {
+            end = end.min(start - start % block + block);
+        }
+        Stretch { start, end, opens: start.is_multiple_of(block), closes: end == self.k || end.is_multiple_of(block) }
+    }
+
+    fn tiled<I: Isa, const R: usize, const C: usize>(&self, isa: I, out: &mut [f32]) {
+        if out.is_empty() {
+            return;
+        }
+        let packed = (PACKED / self.stretch().min(self.k.max(1))).max(1);
+        let columns = self.n.min((2 * packed / self.passes.parts() / C).max(1) * C);
+        let waiting = WAITING / (self.passes.pairs().len() * columns.next_multiple_of(C));
+        let share = self.m.div_ceil(rayon::current_num_threads());
+        let rows = packed.min(waiting).min(share.max(64)).div_ceil(R) * R;
+        let band = |(at, out): (usize, &mut [f32])| {
+            let mut band = Band::<I, R, C>::new(self, isa, at * rows, out);
+            (0..self.n).step_by(columns).for_each(|first| band.columns(first, columns.min(self.n - first)));
+        };
+        if self.m <= rows {
+            band((0, out));
+        } else {
+            out.par_chunks_mut(rows * self.n).enumerate().for_each(band);
+        }
+    }
+}
+
+/// A part of K that is packed at a time.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: usize,
+    end: usize,
+    /// Whether a block begins at its start.
+    opens: bool,
+    /// Whether a block ends at its end.
+    closes: bool,
+}
+
+/// Some rows of the output, and all that is needed to compute them.
+struct Band<'a, I, const R: usize, const C: usize> {
+    problem: &'a Problem<'a>,
+    isa: I,
+    top: usize,
+    rows: usize,
+    out: &'a mut [f32],
+    left: Packed,
+    right: Packed,
+    /// Partial sums, tile by tile: those of the first pass, those of the second, and so on.
+    sums: Vec<f32>,
+    /// Sums of blocks that have begun, in the same order.
+    carries: Vec<f32>,
+}
+
+impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
+    fn new(problem: &'a Problem<'a>, isa: I, top: usize, out: &'a mut [f32]) -> Band<'a, I, R, C> {
+        let rows = out.len() / problem.n;
+        let (left, right) = (Packed::default(), Packed::default());
+        Band { problem, isa, top, rows, out, left, right, sums: Vec::new(), carries: Vec::new() }
+    }
+
+    fn columns(&mut self, first: usize, width: usize) {
+        let problem = self.problem;
+        let waiting = problem.passes.pairs().len() * self.strips() * width.div_ceil(C) * R * C;
+        self.sums.clear();
+        self.sums.resize(waiting, 0.0);
+        if problem.blocks_wait() {
+            self.carries.resize(waiting, 0.0);
+        }
+        let mut start = 0;
+        while start < problem.k {
+            let stretch = problem.stretch_at(start);
+            self.pack(stretch, first, width);
+            self.sum(stretch, width);
+            start = stretch.end;
+        }
+        for panel in 0..width.div_ceil(C) {
+            for strip in 0..self.strips() {
+                self.finish(strip, panel, first, width);
+            }
+        }
+    }
+
+    fn strips(&self) -> usize {
+        self.rows.div_ceil(R)
+    }
+
+    fn pack(&mut self, Stretch { start, end, .. }: Stretch, first: usize, width: usize) {
+        let Problem { lhs, rhs, k, n, passes, unit, .. } = *self.problem;
+        let depth = end - start;
+        let form = Form::new(passes, unit.split, unit.flush);
+        let measure = self.problem.pass().needs_ranges::<I>();
+        let (strips, panels) = (self.strips(), width.div_ceil(C));
+        self.left.reset(form, R * depth, strips);
+        let window = Window { first: self.top * k + start, rows: self.rows, width: depth, stride: k };
+        self.isa.run(Strips::<R>(Packing { source: lhs, window, form, measure, packed: &mut self.left }));
+        self.right.reset(form, C * depth, panels);
+        let window = Window { first: start * n + first, rows: depth, width, stride: n };
+        self.isa.run(Panels::<C>(Packing { source: rhs, window, form, measure, packed: &mut self.right }));
+    }
+
+    fn sum(&mut self, Stretch { opens, closes, .. }: Stretch, width: usize) {
+        let pass = self.problem.pass();
+        let block = self.problem.block();
+        let (strips, panels) = (self.strips(), width.div_ceil(C));
+        let sums = self.sums.as_chunks_mut::<C>().0.as_chunks_mut::<R>().0;
+        let carries = self.carries.as_chunks_mut::<C>().0.as_chunks_mut::<R>().0;
+        for panel in 0..panels {
+            for (at, [left, right]) in self.problem.passes.pairs().iter().enumerate() {
+                let tiles = (at * panels + panel) * strips;
+                for strip in 0..strips {
+                    let tile = Tile {
+                        left: self.left.tile(*left, strip).as_chunks::<R>().0,
+                        right: self.right.tile(*right, panel).as_chunks::<C>().0,
+                        block,
+                        opens,
+                        closes,
+                        sums: &mut sums[tiles + strip],
+                        carry: carries.get_mut(tiles + strip),
+                    };
+                    let ranges = [self.left.range(*left, strip), self.right.range(*right, panel)];
+                    pass.sum(self.isa, tile, ranges);
+                }
+            }
+        }
+    }
+
+    /// Adds the passes of a tile and stores it.
+    fn finish(&mut self, strip: usize, panel: usize, first: usize, width: usize) {
+        let n = self.problem.n;
+        let tiles = self.strips() * width.div_ceil(C);
+        let tile = panel * self.strips() + strip;
+        let rows = R.min(self.rows - strip * R);
+        let at = strip * R * n + first + panel * C;
+        self.isa.run(Finish::<R, C> {
+            sums: self.sums.as_chunks::<C>().0.as_chunks::<R>().0,
+            tile,
+            tiles,
+            out: &mut self.out[at..],
+            rows,
+            width: C.min(width - panel * C),
+            stride: n,
+        });
+    }
+}
+
+/// The passes of one tile, added in order and stored.
+struct Finish<'a, const R: usize, const C: usize> {
+    sums: &'a [[[f32; C]; R]],
+    tile: usize,
+    /// Tiles in a pass.
+    tiles: usize,
+    out: &'a mut [f32],
+    rows: usize,
+    width: usize,
+    stride: usize,
+}
+
+impl<const R: usize, const C: usize> Work for Finish<'_, R, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let passes = self.sums.len() / self.tiles;
+        for (r, out) in self.out.chunks_mut(self.stride).take(self.rows).enumerate() {
+            let mut total = self.sums[self.tile][r];
+            for pass in 1..passes {
+                let product = &self.sums[pass * self.tiles + self.tile][r];
+                for (s, p) in total.iter_mut().zip(product) {
+                    if pass + 1 == passes {
+                        // Infinite operands leave NaN in the low parts: the guard lets only numbers and infinities pass.
+                        *s = if f32::INFINITY >= s.abs() { *s } else { 0.0 };
+                    }
+                    *s += p;
+                }
+            }
+            // Sign and payload of a NaN depend on the instructions that made it: there is only one NaN here.
+            for s in &mut total {
+                *s = if s.is_nan() { f32::NAN } else { *s };
+            }
+            match out.first_chunk_mut::<C>() {
+                Some(out) if self.width == C => *out = total,
+                _ => out[..self.width].copy_from_slice(&total[..self.width]),
+            }
+        }
+    }
+}

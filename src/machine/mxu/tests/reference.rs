@@ -1,0 +1,111 @@
+//! The plain definition: one output after the other, every rounding written out, with MPFR where f32 operations do not
+//! round as declared.
+
+use rug::Float;
+use rug::float::Round;
+
+use crate::machine::mxu::split::split;
+use crate::machine::mxu::{Accumulation, Passes, Unit};
+use crate::num::flush_f32;
+
+/// Numbers with which any sum of a few thousand f32 products is exact.
+const BITS: u32 = 700;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Products {
+    Exact,
+    Rounded,
+    Flushed,
+}
+
+/// The product, rounded, truncated or exact.
+pub fn matmul(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], passes: Passes, unit: &Unit) -> Vec<f32> {
+    let mut out = Vec::new();
+    for i in 0..m {
+        for j in 0..n {
+            let row: Vec<f32> = (0..k).map(|l| lhs[i * k + l]).collect();
+            let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
+            let value = output(&row, &column, passes, unit);
+            out.push(if value.is_nan() { f32::NAN } else { value });
+        }
+    }
+    out
+}
+
+fn output(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
+    let parts = |values: &[f32], count: usize, part: usize| -> Vec<f32> {
+        values.iter().map(|v| split(*v, count, unit.split)[part]).collect()
+    };
+    let (count, pairs): (usize, &[(usize, usize)]) = match passes {
+        Passes::F32 if unit.flush => {
+            let flushed = |values: &[f32]| values.iter().map(|v| flush_f32(*v)).collect::<Vec<_>>();
+            return dot(&flushed(row), &flushed(column), Products::Flushed, unit);
+        }
+        Passes::F32 => return dot(row, column, Products::Rounded, unit),
+        Passes::Exact => return dot(row, column, Products::Exact, unit),
+        Passes::One => (1, &[(0, 0)]),
+        Passes::Three => (2, &[(1, 0), (0, 1), (0, 0)]),
+        Passes::Six => (3, &[(1, 1), (0, 2), (2, 0), (0, 1), (1, 0), (0, 0)]),
+    };
+    let mut total = None;
+    for (at, (left, right)) in pairs.iter().enumerate() {
+        let pass = dot(&parts(row, count, *left), &parts(column, count, *right), Products::Exact, unit);
+        total = Some(match total {
+            None => pass,
+            Some(sum) if at + 1 == pairs.len() && f32::is_nan(sum) => pass,
+            Some(sum) => sum + pass,
+        });
+    }
+    total.unwrap()
+}
+
+fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
+    let block = if unit.accumulation == Accumulation::Chain { usize::MAX } else { unit.block.get() };
+    let settle = |v: f32| if products == Products::Flushed { flush_f32(v) } else { v };
+    let mut sum = 0.0;
+    let whole = a.len().max(1);
+    for (a, b) in a.chunks(block.min(whole)).zip(b.chunks(block.min(whole))) {
+        // Every product as a number that f64 holds.
+        let terms: Vec<f64> = a.iter().zip(b).map(|(a, b)| product(*a, *b, products)).collect();
+        let part = match unit.accumulation {
+            Accumulation::Block | Accumulation::Chain => {
+                terms.iter().fold(0.0, |sum, term| settle(rounded(&[f64::from(sum), *term], Round::Nearest)))
+            }
+            Accumulation::Trunc => {
+                terms.iter().fold(0.0, |sum, term| settle(rounded(&[f64::from(sum), *term], Round::Zero)))
+            }
+            Accumulation::Exact => settle(rounded(&terms, Round::Nearest)),
+            Accumulation::Pairwise => tree(&terms, settle),
+        };
+        let round = if unit.accumulation == Accumulation::Trunc { Round::Zero } else { Round::Nearest };
+        sum = settle(rounded(&[f64::from(sum), f64::from(part)], round));
+    }
+    sum
+}
+
+fn product(a: f32, b: f32, products: Products) -> f64 {
+    match products {
+        Products::Exact => f64::from(a) * f64::from(b),
+        Products::Rounded => f64::from(a * b),
+        Products::Flushed => f64::from(flush_f32(a * b)),
+    }
+}
+
+fn tree(terms: &[f64], settle: impl Fn(f32) -> f32) -> f32 {
+    let mut level: Vec<f64> = terms.to_vec();
+    loop {
+        level = level.chunks(2).map(|pair| f64::from(settle(rounded(pair, Round::Nearest)))).collect();
+        if level.len() == 1 {
+            return level[0] as f32;
+        }
+    }
+}
+
+/// The exact sum, rounded once to f32; a zero is positive where the sum is one of f32 addition's.
+fn rounded(terms: &[f64], round: Round) -> f32 {
+    if terms.iter().any(|t| !t.is_finite()) {
+        return terms.iter().filter(|t| !t.is_finite()).sum::<f64>() as f32;
+    }
+    let exact = terms.iter().fold(Float::with_val(BITS, 0), |sum, term| sum + term);
+    if exact.is_zero() { 0.0 } else { exact.to_f32_round(round) }
+}
