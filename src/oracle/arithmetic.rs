@@ -111,11 +111,13 @@ impl Arithmetic for Fast {
         super::interval::sum(terms.iter().map(|t| **t))
     }
 
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], products_fit: bool) -> Dots<Interval> {
-        let dots = certified_dots(lhs, rhs, m, k, n, products_fit);
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], _products_fit: bool) -> Dots<Interval> {
+        let dots = certified_dots(lhs, rhs, m, k, n);
         self.stats.dots_grid += dots.counts.grid;
+        self.stats.dots_sliced += dots.counts.sliced;
         self.stats.dots_dot2 += dots.counts.dot2;
-        self.stats.dots_exact += dots.counts.exact;
+        self.stats.dots_superaccumulator += dots.counts.superaccumulator;
+        self.stats.dots_mpfr += dots.counts.mpfr;
         Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
     }
 
