@@ -34,7 +34,7 @@ use panel::{BLOCK, Panel};
 use sliced::SlicedSums;
 use superaccumulator::Superaccumulator;
 
-use super::interval::{Interval, directed, two_sum};
+use super::interval::{Interval, two_sum};
 
 /// How many outputs each rung decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Tile<'a> {
 }
 
 /// The longest side of a tile.
-const SIDE: usize = 1024;
+const SIDE: usize = 512;
 
 /// A panel of fewer vectors than this is not worth a matrix multiplication.
 const FEWEST: usize = 6;
@@ -183,35 +183,28 @@ impl<T: Copy + Into<f64>, U: Copy + Into<f64>> Ladder<'_, T, U> {
             self.row_panel.fill_rows(self.lhs, self.k, rows.clone(), block);
             self.column_panel.fill_columns(self.rhs, [self.k, self.n], columns.clone(), block);
             if multiply {
-                self.sums.add(&mut self.row_panel, &mut self.column_panel, block == 0);
+                self.sums.add(&mut self.row_panel, &mut self.column_panel);
             }
         }
         self.open.clear();
-        for i in 0..m {
-            for j in 0..n {
-                let sums = if multiply { self.certified_by_sums([rows.start, columns.start], i, j) } else { None };
-                match sums {
-                    Some((certified, unrounded)) => {
-                        self.outputs[i * n + j] = certified;
-                        *(if unrounded { &mut self.counts.grid } else { &mut self.counts.sliced }) += 1;
-                    }
-                    None => self.open.push([i, j]),
-                }
-            }
+        let Ladder { lhs, rhs, row_panel, column_panel, outputs, open, counts, .. } = self;
+        if multiply {
+            let (k, stride) = (self.k, self.n);
+            self.sums.certify(row_panel, column_panel, |i, j, answer| {
+                let Some((certified, unrounded)) = answer else {
+                    open.push([i, j]);
+                    return;
+                };
+                let (row, column) = (&lhs[(rows.start + i) * k..][..k], columns.start + j);
+                let products = || (0..k).map(|p| (row[p].into(), rhs[p * stride + column].into()));
+                outputs[i * n + j] = certified.with_sign_of_zero(|| kernel::zero_sum(products()));
+                counts.grid += u64::from(unrounded);
+                counts.sliced += u64::from(!unrounded);
+            });
+        } else {
+            open.extend((0..m).flat_map(|i| (0..n).map(move |j| [i, j])));
         }
         self.certify_open(rows, columns);
-    }
-
-    /// What the matrix multiplications prove of row `top + i` and column `left + j`.
-    #[inline]
-    fn certified_by_sums(&self, [top, left]: [usize; 2], i: usize, j: usize) -> Option<(Certified, bool)> {
-        if !self.row_panel.facts[i].finite || !self.column_panel.facts[j].finite {
-            return None;
-        }
-        let (certified, unrounded) = self.sums.certified(&self.row_panel, &self.column_panel, i, j)?;
-        let row = &self.lhs[(top + i) * self.k..][..self.k];
-        let products = || (0..self.k).map(|p| (row[p].into(), self.rhs[p * self.n + left + j].into()));
-        Some((certified.with_sign_of_zero(|| kernel::zero_sum(products())), unrounded))
     }
 
     /// Certifies what is left of a tile, pair by pair.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Interval, directed, two_sum};
+use super::{Interval, two_sum};
 use crate::num::{Direction, F64, Format, round_f64};
 
 /// What is proven of an exact sum.
@@ -47,14 +47,23 @@ impl Certified {
 
     /// What `total + rest` proves, if the sum is known to be within `bound` of it.
     ///
-    /// Rounding to nearest, down and up are monotone: if both ends of the range agree in all three, so does everything
-    /// between them (Ziv, ACM TOMS 17(3), 1991). A range that holds an f64 is left to exact methods.
+    /// With `two_sum`, it is within `bound` of `rounded + error`. Rounding is monotone: if both ends of that range round
+    /// to `rounded`, so does the sum (Ziv, ACM TOMS 17(3), 1991), and if both lie on one side of it, so does the sum,
+    /// which then has `rounded` and the next number on that side as neighbours. A range that holds an f64 is left to
+    /// exact methods.
     #[inline]
     pub fn within(total: f64, rest: f64, bound: f64) -> Option<Certified> {
-        let low = directed::add(rest, -bound).0;
-        let high = directed::add(rest, bound).1;
-        let (below, above) = (Certified::sum(total, low), Certified::sum(total, high));
-        (below == above && !below.enclosure.is_exact()).then_some(below)
+        let (rounded, error) = two_sum(total, rest);
+        // More than what rounding `error - margin` and `error + margin` takes, u each, and rounding the margin itself.
+        let margin = (1.0 + 8.0 * f64::EPSILON) * bound + 4.0 * f64::EPSILON * error.abs();
+        let (low, high) = (error - margin, error + margin);
+        let is_decided = (rounded + low == rounded) & (rounded + high == rounded) & ((low > 0.0) | (high < 0.0));
+        // With an error, `rounded` is not zero: the next number away from zero has the next bits.
+        let away = (error > 0.0) == (rounded > 0.0);
+        let next = f64::from_bits(rounded.to_bits().wrapping_add(if away { 1 } else { u64::MAX }));
+        let enclosure =
+            Interval { lo: if error > 0.0 { rounded } else { next }, hi: if error > 0.0 { next } else { rounded } };
+        is_decided.then_some(Certified { rounded, enclosure })
     }
 
     /// The sum correctly rounded to `format`, whatever the direction; f64 itself is rounded to nearest.

@@ -7,7 +7,7 @@ use super::simd::{Kernel, Vectors, dispatch};
 use crate::num::{exp2i, floor_log2};
 
 /// Products are summed over this many entries at a time: shorter blocks have finer grids, longer ones fewer passes.
-pub const BLOCK: usize = 512;
+pub const BLOCK: usize = 128;
 
 /// A few rows of the left operand, or columns of the right one: one block of them at a time as f64, and what the blocks
 /// so far say of each.
@@ -15,10 +15,8 @@ pub const BLOCK: usize = 512;
 pub struct Panel {
     /// Facts of each vector.
     pub facts: Vec<Facts>,
-    /// For each vector, at least the norm of what its first parts leave; 0 if they leave nothing.
-    pub low_norms: Vec<f64>,
-    /// For each vector and block, at least how many units of the grid the norm of its first part is.
-    spans: Vec<f64>,
+    /// For each vector, what is known of each of its blocks.
+    known: Vec<Block>,
     blocks: usize,
     block: usize,
     /// Entries of a vector in this block.
@@ -33,16 +31,29 @@ pub struct Panel {
     any_low: bool,
 }
 
+/// What is known of one block of a vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// At least the norm.
+    pub norm: f64,
+    /// At least the norm of what the first part leaves; 0 if it leaves nothing.
+    pub low: f64,
+    /// All entries are multiples of this power of two; infinite for zeros.
+    pub unit: f64,
+    /// At least how many units of the first part's grid its norm is: the product of two spans bounds the sum of
+    /// magnitudes of products in units of the product grid (Cauchy-Schwarz).
+    pub span: f64,
+}
+
 impl Panel {
     /// Starts anew with `count` vectors of `k` entries.
     pub fn start(&mut self, count: usize, k: usize) {
         self.blocks = k.div_ceil(BLOCK);
         self.facts.clear();
         self.facts.resize(count, Facts::ZEROS);
-        self.low_norms.clear();
-        self.low_norms.resize(count, 0.0);
-        self.spans.clear();
-        self.spans.resize(count * self.blocks, f64::INFINITY);
+        let unknown = Block { norm: f64::INFINITY, low: f64::INFINITY, unit: 0.0, span: f64::INFINITY };
+        self.known.clear();
+        self.known.resize(count * self.blocks, unknown);
     }
 
     pub fn count(&self) -> usize {
@@ -80,7 +91,8 @@ impl Panel {
             let found = Facts::of(entries);
             self.found.push(found);
             self.facts[i] = self.facts[i].join(found);
-            self.spans[i * self.blocks + block] = found.span();
+            self.known[i * self.blocks + block] =
+                Block { norm: found.norm, low: 0.0, unit: exp2i(found.grid), span: found.span() };
         }
     }
 
@@ -93,30 +105,43 @@ impl Panel {
         let vectors = self.entries.chunks_exact(self.length).zip(parts);
         for (i, ((entries, (high, low)), facts)) in vectors.zip(&self.found).enumerate() {
             let (span, norm) = slice(entries, *facts, high, low);
-            self.spans[i * self.blocks + self.block] = span;
-            self.low_norms[i] = norm_of(self.low_norms[i], norm);
+            let known = &mut self.known[i * self.blocks + self.block];
+            (known.span, known.low) = (span, norm);
             self.any_low |= norm > 0.0;
         }
     }
 
     /// Whether most vectors are so narrow in this block that half of 53 bits hold them unsliced.
     pub fn is_narrow(&self) -> bool {
-        let narrow = (0..self.count()).filter(|i| self.span(*i) <= HALF_OF_53_BITS).count();
+        let narrow = (0..self.count()).filter(|i| self.block_of(*i).span <= HALF_OF_53_BITS).count();
         8 * narrow >= 7 * self.count()
     }
 
-    /// [`Panel::spans`] of this block alone.
-    #[inline]
-    pub fn span(&self, i: usize) -> f64 {
-        self.spans[i * self.blocks + self.block]
+    /// How many blocks a vector has.
+    pub fn blocks(&self) -> usize {
+        self.blocks
     }
 
-    /// For each block of vector `i`, at least how many units of the grid the norm of its first part is: the product of
-    /// two vectors' spans bounds the sum of magnitudes of their products in units of the product grid
-    /// (Cauchy-Schwarz).
+    /// Which block is at hand.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// What is known of vector `i` in this block.
     #[inline]
-    pub fn spans(&self, i: usize) -> &[f64] {
-        &self.spans[i * self.blocks..][..self.blocks]
+    pub fn block_of(&self, i: usize) -> &Block {
+        &self.known[i * self.blocks + self.block]
+    }
+
+    /// What is known of each block of vector `i`.
+    #[inline]
+    pub fn blocks_of(&self, i: usize) -> &[Block] {
+        &self.known[i * self.blocks..][..self.blocks]
+    }
+
+    /// At least the norm of what the first parts of vector `i` leave.
+    pub fn low_norm(&self, i: usize) -> f64 {
+        self.blocks_of(i).iter().map(|block| block.low).fold(0.0, norm_of)
     }
 
     /// The block, whole.
@@ -221,20 +246,20 @@ mod tests {
     fn parts_add_up_and_keep_to_their_grid() {
         let values: Vec<f64> = (1..1000).map(|i| f64::from((i * i % 97 - 48) as f32 / (7 * i) as f32)).collect();
         let mut panel = Panel::default();
-        panel.start(3, 333);
-        panel.fill_rows(&values, 333, 0..3, 0);
+        panel.start(3, 111);
+        panel.fill_rows(&values, 111, 0..3, 0);
         panel.slice();
         assert!(panel.low().is_some());
         for i in 0..3 {
             let (mut norm, mut low_norm) = (0.0, 0.0);
-            let finest = (0..333).map(|p| Facts::of(&[panel.high[i * 333 + p]]).grid).min().unwrap();
-            for (p, value) in values.iter().enumerate().skip(i * 333).take(333) {
+            let finest = (0..111).map(|p| Facts::of(&[panel.high[i * 111 + p]]).grid).min().unwrap();
+            for (p, value) in values.iter().enumerate().skip(i * 111).take(111) {
                 assert_eq!(panel.high[p] + panel.low[p], *value);
                 norm += panel.high[p] * panel.high[p];
                 low_norm += panel.low[p] * panel.low[p];
             }
-            assert!(norm.sqrt() * exp2i(-finest) <= HALF_OF_53_BITS && panel.spans(i) == [HALF_OF_53_BITS]);
-            assert!(low_norm.sqrt() <= panel.low_norms[i] && panel.low_norms[i] < 1.001 * low_norm.sqrt());
+            assert!(norm.sqrt() * exp2i(-finest) <= HALF_OF_53_BITS && panel.block_of(i).span == HALF_OF_53_BITS);
+            assert!(low_norm.sqrt() <= panel.low_norm(i) && panel.low_norm(i) < 1.001 * low_norm.sqrt());
         }
     }
 
@@ -256,7 +281,7 @@ mod tests {
         panel.start(3, 2);
         panel.fill_rows(&[1.0, f64::INFINITY, f64::MAX, f64::MAX, 0.0, 0.0], 2, 0..3, 0);
         panel.slice();
-        assert_eq!((panel.spans(0), panel.spans(1)), (&[f64::INFINITY][..], &[f64::INFINITY][..]));
-        assert_eq!((panel.spans(2), panel.low_norms[2]), (&[HALF_OF_53_BITS][..], 0.0));
+        assert_eq!([panel.block_of(0).span, panel.block_of(1).span], [f64::INFINITY; 2]);
+        assert_eq!((panel.block_of(2).span, panel.low_norm(2)), (HALF_OF_53_BITS, 0.0));
     }
 }

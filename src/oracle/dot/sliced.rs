@@ -27,9 +27,14 @@ const U: f64 = f64::EPSILON / 2.0;
 pub struct SlicedSums {
     totals: Vec<f64>,
     rests: Vec<f64>,
+    /// What the latest blocks add to `rests`.
+    latest: Vec<f64>,
     products: Vec<f64>,
     small: Vec<f64>,
 }
+
+/// So many blocks are summed up before `rests` takes them in: two short chains of additions instead of a long one.
+const LATEST: usize = 16;
 
 /// Slices this block of the panels where that pays: where most pairs are exact as they are, nothing is sliced.
 fn slice_where_needed(rows: &mut Panel, columns: &mut Panel) {
@@ -37,8 +42,8 @@ fn slice_where_needed(rows: &mut Panel, columns: &mut Panel) {
     const STEP: usize = 8;
     let (mut exact, mut seen) = (0, 0);
     for i in (0..rows.count()).step_by(STEP) {
-        let span = rows.span(i);
-        exact += (0..columns.count()).filter(|j| span * columns.span(*j) <= ALL_53_BITS).count();
+        let span = rows.block_of(i).span;
+        exact += (0..columns.count()).filter(|j| span * columns.block_of(*j).span <= ALL_53_BITS).count();
         seen += columns.count();
     }
     if 8 * exact >= 7 * seen {
@@ -51,23 +56,19 @@ fn slice_where_needed(rows: &mut Panel, columns: &mut Panel) {
     }
 }
 
-/// Whether no sum of products of first parts rounds, in any block.
-#[inline]
-fn spans_fit(row: &[f64], column: &[f64]) -> bool {
-    row.iter().zip(column).all(|(a, b)| a * b <= ALL_53_BITS)
-}
-
 impl SlicedSums {
-    /// Adds one block of all pairs; the first one starts anew.
-    pub fn add(&mut self, rows: &mut Panel, columns: &mut Panel, first: bool) {
+    /// Adds the block at hand of all pairs; the first one starts anew.
+    pub fn add(&mut self, rows: &mut Panel, columns: &mut Panel) {
         slice_where_needed(rows, columns);
         let pairs = rows.count() * columns.count();
-        let tiles = [&mut self.totals, &mut self.rests, &mut self.products, &mut self.small];
-        tiles.into_iter().for_each(|tile| tile.resize(pairs, 0.0));
-        let (products, small) = match first {
-            true => (&mut self.totals, &mut self.rests),
-            false => (&mut self.products, &mut self.small),
-        };
+        let SlicedSums { totals, rests, latest, products, small } = self;
+        [totals, rests, latest, products, small].into_iter().for_each(|tile| tile.resize(pairs, 0.0));
+        let SlicedSums { totals, rests, latest, products, small } = self;
+        let block = rows.block();
+        if block == 0 {
+            totals.fill(0.0);
+            rests.fill(0.0);
+        }
         dgemm(rows.high(), columns.high(), products, false);
         let (low, column_low) = (rows.low(), columns.low());
         if let Some(column_low) = column_low {
@@ -79,46 +80,165 @@ impl SlicedSums {
         if low.is_none() && column_low.is_none() {
             small.fill(0.0);
         }
-        if !first {
-            let (totals, rests) = (&mut self.totals, &mut self.rests);
-            dispatch(Add { totals, rests, products: &self.products, small: &self.small });
+        if block.is_multiple_of(LATEST) {
+            latest.fill(0.0);
+        }
+        dispatch(Add { totals, rests: latest, products, small });
+        if block % LATEST == LATEST - 1 || block == rows.blocks() - 1 {
+            rests.iter_mut().zip(latest).for_each(|(rest, latest)| *rest += *latest);
         }
     }
 
-    /// What is proven of pair `(i, j)`, and whether no addition rounded at all.
-    #[inline]
-    pub fn certified(&self, rows: &Panel, columns: &Panel, i: usize, j: usize) -> Option<(Certified, bool)> {
-        let (a, b) = (rows.facts[i], columns.facts[j]);
-        let grid = a.grid + b.grid;
-        let size = a.norm * b.norm;
-        if grid < -1074 || size >= LARGEST || size.is_nan() || !spans_fit(rows.spans(i), columns.spans(j)) {
-            return None;
+    /// What is proven of each pair, and whether no addition rounded at all; `each` is called with them row by row.
+    pub fn certify(
+        &self,
+        rows: &Panel,
+        columns: &Panel,
+        mut each: impl FnMut(usize, usize, Option<(Certified, bool)>),
+    ) {
+        let (sides, column_sides) = (Side::all(rows), Side::all(columns));
+        let blocks = rows.blocks();
+        let mut bounds = vec![0.0; columns.count()];
+        for (i, side) in sides.iter().enumerate() {
+            dispatch(Bounds { side: *side, others: &column_sides, blocks: blocks as f64, out: &mut bounds });
+            for (j, bound) in bounds.iter().enumerate() {
+                let at = i * columns.count() + j;
+                let (total, rest) = (self.totals[at], self.rests[at]);
+                let answer = |bound: f64| {
+                    if bound < 0.0 {
+                        return Some((Certified::sum(total, rest), side.never_rounds(&column_sides[j])));
+                    }
+                    Certified::within(total, rest, bound).map(|certified| (certified, false))
+                };
+                each(i, j, answer(*bound).or_else(|| answer(closer_bound(rows, columns, i, j))));
+            }
         }
-        let at = i * columns.count() + j;
-        let (total, rest) = (self.totals[at], self.rests[at]);
-        let (low, column_low) = (rows.low_norms[i], columns.low_norms[j]);
-        // Cauchy-Schwarz over the whole vectors; by the triangle inequality the first parts' norms are at most these.
-        let (high, column_high) = (a.norm + low, b.norm + column_low);
-        let smalls = high * column_low + low * b.norm;
-        let sums = high * column_high;
-        let blocks = rows.spans(i).len() as f64;
-        // Adding a block's exact product rounds by at most u times the new total, itself at most 1.01 `sums`.
-        let errors = 1.01 * U * (blocks - 1.0) * sums;
-        // What `rest` is summed from are multiples of the product grid. While their magnitudes stay below 2^53 units no
-        // sum of them rounds. The unit is infinite where a vector is zero, and then so are all sums.
-        let unit = exp2i(grid);
-        let units = 1.01 * (errors + smalls);
-        if units <= ALL_53_BITS * unit {
-            let unrounded = low == 0.0 && column_low == 0.0 && sums <= ALL_53_BITS * unit;
-            return Some((Certified::sum(total, rest), unrounded));
-        }
-        // A term meets at most 2 * BLOCK + 2 roundings in its block's two products, and 2 in each block when `rest`
-        // takes it in; an error of a total only the latter: gamma_n = n u / (1 - n u), with n u < 0.001 (Higham,
-        // Accuracy and Stability of Numerical Algorithms, 3.1, for any order of additions, fused or not).
-        let in_blocks = (2 * BLOCK + 2) as f64;
-        let bound = (1.02 * U * ((in_blocks + 2.0 * blocks) * smalls + 2.0 * blocks * errors)).next_up();
-        Certified::within(total, rest, bound).map(|certified| (certified, false))
     }
+}
+
+/// What [`Bounds`] needs of a vector.
+#[derive(Clone, Copy)]
+struct Side {
+    /// At least the norm; NaN for a vector that is not finite.
+    norm: f64,
+    /// At least the norm of what the first parts leave.
+    low: f64,
+    /// All entries are multiples of it; infinite for a vector of zeros.
+    unit: f64,
+    /// The widest block's span.
+    span: f64,
+}
+
+impl Side {
+    fn all(panel: &Panel) -> Vec<Side> {
+        let side = |(i, facts): (usize, &Facts)| Side {
+            norm: if facts.finite { facts.norm } else { f64::NAN },
+            low: panel.low_norm(i),
+            unit: exp2i(facts.grid),
+            span: panel.blocks_of(i).iter().map(|block| block.span).fold(0.0, f64::max),
+        };
+        panel.facts.iter().enumerate().map(side).collect()
+    }
+
+    /// At least the sums of magnitudes of what `total` and `rest` are summed from, by Cauchy-Schwarz over the whole
+    /// vectors: by the triangle inequality the first parts' norms are at most `norm + low`.
+    #[inline(always)]
+    fn magnitudes(&self, other: &Side) -> (f64, f64) {
+        let (high, other_high) = (self.norm + self.low, other.norm + other.low);
+        (high * other_high, high * other.low + self.low * other.norm)
+    }
+
+    /// Whether nothing but first parts is summed, and no sum of them rounds.
+    fn never_rounds(&self, other: &Side) -> bool {
+        self.low == 0.0 && other.low == 0.0 && self.norm * other.norm <= ALL_53_BITS * (self.unit * other.unit)
+    }
+}
+
+/// At least what adding the blocks' exact products loses to `rest`: each addition at most u times the new total, itself
+/// at most 1.01 `sums`.
+#[inline(always)]
+fn errors_of_totals(sums: f64, blocks: f64) -> f64 {
+    1.01 * U * (blocks - 1.0) * sums
+}
+
+/// Stands for a bound where `rest` lost nothing.
+const EXACT: f64 = -1.0;
+
+/// Bounds on what `rest` lost, for one vector with many: [`EXACT`] where it lost nothing, infinite where this cannot say.
+struct Bounds<'a> {
+    side: Side,
+    others: &'a [Side],
+    blocks: f64,
+    out: &'a mut [f64],
+}
+
+impl Kernel for Bounds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let side = self.side;
+        for (bound, other) in self.out.iter_mut().zip(self.others) {
+            let (sums, smalls) = side.magnitudes(other);
+            let errors = errors_of_totals(sums, self.blocks);
+            // Zero where the product grid is finer than f64's. Then products may underflow.
+            let unit = side.unit * other.unit;
+            let usable = (side.span * other.span <= ALL_53_BITS) & (sums < LARGEST) & (unit > 0.0);
+            // What `rest` is summed from are multiples of the product grid. While their magnitudes stay below 2^53 units
+            // no sum of them rounds.
+            let exact = 1.01 * (errors + smalls) <= ALL_53_BITS * unit;
+            let lost = U * ((IN_BLOCK + between_blocks(self.blocks)) * smalls + between_blocks(self.blocks) * errors);
+            *bound = if !usable {
+                f64::INFINITY
+            } else if exact {
+                EXACT
+            } else {
+                1.02 * lost + f64::MIN_POSITIVE
+            };
+        }
+    }
+}
+
+/// How often the terms of a block's two small products are rounded before they leave the block.
+///
+/// A term that is rounded n times on its way into a sum contributes at most gamma_n = n u / (1 - n u) of itself to the
+/// sum's error, for any order of additions, fused or not (Higham, Accuracy and Stability of Numerical Algorithms, 3.1);
+/// here n u < 0.001.
+const IN_BLOCK: f64 = (2 * BLOCK + 2) as f64;
+
+/// How often they, and the errors of totals, are rounded from there on: twice for each block summed up in `latest`, and
+/// once each time that `rests` takes that in.
+#[inline(always)]
+fn between_blocks(blocks: f64) -> f64 {
+    2.0 * LATEST as f64 + blocks / LATEST as f64 + 2.0
+}
+
+/// The same for one pair, block by block: of most blocks the small products are exact as well.
+#[cold]
+fn closer_bound(rows: &Panel, columns: &Panel, i: usize, j: usize) -> f64 {
+    let (a, b) = (&rows.facts[i], &columns.facts[j]);
+    let sums = (a.norm + rows.low_norm(i)) * (b.norm + columns.low_norm(j));
+    if !a.finite || !b.finite || a.grid + b.grid < -1074 || sums >= LARGEST || sums.is_nan() {
+        return f64::INFINITY;
+    }
+    let (mut smalls, mut rounded) = (0.0, 0.0);
+    for (a, b) in rows.blocks_of(i).iter().zip(columns.blocks_of(j)) {
+        // The product of no units and any is no number.
+        let fits = a.span * b.span <= ALL_53_BITS || a.norm == 0.0 || b.norm == 0.0;
+        if !fits {
+            return f64::INFINITY;
+        }
+        let small = (a.norm + a.low) * b.low + a.low * b.norm;
+        smalls += small;
+        rounded += if 1.01 * small <= ALL_53_BITS * (a.unit * b.unit) { 0.0 } else { small };
+    }
+    let blocks = rows.blocks() as f64;
+    let errors = errors_of_totals(sums, blocks);
+    if 1.01 * (errors + smalls) <= ALL_53_BITS * exp2i(a.grid + b.grid) {
+        return EXACT;
+    }
+    // The bound's own sums lose far less than 0.02 of it.
+    1.02 * U * (IN_BLOCK * rounded + between_blocks(blocks) * (smalls + errors)) + f64::MIN_POSITIVE
 }
 
 /// Adds a block's products.
