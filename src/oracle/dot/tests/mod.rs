@@ -1,6 +1,6 @@
 //! The ladder against MPFR.
 
-mod families;
+pub mod families;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -124,9 +124,9 @@ fn dots_are_those_of_mpfr_and_every_rung_is_used() {
     assert!(counts.iter().map(Counts::total).sum::<u64>() > 100_000);
 }
 
-/// A million dots: `cargo test --release --lib -- --ignored --nocapture a_million_dots`.
+/// A million dots: `cargo test --lib -- --ignored --nocapture a_million_dots`.
 #[test]
-#[ignore = "minutes: MPFR sums a million dots"]
+#[ignore = "half a minute: MPFR sums a million dots"]
 fn a_million_dots_are_those_of_mpfr() {
     let mut total = 0;
     for (Family { name, .. }, counts) in FAMILIES.iter().zip(every_family(1100, 11)) {
