@@ -1,6 +1,7 @@
 //! Certified dot products against plain matrix multiplications and a naive loop in MPFR, on one thread.
 //!
-//! `cargo bench --bench dots`. Every ladder line is followed by what share of outputs each rung certified.
+//! `cargo bench --bench dots` times; `cargo bench --bench dots -- memory` certifies one product of the largest size that
+//! is meant to fit into 2 GiB, and prints the most memory that the process ever had.
 
 mod contest;
 
@@ -9,7 +10,8 @@ use half::bf16;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rug::{Assign, Float};
-use ulpgate::oracle::dot::{Counts, certified_tiles};
+use ulpgate::oracle::dot::{Counts, certified_tiles, exact_dot};
+use ulpgate::oracle::interval::Interval;
 
 /// Side of the square matrices.
 const N: usize = 1024;
@@ -90,21 +92,65 @@ fn ladder(lhs: &[f32], rhs: &[f32], m: usize, k: usize, n: usize, out: &mut [f64
     });
 }
 
+/// How many of 1000 sampled outputs are not MPFR's sum, correctly rounded.
+fn wrong([lhs, rhs]: [&[f32]; 2], k: usize, n: usize, out: &[f64], rng: &mut impl Rng) -> usize {
+    let differs = |_: &usize| {
+        let at = rng.random_range(0..out.len());
+        let row = lhs[at / n * k..][..k].iter().map(|v| f64::from(*v));
+        let column = (0..k).map(|p| f64::from(rhs[p * n + at % n]));
+        exact_dot(row, column).to_f64() != out[at]
+    };
+    (0..1000).filter(differs).count()
+}
+
+/// The largest product of the plan: operands, a machine's output and the truth's enclosures held at once.
+fn memory() {
+    const SIDE: usize = 4096;
+    const K: usize = 16384;
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let (lhs, rhs) = (normals(SIDE * K, &mut rng), normals(K * SIDE, &mut rng));
+    let machine = vec![1.0f32; SIDE * SIDE];
+    let mut truth = vec![Interval::exact(0.0); SIDE * SIDE];
+    let started = std::time::Instant::now();
+    let counts = certified_tiles(&lhs, &rhs, SIDE, K, SIDE, |tile| {
+        for (i, outputs) in tile.rows.zip(tile.outputs.chunks_exact(tile.columns.len())) {
+            for (to, output) in truth[i * SIDE + tile.columns.start..].iter_mut().zip(outputs) {
+                *to = output.enclosure;
+            }
+        }
+    });
+    println!("[{SIDE},{K}] x [{K},{SIDE}] in {:.1} s: {}", started.elapsed().as_secs_f64(), shares(&counts));
+    println!(
+        "  {} bytes of operands, machine output and truth",
+        4 * (lhs.len() + rhs.len() + machine.len()) + 16 * truth.len()
+    );
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    println!("  {}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("peak memory is not known here"));
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument == "memory") {
+        return memory();
+    }
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let (a, b) = (normals(N * N, &mut rng), normals(N * N, &mut rng));
     let narrow = |values: &[f32]| -> Vec<f32> { values.iter().map(|v| bf16::from_f32(*v).to_f32()).collect() };
     let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|v| f64::from(*v)).collect() };
     let (a_bf16, b_bf16) = (narrow(&a), narrow(&b));
     let (a_f64, b_f64) = (wide(&a), wide(&b));
-    let mut families = vec![("bf16 normal", a_bf16.clone(), b_bf16.clone()), ("f32 normal", a.clone(), b.clone())];
-    for (name, condition) in
-        [("f32, condition 1e10", 1e10), ("f32, condition 1e20", 1e20), ("f32, exact cancellation", f64::INFINITY)]
-    {
-        let (lhs, rhs) = cancelling(N, N, N, condition, &mut rng);
-        families.push((name, lhs, rhs));
+    // Rows of the left operand, all N unless they take long.
+    let mut families =
+        vec![("bf16 normal", N, a_bf16.clone(), b_bf16.clone()), ("f32 normal", N, a.clone(), b.clone())];
+    for (name, rows, condition) in [
+        ("f32, condition 1e10", N, 1e10),
+        ("f32, condition 1e20", N / 16, 1e20),
+        ("f32, exact cancellation", N, f64::INFINITY),
+    ] {
+        let (lhs, rhs) = cancelling(rows, N, N, condition, &mut rng);
+        families.push((name, rows, lhs, rhs));
     }
-    let mut outs = vec![vec![0.0f64; N * N]; families.len() + 3];
+    let mut outs = vec![vec![0.0f64; N * N]; 3];
+    outs.extend(families.iter().map(|(_, rows, ..)| vec![0.0; rows * N]));
     let mut counts = vec![Counts::default(); families.len()];
     let (plain, ours) = outs.split_at_mut(3);
     let [gemm_out, mm_out, naive_out] = plain else { return };
@@ -126,22 +172,23 @@ fn main() {
         Contender::new("rug: 200-bit fma loop", || naive(&a[..NAIVE_ROWS * N], &b, N, N, naive_out))
             .on_share(NAIVE_ROWS as f64 / N as f64),
     ];
-    for (((name, lhs, rhs), out), counts) in families.iter().zip(ours).zip(&mut counts) {
-        contenders.push(Contender::new(format!("certified, {name}"), || ladder(lhs, rhs, N, N, N, out, counts)));
+    for (((name, rows, lhs, rhs), out), counts) in families.iter().zip(ours.iter_mut()).zip(&mut counts) {
+        let run = || ladder(lhs, rhs, *rows, N, N, out, counts);
+        contenders.push(Contender::new(format!("certified, {name}"), run).on_share(*rows as f64 / N as f64));
     }
     let work = (N * N * N) as f64;
     let best = contest("[1024,1024] x [1024,1024], one thread", work, "MAC", ROUNDS, contenders);
     let (gemm_time, naive_time) = (best[0], best[2]);
     println!();
-    for (((name, ..), counts), seconds) in families.iter().zip(&counts).zip(&best[3..]) {
+    for ((((name, _, lhs, rhs), out), counts), seconds) in families.iter().zip(ours).zip(&counts).zip(&best[3..]) {
         println!(
             "  {name:<24} {:>8.2} x gemm {:>8.0} times faster than rug",
             seconds / gemm_time,
             naive_time / seconds
         );
         println!("  {:<24} certified: {}", "", shares(counts));
+        println!("  {:<24} {} of 1000 differ from MPFR", "", wrong([lhs, rhs], N, N, out, &mut rng));
     }
-    println!();
     for k in [256, 1024, 4096, 16384, 65536] {
         let side = 256;
         let (lhs, rhs) = (normals(side * k, &mut rng), normals(k * side, &mut rng));
