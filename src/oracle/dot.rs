@@ -246,7 +246,8 @@ fn certify_pair(row: &[f64], column: &[f64], row_facts: Facts, column_facts: Fac
         counts.grid += 1;
         return signed(Certified::exactly(kernel::dot(row, column)));
     }
-    if sliced::products_fit(row_facts, column_facts) {
+    let products_fit = sliced::products_fit(row_facts, column_facts);
+    if products_fit {
         let sum = kernel::dot2(row, column);
         let certified = if sum.errors_are_exact(row_facts.grid + column_facts.grid) {
             Some(Certified::sum(sum.total, sum.errors))
@@ -260,7 +261,11 @@ fn certify_pair(row: &[f64], column: &[f64], row_facts: Facts, column_facts: Fac
     }
     if let Some(mut sum) = Superaccumulator::holding(row_facts, column_facts, row.len()) {
         counts.superaccumulator += 1;
-        products().for_each(|(a, b)| sum.add(a, b));
+        if products_fit {
+            products().for_each(|(a, b)| sum.add_product(a * b));
+        } else {
+            products().for_each(|(a, b)| sum.add(a, b));
+        }
         return sum.certified().unwrap_or_else(|| signed(Certified::exactly(0.0)));
     }
     counts.mpfr += 1;

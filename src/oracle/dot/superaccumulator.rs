@@ -30,6 +30,20 @@ impl Superaccumulator {
         (top - base <= 64 * (DIGITS as i32 - 1)).then_some(Superaccumulator { digits: [0; DIGITS], base })
     }
 
+    /// Adds a product that is an f64.
+    #[inline]
+    pub fn add_product(&mut self, product: f64) {
+        let (significand, exponent) = parts(product);
+        // A product of zero stands anywhere.
+        let shift = (exponent - self.base).max(0).unsigned_abs() as usize;
+        let shifted = u128::from(significand) << (shift % 64);
+        // All ones for a negative product: then `(digit ^ sign) - sign` is minus the digit.
+        let sign = i128::from(product.to_bits() as i64 >> 63);
+        let [low, high] = [shifted as u64, (shifted >> 64) as u64].map(|digit| (i128::from(digit) ^ sign) - sign);
+        self.digits[shift / 64] += low;
+        self.digits[shift / 64 + 1] += high;
+    }
+
     /// Adds `a * b`, exactly.
     #[inline]
     pub fn add(&mut self, a: f64, b: f64) {

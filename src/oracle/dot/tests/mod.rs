@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 
 use super::facts::Facts;
 use super::kernel::dot2;
+use super::sliced::products_fit;
 use super::superaccumulator::Superaccumulator;
 use super::{BLOCK, Certified, Counts, Interval, SIDE, Tile, certified_dots, certified_tiles, exact_dot};
 use crate::num::{BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, Format, TF32, round_mpfr};
@@ -185,7 +186,12 @@ fn exact_methods_are_exact() {
                 continue;
             };
             held += 1;
+            let mut whole = sum.clone();
             pairs.iter().for_each(|(a, b)| sum.add(*a, *b));
+            if products_fit(a, b) {
+                pairs.iter().for_each(|(a, b)| whole.add_product(a * b));
+                assert_eq!(whole.certified(), sum.certified(), "{name}");
+            }
             match sum.certified() {
                 Some(certified) => check(name, &pairs, certified),
                 None => assert!(real.is_zero()),
