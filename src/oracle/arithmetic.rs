@@ -37,7 +37,7 @@ pub(super) trait Arithmetic {
     fn sum(&mut self, terms: &[&Self::Number]) -> Self::Number;
 
     /// `[m,k] x [k,n]` of exact operands, row-major.
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3], products_fit: bool) -> Dots<Self::Number>;
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3]) -> Dots<Self::Number>;
 
     /// The smallest enclosure of both.
     fn hull(&self, x: &Self::Number, y: &Self::Number) -> Self::Number;
@@ -111,11 +111,13 @@ impl Arithmetic for Fast {
         super::interval::sum(terms.iter().map(|t| **t))
     }
 
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], products_fit: bool) -> Dots<Interval> {
-        let dots = certified_dots(lhs, rhs, m, k, n, products_fit);
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Interval> {
+        let dots = certified_dots(lhs, rhs, m, k, n);
         self.stats.dots_grid += dots.counts.grid;
+        self.stats.dots_sliced += dots.counts.sliced;
         self.stats.dots_dot2 += dots.counts.dot2;
-        self.stats.dots_exact += dots.counts.exact;
+        self.stats.dots_superaccumulator += dots.counts.superaccumulator;
+        self.stats.dots_mpfr += dots.counts.mpfr;
         Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
     }
 

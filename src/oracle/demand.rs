@@ -64,10 +64,12 @@ pub struct Stats {
     pub fast: u64,
     /// Results answered by MPFR.
     pub mpfr: u64,
-    /// Dot products certified by the exponent grid, by Dot2, and by exact accumulation.
+    /// Dot products certified by each rung of [`super::dot`].
     pub dots_grid: u64,
+    pub dots_sliced: u64,
     pub dots_dot2: u64,
-    pub dots_exact: u64,
+    pub dots_superaccumulator: u64,
+    pub dots_mpfr: u64,
     /// Elements and rows that stayed open.
     pub undecided: u64,
 }
@@ -80,8 +82,10 @@ impl Stats {
         self.fast += other.fast;
         self.mpfr += other.mpfr;
         self.dots_grid += other.dots_grid;
+        self.dots_sliced += other.dots_sliced;
         self.dots_dot2 += other.dots_dot2;
-        self.dots_exact += other.dots_exact;
+        self.dots_superaccumulator += other.dots_superaccumulator;
+        self.dots_mpfr += other.dots_mpfr;
         self.undecided += other.undecided;
     }
 }

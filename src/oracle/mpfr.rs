@@ -229,7 +229,7 @@ impl Arithmetic for Mpfr {
         Between::ends(down.0, total(Between::hi, Round::Up).0)
     }
 
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], _products_fit: bool) -> Dots<Between> {
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Between> {
         let mut numbers = Vec::with_capacity(m * n);
         for i in 0..m {
             for j in 0..n {

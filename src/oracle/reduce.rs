@@ -1,7 +1,6 @@
 //! Reductions, windows and dots over enclosures.
 
 use crate::ir::{Binary, DotDims, DotPlan, Op, Reducer, Shape, Window, is_cumulative, movement, reducer};
-use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
 use super::elements::{Comparison, Element, FloatArray, Value};
@@ -231,15 +230,12 @@ impl<A: Arithmetic> Pass<'_, A> {
             elements.iter().map(|e| self.world.arithmetic.as_exact(&e.number)).collect()
         };
         let exact_operands = exact(&lhs).zip(exact(&rhs));
-        let fits = shapes.iter().all(|s| s.dtype() != Some(DType::F64));
         let mut elements = Vec::with_capacity(plan.batch * m * n);
         let mut rounded = Vec::new();
         for b in 0..plan.batch {
             if let Some((lhs, rhs)) = &exact_operands {
                 let (lhs, rhs) = (&lhs[b * m * k..(b + 1) * m * k], &rhs[b * k * n..(b + 1) * k * n]);
-                // Exactly known operands of a computed kind may need more bits than their type holds.
-                let fits = fits && lhs.iter().chain(rhs).all(|v| f64::from(*v as f32) == *v || v.is_nan());
-                let dots = self.world.arithmetic.exact_dots(lhs, rhs, [m, k, n], fits);
+                let dots = self.world.arithmetic.exact_dots(lhs, rhs, [m, k, n]);
                 for number in dots.numbers {
                     elements.push(self.world.fresh(number));
                 }

@@ -3,8 +3,7 @@
 use rug::float::prec_min;
 use rug::{Assign, Float};
 
-use super::facts::{ceil_log2, lowest_bit};
-use crate::num::floor_log2;
+use super::facts::{Facts, ceil_log2};
 
 /// The sum of products of `lhs` and `rhs`, exactly, at the precision that takes; the longer one is cut to the shorter.
 ///
@@ -15,7 +14,8 @@ pub fn exact_dot(lhs: impl Iterator<Item = f64>, rhs: impl Iterator<Item = f64>)
     let (grid, top) = pairs
         .iter()
         .filter(|(a, b)| a.is_finite() && b.is_finite() && *a != 0.0 && *b != 0.0)
-        .map(|(a, b)| (lowest_bit(*a) + lowest_bit(*b), floor_log2(*a) + floor_log2(*b) + 2))
+        .map(|(a, b)| (Facts::of(&[*a]), Facts::of(&[*b])))
+        .map(|(a, b)| (a.grid + b.grid, a.top + b.top))
         .fold((i32::MAX, i32::MIN), |(grid, top), (low, high)| (grid.min(low), top.max(high)));
     let bits = top.saturating_sub(grid).max(0) + ceil_log2(pairs.len());
     let start = if pairs.is_empty() { 0.0 } else { -0.0 };

@@ -1,0 +1,281 @@
+//! The ladder against MPFR.
+
+pub mod families;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rug::Float;
+use rug::ops::CompleteRound;
+use std::cmp::Ordering;
+
+use super::facts::Facts;
+use super::kernel::dot2;
+use super::sliced::products_fit;
+use super::superaccumulator::Superaccumulator;
+use super::{BLOCK, Certified, Counts, Interval, SIDE, Tile, certified_dots, certified_tiles, exact_dot};
+use crate::num::{BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, Format, TF32, round_mpfr};
+use families::{FAMILIES, Family, Pairs, exact_cancellation, heavy_exponents, normal};
+
+/// Bits that hold any sum of products of two f64.
+const WIDE: u32 = 4400;
+
+const TARGETS: [&Format; 6] = [&F32, &BF16, &F16, &TF32, &F8E5M2, &F8E4M3FN];
+
+/// MPFR's own sum of exact products: one f64 and, as the sum itself, a number that has not been rounded.
+fn by_mpfr_sum(pairs: &Pairs) -> (f64, Float) {
+    // The precision of the left operand is that of the product.
+    let product = |(a, b): &(f64, f64)| Float::with_val(106, *a) * *b;
+    let products: Vec<Float> = pairs.iter().map(product).collect();
+    let rounded = Float::sum(products.iter()).complete(53).to_f64();
+    let unrounded = Float::sum(products.iter()).complete(WIDE);
+    (if rounded.is_normal() { rounded } else { unrounded.to_f64() }, unrounded)
+}
+
+fn check(name: &str, pairs: &Pairs, certified: Certified) {
+    let Certified { rounded, enclosure } = certified;
+    let (expected, real) = by_mpfr_sum(pairs);
+    if expected.is_nan() {
+        assert!(rounded.is_nan() && enclosure.is_nan(), "{name}: {rounded}");
+        return;
+    }
+    if real.is_zero() {
+        // MPFR's sum has a rule of its own for the sign of zero; here IEEE addition in order decides.
+        let in_order = pairs.iter().fold(-0.0, |sum: f64, (a, b)| sum + if *a * *b == 0.0 { a * b } else { 1.0 });
+        let negative = in_order == 0.0 && in_order.is_sign_negative();
+        assert_eq!((rounded, rounded.is_sign_negative()), (0.0, negative), "{name}");
+    } else {
+        assert_eq!(rounded.to_bits(), expected.to_bits(), "{name}: {rounded:e} {expected:e}");
+    }
+    if real == rounded {
+        assert_eq!([enclosure.lo, enclosure.hi].map(f64::to_bits), [rounded; 2].map(f64::to_bits), "{name}");
+    } else {
+        assert!(real > enclosure.lo && real < enclosure.hi, "{name}: {enclosure:?}");
+        assert_eq!(enclosure.hi, enclosure.lo.next_up(), "{name}: {enclosure:?}");
+    }
+    if real.is_finite() && !real.is_zero() {
+        for format in TARGETS {
+            let expected = round_mpfr(format, &real, Ordering::Equal, Direction::NearestEven);
+            let got = certified.in_format(format, Direction::NearestEven);
+            let same = got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan();
+            assert!(same, "{name}: {} of {enclosure:?}: {got:e}, not {expected:e}", format.name);
+        }
+        assert_eq!(certified.in_format(&F64, Direction::NearestEven).to_bits(), rounded.to_bits());
+    }
+}
+
+/// Checks all dots of two lists of vectors of one length.
+fn check_matrix(name: &str, rows: &[Vec<f64>], columns: &[Vec<f64>]) -> Counts {
+    let (m, k, n) = (rows.len(), rows[0].len(), columns.len());
+    let lhs = rows.concat();
+    let rhs: Vec<f64> = (0..k).flat_map(|p| columns.iter().map(move |column| column[p])).collect();
+    let dots = certified_dots(&lhs, &rhs, m, k, n);
+    for (i, row) in rows.iter().enumerate() {
+        for (j, column) in columns.iter().enumerate() {
+            let pairs: Pairs = row.iter().copied().zip(column.iter().copied()).collect();
+            let at = i * n + j;
+            check(name, &pairs, Certified { rounded: dots.rounded[at], enclosure: dots.enclosure[at] });
+        }
+    }
+    assert_eq!(dots.counts.total(), (m * n) as u64);
+    dots.counts
+}
+
+fn add(counts: &mut Counts, more: Counts) {
+    counts.grid += more.grid;
+    counts.sliced += more.sliced;
+    counts.dot2 += more.dot2;
+    counts.superaccumulator += more.superaccumulator;
+    counts.mpfr += more.mpfr;
+    counts.non_finite += more.non_finite;
+}
+
+/// Every family, as single dots and as matrices of dots: on the diagonal the family's own pairs, beside it the rows of
+/// some with the columns of others.
+fn every_family(rounds: usize, seed: u64) -> Vec<Counts> {
+    const SIZE: usize = 7;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut all = Vec::new();
+    for Family { name, pairs, rungs } in FAMILIES {
+        let mut counts = Counts::default();
+        for round in 0..rounds {
+            let k = [1, 2, 3, 5, 8, 16, 19, 33, 64][round % 9];
+            let drawn: Vec<Pairs> = (0..SIZE).map(|_| pairs(k, &mut rng)).collect();
+            let k = drawn.iter().map(Vec::len).max().unwrap();
+            let mut rows = vec![vec![0.0; k]; SIZE];
+            let mut columns = rows.clone();
+            for ((row, column), pairs) in rows.iter_mut().zip(&mut columns).zip(&drawn) {
+                for ((a, b), pair) in row.iter_mut().zip(column).zip(pairs) {
+                    (*a, *b) = *pair;
+                }
+            }
+            add(&mut counts, check_matrix(name, &rows, &columns));
+            for (row, column) in rows.iter().zip(&columns) {
+                add(&mut counts, check_matrix(name, std::slice::from_ref(row), std::slice::from_ref(column)));
+            }
+        }
+        assert!(rungs(counts), "{name}: {counts:?}");
+        all.push(counts);
+    }
+    all
+}
+
+#[test]
+fn dots_are_those_of_mpfr_and_every_rung_is_used() {
+    let counts = every_family(108, 7);
+    assert!(counts.iter().map(Counts::total).sum::<u64>() > 100_000);
+}
+
+/// A million dots: `cargo test --lib -- --ignored --nocapture a_million_dots`.
+#[test]
+#[ignore = "half a minute: MPFR sums a million dots"]
+fn a_million_dots_are_those_of_mpfr() {
+    let mut total = 0;
+    for (Family { name, .. }, counts) in FAMILIES.iter().zip(every_family(1100, 11)) {
+        println!("{name:<20} {counts:?}");
+        total += counts.total();
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    for family in &FAMILIES {
+        for k in [BLOCK - 1, BLOCK, BLOCK + 1, 4096] {
+            let counts = long_matrix(family, k, &mut rng);
+            println!("{:<20} k = {k}: {counts:?}", family.name);
+            total += counts.total();
+        }
+    }
+    println!("{total} dots");
+    assert!(total >= 1_000_000);
+}
+
+/// Where terms cancel, what the errors lost shows, and it stays within the bound.
+#[test]
+fn error_bound_holds_and_is_needed() {
+    let mut rng = ChaCha8Rng::seed_from_u64(10);
+    let mut lossy = 0;
+    for round in 0..2000 {
+        let k = [3, 8, 20, 100, 1000][round % 5];
+        let pairs = if round % 2 == 0 { exact_cancellation(k, &mut rng) } else { heavy_exponents(k, &mut rng) };
+        let (lhs, rhs): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let sum = dot2(&lhs, &rhs);
+        let real = exact_dot(lhs.iter().copied(), rhs.iter().copied());
+        let lost = Float::with_val(WIDE, real - sum.total) - sum.errors;
+        lossy += usize::from(!lost.is_zero());
+        assert!(lost.abs() <= sum.error_bound(lhs.len()));
+    }
+    assert!(lossy > 1000, "{lossy}");
+}
+
+/// The two exact methods, each on its own, against MPFR's sum; every f32 dot product is one of the superaccumulator's.
+#[test]
+fn exact_methods_are_exact() {
+    let mut rng = ChaCha8Rng::seed_from_u64(13);
+    let mut held = 0;
+    for Family { name, pairs, .. } in &FAMILIES {
+        for round in 0..200 {
+            let pairs = pairs([1, 2, 7, 40][round % 4], &mut rng);
+            let (row, column): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+            let real = by_mpfr_sum(&pairs).1;
+            let own = exact_dot(row.iter().copied(), column.iter().copied());
+            assert!(own == real || own.is_nan() && real.is_nan(), "{name}");
+            let (a, b) = (Facts::of(&row), Facts::of(&column));
+            if !a.finite || !b.finite {
+                continue;
+            }
+            let is_f32 = |values: &[f64]| values.iter().all(|v| f64::from(*v as f32) == *v);
+            let Some(mut sum) = Superaccumulator::holding(a, b, pairs.len()) else {
+                assert!(!is_f32(&row) || !is_f32(&column), "{name}");
+                continue;
+            };
+            held += 1;
+            let mut whole = sum.clone();
+            pairs.iter().for_each(|(a, b)| sum.add(*a, *b));
+            if products_fit(a, b) {
+                pairs.iter().for_each(|(a, b)| whole.add_product(a * b));
+                assert_eq!(whole.certified(), sum.certified(), "{name}");
+            }
+            match sum.certified() {
+                Some(certified) => check(name, &pairs, certified),
+                None => assert!(real.is_zero()),
+            }
+        }
+    }
+    assert!(held > 2000);
+}
+
+#[test]
+fn widest_f32_sums_are_held() {
+    let (largest, smallest) = (f64::from(f32::MAX), f64::from(f32::from_bits(1)));
+    let row = [largest, smallest, -largest, smallest, 0.0];
+    let facts = Facts::of(&row);
+    assert!(Superaccumulator::holding(facts, facts, 1 << 60).is_some());
+    assert!(Superaccumulator::holding(facts, Facts::of(&[1e300, 1.0]), 1).is_none());
+    let pairs: Pairs = row.iter().map(|v| (*v, v.abs())).collect();
+    let columns: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
+    check_matrix("widest", &[row.to_vec()], &[columns]);
+}
+
+/// Six rows by six columns of a family, as long as the shortest draw.
+fn long_matrix(family: &Family, k: usize, rng: &mut ChaCha8Rng) -> Counts {
+    let drawn: Vec<Pairs> = (0..6).map(|_| (family.pairs)(k, rng)).collect();
+    let k = drawn.iter().map(Vec::len).min().unwrap();
+    let side = |part: fn(&(f64, f64)) -> f64| -> Vec<Vec<f64>> {
+        drawn.iter().map(|pairs| pairs[..k].iter().map(part).collect()).collect()
+    };
+    check_matrix(family.name, &side(|pair| pair.0), &side(|pair| pair.1))
+}
+
+#[test]
+fn long_dots_are_those_of_mpfr() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    for family in &FAMILIES {
+        long_matrix(family, 17 * BLOCK + 5, &mut rng);
+    }
+}
+
+#[test]
+fn matrices_of_several_tiles_and_blocks() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    for (m, k, n) in [(7, 3, SIDE + 5), (SIDE + 1, 2, 6), (9, 2 * BLOCK + 300, 20), (6, BLOCK, 6)] {
+        let mut vectors =
+            |count| -> Vec<Vec<f64>> { (0..count).map(|_| (0..k).map(|_| normal(&mut rng)).collect()).collect() };
+        let counts = check_matrix("matrix", &vectors(m), &vectors(n));
+        assert!(counts.grid + counts.sliced > counts.dot2, "{counts:?}");
+    }
+}
+
+#[test]
+fn tiles_cover_every_output_once_whatever_the_types() {
+    let (m, k, n) = (5, 40, SIDE + 100);
+    let lhs: Vec<half::bf16> = (0..m * k).map(|i| half::bf16::from_f32((i % 37) as f32 - 18.0)).collect();
+    let rhs: Vec<f32> = (0..k * n).map(|i| (i % 1013) as f32 / 3.0).collect();
+    let wide = |v: f32| f64::from(v);
+    let expected = certified_dots(
+        &lhs.iter().map(|v| wide(v.to_f32())).collect::<Vec<_>>(),
+        &rhs.iter().map(|v| wide(*v)).collect::<Vec<_>>(),
+        m,
+        k,
+        n,
+    );
+    let mut seen = vec![0; m * n];
+    let counts = certified_tiles(&lhs, &rhs, m, k, n, |Tile { rows, columns, outputs }| {
+        assert_eq!(outputs.len(), rows.len() * columns.len());
+        for (at, output) in outputs.iter().enumerate() {
+            let at = (rows.start + at / columns.len()) * n + columns.start + at % columns.len();
+            seen[at] += 1;
+            assert_eq!((output.rounded, output.enclosure), (expected.rounded[at], expected.enclosure[at]));
+        }
+    });
+    assert_eq!((seen, counts), (vec![1; m * n], expected.counts));
+}
+
+#[test]
+fn empty_sums_are_plus_zero() {
+    let none: &[f64] = &[];
+    for (m, n) in [(2, 3), (8, 9)] {
+        let dots = certified_dots(none, none, m, 0, n);
+        assert!(dots.rounded.iter().all(|v| v.to_bits() == 0));
+        assert_eq!(dots.enclosure, vec![Interval::exact(0.0); m * n]);
+    }
+    assert!(certified_dots(none, &[1.0, 2.0], 0, 2, 1).rounded.is_empty());
+    assert!(certified_dots(&[1.0, 2.0], none, 1, 2, 0).rounded.is_empty());
+    assert!(exact_dot([].into_iter(), [].into_iter()).is_sign_positive());
+}
