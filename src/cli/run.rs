@@ -105,6 +105,8 @@ pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
     pool.map_err(|e| Failure::Message(format!("failed to start {jobs} threads: {e}")))
 }
 
+/// Suites whose cost the terminal shows.
+const SLOWEST: usize = 3;
 /// Lines of a suite's reading that the terminal shows.
 const SHOWN: usize = 8;
 
@@ -168,6 +170,19 @@ fn print(results: &Results, outcome: &run::Outcome, seconds: f64, out: &mut dyn 
         s.highest_bits,
         s.undecided
     )?;
+    let slowest: Vec<String> = run::slowest(&outcome.costs, SLOWEST)
+        .iter()
+        .map(|c| {
+            let growth = c.exponent.map_or(String::new(), |e| format!(", time as work^{e:.2}"));
+            format!("{} {:.1} s ({:.2} ns an operation{growth})", c.suite, c.seconds, c.seconds / c.work * 1e9)
+        })
+        .collect();
+    if !slowest.is_empty() {
+        writeln!(out, "Slowest: {}.", slowest.join("; "))?;
+    }
+    if let Some(bytes) = run::peak_memory() {
+        writeln!(out, "Peak memory: {:.0} MiB.", bytes as f64 / f64::from(1 << 20))?;
+    }
     Ok(())
 }
 

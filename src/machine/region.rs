@@ -1,9 +1,10 @@
 //! Operations that apply a region or select among elements: reductions, windows, sorts, top-k.
 
 use crate::ir::{
-    ApproxTopK, Binary, Instruction, PartialReduce, Reducer, Shape, Window, approx, comparator, is_cumulative,
-    movement, reducer,
+    ApproxTopK, Binary, Comparator, Computation, Instruction, PartialReduce, Reducer, Shape, Window, approx,
+    comparator, comparator_but_for_rounding, is_cumulative, movement, reducer, reducer_but_for_rounding,
 };
+use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
 use super::evaluate::{EvalError, Machine, unsupported};
@@ -39,7 +40,11 @@ pub(super) fn reduce(
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let span = |row: usize| row * width..(row + 1) * width;
     let unit = machine.unit;
-    let known = reducer(&machine.program.computations[to_apply]);
+    let region = &machine.program.computations[to_apply];
+    let known = reducer(region).or_else(|| {
+        let floats: Vec<&Value> = operands.iter().map(Operand::elements).collect();
+        selecting_reducer(region).filter(|_| rounding_keeps(region, &floats))
+    });
     let one_row = order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
     let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
         1 if one_row && count == 2 && matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin)) => {
@@ -117,6 +122,46 @@ pub(super) fn reduce(
             if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
         }
     })
+}
+
+/// A reducer that picks one of its values and rounds it to bf16 on the way, as a compiler writes a bf16 reduction in f32.
+fn selecting_reducer(region: &Computation) -> Option<Reducer> {
+    let selects = |r: &Reducer| {
+        matches!(
+            r,
+            Reducer::Binary(Binary::Maximum | Binary::Minimum)
+                | Reducer::ArgMax
+                | Reducer::ArgMin
+                | Reducer::GreaterKeep
+        )
+    };
+    reducer_but_for_rounding(region).filter(selects)
+}
+
+/// Whether rounding to bf16, if the region rounds at all, changes none of the values.
+fn rounding_keeps(region: &Computation, values: &[&Value]) -> bool {
+    let narrow =
+        |shape: &Shape| !matches!(shape.dtype(), Some(d) if d.is_float() && d != DType::BF16 && d != DType::F32);
+    let kept = |value: &&Value| match value {
+        Value::Float(_, values) => values.iter().all(|v| v.is_nan() || bf16_nearest(*v) == *v),
+        Value::Double(_) => false,
+        _ => true,
+    };
+    region.instructions.iter().all(|i| narrow(&i.shape)) && values.iter().all(kept)
+}
+
+/// What a sort's region orders by, if a stable sort of these rows by that key gives the region's order.
+fn known_comparator(region: &Computation, rows: &[Value], length: usize) -> Option<Comparator> {
+    let keys = |c: &Comparator| rows.get(c.key);
+    let rounded =
+        || comparator_but_for_rounding(region).filter(|c| keys(c).is_some_and(|keys| rounding_keeps(region, &[keys])));
+    let found = comparator(region).or_else(rounded)?;
+    // Ties go to the lower of these integers: to the first, where they ascend.
+    let ascending = |ties: usize| match rows.get(ties) {
+        Some(Value::Integer(_, values)) => values.chunks(length.max(1)).all(|row| row.is_sorted_by(|a, b| a < b)),
+        _ => false,
+    };
+    found.ties.is_none_or(ascending).then_some(found)
 }
 
 fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
@@ -234,7 +279,7 @@ pub(super) fn sort(
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
-    let known = comparator(&machine.program.computations[to_apply]);
+    let known = known_comparator(&machine.program.computations[to_apply], &rows, length);
     let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
         Some((comparator, Value::Float(_, keys))) => {
             let (keys, flush): (&[f32], bool) = (keys, machine.unit.flush);

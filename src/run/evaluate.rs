@@ -15,6 +15,7 @@ use crate::subject;
 use crate::suite::{Case, Subject};
 use crate::tensor::Tensor;
 
+use super::cost::{Cost, operations};
 use super::record::{CheckRecord, Figure, Record, Worst};
 use super::{Outcome, RunError};
 
@@ -48,13 +49,23 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let size = spec.batch(first.subject.n);
     let batches: Vec<std::ops::Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
-    let parts: Vec<Result<(Vec<Progressing>, Stats), RunError>> =
-        batches.into_par_iter().map(|rows| batch(group, rows, oracle)).collect();
+    let parts: Vec<Result<(Vec<Progressing>, Stats, Cost), RunError>> = batches
+        .into_par_iter()
+        .map(|rows| {
+            let started = Instant::now();
+            let (states, stats, work) = batch(group, rows, oracle)?;
+            let suite = first.subject.suite.clone();
+            Ok((states, stats, Cost { suite, work, seconds: started.elapsed().as_secs_f64() }))
+        })
+        .collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
+    let mut cost = Cost { suite: first.subject.suite.clone(), work: 0.0, seconds: 0.0 };
     for part in parts {
-        let (states, more) = part?;
+        let (states, more, part) = part?;
         stats.merge(&more);
+        cost.work += part.work;
+        cost.seconds += part.seconds;
         whole = Some(match whole {
             None => states,
             Some(earlier) => earlier.into_iter().zip(states).map(|(a, b)| merged(a, b)).collect(),
@@ -65,7 +76,7 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let mut records: Vec<Record> =
         group.cases.iter().zip(states).map(|(case, state)| record(case, state, seconds)).collect();
     records.sort_by(|a, b| a.case.cmp(&b.case));
-    Ok(Outcome { records, stats, resumed: 0 })
+    Ok(Outcome { records, stats, resumed: 0, costs: vec![cost] })
 }
 
 fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
@@ -80,8 +91,12 @@ fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
     earlier
 }
 
-/// One batch of rows in every mode.
-fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result<(Vec<Progressing>, Stats), RunError> {
+/// One batch of rows in every mode, and how many operations that takes.
+fn batch(
+    group: &Group,
+    rows: std::ops::Range<usize>,
+    oracle: &Oracle,
+) -> Result<(Vec<Progressing>, Stats, f64), RunError> {
     let first = group.cases[0];
     let Subject { suite, program: spec, input, n, seed } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
@@ -135,7 +150,8 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
         }
         states.push(state);
     }
-    Ok((states, stats))
+    let work = operations(&program) * (1 + group.cases.len()) as f64;
+    Ok((states, stats, work))
 }
 
 /// What the program takes, for the input.

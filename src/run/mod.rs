@@ -1,5 +1,6 @@
 //! Runs cases in parallel, journals their records, resumes.
 
+mod cost;
 mod evaluate;
 mod fit;
 mod journal;
@@ -16,6 +17,7 @@ use rayon::prelude::*;
 use crate::oracle::{Oracle, Stats};
 use crate::suite::{Case, Suite};
 
+pub use cost::{Cost, SuiteCost, peak_memory, slowest};
 pub use evaluate::{Group, evaluate, groups};
 pub use fit::{FitRecord, fits};
 pub use journal::{Journal, JournalError};
@@ -40,6 +42,8 @@ pub struct Outcome {
     pub stats: Stats,
     /// Cases taken from a journal instead of being evaluated.
     pub resumed: usize,
+    /// One a group that was evaluated.
+    pub costs: Vec<Cost>,
 }
 
 /// How to run.
@@ -84,7 +88,7 @@ pub fn run(
             if found.len() == group.cases.len() {
                 progress.advance(&found);
                 found.sort_by(|a, b| a.case.cmp(&b.case));
-                return Ok(Outcome { resumed: found.len(), records: found, stats: Stats::default() });
+                return Ok(Outcome { resumed: found.len(), records: found, ..Outcome::default() });
             }
             // After a failure the rest would only delay its report.
             if failed.load(Ordering::Relaxed) {
@@ -106,6 +110,7 @@ pub fn run(
         whole.records.extend(outcome.records);
         whole.stats.merge(&outcome.stats);
         whole.resumed += outcome.resumed;
+        whole.costs.extend(outcome.costs);
     }
     whole.records.sort_by(|a, b| a.case.cmp(&b.case));
     Ok(whole)
