@@ -71,14 +71,17 @@ pub struct CertifiedDots {
     pub counts: Counts,
 }
 
-/// Part of a product: `rows.len() * columns.len()` outputs, row-major.
+/// Part of a product.
 pub struct Tile<'a> {
+    /// Rows of the left operand.
     pub rows: Range<usize>,
+    /// Columns of the right operand.
     pub columns: Range<usize>,
+    /// Their dots: `rows.len() * columns.len()`, row-major.
     pub outputs: &'a [Certified],
 }
 
-/// The longest side of a tile.
+/// The longest side of a tile: five f64 an output are held beside the answers, which together should stay in cache.
 const SIDE: usize = 512;
 
 /// A panel of fewer vectors than this is not worth a matrix multiplication.
@@ -115,8 +118,8 @@ pub fn certified_dots<T: Copy + Into<f64>, U: Copy + Into<f64>>(
     CertifiedDots { rounded, enclosure, counts }
 }
 
-/// [`certified_dots`], tile by tile: `each` sees every output once. Operands are converted to f64 as they are needed, so
-/// that nothing but a tile is held: at most 80 MiB, and 16 columns.
+/// [`certified_dots`], tile by tile: `each` sees every output once. Operands are converted to f64 block by block, so that
+/// beside them no more than about 32 MiB is held, and 16 columns.
 ///
 /// # Panics
 /// If a slice does not have the length its shape says.

@@ -57,13 +57,14 @@ fn slice_where_needed(rows: &mut Panel, columns: &mut Panel) {
 }
 
 impl SlicedSums {
-    /// Adds the block at hand of all pairs; the first one starts anew.
+    /// Adds the block at hand of all pairs; the first one starts anew. Slices it where needed.
     pub fn add(&mut self, rows: &mut Panel, columns: &mut Panel) {
         slice_where_needed(rows, columns);
         let pairs = rows.count() * columns.count();
         let SlicedSums { totals, rests, latest, products, small } = self;
-        [totals, rests, latest, products, small].into_iter().for_each(|tile| tile.resize(pairs, 0.0));
-        let SlicedSums { totals, rests, latest, products, small } = self;
+        for tile in [&mut *totals, rests, latest, products, small] {
+            tile.resize(pairs, 0.0);
+        }
         let block = rows.block();
         if block == 0 {
             totals.fill(0.0);
