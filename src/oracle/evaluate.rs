@@ -275,7 +275,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         if dtype.is_float() {
             Value::Float(self.world.exacts(values.into_iter().map(|v| v as f64).collect()))
         } else {
-            Value::integer(values.into_iter().map(|v| Some(integer::wrap(dtype, v))).collect())
+            Value::integer(integer::wrap_all(dtype, values).into_iter().map(Some).collect())
         }
     }
 

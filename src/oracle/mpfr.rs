@@ -159,7 +159,12 @@ impl Mpfr {
     }
 
     fn exact(&self, value: f64) -> Between {
-        Between::exact(Float::with_val(53, value))
+        let mut number = Float::with_val(53, value);
+        if value.is_nan() {
+            // MPFR does not take over the sign of a NaN, by which totalOrder goes.
+            number.copysign_mut(&Float::with_val(53, 1f64.copysign(value)));
+        }
+        Between::exact(number)
     }
 
     fn unknown(&self) -> Between {
@@ -170,7 +175,7 @@ impl Mpfr {
         if x.hi.is_some() {
             return None;
         }
-        let value = x.lo.to_f64();
+        let value = if x.lo.is_nan() { signed_nan(&x.lo) } else { x.lo.to_f64() };
         (value.is_nan() || x.lo == value).then_some(value)
     }
 
@@ -193,6 +198,8 @@ impl Mpfr {
                 (None, _) | (_, None) => x.clone(),
                 _ => Between::ends(Float::with_val(2, -1), Float::with_val(2, 1)),
             },
+            // MPFR has no sign of a zero here; IEEE 754-2019 9.2 has.
+            Unary::Rsqrt if x.hi.is_none() && x.lo.is_zero() => self.exact(1.0 / x.lo.to_f64()),
             // Below zero they have no value; an enclosure that reaches there says nothing.
             Unary::Log | Unary::Sqrt | Unary::Rsqrt if x.hi.is_some() && x.lo < 0 => self.unknown(),
             Unary::LogPlusOne if x.hi.is_some() && x.lo < -1 => self.unknown(),
@@ -227,6 +234,11 @@ impl Mpfr {
         }
         Between::ends(down.0, total(Between::hi, Round::Up).0)
     }
+}
+
+/// NaN with the sign of one.
+fn signed_nan(nan: &Float) -> f64 {
+    f64::NAN.copysign(if nan.is_sign_negative() { -1.0 } else { 1.0 })
 }
 
 impl Arithmetic for Mpfr {
