@@ -332,3 +332,29 @@ fn functions_have_the_value_that_mpfr_alone_gives() {
         }
     }
 }
+
+/// One of two numbers, it is not known which: nothing is claimed that holds for one only.
+#[test]
+fn an_open_choice_claims_nothing() {
+    let mut b = Builder::new("choice");
+    let x = b.parameter("x", DType::F64, &[3]).unwrap();
+    let y = b.parameter("y", DType::F64, &[3]).unwrap();
+    let up = b.unary(Unary::Exponential, x).unwrap();
+    let down = b.unary(Unary::Negate, x).unwrap();
+    let down = b.unary(Unary::Exponential, down).unwrap();
+    let product = b.binary(Binary::Multiply, up, down).unwrap();
+    let one = b.constant(DType::F64, 1.0).unwrap();
+    let one = b.splat(one, &[3]).unwrap();
+    // Equal, which nothing here can know.
+    let equal = b.compare(Compare::Eq, product, one).unwrap();
+    let negated = b.unary(Unary::Negate, y).unwrap();
+    let inverse = b.binary(Binary::Divide, one, y).unwrap();
+    let choices = [b.select(equal, y, negated).unwrap(), b.select(equal, one, inverse).unwrap()];
+    let finite = b.unary(Unary::IsFinite, choices[1]).unwrap();
+    let program = b.finish(&[("sign", choices[0]), ("finite", finite)]).unwrap();
+    let tensors = [vec![0.7; 3], vec![0.0, -0.0, 0.5]].map(|v| Tensor::new(&[3], Data::F64(v)));
+    let (truth, _) = agreed(&program, &tensors, &[Demand::Rounded, Demand::Order]);
+    let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+    assert_eq!(float.open, [0, 1, 2]);
+    assert_eq!(truth.outputs[1], TruthTensor::Predicate { dims: vec![3], values: vec![None, None, Some(true)] });
+}

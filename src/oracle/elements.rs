@@ -300,7 +300,9 @@ impl<A: Arithmetic> World<A> {
 
     /// An element that is one of two, it is not known which.
     pub fn either(&mut self, x: &Element<A::Number>, y: &Element<A::Number>) -> Element<A::Number> {
-        if self.is_nan(x) || self.is_nan(y) {
+        let infinity = |e: &Element<A::Number>| self.arithmetic.as_exact(&e.number).filter(|v| v.is_infinite());
+        // Between an infinity and a number there is no enclosure of finite numbers.
+        if self.is_nan(x) || self.is_nan(y) || infinity(x) != infinity(y) {
             return self.unknown();
         }
         let hull = self.arithmetic.hull(&x.number, &y.number);

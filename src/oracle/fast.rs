@@ -198,7 +198,7 @@ impl Arithmetic for Fast {
     }
 
     fn hull(&self, x: &Interval, y: &Interval) -> Interval {
-        Interval { lo: x.lo.min(y.lo), hi: x.hi.max(y.hi) }
+        x.hull(*y)
     }
 
     fn compare(&self, x: &Interval, y: &Interval) -> Option<Ordering> {

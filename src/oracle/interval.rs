@@ -90,6 +90,14 @@ impl Interval {
         }
     }
 
+    /// The smallest enclosure of both, neither of them NaN or an infinity alone.
+    #[inline]
+    pub fn hull(self, other: Interval) -> Interval {
+        let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
+        let zeros_of_both_signs = lo == 0.0 && hi == 0.0 && self.lo.to_bits() != other.lo.to_bits();
+        if zeros_of_both_signs { Interval::SIGNLESS_ZERO } else { Interval { lo, hi } }
+    }
+
     /// The sum; opposite infinities give NaN.
     #[inline]
     pub fn add(self, other: Interval) -> Interval {

@@ -293,8 +293,11 @@ impl Arithmetic for Mpfr {
     }
 
     fn hull(&self, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
-        let lo = if y.lo < x.lo { &y.lo } else { &x.lo };
-        let hi = if y.hi() > x.hi() { y.hi() } else { x.hi() };
+        // Of two zeros the negative one is below: an enclosure from -0 to +0 claims no sign.
+        let below =
+            |a: &Float, b: &Float| a < b || a.is_zero() && b.is_zero() && a.is_sign_negative() && b.is_sign_positive();
+        let lo = if below(&y.lo, &x.lo) { &y.lo } else { &x.lo };
+        let hi = if below(x.hi(), y.hi()) { y.hi() } else { x.hi() };
         Rc::new(Between::ends(lo.clone(), hi.clone()))
     }
 

@@ -265,8 +265,7 @@ impl Arithmetic for Pairs {
     }
 
     fn hull(&self, x: &Pair, y: &Pair) -> Pair {
-        let (x, y) = (x.interval(), y.interval());
-        Pair::from_interval(Interval { lo: x.lo.min(y.lo), hi: x.hi.max(y.hi) })
+        Pair::from_interval(x.interval().hull(y.interval()))
     }
 
     fn compare(&self, x: &Pair, y: &Pair) -> Option<Ordering> {
