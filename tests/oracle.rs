@@ -216,3 +216,145 @@ fn falling_functions_reverse_the_order() {
         assert_eq!((float.tops[0].best.as_slice(), float.tops[0].runner_up), (&[1, 3][..], Some(0)));
     }
 }
+
+/// Rows that try every branch: ordinary ones, ties, wide spreads, underflow, masks, infinities, NaN, signed zeros.
+fn hard_rows(n: usize) -> Vec<Vec<f64>> {
+    let spread = |scale: f64| (0..n).map(|i| (((i * 37 + 11) % 101) as f64 - 50.0) * scale).collect::<Vec<f64>>();
+    let mut rows = vec![spread(0.13), spread(17.3), spread(1e-30), vec![1.25; n]];
+    for special in [&[-1e30][..], &[f64::NEG_INFINITY], &[f64::INFINITY], &[f64::NAN], &[0.0, -0.0], &[3e38, 1e-45]] {
+        let mut row = spread(0.7);
+        row.iter_mut().skip(1).step_by(3).enumerate().for_each(|(i, v)| *v = special[i % special.len()]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// Every built-in program, every hard row: what f64 answers is what MPFR alone answers.
+#[test]
+fn programs_have_the_truth_that_mpfr_alone_gives() {
+    let n = 32;
+    let mut compared = 0;
+    let mut answered = Stats::default();
+    for name in ulpgate::program::PROGRAMS.iter().map(|p| p.name()) {
+        for spec in [name.to_string(), format!("{name}[dtype=f32]")] {
+            let Ok(Ok(program)) = spec.parse::<ProgramSpec>().map(|s| s.build(n, 1)) else { continue };
+            for row in hard_rows(n) {
+                let parameters = program.entry().parameter_shapes().into_iter();
+                let arguments: Vec<Tensor> = parameters
+                    .map(|shape| {
+                        let dtype = shape.dtype().unwrap();
+                        let values: Vec<f64> = (0..shape.elements()).map(|i| row[i % n]).collect();
+                        let data = if dtype.is_float() {
+                            Data::from_f64s(dtype, &values)
+                        } else {
+                            Data::from_i64s(dtype, &values.iter().map(|v| *v as i64 % 7).collect::<Vec<_>>())
+                        };
+                        Tensor::new(shape.dims(), data.unwrap())
+                    })
+                    .collect();
+                for demand in [Demand::Rounded, Demand::Order] {
+                    let demands = vec![demand; program.output_names.len()];
+                    let of = |fast| {
+                        // Enough for what can be decided here; the rest stays open either way.
+                        let oracle = Oracle { fast, max_bits: 512, ..Oracle::default() };
+                        oracle.evaluate(&program, &arguments, &demands)
+                    };
+                    match (of(true), of(false)) {
+                        (Ok(truth), Ok(mpfr)) => {
+                            answered.merge(&truth.stats);
+                            assert_eq!(format!("{:?}", truth.outputs), format!("{:?}", mpfr.outputs), "{spec} {row:?}");
+                            compared += 1;
+                        }
+                        (truth, mpfr) => assert_eq!(truth.err(), mpfr.err(), "{spec}"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+    assert!(answered.fast > 0 && answered.pairs > answered.mpfr && answered.mpfr > 0, "{answered:?}");
+}
+
+/// Functions at arguments of all kinds, in f64: every rung gives the same correctly rounded values.
+#[test]
+fn functions_have_the_value_that_mpfr_alone_gives() {
+    let mut values = vec![0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, 5e-324, 1e-310];
+    values.extend([709.7, 709.9, -745.0, -745.2, -708.5, 40.5, 81.5, 1e10, 1e-20, 1.0 + f64::EPSILON, 0.25, 9.0]);
+    values.extend((0..300).map(|i| (f64::from(i) - 150.0) * 0.37 + 0.001));
+    let n = values.len();
+    let mut b = Builder::new("functions");
+    let x = b.parameter("x", DType::F64, &[1, n]).unwrap();
+    let y = b.parameter("y", DType::F64, &[1, n]).unwrap();
+    let mut results = Vec::new();
+    for unary in [
+        Unary::Exponential,
+        Unary::ExponentialMinusOne,
+        Unary::Log,
+        Unary::LogPlusOne,
+        Unary::Logistic,
+        Unary::Rsqrt,
+        Unary::Sqrt,
+        Unary::Tanh,
+        Unary::Abs,
+        Unary::Floor,
+        Unary::Sign,
+    ] {
+        results.push(("f", b.unary(unary, x).unwrap()));
+    }
+    for binary in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
+        results.push(("g", b.binary(binary, x, y).unwrap()));
+    }
+    // Squares have exact roots, and x y / y is x.
+    let square = b.binary(Binary::Multiply, x, x).unwrap();
+    results.push(("root", b.unary(Unary::Sqrt, square).unwrap()));
+    let product = b.binary(Binary::Multiply, x, y).unwrap();
+    results.push(("back", b.binary(Binary::Divide, product, y).unwrap()));
+    let program = b.finish(&results).unwrap();
+    let reversed: Vec<f64> = values.iter().rev().copied().collect();
+    let tensors = [values, reversed].map(|v| Tensor::new(&[1, n], Data::F64(v)));
+    let demands = vec![Demand::Rounded; results.len()];
+    let of =
+        |fast| Oracle { fast, max_bits: 1024, ..Oracle::default() }.evaluate(&program, &tensors, &demands).unwrap();
+    let (truth, mpfr) = (of(true), of(false));
+    for ((got, expected), (name, _)) in truth.outputs.iter().zip(&mpfr.outputs).zip(&results) {
+        let (TruthTensor::Float(got), TruthTensor::Float(expected)) = (got, expected) else { panic!("{name}") };
+        for at in 0..n {
+            // What is exact in f64 may be decided here and stay open there, never the other way round.
+            if expected.open.contains(&at) {
+                continue;
+            }
+            assert!(!got.open.contains(&at), "{name} at {at}");
+            let (got, expected) = (got.rounded[at], expected.rounded[at]);
+            assert!(
+                got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(),
+                "{name} at {at}: {got}, {expected}"
+            );
+        }
+    }
+}
+
+/// One of two numbers, it is not known which: nothing is claimed that holds for one only.
+#[test]
+fn an_open_choice_claims_nothing() {
+    let mut b = Builder::new("choice");
+    let x = b.parameter("x", DType::F64, &[3]).unwrap();
+    let y = b.parameter("y", DType::F64, &[3]).unwrap();
+    let up = b.unary(Unary::Exponential, x).unwrap();
+    let down = b.unary(Unary::Negate, x).unwrap();
+    let down = b.unary(Unary::Exponential, down).unwrap();
+    let product = b.binary(Binary::Multiply, up, down).unwrap();
+    let one = b.constant(DType::F64, 1.0).unwrap();
+    let one = b.splat(one, &[3]).unwrap();
+    // Equal, which nothing here can know.
+    let equal = b.compare(Compare::Eq, product, one).unwrap();
+    let negated = b.unary(Unary::Negate, y).unwrap();
+    let inverse = b.binary(Binary::Divide, one, y).unwrap();
+    let choices = [b.select(equal, y, negated).unwrap(), b.select(equal, one, inverse).unwrap()];
+    let finite = b.unary(Unary::IsFinite, choices[1]).unwrap();
+    let program = b.finish(&[("sign", choices[0]), ("finite", finite)]).unwrap();
+    let tensors = [vec![0.7; 3], vec![0.0, -0.0, 0.5]].map(|v| Tensor::new(&[3], Data::F64(v)));
+    let (truth, _) = agreed(&program, &tensors, &[Demand::Rounded, Demand::Order]);
+    let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+    assert_eq!(float.open, [0, 1, 2]);
+    assert_eq!(truth.outputs[1], TruthTensor::Predicate { dims: vec![3], values: vec![None, None, Some(true)] });
+}

@@ -156,9 +156,10 @@ fn print(results: &Results, outcome: &run::Outcome, seconds: f64, out: &mut dyn 
     let s = &outcome.stats;
     writeln!(
         out,
-        "Truth: {} results by f64 intervals, {} by MPFR, {} dots ({} by grid, {} by slices, {} by Dot2, {} by \
-         superaccumulator, {} by MPFR); precision raised {} times, to {} bits at most; {} undecided.",
+        "Truth: {} results by f64 intervals, {} by pairs of f64, {} by MPFR, {} dots ({} by grid, {} by slices, {} by \
+         Dot2, {} by superaccumulator, {} by MPFR); precision raised {} times, to {} bits at most; {} undecided.",
         s.fast,
+        s.pairs,
         s.mpfr,
         s.dots_grid + s.dots_sliced + s.dots_dot2 + s.dots_superaccumulator + s.dots_mpfr,
         s.dots_grid,

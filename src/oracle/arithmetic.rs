@@ -1,13 +1,13 @@
-//! Arithmetic on enclosures, behind one trait: f64 intervals, or MPFR intervals of any precision.
+//! Arithmetic on enclosures, behind one trait: f64 intervals, pairs of f64, or MPFR intervals of any precision.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::ir::{Binary, Unary};
 
+use super::column::{Column, Mover};
 use super::demand::Stats;
-use super::dot::certified_dots;
-use super::elementary;
-use super::interval::Interval;
+use super::pair::Pair;
 
 /// Results of a batch of exact dots, in the arithmetic's own numbers.
 pub(super) struct Dots<N> {
@@ -16,16 +16,20 @@ pub(super) struct Dots<N> {
     pub rounded: Option<Vec<f64>>,
 }
 
+/// The elements of an array that are asked for; `None` for all.
+pub(super) type Wanted<'a> = Option<&'a [bool]>;
+
 /// Proven operations on enclosures of extended reals. NaN and the infinities are definite values, as in IEEE 754.
+///
+/// Arrays of numbers have operations of their own, which give for each element what the operation on one gives, or a
+/// narrower enclosure.
 pub(super) trait Arithmetic {
     type Number: Clone;
-
-    /// Whether these are the f64 intervals of the first pass.
-    const IS_FAST: bool;
+    type Numbers: Clone;
 
     fn exact(&self, value: f64) -> Self::Number;
 
-    /// A number that is only known to be no NaN.
+    /// A number that nothing is known of.
     fn unknown(&self) -> Self::Number;
 
     /// Any of the real functions; `Not` and `IsFinite` are none.
@@ -34,7 +38,7 @@ pub(super) trait Arithmetic {
     /// Add, subtract, multiply or divide.
     fn binary(&mut self, binary: Binary, x: &Self::Number, y: &Self::Number) -> Self::Number;
 
-    fn sum(&mut self, terms: &[&Self::Number]) -> Self::Number;
+    fn sum(&mut self, terms: &[Self::Number]) -> Self::Number;
 
     /// `[m,k] x [k,n]` of exact operands, row-major.
     fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3]) -> Dots<Self::Number>;
@@ -50,7 +54,7 @@ pub(super) trait Arithmetic {
     /// The value, where it is known exactly and f64 holds it.
     fn as_exact(&self, x: &Self::Number) -> Option<f64>;
 
-    /// The largest f64 below or at the number, and the smallest above or at it.
+    /// An f64 not above the number, and one not below it; neighbours of it where the arithmetic can tell.
     fn bounds(&self, x: &Self::Number) -> (f64, f64);
 
     /// The number rounded to nearest even in f64, where the enclosure decides it.
@@ -58,94 +62,60 @@ pub(super) trait Arithmetic {
 
     /// Counts for the statistics.
     fn stats(&self) -> Stats;
-}
 
-/// f64 intervals.
-#[derive(Default)]
-pub(super) struct Fast {
-    stats: Stats,
-}
-
-impl Arithmetic for Fast {
-    type Number = Interval;
-    const IS_FAST: bool = true;
-
-    fn exact(&self, value: f64) -> Interval {
-        Interval::exact(value)
+    /// Exactly these values.
+    /// The number as a pair, where it is one.
+    fn as_pair(&self, _: &Self::Number) -> Option<Pair> {
+        None
     }
 
-    fn unknown(&self) -> Interval {
-        Interval::UNKNOWN
+    /// An enclosure of a pair's, where the arithmetic takes one from another rung.
+    fn enclose_pair(&self, _: Pair) -> Option<Self::Number> {
+        None
     }
 
-    fn unary(&mut self, unary: Unary, x: &Interval) -> Interval {
-        match unary {
-            Unary::Abs => x.abs(),
-            Unary::Ceil => x.ceil(),
-            Unary::Exponential => elementary::exp(*x),
-            Unary::ExponentialMinusOne => elementary::expm1(*x),
-            Unary::Floor => x.floor(),
-            Unary::Log => elementary::log(*x),
-            Unary::LogPlusOne => elementary::log1p(*x),
-            Unary::Logistic => elementary::logistic(*x),
-            Unary::Negate => x.neg(),
-            Unary::Rsqrt => x.rsqrt(),
-            Unary::Sign => x.sign(),
-            Unary::Sqrt => x.sqrt(),
-            Unary::Tanh => elementary::tanh(*x),
-            Unary::IsFinite | Unary::Not => Interval::UNKNOWN,
+    fn exacts(&self, values: &Column<f64>) -> Self::Numbers;
+
+    fn collect(&self, numbers: Vec<Self::Number>) -> Self::Numbers;
+
+    fn at(&self, numbers: &Self::Numbers, element: usize) -> Self::Number;
+
+    fn moved(&self, operands: &[&Self::Numbers], mover: &Mover) -> Option<Self::Numbers>;
+
+    /// The elements at these positions, in this order.
+    fn picked(&self, numbers: &Self::Numbers, positions: &[usize]) -> Self::Numbers;
+
+    /// [`Arithmetic::unary`] of the elements wanted; the others are unknown.
+    fn unary_all(&mut self, unary: Unary, x: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
+
+    /// [`Arithmetic::binary`] of the elements wanted; the others are unknown.
+    fn binary_all(&mut self, binary: Binary, x: &Self::Numbers, y: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
+
+    /// The sum of an initial value and neighbouring elements.
+    fn sum_range(&mut self, init: &Self::Number, terms: &Self::Numbers, range: Range<usize>) -> Self::Number;
+
+    /// Along each lane of `length` elements that stand `stride` apart, the sums of an initial value and all elements so
+    /// far.
+    fn running_sums(
+        &mut self,
+        init: &Self::Number,
+        terms: &Self::Numbers,
+        [count, length, stride]: [usize; 3],
+    ) -> Self::Numbers {
+        let mut sums = vec![self.unknown(); count];
+        for lane in 0..count / length.max(1) {
+            let start = lane / stride * stride * length + lane % stride;
+            let mut total = init.clone();
+            for at in (0..length).map(|i| start + i * stride) {
+                total = self.binary(Binary::Add, &total, &self.at(terms, at));
+                sums[at] = total.clone();
+            }
         }
+        self.collect(sums)
     }
 
-    fn binary(&mut self, binary: Binary, x: &Interval, y: &Interval) -> Interval {
-        match binary {
-            Binary::Add => x.add(*y),
-            Binary::Subtract => x.sub(*y),
-            Binary::Multiply => x.mul(*y),
-            Binary::Divide => x.div(*y),
-            _ => Interval::UNKNOWN,
-        }
-    }
+    fn has_nan(&self, numbers: &Self::Numbers) -> bool;
 
-    fn sum(&mut self, terms: &[&Interval]) -> Interval {
-        super::interval::sum(terms.iter().map(|t| **t))
-    }
-
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Interval> {
-        let dots = certified_dots(lhs, rhs, m, k, n);
-        self.stats.dots_grid += dots.counts.grid;
-        self.stats.dots_sliced += dots.counts.sliced;
-        self.stats.dots_dot2 += dots.counts.dot2;
-        self.stats.dots_superaccumulator += dots.counts.superaccumulator;
-        self.stats.dots_mpfr += dots.counts.mpfr;
-        Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
-    }
-
-    fn hull(&self, x: &Interval, y: &Interval) -> Interval {
-        Interval { lo: x.lo.min(y.lo), hi: x.hi.max(y.hi) }
-    }
-
-    fn compare(&self, x: &Interval, y: &Interval) -> Option<Ordering> {
-        super::interval::compare(*x, *y)
-    }
-
-    fn is_nan(&self, x: &Interval) -> bool {
-        x.lo.is_nan()
-    }
-
-    fn as_exact(&self, x: &Interval) -> Option<f64> {
-        (x.lo.is_nan() || x.lo == x.hi).then_some(x.lo)
-    }
-
-    fn bounds(&self, x: &Interval) -> (f64, f64) {
-        (x.lo, x.hi)
-    }
-
-    fn rounded(&self, x: &Interval) -> Option<f64> {
-        self.as_exact(x)
-    }
-
-    fn stats(&self) -> Stats {
-        self.stats
-    }
+    /// Every element as [`Arithmetic::rounded`] gives it; NaN for an undecided one, too.
+    fn rounded_all(&self, numbers: &Self::Numbers) -> Vec<f64>;
 }

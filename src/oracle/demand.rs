@@ -1,5 +1,7 @@
 //! What is asked of the oracle, and what it answers.
 
+use super::dot::Counts;
+
 /// What is asked about one result of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
@@ -58,10 +60,12 @@ pub struct Top {
 pub struct Stats {
     /// Times that the precision was raised.
     pub escalations: u64,
-    /// The highest MPFR precision used, in bits; 0 where f64 intervals sufficed.
+    /// The highest MPFR precision used, in bits; 0 where f64 sufficed.
     pub highest_bits: u32,
     /// Results answered by f64 intervals.
     pub fast: u64,
+    /// Results answered by pairs of f64.
+    pub pairs: u64,
     /// Results answered by MPFR.
     pub mpfr: u64,
     /// Dot products certified by each rung of [`super::dot`].
@@ -75,11 +79,21 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Adds what certified some dots.
+    pub(super) fn count_dots(&mut self, counts: &Counts) {
+        self.dots_grid += counts.grid;
+        self.dots_sliced += counts.sliced;
+        self.dots_dot2 += counts.dot2;
+        self.dots_superaccumulator += counts.superaccumulator;
+        self.dots_mpfr += counts.mpfr;
+    }
+
     /// Adds those of another evaluation.
     pub fn merge(&mut self, other: &Stats) {
         self.escalations += other.escalations;
         self.highest_bits = self.highest_bits.max(other.highest_bits);
         self.fast += other.fast;
+        self.pairs += other.pairs;
         self.mpfr += other.mpfr;
         self.dots_grid += other.dots_grid;
         self.dots_sliced += other.dots_sliced;
@@ -90,10 +104,38 @@ impl Stats {
     }
 }
 
-/// The outcome of one pass.
-pub(super) enum Answered {
-    /// Everything demanded is proven.
-    Wholly(Truth),
-    /// Some of it is still open.
-    Partly(Truth),
+impl TruthTensor {
+    /// Elements and rows that are open.
+    pub(super) fn open(&self) -> u64 {
+        let count = match self {
+            TruthTensor::Skipped => 0,
+            TruthTensor::Float(float) => float.open.len() + float.tops.iter().filter(|t| !t.decided).count(),
+            TruthTensor::Integer { values, .. } => values.iter().filter(|v| v.is_none()).count(),
+            TruthTensor::Predicate { values, .. } => values.iter().filter(|v| v.is_none()).count(),
+        };
+        count as u64
+    }
+
+    /// Fills in what is open here from a later answer to the same question.
+    pub(super) fn fill(&mut self, later: TruthTensor) {
+        match (self, later) {
+            (TruthTensor::Float(float), TruthTensor::Float(later)) => {
+                let still_open = |at: &usize| later.open.binary_search(at).is_ok();
+                for at in float.open.iter().filter(|at| !still_open(at)) {
+                    float.rounded[*at] = later.rounded[*at];
+                }
+                float.open.retain(still_open);
+                for (top, later) in float.tops.iter_mut().zip(later.tops).filter(|(top, _)| !top.decided) {
+                    *top = later;
+                }
+            }
+            (TruthTensor::Integer { values, .. }, TruthTensor::Integer { values: later, .. }) => {
+                values.iter_mut().zip(later).for_each(|(value, later)| *value = value.or(later));
+            }
+            (TruthTensor::Predicate { values, .. }, TruthTensor::Predicate { values: later, .. }) => {
+                values.iter_mut().zip(later).for_each(|(value, later)| *value = value.or(later));
+            }
+            _ => {}
+        }
+    }
 }

@@ -13,7 +13,9 @@ mod tests;
 
 use crate::num::exp2i;
 
+use super::interval::lanes::IRREGULAR;
 use super::interval::{Interval, directed, two_sum};
+pub(super) use exponential::{Table, table};
 use exponential::{minus_one_minus, parts, scale_normal};
 
 const TINY: f64 = f64::from_bits(1);
@@ -114,6 +116,25 @@ fn exp_at(x: f64) -> Interval {
         let (lo, hi) = directed::scaled(significand.lo, significand.hi, e.exponent);
         Interval { lo, hi }
     }
+}
+
+/// [`exp`] for long loops: no branches, and narrow intervals without zero between -690 and 709 only; else
+/// [`IRREGULAR`].
+///
+/// Proof of the upper end. `e^hi = e^lo e^w` and `e^w < 1 + w (1 + 2^-12)` for `w < 2^-12`; the factor covers that and four
+/// roundings of the small term, and stepping up the rounding of the sum.
+#[inline(always)]
+pub(super) fn exp_kernel(x: Interval, table: &Table) -> Interval {
+    let e = exponential::parts_by(table, x.lo);
+    let significand = e.power + e.tail;
+    let neighbor = |by: i64| f64::from_bits(significand.to_bits().wrapping_add_signed(by));
+    let width = x.hi - x.lo;
+    let reach = neighbor(1) * (width * (1.0 + 1.0 / 2048.0));
+    let wide = f64::from_bits((neighbor(1) + reach).to_bits().wrapping_add(1));
+    let scale = f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52);
+    let (lo, hi) = (neighbor(-1) * scale, if width == 0.0 { neighbor(1) } else { wide } * scale);
+    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && width < 1.0 / 4096.0;
+    if regular { Interval { lo, hi } } else { IRREGULAR }
 }
 
 fn expm1_at(x: f64) -> Interval {

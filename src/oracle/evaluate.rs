@@ -2,16 +2,16 @@
 
 use std::cmp::Ordering;
 
-use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement,
-};
+use crate::ir::{Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement};
 use crate::tensor::{DType, Tensor};
 
-use super::arithmetic::Arithmetic;
-use super::demand::{Answered, Demand};
-use super::elements::{Comparison, Element, Value, World};
+use super::arithmetic::{Arithmetic, Wanted};
+use super::column::Mover;
+use super::demand::Truth;
+use super::elements::{Comparison, FloatArray, Value, World};
 use super::integer;
-use super::order::{Classes, Identity, Step};
+use super::order::Classes;
+use super::plan::{Need, Plan, Sums};
 
 /// Why a program has no truth.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -26,85 +26,97 @@ pub enum OracleError {
 pub(super) struct Pass<'a, A: Arithmetic> {
     pub world: World<A>,
     pub program: &'a Program,
+    plan: &'a Plan,
+    /// Enclosures of reductions, for a pass that comes after.
+    sums: Sums,
 }
 
-type Floats<A> = Vec<Element<<A as Arithmetic>::Number>>;
-/// Two elements at one position.
-type Pair<'a, A> = (&'a Element<<A as Arithmetic>::Number>, &'a Element<<A as Arithmetic>::Number>);
-
-/// Evaluates what `demands` need and says whether all of it is proven.
+/// Evaluates what `plan` asks for, as far as the arithmetic goes; also returns the sums that it has found.
 pub(super) fn run<A: Arithmetic>(
     arithmetic: A,
     program: &Program,
     arguments: &[Tensor],
-    demands: &[Demand],
-) -> Result<Answered, OracleError> {
+    plan: &Plan,
+) -> Result<(Truth, Sums), OracleError> {
     let entry = program.entry();
-    let expected: Vec<Shape> = entry.parameter_shapes().into_iter().cloned().collect();
-    for (number, shape) in expected.iter().enumerate() {
+    let world = World { arithmetic, classes: Classes::default() };
+    let mut pass = Pass { world, program, plan, sums: Sums::default() };
+    let values = pass.computation(entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
+    let outputs = program.outputs();
+    let results: Vec<Option<&Value<A>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();
+    let shapes: Vec<&Shape> = outputs.iter().map(|o| &entry.instructions[*o].shape).collect();
+    let truth = pass.answer(&results, &shapes, &plan.demands);
+    Ok((truth, pass.sums))
+}
+
+/// # Errors
+/// If arguments do not fit the program's parameters.
+pub(super) fn check_arguments(program: &Program, arguments: &[Tensor]) -> Result<(), OracleError> {
+    for (number, shape) in program.entry().parameter_shapes().into_iter().enumerate() {
         let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
         if given.as_ref() != Some(shape) {
             let given = given.map_or("missing".to_string(), |s| s.to_string());
             return Err(OracleError::Argument { number, given, expected: shape.to_string() });
         }
     }
-    let outputs = program.outputs();
-    let mut needed = vec![false; entry.instructions.len()];
-    for (output, demand) in outputs.iter().zip(demands) {
-        needed[*output] |= *demand != Demand::None;
-    }
-    for id in (0..needed.len()).rev() {
-        if needed[id] {
-            entry.instructions[id].operands.iter().for_each(|o| needed[*o] = true);
-        }
-    }
-    let mut pass = Pass { world: World { arithmetic, classes: Classes::default() }, program };
-    let values = pass.computation(entry, &Arguments::Tensors(arguments), Some(&needed))?;
-    let results: Vec<Option<&Value<A::Number>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();
-    let shapes: Vec<&Shape> = outputs.iter().map(|o| &entry.instructions[*o].shape).collect();
-    Ok(pass.answer(&results, &shapes, demands))
+    Ok(())
 }
 
 /// What a computation is applied to.
-pub(super) enum Arguments<'a, N> {
+pub(super) enum Arguments<'a, A: Arithmetic> {
     Tensors(&'a [Tensor]),
-    Values(&'a [Value<N>]),
+    Values(&'a [Value<A>]),
 }
 
 impl<A: Arithmetic> Pass<'_, A> {
-    /// The values of a computation's instructions; those not `needed` are left out, and so are those whose last user
+    /// The values of a computation's instructions; those that nothing needs are left out, and so are those whose last user
     /// is past.
     pub fn computation(
         &mut self,
         computation: &Computation,
-        arguments: &Arguments<A::Number>,
-        needed: Option<&[bool]>,
-    ) -> Result<Vec<Option<Value<A::Number>>>, OracleError> {
+        arguments: &Arguments<A>,
+        needs: Option<&[Need]>,
+    ) -> Result<Vec<Option<Value<A>>>, OracleError> {
         let mut uses: Vec<usize> = computation.users().iter().map(Vec::len).collect();
         let root = &computation.instructions[computation.root];
         uses[computation.root] += 1;
         if root.op == Op::Tuple {
             root.operands.iter().for_each(|o| uses[*o] += 1);
         }
-        let mut values: Vec<Option<Value<A::Number>>> = Vec::with_capacity(computation.instructions.len());
+        let mut values: Vec<Option<Value<A>>> = Vec::with_capacity(computation.instructions.len());
         for (id, instruction) in computation.instructions.iter().enumerate() {
             // The entry's tuple only lists results.
-            let listing = needed.is_some() && id == computation.root && instruction.op == Op::Tuple;
-            if listing || needed.is_some_and(|n| !n[id]) {
+            let listing = needs.is_some() && id == computation.root && instruction.op == Op::Tuple;
+            if listing || needs.is_some_and(|n| n[id] == Need::Nothing) {
                 values.push(None);
                 continue;
             }
+            if let Some(known) = self.plan.sums.get(&id).filter(|_| needs.is_some()) {
+                let numbers: Option<Vec<A::Number>> =
+                    known.iter().map(|pair| self.world.arithmetic.enclose_pair(*pair)).collect();
+                if let Some(numbers) = numbers {
+                    values.push(Some(Value::Float(self.world.fresh_all(numbers))));
+                    continue;
+                }
+            }
+            let wanted = match needs.map(|n| &n[id]) {
+                Some(Need::Some(wanted)) => Some(wanted.as_slice()),
+                _ => None,
+            };
             let value = match (&instruction.op, arguments) {
                 (Op::Parameter(number), Arguments::Tensors(tensors)) => self.tensor_value(&tensors[*number]),
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),
                 _ => {
-                    let operands: Vec<Value<A::Number>> =
+                    let operands: Vec<Value<A>> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
                     let shapes: Vec<&Shape> =
                         instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-                    self.instruction(instruction, &operands, &shapes)?
+                    self.instruction(instruction, &operands, &shapes, wanted)?
                 }
             };
+            if needs.is_some() && matches!(instruction.op, Op::Reduce { .. }) {
+                self.keep_sum(id, &value);
+            }
             values.push(Some(value));
             for operand in &instruction.operands {
                 uses[*operand] -= 1;
@@ -116,17 +128,27 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(values)
     }
 
+    /// Keeps the enclosures of a reduction for the next pass, if it can use them.
+    fn keep_sum(&mut self, id: usize, value: &Value<A>) {
+        if let Value::Float(array) = value {
+            let pairs = (0..array.len).map(|at| self.world.arithmetic.as_pair(&self.world.number(array, at)));
+            if let Some(pairs) = pairs.collect() {
+                self.sums.insert(id, pairs);
+            }
+        }
+    }
+
     /// The result of a called computation.
-    pub fn call(&mut self, callee: usize, arguments: &[Value<A::Number>]) -> Result<Value<A::Number>, OracleError> {
+    pub fn call(&mut self, callee: usize, arguments: &[Value<A>]) -> Result<Value<A>, OracleError> {
         let computation = &self.program.computations[callee];
         let values = self.computation(computation, &Arguments::Values(arguments), None)?;
         let root = values.into_iter().nth(computation.root).flatten();
         Ok(root.unwrap_or_else(|| Value::Tuple(Vec::new())))
     }
 
-    fn tensor_value(&self, tensor: &Tensor) -> Value<A::Number> {
+    fn tensor_value(&self, tensor: &Tensor) -> Value<A> {
         if tensor.dtype().is_float() {
-            Value::float(tensor.data().to_f64s().into_iter().map(|v| self.world.exact(v)).collect())
+            Value::Float(self.world.exacts(tensor.data().to_f64s()))
         } else {
             Value::integer(tensor.data().to_i64s().into_iter().map(Some).collect())
         }
@@ -135,9 +157,10 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn instruction(
         &mut self,
         instruction: &Instruction,
-        operands: &[Value<A::Number>],
+        operands: &[Value<A>],
         shapes: &[&Shape],
-    ) -> Result<Value<A::Number>, OracleError> {
+        wanted: Wanted,
+    ) -> Result<Value<A>, OracleError> {
         let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
         let dims = instruction.shape.dims();
         let refuse =
@@ -148,8 +171,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(match &instruction.op {
             Op::Constant(value) => self.tensor_value(value),
             Op::Iota { dim } => {
-                let mut values = Vec::with_capacity(instruction.shape.elements());
-                movement::for_each_index(dims, |_, index| values.push(index[*dim] as i64));
+                let (size, stride) = (dims[*dim], dims[*dim + 1..].iter().product::<usize>());
+                let values = (0..instruction.shape.elements()).map(|at| (at / stride % size) as i64).collect();
                 self.integer_value(dtype, values)
             }
             Op::Convert => self.convert(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
@@ -159,20 +182,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let from = shapes[0].dtype().unwrap_or(dtype);
                 self.bitcast(&operands[0], from, dtype).ok_or_else(|| refuse("the operand is not exactly known"))?
             }
-            Op::Unary(Unary::IsFinite) => {
-                let finite = |e: &Element<A::Number>| {
-                    let (lo, hi) = self.world.arithmetic.bounds(&e.number);
-                    match self.world.arithmetic.as_exact(&e.number) {
-                        Some(v) => Some(i64::from(v.is_finite())),
-                        // An inexact enclosure holds a real number, unless nothing is known of it.
-                        None => (lo != f64::NEG_INFINITY || hi != f64::INFINITY).then_some(1),
-                    }
-                };
-                Value::integer(operands[0].floats().iter().map(finite).collect())
-            }
+            Op::Unary(Unary::IsFinite) => Value::integer(self.is_finite(operands[0].floats())),
             Op::Unary(unary) if dtype.is_float() => {
-                let out = operands[0].floats().iter().map(|x| self.unary(*unary, x)).collect();
-                Value::float(out)
+                Value::Float(self.world.unary_all(*unary, operands[0].floats(), wanted))
             }
             Op::Unary(unary) => {
                 let apply = |x: &Option<i64>| x.map(|v| integer::wrap(dtype, integer::unary(*unary, v, dtype)));
@@ -181,11 +193,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::Binary(binary) if dtype.is_float() => {
                 let left_is_parameter = self.is_spread(instruction, 0) && !self.is_spread(instruction, 1);
                 let (x, y) = (operands[0].floats(), operands[1].floats());
-                let mut out: Floats<A> = Vec::with_capacity(x.len());
-                for (x, y) in x.iter().zip(y) {
-                    out.push(self.binary(*binary, x, y, left_is_parameter));
-                }
-                Value::float(out)
+                Value::Float(self.world.binary_all(*binary, x, y, left_is_parameter, wanted))
             }
             Op::Binary(binary) => {
                 let pairs = operands[0].integers().iter().zip(operands[1].integers());
@@ -238,12 +246,20 @@ impl<A: Arithmetic> Pass<'_, A> {
         producer.is_some_and(|p| matches!(p.op, Op::Broadcast { .. } | Op::Constant(_)))
     }
 
-    fn movement(
-        &mut self,
-        instruction: &Instruction,
-        operands: &[Value<A::Number>],
-        shapes: &[&Shape],
-    ) -> Option<Value<A::Number>> {
+    fn is_finite(&self, x: &FloatArray<A>) -> Vec<Option<i64>> {
+        let finite = |at| {
+            let number = self.world.number(x, at);
+            let (lo, hi) = self.world.arithmetic.bounds(&number);
+            match self.world.arithmetic.as_exact(&number) {
+                Some(v) => Some(i64::from(v.is_finite())),
+                // An inexact enclosure holds a real number, unless nothing is known of it.
+                None => (lo != f64::NEG_INFINITY || hi != f64::INFINITY).then_some(1),
+            }
+        };
+        (0..x.len).map(finite).collect()
+    }
+
+    fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Option<Value<A>> {
         let op = &instruction.op;
         if let (Op::Copy | Op::OptimizationBarrier, Some(value)) = (op, operands.first()) {
             return Some(value.clone());
@@ -256,26 +272,31 @@ impl<A: Arithmetic> Pass<'_, A> {
             _ => Vec::new(),
         };
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
-        let dims = instruction.shape.dims();
+        let out_dims = instruction.shape.dims();
+        // The integers behind the array are starts.
+        let moved = if starts.is_empty() { operands.len() } else { 1 };
+        let operands = &operands[..moved];
+        let dims: Vec<&[usize]> = shapes[..moved].iter().map(|s| s.dims()).collect();
         if instruction.shape.dtype().is_some_and(DType::is_float) {
-            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.floats(), s.dims())).collect();
-            movement::apply(op, &parts, &starts, starts_dims, dims).map(Value::float)
+            let arrays: Vec<&FloatArray<A>> = operands.iter().map(Value::floats).collect();
+            let mover = Mover { op, dims, starts: &starts, starts_dims, out_dims };
+            self.world.moved(&arrays, &mover).map(Value::Float)
         } else {
-            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.integers(), s.dims())).collect();
-            movement::apply(op, &parts, &starts, starts_dims, dims).map(Value::integer)
+            let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers(), d)).collect();
+            movement::apply(op, &parts, &starts, starts_dims, out_dims).map(Value::integer)
         }
     }
 
-    fn integer_value(&self, dtype: DType, values: Vec<i64>) -> Value<A::Number> {
+    fn integer_value(&self, dtype: DType, values: Vec<i64>) -> Value<A> {
         if dtype.is_float() {
-            Value::float(values.into_iter().map(|v| self.world.exact(v as f64)).collect())
+            Value::Float(self.world.exacts(values.into_iter().map(|v| v as f64).collect()))
         } else {
-            Value::integer(values.into_iter().map(|v| Some(integer::wrap(dtype, v))).collect())
+            Value::integer(integer::wrap_all(dtype, values).into_iter().map(Some).collect())
         }
     }
 
     /// Between float types nothing changes; to an integer the real value is truncated, as HLO's convert does.
-    fn convert(&mut self, operand: &Value<A::Number>, from: DType, to: DType) -> Value<A::Number> {
+    fn convert(&mut self, operand: &Value<A>, from: DType, to: DType) -> Value<A> {
         match (from.is_float(), to.is_float()) {
             (true, true) => operand.clone(),
             (false, true) => {
@@ -283,77 +304,81 @@ impl<A: Arithmetic> Pass<'_, A> {
                     Some(v) => self.world.exact(*v as f64),
                     None => self.world.unknown(),
                 };
-                Value::float(operand.integers().iter().map(number).collect())
+                let elements = operand.integers().iter().map(number).collect();
+                Value::Float(self.world.collect(elements))
             }
             (false, false) => {
                 Value::integer(operand.integers().iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
             }
             (true, false) => {
-                let truncated = |e: &Element<A::Number>| {
-                    let (lo, hi) = self.world.arithmetic.bounds(&e.number);
+                let zero = self.world.arithmetic.exact(0.0);
+                let array = operand.floats();
+                let truncated = |at| {
+                    let number = self.world.number(array, at);
                     if to == DType::Pred {
-                        let zero = self.world.arithmetic.exact(0.0);
-                        return self
-                            .world
-                            .arithmetic
-                            .compare(&e.number, &zero)
-                            .map(|o| i64::from(o != Ordering::Equal));
+                        let ordering = self.world.arithmetic.compare(&number, &zero);
+                        return ordering.map(|o| i64::from(o != Ordering::Equal));
                     }
+                    let (lo, hi) = self.world.arithmetic.bounds(&number);
                     // `as` truncates, saturates and takes NaN to 0, as XLA does.
                     let (low, high) = (integer::saturate(to, lo), integer::saturate(to, hi));
                     (low == high).then_some(low)
                 };
-                Value::integer(operand.floats().iter().map(truncated).collect())
+                Value::integer((0..array.len).map(truncated).collect())
             }
         }
     }
 
-    fn bitcast(&self, operand: &Value<A::Number>, from: DType, to: DType) -> Option<Value<A::Number>> {
+    fn bitcast(&self, operand: &Value<A>, from: DType, to: DType) -> Option<Value<A>> {
         let bits: Vec<u64> = match (from.format(), operand) {
             (Some(format), Value::Float(array)) => {
-                let exact = |e: &Element<A::Number>| {
-                    let value = self.world.arithmetic.as_exact(&e.number).filter(|v| format.contains(*v))?;
-                    Some(format.encode(value))
+                let exact = |at| {
+                    let value = self.world.arithmetic.as_exact(&self.world.number(array, at));
+                    Some(format.encode(value.filter(|v| format.contains(*v))?))
                 };
-                array.elements.iter().map(exact).collect::<Option<_>>()?
+                (0..array.len).map(exact).collect::<Option<_>>()?
             }
             _ => operand.integers().iter().map(|v| v.map(|v| v as u64)).collect::<Option<_>>()?,
         };
         Some(match to.format() {
-            Some(format) => Value::float(bits.into_iter().map(|b| self.world.exact(format.decode(b))).collect()),
+            Some(format) => Value::Float(self.world.exacts(bits.into_iter().map(|b| format.decode(b)).collect())),
             None => Value::integer(bits.into_iter().map(|b| Some(integer::wrap(to, b as i64))).collect()),
         })
     }
 
-    fn compare(
-        &self,
-        direction: Compare,
-        order: CompareOrder,
-        x: &Value<A::Number>,
-        y: &Value<A::Number>,
-    ) -> Vec<Option<i64>> {
+    fn compare(&mut self, direction: Compare, order: CompareOrder, x: &Value<A>, y: &Value<A>) -> Vec<Option<i64>> {
         if let (Value::Integer(x), Value::Integer(y)) = (x, y) {
             let pairs = x.iter().zip(y.iter());
             return pairs.map(|(x, y)| Some(i64::from(direction.of(Some((*x)?.cmp(&(*y)?)))))).collect();
         }
-        let pair = |(x, y)| {
+        let (x, y) = (x.floats(), y.floats());
+        let mut results = Vec::with_capacity(x.len);
+        for at in 0..x.len {
             let comparison = match order {
-                CompareOrder::Partial => self.world.compare(x, y),
-                CompareOrder::Total => self.world.total_compare(x, y),
+                CompareOrder::Partial => self.world.compare_at((x, at), (y, at)),
+                CompareOrder::Total => {
+                    let (x, y) = (self.world.element(x, at), self.world.element(y, at));
+                    self.world.total_compare(&x, &y)
+                }
             };
-            match comparison {
+            results.push(match comparison {
                 Comparison::Is(ordering) => Some(i64::from(direction.of(Some(ordering)))),
                 Comparison::Unordered => Some(i64::from(direction.of(None))),
-                Comparison::Open => self.decided_anyway(direction, x, y),
-            }
-        };
-        x.floats().iter().zip(y.floats()).map(pair).collect()
+                Comparison::Open => self.decided_anyway(direction, (x, at), (y, at)),
+            });
+        }
+        results
     }
 
     /// Touching enclosures do not say whether two numbers are equal, but may say that one is not above the other.
-    fn decided_anyway(&self, direction: Compare, x: &Element<A::Number>, y: &Element<A::Number>) -> Option<i64> {
-        let ((x_lo, x_hi), (y_lo, y_hi)) =
-            (self.world.arithmetic.bounds(&x.number), self.world.arithmetic.bounds(&y.number));
+    fn decided_anyway(
+        &self,
+        direction: Compare,
+        x: (&FloatArray<A>, usize),
+        y: (&FloatArray<A>, usize),
+    ) -> Option<i64> {
+        let bounds = |(array, at)| self.world.arithmetic.bounds(&self.world.number(array, at));
+        let ((x_lo, x_hi), (y_lo, y_hi)) = (bounds(x), bounds(y));
         match direction {
             Compare::Ge | Compare::Lt if x_lo >= y_hi => Some(i64::from(direction == Compare::Ge)),
             Compare::Le | Compare::Gt if x_hi <= y_lo => Some(i64::from(direction == Compare::Le)),
@@ -361,12 +386,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    fn select(
-        &mut self,
-        predicate: &Value<A::Number>,
-        on_true: &Value<A::Number>,
-        on_false: &Value<A::Number>,
-    ) -> Value<A::Number> {
+    fn select(&mut self, predicate: &Value<A>, on_true: &Value<A>, on_false: &Value<A>) -> Value<A> {
         let chosen = |i: usize| {
             let flags = predicate.integers();
             if flags.len() == 1 { flags[0] } else { flags[i] }
@@ -380,101 +400,37 @@ impl<A: Arithmetic> Pass<'_, A> {
             };
             return Value::integer(a.iter().zip(b.iter()).enumerate().map(pick).collect());
         }
-        let pairs = on_true.floats().iter().zip(on_false.floats()).enumerate();
-        let pick = |(i, (a, b)): (usize, Pair<A>)| match chosen(i) {
-            Some(0) => b.clone(),
-            Some(_) => a.clone(),
-            None => self.world.either(a, b),
-        };
-        Value::float(pairs.map(pick).collect())
+        let (a, b) = (on_true.floats(), on_false.floats());
+        let mut picked = Vec::with_capacity(a.len);
+        for at in 0..a.len {
+            picked.push(match chosen(at) {
+                Some(0) => self.world.element(b, at),
+                Some(_) => self.world.element(a, at),
+                None => {
+                    let (a, b) = (self.world.element(a, at), self.world.element(b, at));
+                    self.world.either(&a, &b)
+                }
+            });
+        }
+        Value::Float(self.world.collect(picked))
     }
 
-    fn clamp(&mut self, operands: &[Value<A::Number>]) -> Value<A::Number> {
+    fn clamp(&mut self, operands: &[Value<A>]) -> Value<A> {
         let (low, value, high) = (&operands[0], &operands[1], &operands[2]);
         if let Value::Integer(values) = value {
-            let edge = |v: &Value<A::Number>, i: usize| v.integers()[if v.integers().len() == 1 { 0 } else { i }];
+            let edge = |v: &Value<A>, i: usize| v.integers()[if v.integers().len() == 1 { 0 } else { i }];
             let clamped = |(i, v): (usize, &Option<i64>)| Some((*v)?.max(edge(low, i)?).min(edge(high, i)?));
             return Value::integer(values.iter().enumerate().map(clamped).collect());
         }
-        let edge = |v: &Value<A::Number>, i: usize| v.floats()[if v.floats().len() == 1 { 0 } else { i }].clone();
-        let clamped = |(i, v): (usize, &Element<A::Number>)| {
-            let above = self.world.extreme(v, &edge(low, i), true);
-            self.world.extreme(&above, &edge(high, i), false)
-        };
-        Value::float(value.floats().iter().enumerate().map(clamped).collect())
-    }
-
-    fn unary(&mut self, unary: Unary, x: &Element<A::Number>) -> Element<A::Number> {
-        let number = self.world.arithmetic.unary(unary, &x.number);
-        if self.world.arithmetic.is_nan(&number) {
-            return self.world.fresh(number);
+        let (low, value, high) = (low.floats(), value.floats(), high.floats());
+        let mut clamped = Vec::with_capacity(value.len);
+        for at in 0..value.len {
+            let edge = |array: &FloatArray<A>| if array.len == 1 { 0 } else { at };
+            let (low, high) = (self.world.element(low, edge(low)), self.world.element(high, edge(high)));
+            let element = self.world.element(value, at);
+            let above = self.world.extreme(&element, &low, true);
+            clamped.push(self.world.extreme(&above, &high, false));
         }
-        let sign = self.sign(x);
-        let positive = sign == Some(Ordering::Greater);
-        let (increases, flips) = match unary {
-            Unary::Exponential | Unary::ExponentialMinusOne | Unary::Tanh | Unary::Logistic => (true, false),
-            Unary::Log | Unary::LogPlusOne | Unary::Sqrt => (true, false),
-            Unary::Negate => (true, true),
-            Unary::Rsqrt => (positive, true),
-            Unary::Abs if positive => return Element { number, identity: x.identity },
-            Unary::Abs => (sign == Some(Ordering::Less), true),
-            _ => (false, false),
-        };
-        if !increases {
-            return self.world.fresh(number);
-        }
-        // Negation and the absolute value of a negative number are one function.
-        let unary = if unary == Unary::Abs { Unary::Negate } else { unary };
-        let step = Step { function: unary as u16, class: x.identity.class, other: (0, 0) };
-        let class = self.world.classes.after(step);
-        Element { number, identity: Identity { class, key: if flips { -x.identity.key } else { x.identity.key } } }
-    }
-
-    fn binary(
-        &mut self,
-        binary: Binary,
-        x: &Element<A::Number>,
-        y: &Element<A::Number>,
-        left_is_parameter: bool,
-    ) -> Element<A::Number> {
-        if matches!(binary, Binary::Maximum | Binary::Minimum) {
-            return self.world.extreme(x, y, binary == Binary::Maximum);
-        }
-        let number = self.world.arithmetic.binary(binary, &x.number, &y.number);
-        let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
-        let finite = |e: &Element<A::Number>| self.world.arithmetic.as_exact(&e.number).is_none_or(f64::is_finite);
-        // With an infinite parameter, or a NaN result, the function is not strictly increasing.
-        if self.world.arithmetic.is_nan(&number) || !finite(parameter) {
-            return self.world.fresh(number);
-        }
-        let signs = (self.sign(variable), self.sign(parameter));
-        let negative = |o: Ordering| o == Ordering::Less;
-        // Whether it increases in the variable, falls, or neither is known; and which branch of it this is.
-        let (falls, branch) = match (binary, left_is_parameter, signs) {
-            (Binary::Add, ..) | (Binary::Subtract, false, _) => (Some(false), 0),
-            (Binary::Subtract, true, _) => (Some(true), 0),
-            (Binary::Multiply, _, (_, Some(p))) | (Binary::Divide, false, (_, Some(p))) if p != Ordering::Equal => {
-                (Some(negative(p)), 0)
-            }
-            (Binary::Divide, true, (Some(v), Some(p))) if v != Ordering::Equal && p != Ordering::Equal => {
-                (Some(!negative(p)), 1 + u16::from(negative(v)))
-            }
-            _ => (None, 0),
-        };
-        let Some(falls) = falls else { return self.world.fresh(number) };
-        let function = 256 + (binary as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
-        let other = (parameter.identity.class, parameter.identity.key.to_bits());
-        let class = self.world.classes.after(Step { function, class: variable.identity.class, other });
-        let key = variable.identity.key;
-        Element { number, identity: Identity { class, key: if falls { -key } else { key } } }
-    }
-
-    /// The order of an element against zero, where the enclosure decides it.
-    fn sign(&self, x: &Element<A::Number>) -> Option<Ordering> {
-        let (lo, hi) = self.world.arithmetic.bounds(&x.number);
-        match (lo.partial_cmp(&0.0)?, hi.partial_cmp(&0.0)?) {
-            (low, high) if low == high => Some(low),
-            _ => None,
-        }
+        Value::Float(self.world.collect(clamped))
     }
 }

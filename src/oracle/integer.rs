@@ -8,6 +8,11 @@ pub(super) fn wrap(dtype: DType, value: i64) -> i64 {
     Data::from_i64s(dtype, &[value]).map_or(value, |data| data.get_i64(0))
 }
 
+/// [`wrap`] of many.
+pub(super) fn wrap_all(dtype: DType, values: Vec<i64>) -> Vec<i64> {
+    Data::from_i64s(dtype, &values).map_or(values, |data| data.to_i64s())
+}
+
 /// A float truncated into `dtype`'s range.
 pub(super) fn saturate(dtype: DType, value: f64) -> i64 {
     match dtype {

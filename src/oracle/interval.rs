@@ -4,6 +4,7 @@
 //! an operation cannot tell (a quotient by an interval with zero in it) is [`Interval::UNKNOWN`], never a guess.
 
 pub(super) mod directed;
+pub(super) mod lanes;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -87,6 +88,14 @@ impl Interval {
         } else {
             None
         }
+    }
+
+    /// The smallest enclosure of both, neither of them NaN or an infinity alone.
+    #[inline]
+    pub fn hull(self, other: Interval) -> Interval {
+        let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
+        let zeros_of_both_signs = lo == 0.0 && hi == 0.0 && self.lo.to_bits() != other.lo.to_bits();
+        if zeros_of_both_signs { Interval::SIGNLESS_ZERO } else { Interval { lo, hi } }
     }
 
     /// The sum; opposite infinities give NaN.

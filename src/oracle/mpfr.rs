@@ -2,15 +2,19 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
 
 use rug::Float;
 use rug::float::Round;
 
 use crate::ir::{Binary, Unary};
 
-use super::arithmetic::{Arithmetic, Dots};
+use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::exact_dot;
+use super::pair::Pair;
 
 /// A real number between two MPFR values, or exactly the first where there is no second.
 #[derive(Clone, Debug)]
@@ -50,12 +54,15 @@ impl Between {
 pub(super) struct Mpfr {
     bits: u32,
     /// Functions of exact arguments: a row of bf16 logits has few distinct ones.
-    memo: HashMap<(Unary, u64), Between>,
+    memo: HashMap<(Unary, u64), Rc<Between>>,
+    /// Any value.
+    nothing: Rc<Between>,
 }
 
 impl Mpfr {
     pub fn new(bits: u32) -> Mpfr {
-        Mpfr { bits, memo: HashMap::new() }
+        let nothing = Between::ends(Float::with_val(2, f64::NEG_INFINITY), Float::with_val(2, f64::INFINITY));
+        Mpfr { bits, memo: HashMap::new(), nothing: Rc::new(nothing) }
     }
 
     /// A function that increases (or, with `falls`, decreases) over the whole enclosure.
@@ -150,18 +157,26 @@ impl Mpfr {
     fn rounded_outward(&self, value: &Float) -> Between {
         Between::from_down(Float::with_val_round(self.bits, value, Round::Down))
     }
-}
-
-impl Arithmetic for Mpfr {
-    type Number = Between;
-    const IS_FAST: bool = false;
 
     fn exact(&self, value: f64) -> Between {
-        Between::exact(Float::with_val(53, value))
+        let mut number = Float::with_val(53, value);
+        if value.is_nan() {
+            // MPFR does not take over the sign of a NaN, by which totalOrder goes.
+            number.copysign_mut(&Float::with_val(53, 1f64.copysign(value)));
+        }
+        Between::exact(number)
     }
 
     fn unknown(&self) -> Between {
         Between::ends(Float::with_val(2, f64::NEG_INFINITY), Float::with_val(2, f64::INFINITY))
+    }
+
+    fn as_exact(&self, x: &Between) -> Option<f64> {
+        if x.hi.is_some() {
+            return None;
+        }
+        let value = if x.lo.is_nan() { signed_nan(&x.lo) } else { x.lo.to_f64() };
+        (value.is_nan() || x.lo == value).then_some(value)
     }
 
     fn unary(&mut self, unary: Unary, x: &Between) -> Between {
@@ -183,21 +198,12 @@ impl Arithmetic for Mpfr {
                 (None, _) | (_, None) => x.clone(),
                 _ => Between::ends(Float::with_val(2, -1), Float::with_val(2, 1)),
             },
+            // MPFR has no sign of a zero here; IEEE 754-2019 9.2 has.
+            Unary::Rsqrt if x.hi.is_none() && x.lo.is_zero() => self.exact(1.0 / x.lo.to_f64()),
             // Below zero they have no value; an enclosure that reaches there says nothing.
             Unary::Log | Unary::Sqrt | Unary::Rsqrt if x.hi.is_some() && x.lo < 0 => self.unknown(),
             Unary::LogPlusOne if x.hi.is_some() && x.lo < -1 => self.unknown(),
-            _ => {
-                // Memoised by the bits of an exact f64 argument.
-                let key = self.as_exact(x).map(|v| (unary, v.to_bits()));
-                if let Some(known) = key.and_then(|k| self.memo.get(&k)) {
-                    return known.clone();
-                }
-                let value = self.function(unary, x);
-                if let Some(key) = key {
-                    self.memo.insert(key, value.clone());
-                }
-                value
-            }
+            _ => self.function(unary, x),
         }
     }
 
@@ -213,7 +219,7 @@ impl Arithmetic for Mpfr {
         }
     }
 
-    fn sum(&mut self, terms: &[&Between]) -> Between {
+    fn sum(&mut self, terms: &[Rc<Between>]) -> Between {
         let total = |end: fn(&Between) -> &Float, round| {
             Float::with_val_round(self.bits, Float::sum(terms.iter().map(|t| end(t))), round)
         };
@@ -228,26 +234,68 @@ impl Arithmetic for Mpfr {
         }
         Between::ends(down.0, total(Between::hi, Round::Up).0)
     }
+}
 
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Between> {
+/// NaN with the sign of one.
+fn signed_nan(nan: &Float) -> f64 {
+    f64::NAN.copysign(if nan.is_sign_negative() { -1.0 } else { 1.0 })
+}
+
+impl Arithmetic for Mpfr {
+    type Number = Rc<Between>;
+    type Numbers = Column<Rc<Between>>;
+
+    fn exact(&self, value: f64) -> Rc<Between> {
+        Rc::new(Mpfr::exact(self, value))
+    }
+
+    fn unknown(&self) -> Rc<Between> {
+        Rc::clone(&self.nothing)
+    }
+
+    fn unary(&mut self, unary: Unary, x: &Rc<Between>) -> Rc<Between> {
+        // Memoised by the bits of an exact f64 argument.
+        let key = Mpfr::as_exact(self, x).map(|v| (unary, v.to_bits()));
+        if let Some(known) = key.and_then(|k| self.memo.get(&k)) {
+            return Rc::clone(known);
+        }
+        let value = Rc::new(Mpfr::unary(self, unary, x));
+        if let Some(key) = key {
+            self.memo.insert(key, Rc::clone(&value));
+        }
+        value
+    }
+
+    fn binary(&mut self, binary: Binary, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
+        Rc::new(Mpfr::binary(self, binary, x, y))
+    }
+
+    fn sum(&mut self, terms: &[Rc<Between>]) -> Rc<Between> {
+        Rc::new(Mpfr::sum(self, terms))
+    }
+
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Rc<Between>> {
         let mut numbers = Vec::with_capacity(m * n);
         for i in 0..m {
             for j in 0..n {
                 let row = lhs[i * k..(i + 1) * k].iter().copied();
                 let column = (0..k).map(|l| rhs[l * n + j]);
-                numbers.push(self.rounded_outward(&exact_dot(row, column)));
+                numbers.push(Rc::new(self.rounded_outward(&exact_dot(row, column))));
             }
         }
         Dots { numbers, rounded: None }
     }
 
-    fn hull(&self, x: &Between, y: &Between) -> Between {
-        let lo = if y.lo < x.lo { &y.lo } else { &x.lo };
-        let hi = if y.hi() > x.hi() { y.hi() } else { x.hi() };
-        Between::ends(lo.clone(), hi.clone())
+    fn hull(&self, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
+        // Of two zeros the negative one is below: an enclosure from -0 to +0 claims no sign.
+        let below =
+            |a: &Float, b: &Float| a < b || a.is_zero() && b.is_zero() && a.is_sign_negative() && b.is_sign_positive();
+        let lo = if below(&y.lo, &x.lo) { &y.lo } else { &x.lo };
+        let hi = if below(x.hi(), y.hi()) { y.hi() } else { x.hi() };
+        Rc::new(Between::ends(lo.clone(), hi.clone()))
     }
 
-    fn compare(&self, x: &Between, y: &Between) -> Option<Ordering> {
+    fn compare(&self, x: &Rc<Between>, y: &Rc<Between>) -> Option<Ordering> {
         if x.hi.is_none() && y.hi.is_none() {
             return x.lo.partial_cmp(&y.lo);
         }
@@ -257,23 +305,19 @@ impl Arithmetic for Mpfr {
         (x.lo > *y.hi()).then_some(Ordering::Greater)
     }
 
-    fn is_nan(&self, x: &Between) -> bool {
+    fn is_nan(&self, x: &Rc<Between>) -> bool {
         x.lo.is_nan()
     }
 
-    fn as_exact(&self, x: &Between) -> Option<f64> {
-        if x.hi.is_some() {
-            return None;
-        }
-        let value = x.lo.to_f64();
-        (value.is_nan() || x.lo == value).then_some(value)
+    fn as_exact(&self, x: &Rc<Between>) -> Option<f64> {
+        Mpfr::as_exact(self, x)
     }
 
-    fn bounds(&self, x: &Between) -> (f64, f64) {
+    fn bounds(&self, x: &Rc<Between>) -> (f64, f64) {
         (x.lo.to_f64_round(Round::Down), x.hi().to_f64_round(Round::Up))
     }
 
-    fn rounded(&self, x: &Between) -> Option<f64> {
+    fn rounded(&self, x: &Rc<Between>) -> Option<f64> {
         let (lo, hi) = (x.lo.to_f64(), x.hi().to_f64());
         // Equal bits: a result between -0 and +0 has no sign of its own.
         (lo.is_nan() || lo.to_bits() == hi.to_bits()).then_some(lo)
@@ -281,6 +325,73 @@ impl Arithmetic for Mpfr {
 
     fn stats(&self) -> Stats {
         Stats::default()
+    }
+
+    fn enclose_pair(&self, x: Pair) -> Option<Rc<Between>> {
+        // Wide enough for any sum of f64.
+        let center = Float::with_val(2200, x.hi) + x.lo;
+        let lo = Float::with_val(2200, &center - x.error);
+        Some(Rc::new(if x.error == 0.0 { Between::exact(center) } else { Between::ends(lo, center + x.error) }))
+    }
+
+    fn exacts(&self, values: &Column<f64>) -> Column<Rc<Between>> {
+        values.map(|v| Rc::new(Mpfr::exact(self, *v)))
+    }
+
+    fn collect(&self, numbers: Vec<Rc<Between>>) -> Column<Rc<Between>> {
+        Column::new(numbers)
+    }
+
+    fn at(&self, numbers: &Column<Rc<Between>>, element: usize) -> Rc<Between> {
+        Rc::clone(numbers.at(element))
+    }
+
+    fn moved(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Option<Column<Rc<Between>>> {
+        mover.apply(operands)
+    }
+
+    fn picked(&self, numbers: &Column<Rc<Between>>, positions: &[usize]) -> Column<Rc<Between>> {
+        numbers.picked(positions)
+    }
+
+    fn unary_all(&mut self, unary: Unary, x: &Column<Rc<Between>>, wanted: Wanted) -> Column<Rc<Between>> {
+        match wanted {
+            None => x.map(|v| Arithmetic::unary(self, unary, v)),
+            Some(wanted) => {
+                let of = |(at, wanted): (usize, &bool)| match wanted {
+                    true => Arithmetic::unary(self, unary, x.at(at)),
+                    false => Rc::clone(&self.nothing),
+                };
+                Column::new(wanted.iter().enumerate().map(of).collect())
+            }
+        }
+    }
+
+    fn binary_all(
+        &mut self,
+        binary: Binary,
+        x: &Column<Rc<Between>>,
+        y: &Column<Rc<Between>>,
+        wanted: Wanted,
+    ) -> Column<Rc<Between>> {
+        let of = |at: usize| match wanted.is_none_or(|w| w[at]) {
+            true => Arithmetic::binary(self, binary, x.at(at), y.at(at)),
+            false => Rc::clone(&self.nothing),
+        };
+        Column::new((0..x.len()).map(of).collect())
+    }
+
+    fn sum_range(&mut self, init: &Rc<Between>, terms: &Column<Rc<Between>>, range: Range<usize>) -> Rc<Between> {
+        let all = std::iter::once(init).chain(range.map(|at| terms.at(at)));
+        Arithmetic::sum(self, &all.cloned().collect::<Vec<_>>())
+    }
+
+    fn has_nan(&self, numbers: &Column<Rc<Between>>) -> bool {
+        numbers.values().iter().any(|x| x.lo.is_nan())
+    }
+
+    fn rounded_all(&self, numbers: &Column<Rc<Between>>) -> Vec<f64> {
+        (0..numbers.len()).map(|at| self.rounded(numbers.at(at)).unwrap_or(f64::NAN)).collect()
     }
 }
 

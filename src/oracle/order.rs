@@ -6,11 +6,12 @@
 //! function. A class stands for a function of the key alone, so it names every other operand by its own identity.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What an element is, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity {
-    pub class: u32,
+    pub class: u64,
     pub key: f64,
 }
 
@@ -21,52 +22,64 @@ impl Identity {
     }
 }
 
-/// A strictly increasing function applied to an element of a class, with the element that it takes beside it.
+/// A strictly increasing function, with the element that it takes beside its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Step {
     /// Distinguishes functions: one number for each opcode, side and sign.
     pub function: u16,
-    pub class: u32,
     /// The other operand's class and the bits of its key; zeros for a function of one argument.
-    pub other: (u32, u64),
+    pub other: (u64, u64),
 }
 
-/// All classes made so far.
+/// All classes made so far, in blocks: classes made together for the elements of one array take steps together.
 #[derive(Debug)]
 pub(super) struct Classes {
-    known: HashMap<Step, u32>,
-    next: u32,
-    last: Option<(Step, u32)>,
+    /// The first class of each block, ascending.
+    blocks: Vec<u64>,
+    /// The first class of the block that a step leads to from the block of this first class.
+    known: HashMap<(Step, u64), u64>,
+    next: u64,
+    last: Option<(Step, Range<u64>, u64)>,
 }
 
 impl Default for Classes {
     fn default() -> Classes {
-        Classes { known: HashMap::new(), next: 1, last: None }
+        Classes { blocks: vec![0], known: HashMap::new(), next: 1, last: None }
     }
 }
 
 impl Classes {
-    /// The class of `step`'s results; equal steps give equal classes.
-    pub fn after(&mut self, step: Step) -> u32 {
+    /// The class of `step`'s results for a variable of this class; equal steps give equal classes.
+    pub fn after(&mut self, step: Step, class: u64) -> u64 {
         // Neighbours in a row take the same step.
-        if let Some((last, class)) = self.last
-            && last == step
+        if let Some((last, block, first)) = &self.last
+            && *last == step
+            && block.contains(&class)
         {
-            return class;
+            return first + (class - block.start);
         }
-        let next = self.next;
-        let class = *self.known.entry(step).or_insert(next);
-        if class == next {
-            self.next += 1;
-        }
-        self.last = Some((step, class));
-        class
+        let at = self.blocks.partition_point(|first| *first <= class);
+        let block = self.blocks[at - 1]..self.blocks.get(at).copied().unwrap_or(self.next);
+        let first = match self.known.get(&(step, block.start)) {
+            Some(first) => *first,
+            None => {
+                let first = self.fresh(block.end - block.start);
+                self.known.insert((step, block.start), first);
+                first
+            }
+        };
+        let after = first + (class - block.start);
+        self.last = Some((step, block, first));
+        after
     }
 
-    /// An identity that equals no other.
-    pub fn fresh(&mut self) -> Identity {
-        let class = self.next;
-        self.next += 1;
-        Identity { class, key: 0.0 }
+    /// The first of `count` classes that equal no others.
+    pub fn fresh(&mut self, count: u64) -> u64 {
+        let first = self.next;
+        if count > 0 {
+            self.blocks.push(first);
+            self.next += count;
+        }
+        first
     }
 }

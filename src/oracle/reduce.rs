@@ -1,45 +1,63 @@
 //! Reductions, windows and dots over enclosures.
 
-use crate::ir::{Binary, DotDims, DotPlan, Op, Reducer, Shape, Window, is_cumulative, movement, reducer};
+use crate::ir::{
+    Binary, DotDims, DotPlan, Op, Reducer, Shape, Window, is_cumulative, movement, reducer_but_for_rounding,
+};
 
 use super::arithmetic::Arithmetic;
-use super::elements::{Comparison, Element, FloatArray, Value};
+use super::column::Mover;
+use super::elements::{Comparison, Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, OracleError>;
+
+/// The flat positions that one result of a reduction reduces, in order.
+enum Group {
+    Neighbors(Range<usize>),
+    Scattered(Vec<usize>),
+}
+
+impl Group {
+    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
+        let (range, list) = match self {
+            Group::Neighbors(range) => (range.clone(), [].as_slice()),
+            Group::Scattered(list) => (0..0, list.as_slice()),
+        };
+        range.chain(list.iter().copied())
+    }
+}
 
 impl<A: Arithmetic> Pass<'_, A> {
     pub(super) fn reduce(
         &mut self,
         reduced: &[usize],
         to_apply: usize,
-        operands: &[Value<A::Number>],
+        operands: &[Value<A>],
         shapes: &[&Shape],
-    ) -> Result<Value<A::Number>> {
+    ) -> Result<Value<A>> {
         let count = operands.len() / 2;
         let groups = groups(shapes[0].dims(), reduced);
-        let known = reducer(&self.program.computations[to_apply]);
+        let known = reducer_but_for_rounding(&self.program.computations[to_apply]);
         match (known, &operands[..count]) {
             (Some(Reducer::Binary(binary)), [Value::Float(array)]) => {
-                let init = operands[1].floats()[0].clone();
-                let reduce = |group: &Vec<usize>| self.reduce_floats(binary, &array.elements, group, &init);
-                Ok(Value::float(groups.iter().map(reduce).collect()))
+                Ok(self.reduce_floats(binary, array, &groups, operands[1].floats()))
             }
             (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(array), Value::Integer(indices)]) => {
-                let init = (operands[2].floats()[0].clone(), operands[3].integers()[0]);
+                let init = (self.world.element(operands[2].floats(), 0), operands[3].integers()[0]);
                 let mut values = Vec::with_capacity(groups.len());
                 let mut positions = Vec::with_capacity(groups.len());
                 for group in &groups {
-                    let items = group.iter().map(|at| (&array.elements[*at], indices[*at]));
-                    let (value, position) = self.arg_extreme(kind == Reducer::ArgMax, items, &init);
+                    let items = group.positions().map(|at| (at, indices[at]));
+                    let (value, position) = self.arg_extreme(kind == Reducer::ArgMax, array, items, &init);
                     values.push(value);
                     positions.push(position);
                 }
-                Ok(Value::Tuple(vec![Value::float(values), Value::integer(positions)]))
+                Ok(Value::Tuple(vec![Value::Float(self.world.collect(values)), Value::integer(positions)]))
             }
             _ => self.interpret(to_apply, &groups, operands),
         }
@@ -48,48 +66,93 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn reduce_floats(
         &mut self,
         binary: Binary,
-        elements: &[Element<A::Number>],
-        group: &[usize],
+        array: &FloatArray<A>,
+        groups: &[Group],
+        init: &FloatArray<A>,
+    ) -> Value<A> {
+        let init = self.world.element(init, 0);
+        let mut results = Vec::with_capacity(groups.len());
+        for group in groups {
+            results.push(self.reduce_group(binary, array, group, &init));
+        }
+        Value::Float(self.world.collect(results))
+    }
+
+    fn reduce_group(
+        &mut self,
+        binary: Binary,
+        array: &FloatArray<A>,
+        group: &Group,
         init: &Element<A::Number>,
     ) -> Element<A::Number> {
         match binary {
             Binary::Add => {
-                let terms: Vec<&A::Number> =
-                    std::iter::once(&init.number).chain(group.iter().map(|at| &elements[*at].number)).collect();
-                let number = self.world.arithmetic.sum(&terms);
+                let number = match group {
+                    Group::Neighbors(range) => {
+                        self.world.arithmetic.sum_range(&init.number, &array.numbers, range.clone())
+                    }
+                    Group::Scattered(list) => {
+                        let terms = list.iter().map(|at| self.world.number(array, *at));
+                        let terms: Vec<A::Number> = std::iter::once(init.number.clone()).chain(terms).collect();
+                        self.world.arithmetic.sum(&terms)
+                    }
+                };
                 self.world.fresh(number)
             }
             Binary::Maximum | Binary::Minimum => {
+                let largest = binary == Binary::Maximum;
+                if let Some(best) = self.extreme_by_key(array, group, largest) {
+                    let best = self.world.element(array, best);
+                    return self.world.extreme(init, &best, largest);
+                }
                 let mut best = init.clone();
-                for at in group {
-                    best = self.world.extreme(&best, &elements[*at], binary == Binary::Maximum);
+                for at in group.positions() {
+                    let element = self.world.element(array, at);
+                    best = self.world.extreme(&best, &element, largest);
                 }
                 best
             }
             _ => {
                 let mut total = init.number.clone();
-                for at in group {
-                    total = self.world.arithmetic.binary(binary, &total, &elements[*at].number);
+                for at in group.positions() {
+                    total = self.world.arithmetic.binary(binary, &total, &self.world.number(array, at));
                 }
                 self.world.fresh(total)
             }
         }
     }
 
+    /// The position of the extreme element of neighbours of one class, by their keys. Zeros have signs that keys do not
+    /// order, and NaN no order.
+    fn extreme_by_key(&self, array: &FloatArray<A>, group: &Group, largest: bool) -> Option<usize> {
+        let (Group::Neighbors(range), Identities::Known { classes, keys }) = (group, &array.identities) else {
+            return None;
+        };
+        let one_class = !range.is_empty() && range.start / classes.run() == (range.end - 1) / classes.run();
+        if !one_class || keys.run() > 1 || self.world.arithmetic.has_nan(&array.numbers) {
+            return None;
+        }
+        let keys = &keys.values()[range.clone()];
+        let best = keys.iter().fold(keys[0], |a, b| if (*b > a) == largest && *b != a { *b } else { a });
+        if best == 0.0 {
+            return None;
+        }
+        keys.iter().position(|key| *key == best).map(|at| range.start + at)
+    }
+
     /// JAX's argmax (argmin): a NaN before any number, then the larger (smaller) value, then the lower index.
-    fn arg_extreme<'a>(
+    fn arg_extreme(
         &mut self,
         largest: bool,
-        items: impl Iterator<Item = (&'a Element<A::Number>, Option<i64>)>,
+        array: &FloatArray<A>,
+        items: impl Iterator<Item = (usize, Option<i64>)>,
         init: &(Element<A::Number>, Option<i64>),
-    ) -> (Element<A::Number>, Option<i64>)
-    where
-        A::Number: 'a,
-    {
+    ) -> (Element<A::Number>, Option<i64>) {
         let better = if largest { Ordering::Greater } else { Ordering::Less };
         let (mut value, mut position) = init.clone();
         for (element, at) in items {
-            let take = match self.world.compare(element, &value) {
+            let element = self.world.element(array, element);
+            let take = match self.world.compare(&element, &value) {
                 Comparison::Is(Ordering::Equal) => match (at, position) {
                     (Some(a), Some(b)) => Some(a < b),
                     _ => None,
@@ -99,32 +162,23 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Comparison::Open => None,
             };
             match take {
-                Some(true) => (value, position) = (element.clone(), at),
+                Some(true) => (value, position) = (element, at),
                 Some(false) => {}
-                None => (value, position) = (self.world.either(element, &value), None),
+                None => (value, position) = (self.world.either(&element, &value), None),
             }
         }
         (value, position)
     }
 
     /// A reduction by any region, element after element.
-    fn interpret(
-        &mut self,
-        to_apply: usize,
-        groups: &[Vec<usize>],
-        operands: &[Value<A::Number>],
-    ) -> Result<Value<A::Number>> {
+    fn interpret(&mut self, to_apply: usize, groups: &[Group], operands: &[Value<A>]) -> Result<Value<A>> {
         let count = operands.len() / 2;
-        let one = |value: &Value<A::Number>, at: usize| match value {
-            Value::Float(array) => Value::float(vec![array.elements[at].clone()]),
-            other => Value::integer(vec![other.integers()[at]]),
-        };
-        let mut columns: Vec<Vec<Value<A::Number>>> = vec![Vec::new(); count];
+        let mut columns: Vec<Vec<Value<A>>> = vec![Vec::new(); count];
         for group in groups {
-            let mut state: Vec<Value<A::Number>> = operands[count..].iter().map(|init| one(init, 0)).collect();
-            for at in group {
+            let mut state: Vec<Value<A>> = operands[count..].iter().map(|init| self.scalar(init, 0)).collect();
+            for at in group.positions() {
                 let mut arguments = state.clone();
-                arguments.extend(operands[..count].iter().map(|o| one(o, *at)));
+                arguments.extend(operands[..count].iter().map(|o| self.scalar(o, at)));
                 state = match self.call(to_apply, &arguments)? {
                     Value::Tuple(parts) => parts,
                     single => vec![single],
@@ -134,30 +188,44 @@ impl<A: Arithmetic> Pass<'_, A> {
                 column.push(value);
             }
         }
-        let mut results = columns.into_iter().zip(operands).map(|(column, like)| match like {
-            Value::Float(_) => Value::float(column.iter().flat_map(|v| v.floats().to_vec()).collect()),
-            _ => Value::integer(column.iter().flat_map(|v| v.integers().to_vec()).collect()),
-        });
-        if count == 1 {
-            return Ok(results.next().unwrap_or_else(|| Value::Tuple(Vec::new())));
+        let mut results = Vec::with_capacity(count);
+        for (column, like) in columns.iter().zip(operands) {
+            results.push(match like {
+                Value::Float(_) => {
+                    let elements = column.iter().map(|v| self.world.element(v.floats(), 0)).collect();
+                    Value::Float(self.world.collect(elements))
+                }
+                _ => Value::integer(column.iter().flat_map(|v| v.integers().to_vec()).collect()),
+            });
         }
-        Ok(Value::Tuple(results.collect()))
+        Ok(if count == 1 { results.remove(0) } else { Value::Tuple(results) })
+    }
+
+    /// One element as an array of its own.
+    pub(super) fn scalar(&mut self, value: &Value<A>, at: usize) -> Value<A> {
+        match value {
+            Value::Float(array) => {
+                let element = self.world.element(array, at);
+                Value::Float(self.world.collect(vec![element]))
+            }
+            other => Value::integer(vec![other.integers()[at]]),
+        }
     }
 
     pub(super) fn reduce_window(
         &mut self,
         window: &Window,
         to_apply: usize,
-        operands: &[Value<A::Number>],
+        operands: &[Value<A>],
         shape: &Shape,
         out_dims: &[usize],
-    ) -> Result<Value<A::Number>> {
-        let known = reducer(&self.program.computations[to_apply]);
+    ) -> Result<Value<A>> {
+        let known = reducer_but_for_rounding(&self.program.computations[to_apply]);
         if let (Some(Reducer::Binary(Binary::Add)), Some(dim), Value::Float(array)) =
             (known, is_cumulative(window, shape.dims()), &operands[0])
         {
-            let init = operands[1].floats()[0].number.clone();
-            return Ok(self.running_sums(&array.elements, shape.dims(), dim, init));
+            let init = self.world.number(operands[1].floats(), 0);
+            return Ok(self.running_sums(array, shape.dims(), dim, init));
         }
         let mut groups = Vec::with_capacity(out_dims.iter().product());
         let strides = movement::row_major(shape.dims());
@@ -173,72 +241,47 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let reach: Vec<isize> = reach.collect();
                 group = group.iter().flat_map(|g| reach.iter().map(move |r| g + r)).collect();
             }
-            groups.push(group.into_iter().map(|at| at as usize).collect());
+            groups.push(Group::Scattered(group.into_iter().map(|at| at as usize).collect()));
         });
         match (known, &operands[0]) {
             (Some(Reducer::Binary(binary)), Value::Float(array)) => {
-                let init = operands[1].floats()[0].clone();
-                let reduce = |group: &Vec<usize>| self.reduce_floats(binary, &array.elements, group, &init);
-                Ok(Value::float(groups.iter().map(reduce).collect()))
+                Ok(self.reduce_floats(binary, array, &groups, operands[1].floats()))
             }
             _ => self.interpret(to_apply, &groups, operands),
         }
     }
 
-    fn running_sums(
-        &mut self,
-        elements: &[Element<A::Number>],
-        dims: &[usize],
-        dim: usize,
-        init: A::Number,
-    ) -> Value<A::Number> {
-        let inner: usize = dims[dim + 1..].iter().product();
-        let step = dims[dim] * inner;
-        let mut out: Vec<Element<A::Number>> = elements.to_vec();
-        for outer in 0..elements.len() / step.max(1) {
-            for lane in 0..inner {
-                let mut total = init.clone();
-                for i in 0..dims[dim] {
-                    let at = outer * step + i * inner + lane;
-                    total = self.world.arithmetic.binary(Binary::Add, &total, &elements[at].number);
-                    out[at] = self.world.fresh(total.clone());
-                }
-            }
-        }
-        Value::float(out)
+    fn running_sums(&mut self, array: &FloatArray<A>, dims: &[usize], dim: usize, init: A::Number) -> Value<A> {
+        let stride: usize = dims[dim + 1..].iter().product();
+        let sums = self.world.arithmetic.running_sums(&init, &array.numbers, [array.len, dims[dim], stride.max(1)]);
+        Value::Float(self.world.fresh_numbers(sums, array.len))
     }
 
-    pub(super) fn dot(
-        &mut self,
-        numbers: &DotDims,
-        operands: &[Value<A::Number>],
-        shapes: &[&Shape],
-    ) -> Value<A::Number> {
+    pub(super) fn dot(&mut self, numbers: &DotDims, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
-        let arranged = |value: &Value<A::Number>, shape: &Shape, order: &Option<Vec<usize>>| match order {
-            None => value.floats().to_vec(),
+        let mut arranged = |value: &Value<A>, shape: &Shape, order: &Option<Vec<usize>>| match order {
+            None => value.floats().clone(),
             Some(permutation) => {
                 let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
                 let op = Op::Transpose { permutation: permutation.clone() };
-                movement::apply(&op, &[(value.floats(), shape.dims())], &[], &[], &dims).unwrap_or_default()
+                let mover = Mover { op: &op, dims: vec![shape.dims()], starts: &[], starts_dims: &[], out_dims: &dims };
+                self.world.moved(&[value.floats()], &mover).unwrap_or_else(|| value.floats().clone())
             }
         };
         let lhs = arranged(&operands[0], shapes[0], &plan.lhs_transpose);
         let rhs = arranged(&operands[1], shapes[1], &plan.rhs_transpose);
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let exact = |elements: &[Element<A::Number>]| -> Option<Vec<f64>> {
-            elements.iter().map(|e| self.world.arithmetic.as_exact(&e.number)).collect()
+        let exact = |array: &FloatArray<A>| -> Option<Vec<f64>> {
+            (0..array.len).map(|at| self.world.arithmetic.as_exact(&self.world.number(array, at))).collect()
         };
         let exact_operands = exact(&lhs).zip(exact(&rhs));
-        let mut elements = Vec::with_capacity(plan.batch * m * n);
+        let mut numbers = Vec::with_capacity(plan.batch * m * n);
         let mut rounded = Vec::new();
         for b in 0..plan.batch {
             if let Some((lhs, rhs)) = &exact_operands {
                 let (lhs, rhs) = (&lhs[b * m * k..(b + 1) * m * k], &rhs[b * k * n..(b + 1) * k * n]);
                 let dots = self.world.arithmetic.exact_dots(lhs, rhs, [m, k, n]);
-                for number in dots.numbers {
-                    elements.push(self.world.fresh(number));
-                }
+                numbers.extend(dots.numbers);
                 rounded.extend(dots.rounded.unwrap_or_default());
                 continue;
             }
@@ -246,35 +289,40 @@ impl<A: Arithmetic> Pass<'_, A> {
                 for j in 0..n {
                     let products: Vec<A::Number> = (0..k)
                         .map(|l| {
-                            let (x, y) = (&lhs[(b * m + i) * k + l], &rhs[(b * k + l) * n + j]);
-                            self.world.arithmetic.binary(Binary::Multiply, &x.number, &y.number)
+                            let x = self.world.number(&lhs, (b * m + i) * k + l);
+                            let y = self.world.number(&rhs, (b * k + l) * n + j);
+                            self.world.arithmetic.binary(Binary::Multiply, &x, &y)
                         })
                         .collect();
-                    let number = self.world.arithmetic.sum(&products.iter().collect::<Vec<_>>());
-                    elements.push(self.world.fresh(number));
+                    numbers.push(self.world.arithmetic.sum(&products));
                 }
             }
         }
-        // Exactly known results tie with equal ones.
-        for element in &mut elements {
-            if let Some(value) = self.world.arithmetic.as_exact(&element.number) {
-                element.identity = Identity::exact(value);
-            }
+        let mut elements = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            // Exactly known results tie with equal ones.
+            let exact = self.world.arithmetic.as_exact(&number).map(Identity::exact);
+            let element = self.world.fresh(number);
+            elements.push(Element { identity: exact.unwrap_or(element.identity), ..element });
         }
-        let rounded = (rounded.len() == elements.len()).then_some(rounded);
-        Value::Float(Rc::new(FloatArray { elements, rounded }))
+        let array = self.world.collect(elements);
+        let rounded = (rounded.len() == array.len).then(|| Rc::new(rounded));
+        Value::Float(FloatArray { rounded, ..array })
     }
 }
 
-/// For every result of a reduction, the flat positions it reduces, in order.
-fn groups(dims: &[usize], reduced: &[usize]) -> Vec<Vec<usize>> {
+/// What every result of a reduction reduces.
+fn groups(dims: &[usize], reduced: &[usize]) -> Vec<Group> {
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
     let out: usize = kept.iter().map(|d| dims[*d]).product();
     let each: usize = reduced.iter().map(|d| dims[*d]).product();
+    if kept.iter().enumerate().all(|(i, d)| i == *d) {
+        return (0..out).map(|i| Group::Neighbors(i * each..(i + 1) * each)).collect();
+    }
     let mut groups = vec![Vec::with_capacity(each); out];
     movement::for_each_index(dims, |flat, index| {
         let at = kept.iter().fold(0, |at, d| at * dims[*d] + index[*d]);
         groups[at].push(flat);
     });
-    groups
+    groups.into_iter().map(Group::Scattered).collect()
 }

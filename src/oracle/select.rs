@@ -1,15 +1,13 @@
-//! Sorting, top-k, and what is answered in the end.
+//! Sorting and top-k.
 
 use std::cmp::Ordering;
 
-use crate::ir::{Binary, Comparator, CompareOrder, Shape, comparator};
-use crate::num::{self, BF16, Direction, Format};
-use crate::tensor::DType;
+use crate::ir::{Comparator, CompareOrder, Shape, comparator_but_for_rounding};
 
 use super::arithmetic::Arithmetic;
-use super::demand::{Answered, Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
-use super::elements::{Comparison, Element, Value};
+use super::elements::{Comparison, Element, FloatArray, Value};
 use super::evaluate::{OracleError, Pass};
+use super::radix;
 
 impl<A: Arithmetic> Pass<'_, A> {
     /// Sorts stably: over the reals an unstable sort has no other order to offer at a tie than the given one.
@@ -17,89 +15,150 @@ impl<A: Arithmetic> Pass<'_, A> {
         &mut self,
         dim: usize,
         to_apply: usize,
-        operands: &[Value<A::Number>],
+        operands: &[Value<A>],
         shapes: &[&Shape],
-    ) -> Result<Value<A::Number>, OracleError> {
-        let known = comparator(&self.program.computations[to_apply]);
+    ) -> Result<Value<A>, OracleError> {
+        let known = comparator_but_for_rounding(&self.program.computations[to_apply]);
         let dims = shapes[0].dims();
         let inner: usize = dims[dim + 1..].iter().product();
         let length = dims[dim];
         let total: usize = dims.iter().product();
         let mut lanes = Vec::with_capacity(total / length.max(1));
+        let mut decided = true;
         for lane in 0..total / length.max(1) {
             let start = lane / inner * inner * length + lane % inner;
             let positions: Vec<usize> = (0..length).map(|i| start + i * inner).collect();
-            let order = match known {
+            // Ties go to the lower of these integers: to the first, where they ascend.
+            let ascending = |ties: usize| {
+                let integers = operands[ties].integers();
+                positions.is_sorted_by(|a, b| integers[*a].is_some() && integers[*a] < integers[*b])
+            };
+            let order = match known.filter(|c| c.ties.is_none_or(ascending)) {
                 Some(comparator) => self.order_by(comparator, operands, &positions),
                 None => self.order_by_region(to_apply, operands, &positions)?,
             };
+            decided &= order.is_some();
             lanes.push((positions, order));
         }
-        let mut outputs: Vec<Value<A::Number>> = operands.iter().map(|o| self.place(o, &lanes)).collect();
+        // Where each element of the result comes from.
+        let mut sources: Vec<usize> = (0..total).collect();
+        for (positions, order) in &lanes {
+            for (at, source) in positions.iter().zip(order.iter().flatten()) {
+                sources[*at] = *source;
+            }
+        }
+        let mut outputs = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let moved = match operand {
+                Value::Float(array) => Value::Float(self.world.picked(array, &sources)),
+                other => Value::integer(sources.iter().map(|at| other.integers()[*at]).collect()),
+            };
+            outputs.push(if decided { moved } else { self.forget_open(&moved, &lanes) });
+        }
         Ok(if outputs.len() == 1 { outputs.remove(0) } else { Value::Tuple(outputs) })
     }
 
-    /// An operand with each lane's positions in their new order; `None` means that the order is open.
-    fn place(&mut self, operand: &Value<A::Number>, lanes: &[(Vec<usize>, Option<Vec<usize>>)]) -> Value<A::Number> {
-        match operand {
+    /// A sorted array in which nothing is known of the lanes whose order is open.
+    fn forget_open(&mut self, sorted: &Value<A>, lanes: &[(Vec<usize>, Option<Vec<usize>>)]) -> Value<A> {
+        let open = lanes.iter().filter(|(_, order)| order.is_none()).flat_map(|(positions, _)| positions);
+        match sorted {
             Value::Float(array) => {
-                let mut elements = array.elements.clone();
-                for (positions, order) in lanes {
-                    for (i, at) in positions.iter().enumerate() {
-                        elements[*at] = match order {
-                            Some(order) => array.elements[order[i]].clone(),
-                            None => self.world.unknown(),
-                        };
-                    }
+                let mut elements = self.world.elements(array);
+                for at in open {
+                    elements[*at] = self.world.unknown();
                 }
-                Value::float(elements)
+                Value::Float(self.world.collect(elements))
             }
             other => {
                 let mut values = other.integers().to_vec();
-                for (positions, order) in lanes {
-                    for (i, at) in positions.iter().enumerate() {
-                        values[*at] = order.as_ref().and_then(|order| other.integers()[order[i]]);
-                    }
-                }
+                open.for_each(|at| values[*at] = None);
                 Value::integer(values)
             }
         }
     }
 
-    fn order_by(
-        &self,
-        comparator: Comparator,
-        operands: &[Value<A::Number>],
-        positions: &[usize],
-    ) -> Option<Vec<usize>> {
-        let keys = &operands[comparator.key];
-        self.order(positions, comparator.descending, |a, b| match keys {
-            Value::Float(array) => {
-                let (x, y) = (&array.elements[a], &array.elements[b]);
-                match (comparator.order, comparator.canonical) {
-                    (CompareOrder::Total, false) => self.world.total_compare(x, y),
-                    (CompareOrder::Total, true) => match (self.world.is_nan(x), self.world.is_nan(y)) {
-                        (false, false) => self.world.compare(x, y),
-                        (x, y) => Comparison::Is(x.cmp(&y)),
-                    },
-                    // A comparator that finds a NaN neither before nor after anything leaves it in its place.
-                    (CompareOrder::Partial, _) => match self.world.compare(x, y) {
-                        Comparison::Unordered => Comparison::Is(Ordering::Equal),
-                        other => other,
-                    },
-                }
+    fn order_by(&mut self, comparator: Comparator, operands: &[Value<A>], positions: &[usize]) -> Option<Vec<usize>> {
+        let descending = comparator.descending;
+        let array = match &operands[comparator.key] {
+            Value::Float(array) => array,
+            other => {
+                let integers = other.integers();
+                return order(positions, descending, |a, b| match (integers[positions[a]], integers[positions[b]]) {
+                    (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
+                    _ => Comparison::Open,
+                });
             }
-            other => match (other.integers()[a], other.integers()[b]) {
-                (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
-                _ => Comparison::Open,
-            },
+        };
+        let signed_zeros = comparator.order == CompareOrder::Total && !comparator.canonical;
+        if let Some(order) = self.order_by_value(array, positions, descending, signed_zeros) {
+            return Some(order);
+        }
+        let elements = self.lane(array, positions);
+        order(positions, descending, |a, b| {
+            let (x, y) = (&elements[a], &elements[b]);
+            match (comparator.order, comparator.canonical) {
+                (CompareOrder::Total, false) => self.world.total_compare(x, y),
+                (CompareOrder::Total, true) => match (self.world.is_nan(x), self.world.is_nan(y)) {
+                    (false, false) => self.world.compare(x, y),
+                    (x, y) => Comparison::Is(x.cmp(&y)),
+                },
+                // A comparator that finds a NaN neither before nor after anything leaves it in its place.
+                (CompareOrder::Partial, _) => match self.world.compare(x, y) {
+                    Comparison::Unordered => Comparison::Is(Ordering::Equal),
+                    other => other,
+                },
+            }
         })
+    }
+
+    /// The elements at these positions.
+    fn lane(&mut self, array: &FloatArray<A>, positions: &[usize]) -> Vec<Element<A::Number>> {
+        positions.iter().map(|at| self.world.element(array, *at)).collect()
+    }
+
+    /// A stable order of positions without NaN by sorting f64 numbers and then proving it, neighbour by neighbour.
+    ///
+    /// Elements of one class go by their keys, which is the order proven. Others go by the lower ends of their
+    /// enclosures; as a neighbour strictly before the next is before all that follow, proving the neighbours is enough.
+    /// `None` where that does not succeed.
+    fn order_by_value(
+        &mut self,
+        array: &FloatArray<A>,
+        positions: &[usize],
+        descending: bool,
+        signed_zeros: bool,
+    ) -> Option<Vec<usize>> {
+        if positions.is_empty() || self.world.arithmetic.has_nan(&array.numbers) {
+            return None;
+        }
+        let (classes, keys) = self.world.identities(array);
+        let class = *classes.at(positions[0]);
+        let one_class = match classes.values() {
+            [_] => true,
+            _ => positions.iter().all(|at| *classes.at(*at) == class),
+        };
+        // Keys that are zeros say nothing of the signs of zero results, unless the keys are the results.
+        let minus_zero = |at: &usize| *keys.at(*at) == 0.0 && keys.at(*at).is_sign_negative();
+        let by_key = one_class && (class == 0 || !signed_zeros || !positions.iter().any(minus_zero));
+        let value = |at: usize| {
+            if by_key { *keys.at(at) } else { self.world.arithmetic.bounds(&self.world.number(array, at)).0 }
+        };
+        let order = radix::sorted(positions, descending, signed_zeros && class == 0, value);
+        let proven = by_key
+            || order.windows(2).all(|pair| {
+                let (a, b) = (self.world.element(array, pair[0]), self.world.element(array, pair[1]));
+                let before = if descending { Ordering::Greater } else { Ordering::Less };
+                let comparison =
+                    if signed_zeros { self.world.total_compare(&a, &b) } else { self.world.compare(&a, &b) };
+                comparison == Comparison::Is(before)
+            });
+        proven.then_some(order)
     }
 
     fn order_by_region(
         &mut self,
         to_apply: usize,
-        operands: &[Value<A::Number>],
+        operands: &[Value<A>],
         positions: &[usize],
     ) -> Result<Option<Vec<usize>>, OracleError> {
         // Insertion sort: as many calls as needed, and any comparator, consistent or not, ends.
@@ -110,10 +169,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let mut arguments = Vec::new();
                 for operand in operands {
                     for side in [*at, order[slot - 1]] {
-                        arguments.push(match operand {
-                            Value::Float(array) => Value::float(vec![array.elements[side].clone()]),
-                            other => Value::integer(vec![other.integers()[side]]),
-                        });
+                        arguments.push(self.scalar(operand, side));
                     }
                 }
                 match self.call(to_apply, &arguments)?.integers().first().copied().flatten() {
@@ -127,54 +183,30 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(Some(order))
     }
 
-    /// A stable order of positions; `None` if a comparison that it needs is open.
-    fn order(
-        &self,
-        positions: &[usize],
-        descending: bool,
-        compare: impl Fn(usize, usize) -> Comparison,
-    ) -> Option<Vec<usize>> {
-        let mut order = positions.to_vec();
-        let mut open = false;
-        order.sort_by(|a, b| match compare(*a, *b) {
-            Comparison::Is(ordering) => {
-                if descending {
-                    ordering.reverse()
-                } else {
-                    ordering
-                }
-            }
-            Comparison::Unordered => Ordering::Equal,
-            Comparison::Open => {
-                open = true;
-                Ordering::Equal
-            }
-        });
-        (!open).then_some(order)
-    }
-
     /// `topk`: totalOrder, ties to the lower index.
-    pub(super) fn top_k(
-        &mut self,
-        k: usize,
-        largest: bool,
-        operand: &Value<A::Number>,
-        dims: &[usize],
-    ) -> Value<A::Number> {
+    pub(super) fn top_k(&mut self, k: usize, largest: bool, operand: &Value<A>, dims: &[usize]) -> Value<A> {
         let n = dims.last().copied().unwrap_or(1);
-        let rows = operand.floats().len().max(operand.integers().len()) / n.max(1);
-        let orders: Vec<Option<Vec<usize>>> = (0..rows)
-            .map(|row| {
-                let positions: Vec<usize> = (row * n..(row + 1) * n).collect();
-                self.order(&positions, largest, |a, b| match operand {
-                    Value::Float(array) => self.world.total_compare(&array.elements[a], &array.elements[b]),
-                    other => match (other.integers()[a], other.integers()[b]) {
+        let total: usize = dims.iter().product();
+        let rows = total / n.max(1);
+        let mut orders: Vec<Option<Vec<usize>>> = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let positions: Vec<usize> = (row * n..(row + 1) * n).collect();
+            orders.push(match operand {
+                Value::Float(array) => match self.order_by_value(array, &positions, largest, true) {
+                    Some(order) => Some(order),
+                    None => {
+                        let elements = self.lane(array, &positions);
+                        order(&positions, largest, |a, b| self.world.total_compare(&elements[a], &elements[b]))
+                    }
+                },
+                other => order(&positions, largest, |a, b| {
+                    match (other.integers()[positions[a]], other.integers()[positions[b]]) {
                         (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
                         _ => Comparison::Open,
-                    },
-                })
-            })
-            .collect();
+                    }
+                }),
+            });
+        }
         let picked = |row: usize, i: usize| orders[row].as_ref().map(|order| order[i]);
         let mut indices = Vec::with_capacity(rows * k);
         let mut floats = Vec::new();
@@ -185,25 +217,23 @@ impl<A: Arithmetic> Pass<'_, A> {
                 indices.push(at.map(|at| (at - row * n) as i64));
                 match operand {
                     Value::Float(array) => floats.push(match at {
-                        Some(at) => array.elements[at].clone(),
+                        Some(at) => self.world.element(array, at),
                         None => self.world.unknown(),
                     }),
                     other => integers.push(at.and_then(|at| other.integers()[at])),
                 }
             }
         }
-        let values = if integers.is_empty() { Value::float(floats) } else { Value::integer(integers) };
+        let values = match operand {
+            Value::Float(_) => Value::Float(self.world.collect(floats)),
+            _ => Value::integer(integers),
+        };
         Value::Tuple(vec![values, Value::integer(indices)])
     }
 
     /// What an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to the lower
     /// index. The result keeps the size that the operation declares.
-    pub(super) fn exact_top(
-        &mut self,
-        operands: &[Value<A::Number>],
-        shapes: &[&Shape],
-        shape: &Shape,
-    ) -> Value<A::Number> {
+    pub(super) fn exact_top(&mut self, operands: &[Value<A>], shapes: &[&Shape], shape: &Shape) -> Value<A> {
         let Shape::Tuple(parts) = shape else { return Value::Tuple(Vec::new()) };
         let size = parts[0].dims().last().copied().unwrap_or(0);
         let Value::Tuple(top) = self.top_k(size, true, &operands[0], shapes[0].dims()) else {
@@ -215,127 +245,24 @@ impl<A: Arithmetic> Pass<'_, A> {
             top[1].integers().iter().enumerate().map(|(i, at)| at.and_then(|at| ids[i / size * n + at as usize]));
         Value::Tuple(vec![top[0].clone(), Value::integer(indices.collect())])
     }
+}
 
-    /// The demanded results, and whether all of them are proven.
-    pub(super) fn answer(
-        &mut self,
-        results: &[Option<&Value<A::Number>>],
-        shapes: &[&Shape],
-        demands: &[Demand],
-    ) -> Answered {
-        let mut stats = self.world.arithmetic.stats();
-        let mut outputs = Vec::new();
-        for ((result, shape), demand) in results.iter().zip(shapes).zip(demands) {
-            let dims = shape.dims().to_vec();
-            outputs.push(match (result, demand) {
-                (None, _) | (_, Demand::None) => TruthTensor::Skipped,
-                (Some(Value::Float(array)), demand) => {
-                    let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
-                    let truth = match demand {
-                        Demand::Rounded => self.rounded(&array.elements, array.rounded.as_deref(), dims),
-                        _ => self.ordered(&array.elements, dims, format),
-                    };
-                    let tops = truth.tops.iter().filter(|t| !t.decided).count();
-                    stats.undecided += (truth.open.len() + tops) as u64;
-                    TruthTensor::Float(truth)
-                }
-                (Some(value), _) => {
-                    let values = value.integers();
-                    stats.undecided += values.iter().filter(|v| v.is_none()).count() as u64;
-                    if shape.dtype() == Some(DType::Pred) {
-                        TruthTensor::Predicate { dims, values: values.iter().map(|v| v.map(|v| v != 0)).collect() }
-                    } else {
-                        TruthTensor::Integer { dims, values: values.to_vec() }
-                    }
-                }
-            });
+/// A stable order of positions, compared by their places in the list; `None` if a comparison that it needs is open.
+fn order(
+    positions: &[usize],
+    descending: bool,
+    mut compare: impl FnMut(usize, usize) -> Comparison,
+) -> Option<Vec<usize>> {
+    let mut order: Vec<usize> = (0..positions.len()).collect();
+    let mut open = false;
+    order.sort_by(|a, b| match compare(*a, *b) {
+        Comparison::Is(ordering) if descending => ordering.reverse(),
+        Comparison::Is(ordering) => ordering,
+        Comparison::Unordered => Ordering::Equal,
+        Comparison::Open => {
+            open = true;
+            Ordering::Equal
         }
-        let answered: u64 =
-            shapes.iter().zip(demands).filter(|(_, d)| **d != Demand::None).map(|(s, _)| s.elements() as u64).sum();
-        if A::IS_FAST {
-            stats.fast = answered;
-        } else {
-            stats.mpfr = answered;
-        }
-        let wholly = stats.undecided == 0;
-        let truth = Truth { outputs, stats: Stats { ..stats } };
-        if wholly { Answered::Wholly(truth) } else { Answered::Partly(truth) }
-    }
-
-    fn rounded(&self, elements: &[Element<A::Number>], certified: Option<&[f64]>, dims: Vec<usize>) -> FloatTruth {
-        let mut open = Vec::new();
-        let rounded = match certified {
-            Some(certified) => certified.to_vec(),
-            None => {
-                let round = |(at, e): (usize, &Element<A::Number>)| {
-                    self.world.arithmetic.rounded(&e.number).unwrap_or_else(|| {
-                        open.push(at);
-                        f64::NAN
-                    })
-                };
-                elements.iter().enumerate().map(round).collect()
-            }
-        };
-        FloatTruth { dims, rounded, open, tops: Vec::new() }
-    }
-
-    fn ordered(&mut self, elements: &[Element<A::Number>], dims: Vec<usize>, format: &Format) -> FloatTruth {
-        let n = dims.last().copied().unwrap_or(1).max(1);
-        let tops = elements.chunks(n).map(|row| self.top(row, format)).collect();
-        FloatTruth { dims, rounded: Vec::new(), open: Vec::new(), tops }
-    }
-
-    fn top(&mut self, row: &[Element<A::Number>], format: &Format) -> Top {
-        let nans: Vec<usize> = (0..row.len()).filter(|i| self.world.is_nan(&row[*i])).collect();
-        if !nans.is_empty() {
-            return Top { best: nans, runner_up: None, margin_ulp: None, decided: true };
-        }
-        let (leader, mut decided) = self.leader(row, |_| true);
-        let Some(leader) = leader else { return Top { best: Vec::new(), runner_up: None, margin_ulp: None, decided } };
-        let against: Vec<Comparison> = row.iter().map(|e| self.world.compare(e, &row[leader])).collect();
-        decided &= !against.contains(&Comparison::Open);
-        let at = |ordering| (0..row.len()).filter(move |i| against[*i] == Comparison::Is(ordering)).collect::<Vec<_>>();
-        let best = at.clone()(Ordering::Equal);
-        let below = at(Ordering::Less);
-        let (runner_up, known) = self.leader(row, |i| below.binary_search(&i).is_ok());
-        let margin_ulp = runner_up.and_then(|r| self.margin(&row[leader], &row[r], format));
-        // An infinite best has no margin in ulps; any other must have one.
-        let (lo, hi) = self.world.arithmetic.bounds(&row[leader].number);
-        let has_margin = runner_up.is_none() || margin_ulp.is_some() || (lo == hi && lo.is_infinite());
-        let runner_is_finite =
-            runner_up.is_none_or(|r| self.world.arithmetic.bounds(&row[r].number).1 != f64::NEG_INFINITY);
-        Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite) }
-    }
-
-    /// The lowest position of a largest element among those `eligible`, and whether every comparison was decided.
-    fn leader(&self, row: &[Element<A::Number>], eligible: impl Fn(usize) -> bool) -> (Option<usize>, bool) {
-        let mut leader: Option<usize> = None;
-        let mut decided = true;
-        for i in (0..row.len()).filter(|i| eligible(*i)) {
-            let Some(current) = leader else {
-                leader = Some(i);
-                continue;
-            };
-            match self.world.compare(&row[i], &row[current]) {
-                Comparison::Is(Ordering::Greater) => leader = Some(i),
-                Comparison::Is(_) => {}
-                Comparison::Unordered | Comparison::Open => decided = false,
-            }
-        }
-        (leader, decided)
-    }
-
-    /// The gap of two elements in ulps at the first, rounded to eight bits where the enclosures agree on that.
-    fn margin(&mut self, best: &Element<A::Number>, next: &Element<A::Number>, format: &Format) -> Option<f64> {
-        let (b_lo, b_hi) = self.world.arithmetic.bounds(&best.number);
-        let gap = self.world.arithmetic.binary(Binary::Subtract, &best.number, &next.number);
-        let (gap_lo, gap_hi) = self.world.arithmetic.bounds(&gap);
-        let ulp = format.ulp(b_lo);
-        if ulp != format.ulp(b_hi) {
-            return None;
-        }
-        let eight_bits = |v: f64| num::round_f64(&BF16, v, Direction::NearestEven);
-        let (low, high) = (eight_bits(gap_lo / ulp), eight_bits(gap_hi / ulp));
-        (low == high && low.is_finite()).then_some(low)
-    }
+    });
+    (!open).then(|| order.into_iter().map(|at| positions[at]).collect())
 }

@@ -12,7 +12,7 @@ const STEPS: usize = 128;
 /// Adding it rounds to the nearest integer, which then stands in the low bits.
 const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 
-struct Table {
+pub struct Table {
     /// 128 / ln 2, to nearest.
     steps_per_unit: f64,
     /// ln 2 / 128 in two parts; the first has 34 bits.
@@ -53,7 +53,17 @@ pub struct Parts {
 /// e^x is at least 0.997 of the power.
 #[inline(always)]
 pub fn parts(x: f64) -> Parts {
-    let table = &*TABLE;
+    parts_by(&TABLE, x)
+}
+
+/// The table, made on the first call.
+pub fn table() -> &'static Table {
+    &TABLE
+}
+
+/// [`parts`] with the table at hand.
+#[inline(always)]
+pub fn parts_by(table: &Table, x: f64) -> Parts {
     let shifted = x * table.steps_per_unit + TO_INTEGER;
     let steps = shifted - TO_INTEGER;
     let count = shifted.to_bits() as i32;

@@ -37,7 +37,7 @@ pub fn two_sum(a: f64, b: f64) -> (f64, f64) {
 
 /// `a * b - product`, exact where `product = RN(a * b)` and all three are within the limits.
 #[inline(always)]
-fn product_error(a: f64, b: f64, product: f64) -> f64 {
+pub fn product_error(a: f64, b: f64, product: f64) -> f64 {
     let (a_high, a_low) = split(a);
     let (b_high, b_low) = split(b);
     ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low

@@ -1,0 +1,213 @@
+//! What a pass answers, and what the passes have answered together.
+
+use std::cmp::Ordering;
+
+use crate::ir::{Binary, Program, Shape};
+use crate::num::{self, BF16, Direction, Format};
+use crate::tensor::DType;
+
+use super::arithmetic::Arithmetic;
+use super::demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
+use super::elements::{Comparison, FloatArray, Identities, Value};
+use super::evaluate::Pass;
+use super::plan::Need;
+
+impl<A: Arithmetic> Pass<'_, A> {
+    /// The demanded results, as far as they are proven.
+    pub(super) fn answer(&mut self, results: &[Option<&Value<A>>], shapes: &[&Shape], demands: &[Demand]) -> Truth {
+        let mut outputs = Vec::new();
+        for ((result, shape), demand) in results.iter().zip(shapes).zip(demands) {
+            let dims = shape.dims().to_vec();
+            outputs.push(match (result, demand) {
+                (None, _) | (_, Demand::None) => TruthTensor::Skipped,
+                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.rounded(array, dims)),
+                (Some(Value::Float(array)), _) => {
+                    let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
+                    TruthTensor::Float(self.ordered(array, dims, format))
+                }
+                (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
+                    let values = value.integers().iter().map(|v| v.map(|v| v != 0)).collect();
+                    TruthTensor::Predicate { dims, values }
+                }
+                (Some(value), _) => TruthTensor::Integer { dims, values: value.integers().to_vec() },
+            });
+        }
+        Truth { outputs, stats: self.world.arithmetic.stats() }
+    }
+
+    fn rounded(&self, array: &FloatArray<A>, dims: Vec<usize>) -> FloatTruth {
+        let (rounded, open) = match &array.rounded {
+            Some(certified) => (certified.to_vec(), Vec::new()),
+            None => {
+                let rounded = self.world.arithmetic.rounded_all(&array.numbers);
+                // A NaN stands for an open element, too.
+                let is_open = |at: &usize| rounded[*at].is_nan() && !self.is_nan(array, *at);
+                let open = (0..array.len).filter(is_open).collect();
+                (rounded, open)
+            }
+        };
+        FloatTruth { dims, rounded, open, tops: Vec::new() }
+    }
+
+    fn is_nan(&self, array: &FloatArray<A>, at: usize) -> bool {
+        self.world.arithmetic.is_nan(&self.world.number(array, at))
+    }
+
+    fn ordered(&mut self, array: &FloatArray<A>, dims: Vec<usize>, format: &Format) -> FloatTruth {
+        let n = dims.last().copied().unwrap_or(1).max(1);
+        let mut tops = Vec::with_capacity(array.len / n);
+        for start in (0..array.len).step_by(n) {
+            tops.push(self.top(array, start, n, format));
+        }
+        FloatTruth { dims, rounded: Vec::new(), open: Vec::new(), tops }
+    }
+
+    /// The top of the row of `n` elements from `start` on.
+    fn top(&mut self, array: &FloatArray<A>, start: usize, n: usize, format: &Format) -> Top {
+        let nans: Vec<usize> = (0..n).filter(|i| self.is_nan(array, start + i)).collect();
+        if !nans.is_empty() {
+            return Top { best: nans, runner_up: None, margin_ulp: None, decided: true };
+        }
+        let all: Vec<usize> = (0..n).collect();
+        let (leader, mut decided) = self.leader(array, start, &all);
+        let Some(leader) = leader else { return Top { best: Vec::new(), runner_up: None, margin_ulp: None, decided } };
+        let (mut best, mut below) = (Vec::new(), Vec::with_capacity(n));
+        for i in all {
+            match self.versus(array, start + i, start + leader) {
+                Comparison::Is(Ordering::Equal) => best.push(i),
+                Comparison::Is(Ordering::Less) => below.push(i),
+                Comparison::Open => decided = false,
+                _ => {}
+            }
+        }
+        let (runner_up, known) = self.leader(array, start, &below);
+        let margin_ulp = runner_up.and_then(|r| self.margin(array, start + leader, start + r, format));
+        // An infinite best has no margin in ulps; any other must have one.
+        let bounds = |at: usize| self.world.arithmetic.bounds(&self.world.number(array, start + at));
+        let (lo, hi) = bounds(leader);
+        let has_margin = runner_up.is_none() || margin_ulp.is_some() || (lo == hi && lo.is_infinite());
+        let runner_is_finite = runner_up.is_none_or(|r| bounds(r).1 != f64::NEG_INFINITY);
+        Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite) }
+    }
+
+    /// How two elements of one array compare: by their keys if they are of one class.
+    fn versus(&mut self, array: &FloatArray<A>, a: usize, b: usize) -> Comparison {
+        if let Identities::Known { classes, keys } = &array.identities
+            && classes.at(a) == classes.at(b)
+            && let Some(ordering) = keys.at(a).partial_cmp(keys.at(b))
+        {
+            return Comparison::Is(ordering);
+        }
+        self.world.compare_at((array, a), (array, b))
+    }
+
+    /// The lowest position of a largest element among the `eligible`, and whether every comparison was decided.
+    fn leader(&mut self, array: &FloatArray<A>, start: usize, eligible: &[usize]) -> (Option<usize>, bool) {
+        let mut leader: Option<usize> = None;
+        let mut decided = true;
+        for i in eligible {
+            let Some(current) = leader else {
+                leader = Some(*i);
+                continue;
+            };
+            match self.versus(array, start + i, start + current) {
+                Comparison::Is(Ordering::Greater) => leader = Some(*i),
+                Comparison::Is(_) => {}
+                Comparison::Unordered | Comparison::Open => decided = false,
+            }
+        }
+        (leader, decided)
+    }
+
+    /// The gap of two elements in ulps at the first, rounded to eight bits where the enclosures agree on that.
+    fn margin(&mut self, array: &FloatArray<A>, best: usize, next: usize, format: &Format) -> Option<f64> {
+        let (best, next) = (self.world.number(array, best), self.world.number(array, next));
+        let (b_lo, b_hi) = self.world.arithmetic.bounds(&best);
+        let gap = self.world.arithmetic.binary(Binary::Subtract, &best, &next);
+        let (gap_lo, gap_hi) = self.world.arithmetic.bounds(&gap);
+        let ulp = format.ulp(b_lo);
+        if ulp != format.ulp(b_hi) {
+            return None;
+        }
+        let eight_bits = |v: f64| num::round_f64(&BF16, v, Direction::NearestEven);
+        let (low, high) = (eight_bits(gap_lo / ulp), eight_bits(gap_hi / ulp));
+        (low == high && low.is_finite()).then_some(low)
+    }
+}
+
+/// The answers of all passes so far.
+pub(super) struct Answers {
+    demands: Vec<Demand>,
+    elements: Vec<usize>,
+    outputs: Option<Vec<TruthTensor>>,
+}
+
+impl Answers {
+    pub fn new(program: &Program, demands: &[Demand]) -> Answers {
+        let entry = program.entry();
+        let elements = program.outputs().iter().map(|o| entry.instructions[*o].shape.elements()).collect();
+        Answers { demands: demands.to_vec(), elements, outputs: None }
+    }
+
+    /// What is still asked for.
+    pub fn demands(&self) -> Vec<Demand> {
+        let Some(outputs) = &self.outputs else { return self.demands.clone() };
+        let open = |(demand, output): (&Demand, &TruthTensor)| if output.open() > 0 { *demand } else { Demand::None };
+        self.demands.iter().zip(outputs).map(open).collect()
+    }
+
+    /// Which elements of each output are still asked for.
+    pub fn wanted(&self) -> Vec<Need> {
+        let Some(outputs) = &self.outputs else { return vec![Need::All; self.demands.len()] };
+        let wanted = |output: &TruthTensor| match output {
+            TruthTensor::Float(float) if !float.open.is_empty() => {
+                let mut wanted = vec![false; float.rounded.len()];
+                float.open.iter().for_each(|at| wanted[*at] = true);
+                Need::Some(wanted)
+            }
+            _ => Need::All,
+        };
+        outputs.iter().map(wanted).collect()
+    }
+
+    /// Whether all that is open is to be rounded.
+    pub fn only_roundings_open(&self) -> bool {
+        let wanted = self.wanted();
+        self.demands().iter().zip(&wanted).all(|(d, w)| *d == Demand::None || matches!(w, Need::Some(_)))
+    }
+
+    /// Adds what a later pass has answered; returns how many elements that decided.
+    pub fn add(&mut self, truth: Vec<TruthTensor>) -> u64 {
+        let before = self.open_elements();
+        match &mut self.outputs {
+            None => self.outputs = Some(truth),
+            Some(outputs) => outputs.iter_mut().zip(truth).for_each(|(known, later)| known.fill(later)),
+        }
+        before - self.open_elements()
+    }
+
+    /// Elements that are still open; all those of a row whose top is.
+    fn open_elements(&self) -> u64 {
+        let of = |(i, demand): (usize, &Demand)| match (&self.outputs, demand) {
+            (_, Demand::None) => 0,
+            (None, _) => self.elements[i] as u64,
+            (Some(outputs), _) => match &outputs[i] {
+                TruthTensor::Float(f) if !f.tops.is_empty() => {
+                    outputs[i].open() * (self.elements[i] / f.tops.len()) as u64
+                }
+                other => other.open(),
+            },
+        };
+        self.demands.iter().enumerate().map(of).sum()
+    }
+
+    /// Elements and rows that are still open.
+    pub fn open(&self) -> u64 {
+        self.outputs.iter().flatten().map(TruthTensor::open).sum()
+    }
+
+    pub fn finish(self, stats: Stats) -> Truth {
+        let undecided = self.open();
+        Truth { outputs: self.outputs.unwrap_or_default(), stats: Stats { undecided, ..stats } }
+    }
+}

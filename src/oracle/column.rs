@@ -1,0 +1,170 @@
+//! One part of all elements of an array, contiguous, shared where nothing changes it.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::ir::{Op, movement};
+
+use super::lanes::CHUNK;
+use super::store::Store;
+
+/// The values of `len` elements in row-major order. Each value stands for `run` neighbours: a broadcast costs nothing.
+#[derive(Debug)]
+pub(super) struct Column<T: 'static> {
+    values: Rc<Store<T>>,
+    run: usize,
+}
+
+impl<T> Clone for Column<T> {
+    fn clone(&self) -> Column<T> {
+        Column { values: Rc::clone(&self.values), run: self.run }
+    }
+}
+
+impl<T: Clone> Column<T> {
+    /// One value an element.
+    pub fn new(values: Vec<T>) -> Column<T> {
+        Column { values: Rc::new(Store::new(values)), run: 1 }
+    }
+
+    /// One value for all of `len` elements.
+    pub fn same(value: T, len: usize) -> Column<T> {
+        if len == 0 { Column::new(Vec::new()) } else { Column { values: Rc::new(Store::new(vec![value])), run: len } }
+    }
+
+    /// One value for each run.
+    pub fn runs(values: Vec<T>, run: usize) -> Column<T> {
+        Column { values: Rc::new(Store::new(values)), run }
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.values.len() * self.run
+    }
+
+    /// Neighbours that share a value.
+    pub fn run(&self) -> usize {
+        self.run
+    }
+
+    /// The values, one for each run.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Whether both are one column in memory.
+    pub fn is_shared_with(&self, other: &Column<T>) -> bool {
+        Rc::ptr_eq(&self.values, &other.values) && self.run == other.run
+    }
+
+    #[inline(always)]
+    pub fn at(&self, element: usize) -> &T {
+        // A division costs more than the two tests that mostly save it.
+        let at = match (self.run, self.values.len()) {
+            (1, _) => element,
+            (_, 1) => 0,
+            (run, _) => element / run,
+        };
+        &self.values[at]
+    }
+
+    /// Other values for the same runs.
+    pub fn map<U: Clone>(&self, function: impl FnMut(&T) -> U) -> Column<U> {
+        Column::runs(self.values.iter().map(function).collect(), self.run)
+    }
+
+    /// One value an element, in a vector of its own.
+    pub fn to_vec(&self) -> Vec<T> {
+        if self.run == 1 {
+            return self.values.to_vec();
+        }
+        self.values.iter().flat_map(|v| std::iter::repeat_n(v, self.run)).cloned().collect()
+    }
+}
+
+impl<T: Clone> Column<T> {
+    /// The values of the elements at these positions, in this order.
+    pub fn picked(&self, positions: &[usize]) -> Column<T> {
+        match self.values.as_slice() {
+            [value] => Column::same(value.clone(), positions.len()),
+            _ => Column::new(positions.iter().map(|at| self.at(*at).clone()).collect()),
+        }
+    }
+}
+
+impl Column<f64> {
+    /// Whether any value is NaN.
+    pub fn has_nan(&self) -> bool {
+        // A sum over chunks, so that it takes a few instructions for each.
+        self.values.chunks(CHUNK).any(|chunk| chunk.iter().fold(false, |any, v| any | v.is_nan()))
+    }
+
+    /// Of `init` followed by the elements of a range, those from `start` on, zeros behind the last.
+    #[inline(always)]
+    pub fn load_range(&self, range: &Range<usize>, start: usize, init: f64, out: &mut [f64; CHUNK]) {
+        let first = range.start + start;
+        let past = range.end.min(first + CHUNK - 1);
+        if start > 0 && past - (first - 1) == CHUNK && self.run == 1 {
+            out.copy_from_slice(&self.values[first - 1..past]);
+            return;
+        }
+        *out = [0.0; CHUNK];
+        for (out, at) in out.iter_mut().zip(start..range.len() + 1) {
+            *out = if at == 0 { init } else { *self.at(range.start + at - 1) };
+        }
+    }
+
+    /// Copies the elements from `start` on, as many as there are.
+    #[inline(always)]
+    pub fn load(&self, start: usize, out: &mut [f64; CHUNK]) {
+        if self.run == 1 {
+            let rest = &self.values[start..];
+            match rest.first_chunk::<CHUNK>() {
+                Some(whole) => *out = *whole,
+                None => out[..rest.len()].copy_from_slice(rest),
+            }
+        } else if start / self.run == (start + CHUNK - 1) / self.run {
+            *out = [self.values[start / self.run]; CHUNK];
+        } else {
+            for (i, out) in out.iter_mut().enumerate().take(self.len() - start) {
+                *out = self.values[(start + i) / self.run];
+            }
+        }
+    }
+}
+
+/// A data movement, to be done to every column of its operands.
+pub(super) struct Mover<'a> {
+    pub op: &'a Op,
+    /// Of each operand.
+    pub dims: Vec<&'a [usize]>,
+    pub starts: &'a [i64],
+    pub starts_dims: &'a [usize],
+    pub out_dims: &'a [usize],
+}
+
+impl Mover<'_> {
+    /// `None` if the operation is no data movement.
+    pub fn apply<T: Clone>(&self, operands: &[&Column<T>]) -> Option<Column<T>> {
+        let source = *operands.first()?;
+        let len = self.out_dims.iter().product();
+        match self.op {
+            Op::Reshape | Op::Copy | Op::OptimizationBarrier => return Some(source.clone()),
+            Op::Broadcast { dims: along } if len > 0 && source.len() > 0 => {
+                let leads = along.iter().enumerate().all(|(i, d)| i == *d && self.dims[0][i] == self.out_dims[i]);
+                if leads {
+                    return Some(Column { values: Rc::clone(&source.values), run: source.run * (len / source.len()) });
+                }
+                if source.values.len() == 1 {
+                    return Some(Column { values: Rc::clone(&source.values), run: len });
+                }
+            }
+            _ => {}
+        }
+        let dense: Vec<Vec<T>> = operands.iter().map(|o| if o.run == 1 { Vec::new() } else { o.to_vec() }).collect();
+        let slices =
+            operands.iter().zip(&dense).map(|(o, d)| if o.run == 1 { o.values.as_slice() } else { d.as_slice() });
+        let parts: Vec<(&[T], &[usize])> = slices.zip(self.dims.iter().copied()).collect();
+        movement::apply(self.op, &parts, self.starts, self.starts_dims, self.out_dims).map(Column::new)
+    }
+}

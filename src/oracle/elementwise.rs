@@ -1,0 +1,191 @@
+//! Operations on the elements of arrays, with what they do to identities.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use crate::ir::{Binary, Unary};
+
+use super::arithmetic::{Arithmetic, Wanted};
+use super::column::Column;
+use super::elements::{Deferred, Element, FloatArray, Identities, World};
+use super::order::{Identity, Step};
+
+/// Shorter runs are not worth a step for all of them.
+const LONG: usize = 8;
+
+/// Whether a function of one argument increases strictly wherever it has a value; `Some(true)` if it falls.
+fn falls(unary: Unary) -> Option<bool> {
+    match unary {
+        Unary::Exponential | Unary::ExponentialMinusOne | Unary::Tanh | Unary::Logistic => Some(false),
+        Unary::Log | Unary::LogPlusOne | Unary::Sqrt => Some(false),
+        Unary::Negate => Some(true),
+        _ => None,
+    }
+}
+
+impl<A: Arithmetic> World<A> {
+    pub fn unary_all(&mut self, unary: Unary, x: &FloatArray<A>, wanted: Wanted) -> FloatArray<A> {
+        let numbers = self.arithmetic.unary_all(unary, &x.numbers, wanted);
+        let len = x.len;
+        if let (Some(falls), Identities::Known { classes, keys }) = (falls(unary), &x.identities)
+            && !self.arithmetic.has_nan(&numbers)
+        {
+            let step = Step { function: unary as u16, other: (0, 0) };
+            let classes = classes.map(|class| self.classes.after(step, *class));
+            let keys = if falls { keys.map(|key| -key) } else { keys.clone() };
+            return FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None };
+        }
+        let mut identities = Vec::with_capacity(len);
+        for at in 0..len {
+            let (argument, number) = (self.element(x, at), self.arithmetic.at(&numbers, at));
+            identities.push(self.unary_identity(unary, &argument, &number));
+        }
+        let classes = Column::new(identities.iter().map(|i| i.class).collect());
+        let keys = Column::new(identities.iter().map(|i| i.key).collect());
+        FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
+    }
+
+    fn unary_identity(&mut self, unary: Unary, x: &Element<A::Number>, number: &A::Number) -> Identity {
+        if self.arithmetic.is_nan(number) {
+            return Identity::exact(f64::NAN);
+        }
+        let sign = self.sign(&x.number);
+        let positive = sign == Some(Ordering::Greater);
+        let flips = match (unary, falls(unary)) {
+            (_, Some(falls)) => Some(falls),
+            (Unary::Rsqrt, _) if positive => Some(true),
+            (Unary::Abs, _) if positive => return x.identity,
+            (Unary::Abs, _) if sign == Some(Ordering::Less) => Some(true),
+            _ => None,
+        };
+        let Some(flips) = flips else { return Identity { class: self.classes.fresh(1), key: 0.0 } };
+        // Negation and the absolute value of a negative number are one function.
+        let unary = if unary == Unary::Abs { Unary::Negate } else { unary };
+        let class = self.classes.after(Step { function: unary as u16, other: (0, 0) }, x.identity.class);
+        Identity { class, key: if flips { -x.identity.key } else { x.identity.key } }
+    }
+
+    pub fn binary_all(
+        &mut self,
+        binary: Binary,
+        x: &FloatArray<A>,
+        y: &FloatArray<A>,
+        left_is_parameter: bool,
+        wanted: Wanted,
+    ) -> FloatArray<A> {
+        if matches!(binary, Binary::Maximum | Binary::Minimum) {
+            let mut out = Vec::with_capacity(x.len);
+            for at in 0..x.len {
+                let (a, b) = (self.element(x, at), self.element(y, at));
+                out.push(self.extreme(&a, &b, binary == Binary::Maximum));
+            }
+            return self.collect(out);
+        }
+        let len = x.len;
+        let numbers = self.arithmetic.binary_all(binary, &x.numbers, &y.numbers, wanted);
+        let identities = match self.binary_steps(binary, x, y, left_is_parameter, &numbers) {
+            Some((classes, keys)) => Identities::Known { classes, keys },
+            None => {
+                let fresh = self.classes.fresh(len as u64);
+                let (x, y) = (x.clone(), y.clone());
+                Identities::Deferred(Rc::new(Deferred { binary, left_is_parameter, x, y, fresh }))
+            }
+        };
+        FloatArray { len, numbers, identities, rounded: None }
+    }
+
+    /// The identities of all results, where long runs of them take the same step.
+    fn binary_steps(
+        &mut self,
+        binary: Binary,
+        x: &FloatArray<A>,
+        y: &FloatArray<A>,
+        left_is_parameter: bool,
+        numbers: &A::Numbers,
+    ) -> Option<(Column<u64>, Column<f64>)> {
+        let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
+        let (Identities::Known { classes, keys }, Identities::Known { classes: other_classes, keys: other_keys }) =
+            (&variable.identities, &parameter.identities)
+        else {
+            return None;
+        };
+        let runs = [classes.run(), other_classes.run(), other_keys.run()];
+        let run = runs.into_iter().min().filter(|run| runs.iter().all(|r| r.is_multiple_of(*run)))?;
+        if run < LONG || binary == Binary::Divide && left_is_parameter || self.arithmetic.has_nan(numbers) {
+            return None;
+        }
+        let mut stepped = Vec::with_capacity(x.len / run);
+        let mut flips = Vec::with_capacity(x.len / run);
+        for at in (0..x.len).step_by(run) {
+            let other = self.element(parameter, at);
+            let (step, falls) = self.binary_step(binary, None, &other, left_is_parameter)?;
+            stepped.push(self.classes.after(step, *classes.at(at)));
+            flips.push(falls);
+        }
+        let keys = if flips.iter().all(|f| !f) {
+            keys.clone()
+        } else {
+            Column::new((0..x.len).map(|at| if flips[at / run] { -keys.at(at) } else { *keys.at(at) }).collect())
+        };
+        Some((Column::runs(stepped, run), keys))
+    }
+
+    /// The identity of one result; `None` where the operation leaves no relation to its operands.
+    pub fn binary_identity(
+        &mut self,
+        binary: Binary,
+        x: &Element<A::Number>,
+        y: &Element<A::Number>,
+        left_is_parameter: bool,
+        number: &A::Number,
+    ) -> Option<Identity> {
+        if self.arithmetic.is_nan(number) {
+            return Some(Identity::exact(f64::NAN));
+        }
+        let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
+        let (step, falls) = self.binary_step(binary, Some(variable), parameter, left_is_parameter)?;
+        let class = self.classes.after(step, variable.identity.class);
+        let key = variable.identity.key;
+        Some(Identity { class, key: if falls { -key } else { key } })
+    }
+
+    /// The strictly increasing function that an operation is of its variable, or of its negated variable, if it is one.
+    fn binary_step(
+        &self,
+        binary: Binary,
+        variable: Option<&Element<A::Number>>,
+        parameter: &Element<A::Number>,
+        left_is_parameter: bool,
+    ) -> Option<(Step, bool)> {
+        // With an infinite parameter the function is not strictly increasing.
+        if !self.arithmetic.as_exact(&parameter.number).is_none_or(f64::is_finite) {
+            return None;
+        }
+        let signs = (variable.and_then(|v| self.sign(&v.number)), self.sign(&parameter.number));
+        let negative = |o: Ordering| o == Ordering::Less;
+        // Whether it increases in the variable, falls, or neither is known; and which branch of it this is.
+        let (falls, branch) = match (binary, left_is_parameter, signs) {
+            (Binary::Add, ..) | (Binary::Subtract, false, _) => (false, 0),
+            (Binary::Subtract, true, _) => (true, 0),
+            (Binary::Multiply, _, (_, Some(p))) | (Binary::Divide, false, (_, Some(p))) if p != Ordering::Equal => {
+                (negative(p), 0)
+            }
+            (Binary::Divide, true, (Some(v), Some(p))) if v != Ordering::Equal && p != Ordering::Equal => {
+                (!negative(p), 1 + u16::from(negative(v)))
+            }
+            _ => return None,
+        };
+        let function = 256 + (binary as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
+        let other = (parameter.identity.class, parameter.identity.key.to_bits());
+        Some((Step { function, other }, falls))
+    }
+
+    /// The order of a number against zero, where the enclosure decides it.
+    fn sign(&self, x: &A::Number) -> Option<Ordering> {
+        let (lo, hi) = self.arithmetic.bounds(x);
+        match (lo.partial_cmp(&0.0)?, hi.partial_cmp(&0.0)?) {
+            (low, high) if low == high => Some(low),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! The first rung: f64 intervals, an array of lower and one of upper ends.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::ir::{Binary, Unary};
+
+use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::column::{Column, Mover};
+use super::demand::Stats;
+use super::dot::certified_dots;
+use super::elementary;
+use super::interval::{self, Interval, lanes as kernels};
+use super::lanes::{CHUNK, Loop, widest};
+use super::pair;
+use super::store;
+
+/// f64 intervals.
+#[derive(Default)]
+pub(super) struct Fast {
+    stats: Stats,
+}
+
+/// Ends of many intervals; one column stands for both ends of exactly known numbers.
+#[derive(Clone)]
+pub(super) struct Intervals {
+    lo: Column<f64>,
+    hi: Column<f64>,
+}
+
+impl Intervals {
+    fn is_exact(&self) -> bool {
+        self.lo.is_shared_with(&self.hi)
+    }
+
+    #[inline(always)]
+    fn at(&self, element: usize) -> Interval {
+        Interval { lo: *self.lo.at(element), hi: *self.hi.at(element) }
+    }
+}
+
+/// An operation on one or two regular intervals for a loop to apply.
+trait Kernel {
+    fn apply(&self, x: Interval, y: Interval) -> Interval;
+}
+
+/// `e^x`.
+struct Exp(&'static elementary::Table);
+
+impl Kernel for Exp {
+    #[inline(always)]
+    fn apply(&self, x: Interval, _: Interval) -> Interval {
+        elementary::exp_kernel(x, self.0)
+    }
+}
+
+/// A function of two intervals.
+struct Two<F>(F);
+
+impl<F: Fn(Interval, Interval) -> Interval> Kernel for Two<F> {
+    #[inline(always)]
+    fn apply(&self, x: Interval, y: Interval) -> Interval {
+        (self.0)(x, y)
+    }
+}
+
+/// Applies a kernel to all elements, and the whole operation to those that the kernel leaves out.
+struct Apply<'a, K, W> {
+    operands: [&'a Intervals; 2],
+    kernel: K,
+    whole: W,
+}
+
+impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
+    type Output = Intervals;
+
+    #[inline(always)]
+    fn run(self) -> Intervals {
+        let [x, y] = self.operands;
+        let len = x.lo.len();
+        let (mut lo, mut hi) = (store::vector(len), store::vector(len));
+        let [mut x_lo, mut x_hi, mut y_lo, mut y_hi, mut out_lo, mut out_hi] = [[1.0; CHUNK]; 6];
+        for start in (0..len).step_by(CHUNK) {
+            x.lo.load(start, &mut x_lo);
+            x.hi.load(start, &mut x_hi);
+            y.lo.load(start, &mut y_lo);
+            y.hi.load(start, &mut y_hi);
+            for i in 0..CHUNK {
+                let (a, b) = (Interval { lo: x_lo[i], hi: x_hi[i] }, Interval { lo: y_lo[i], hi: y_hi[i] });
+                let out = self.kernel.apply(a, b);
+                (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+            }
+            let count = CHUNK.min(len - start);
+            if out_lo.iter().zip(&out_hi).any(|(lo, hi)| lo > hi) {
+                for i in 0..count {
+                    if out_lo[i] > out_hi[i] {
+                        let out = (self.whole)(x.at(start + i), y.at(start + i));
+                        (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+                    }
+                }
+            }
+            lo.extend_from_slice(&out_lo[..count]);
+            hi.extend_from_slice(&out_hi[..count]);
+        }
+        Intervals { lo: Column::new(lo), hi: Column::new(hi) }
+    }
+}
+
+/// Each element by the whole operation; one result a run.
+fn map(x: &Intervals, function: impl Fn(Interval) -> Interval) -> Intervals {
+    if x.lo.run() == x.hi.run() {
+        let results: Vec<Interval> =
+            x.lo.values().iter().zip(x.hi.values()).map(|(lo, hi)| function(Interval { lo: *lo, hi: *hi })).collect();
+        let column = |end: fn(&Interval) -> f64| Column::runs(results.iter().map(end).collect(), x.lo.run());
+        return Intervals { lo: column(|r| r.lo), hi: column(|r| r.hi) };
+    }
+    let results: Vec<Interval> = (0..x.lo.len()).map(|at| function(x.at(at))).collect();
+    Intervals {
+        lo: Column::new(results.iter().map(|r| r.lo).collect()),
+        hi: Column::new(results.iter().map(|r| r.hi).collect()),
+    }
+}
+
+/// The whole operation, for functions of intervals.
+fn function(unary: Unary) -> fn(Interval) -> Interval {
+    match unary {
+        Unary::Abs => Interval::abs,
+        Unary::Ceil => Interval::ceil,
+        Unary::Exponential => elementary::exp,
+        Unary::ExponentialMinusOne => elementary::expm1,
+        Unary::Floor => Interval::floor,
+        Unary::Log => elementary::log,
+        Unary::LogPlusOne => elementary::log1p,
+        Unary::Logistic => elementary::logistic,
+        Unary::Negate => Interval::neg,
+        Unary::Rsqrt => Interval::rsqrt,
+        Unary::Sign => Interval::sign,
+        Unary::Sqrt => Interval::sqrt,
+        Unary::Tanh => elementary::tanh,
+        Unary::IsFinite | Unary::Not => |_| Interval::UNKNOWN,
+    }
+}
+
+/// The whole operation on two intervals.
+pub(super) fn operation(binary: Binary) -> fn(Interval, Interval) -> Interval {
+    match binary {
+        Binary::Add => Interval::add,
+        Binary::Subtract => Interval::sub,
+        Binary::Multiply => Interval::mul,
+        Binary::Divide => Interval::div,
+        _ => |_, _| Interval::UNKNOWN,
+    }
+}
+
+/// The whole function of one interval.
+pub(super) fn of(unary: Unary, x: Interval) -> Interval {
+    function(unary)(x)
+}
+
+/// One end of a sum of intervals that are finite, from the sum of their ends.
+fn end(ends: &Column<f64>, init: f64, range: Range<usize>) -> Option<Interval> {
+    let total = pair::sum(range.len() + 1, |start, out| {
+        ends.load_range(&range, start, init, &mut out[0]);
+    });
+    (!total.is_irregular()).then(|| total.interval())
+}
+
+impl Arithmetic for Fast {
+    type Number = Interval;
+    type Numbers = Intervals;
+
+    fn exact(&self, value: f64) -> Interval {
+        Interval::exact(value)
+    }
+
+    fn unknown(&self) -> Interval {
+        Interval::UNKNOWN
+    }
+
+    fn unary(&mut self, unary: Unary, x: &Interval) -> Interval {
+        of(unary, *x)
+    }
+
+    fn binary(&mut self, binary: Binary, x: &Interval, y: &Interval) -> Interval {
+        operation(binary)(*x, *y)
+    }
+
+    fn sum(&mut self, terms: &[Interval]) -> Interval {
+        interval::sum(terms.iter().copied())
+    }
+
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Interval> {
+        let dots = certified_dots(lhs, rhs, m, k, n);
+        self.stats.count_dots(&dots.counts);
+        Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
+    }
+
+    fn hull(&self, x: &Interval, y: &Interval) -> Interval {
+        x.hull(*y)
+    }
+
+    fn compare(&self, x: &Interval, y: &Interval) -> Option<Ordering> {
+        interval::compare(*x, *y)
+    }
+
+    fn is_nan(&self, x: &Interval) -> bool {
+        x.lo.is_nan()
+    }
+
+    fn as_exact(&self, x: &Interval) -> Option<f64> {
+        (x.lo.is_nan() || x.lo == x.hi).then_some(x.lo)
+    }
+
+    fn bounds(&self, x: &Interval) -> (f64, f64) {
+        (x.lo, x.hi)
+    }
+
+    fn rounded(&self, x: &Interval) -> Option<f64> {
+        self.as_exact(x)
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn exacts(&self, values: &Column<f64>) -> Intervals {
+        Intervals { lo: values.clone(), hi: values.clone() }
+    }
+
+    fn collect(&self, numbers: Vec<Interval>) -> Intervals {
+        Intervals {
+            lo: Column::new(numbers.iter().map(|x| x.lo).collect()),
+            hi: Column::new(numbers.iter().map(|x| x.hi).collect()),
+        }
+    }
+
+    fn at(&self, numbers: &Intervals, element: usize) -> Interval {
+        numbers.at(element)
+    }
+
+    fn moved(&self, operands: &[&Intervals], mover: &Mover) -> Option<Intervals> {
+        let lo = mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>())?;
+        if operands.iter().all(|o| o.is_exact()) {
+            return Some(Intervals { hi: lo.clone(), lo });
+        }
+        let hi = mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>())?;
+        Some(Intervals { lo, hi })
+    }
+
+    fn picked(&self, numbers: &Intervals, positions: &[usize]) -> Intervals {
+        let lo = numbers.lo.picked(positions);
+        let hi = if numbers.is_exact() { lo.clone() } else { numbers.hi.picked(positions) };
+        Intervals { lo, hi }
+    }
+
+    fn unary_all(&mut self, unary: Unary, x: &Intervals, _wanted: Wanted) -> Intervals {
+        if unary == Unary::Exponential && x.lo.run() == 1 {
+            let kernel = Exp(elementary::table());
+            return widest(Apply { operands: [x, x], kernel, whole: |x, _| elementary::exp(x) });
+        }
+        map(x, function(unary))
+    }
+
+    fn binary_all(&mut self, binary: Binary, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {
+        let (operands, whole) = ([x, y], operation(binary));
+        match binary {
+            Binary::Add => widest(Apply { operands, kernel: Two(kernels::add), whole }),
+            Binary::Subtract => widest(Apply { operands, kernel: Two(kernels::sub), whole }),
+            Binary::Multiply => widest(Apply { operands, kernel: Two(kernels::mul), whole }),
+            Binary::Divide => widest(Apply { operands, kernel: Two(kernels::div), whole }),
+            _ => Intervals {
+                lo: Column::same(f64::NEG_INFINITY, x.lo.len()),
+                hi: Column::same(f64::INFINITY, x.lo.len()),
+            },
+        }
+    }
+
+    fn sum_range(&mut self, init: &Interval, terms: &Intervals, range: Range<usize>) -> Interval {
+        let ends =
+            |lo: Interval, hi: Interval| if lo.is_exact() && lo == hi { lo } else { Interval { lo: lo.lo, hi: hi.hi } };
+        let lo = end(&terms.lo, init.lo, range.clone());
+        let hi = if terms.is_exact() && init.is_exact() { lo } else { end(&terms.hi, init.hi, range.clone()) };
+        match (lo, hi) {
+            (Some(lo), Some(hi)) => ends(lo, hi),
+            // A zero, infinite or NaN sum: in order, as IEEE has it.
+            _ => interval::sum(std::iter::once(*init).chain(range.map(|at| terms.at(at)))),
+        }
+    }
+
+    fn running_sums(&mut self, init: &Interval, terms: &Intervals, [count, length, stride]: [usize; 3]) -> Intervals {
+        let (mut lo, mut hi) = (store::vector(count), store::vector(count));
+        lo.resize(count, 0.0);
+        hi.resize(count, 0.0);
+        for lane in 0..count / length.max(1) {
+            let start = lane / stride * stride * length + lane % stride;
+            let mut total = *init;
+            for at in (0..length).map(|i| start + i * stride) {
+                let term = terms.at(at);
+                // Each sum waits for the one before: the regular way has no branches to wait for besides.
+                let regular = kernels::add(total, term);
+                total = if regular.lo <= regular.hi { regular } else { total.add(term) };
+                (lo[at], hi[at]) = (total.lo, total.hi);
+            }
+        }
+        Intervals { lo: Column::new(lo), hi: Column::new(hi) }
+    }
+
+    fn has_nan(&self, numbers: &Intervals) -> bool {
+        numbers.lo.has_nan()
+    }
+
+    fn rounded_all(&self, numbers: &Intervals) -> Vec<f64> {
+        (0..numbers.lo.len()).map(|at| self.rounded(&numbers.at(at)).unwrap_or(f64::NAN)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rug::Float;
+
+    use super::*;
+    use crate::oracle::arithmetic::Arithmetic;
+
+    /// Special and ordinary numbers, and intervals of every kind between them.
+    fn intervals() -> Vec<Interval> {
+        let mut numbers =
+            vec![0.0, -0.0, 1.0, -1.0, 3.0, 1e300, 1e-300, f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1)];
+        numbers.extend([f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 708.9, -689.9, -745.0, -1e30, 710.0]);
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        for i in 0..400 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let value = f64::from_bits((state & !(0x7ff << 52)) | ((1023 - 12 + i % 24) << 52));
+            numbers.extend([value, f64::from(value as f32)]);
+        }
+        let mut all: Vec<Interval> = numbers.iter().map(|v| Interval::exact(*v)).collect();
+        all.extend(numbers.iter().filter(|v| v.is_finite()).flat_map(|v| {
+            let near = Interval { lo: *v, hi: v.next_up() };
+            [near, Interval { lo: v - v.abs() * 1e-9, hi: v + v.abs() * 1e-9 }, Interval { lo: *v, hi: v + 1.0 }]
+        }));
+        all.extend([Interval::UNKNOWN, Interval { lo: f64::MAX, hi: f64::INFINITY }]);
+        all.retain(|x| !x.lo.is_finite() || x.lo <= x.hi);
+        all
+    }
+
+    fn bits(x: Interval) -> (u64, u64) {
+        // All NaNs are one.
+        if x.is_nan() { (0, 0) } else { (x.lo.to_bits(), x.hi.to_bits()) }
+    }
+
+    /// Loops give what single operations give, bit by bit.
+    #[test]
+    fn arrays_and_elements_agree() {
+        let mut fast = Fast::default();
+        let all = intervals();
+        let x = fast.collect(all.clone());
+        for shift in [0, 1, 7, 130, 401] {
+            let others: Vec<Interval> = (0..all.len()).map(|i| all[(i * 3 + shift) % all.len()]).collect();
+            let y = fast.collect(others.clone());
+            for binary in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
+                let out = fast.binary_all(binary, &x, &y, None);
+                for (i, (a, b)) in all.iter().zip(&others).enumerate() {
+                    let one = fast.binary(binary, a, b);
+                    assert_eq!(bits(out.at(i)), bits(one), "{binary:?} of {a:?} and {b:?}: {:?}, {one:?}", out.at(i));
+                }
+            }
+        }
+        for unary in [Unary::Log, Unary::Tanh, Unary::Rsqrt, Unary::Negate] {
+            let out = fast.unary_all(unary, &x, None);
+            all.iter()
+                .enumerate()
+                .for_each(|(i, a)| assert_eq!(bits(out.at(i)), bits(of(unary, *a)), "{unary:?} {a:?}"));
+        }
+        let sums = fast.running_sums(&Interval::exact(0.0), &x, [all.len(), all.len(), 1]);
+        let mut total = Interval::exact(0.0);
+        for (i, a) in all.iter().enumerate() {
+            total = total.add(*a);
+            assert_eq!(bits(sums.at(i)), bits(total));
+        }
+    }
+
+    /// The exponential of narrow intervals is not that of their ends, but encloses both.
+    #[test]
+    fn the_exponential_of_arrays_encloses() {
+        let mut fast = Fast::default();
+        let all = intervals();
+        let x = fast.collect(all.clone());
+        let out = fast.unary_all(Unary::Exponential, &x, None);
+        for (i, a) in all.iter().enumerate() {
+            let (got, whole) = (out.at(i), of(Unary::Exponential, *a));
+            if a.is_exact() || a.is_nan() {
+                assert_eq!(bits(got), bits(whole), "{a:?}");
+                continue;
+            }
+            for end in [a.lo, a.hi].into_iter().filter(|end| end.is_finite()) {
+                let real = Float::with_val(200, end).exp();
+                assert!(real >= got.lo && real <= got.hi, "{a:?}: {got:?}, not {real}");
+            }
+            assert!(got.hi <= whole.hi * (1.0 + 1e-6), "{a:?}: {got:?}, not {whole:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_ranges_enclose_those_in_order() {
+        let mut fast = Fast::default();
+        let finite: Vec<Interval> =
+            intervals().into_iter().filter(|x| x.lo.abs() < 1e3 && x.hi.abs() < 1e3 && x.lo.abs() > 1e-9).collect();
+        let terms = fast.collect(finite.clone());
+        for range in [0..1, 3..70, 0..finite.len(), 5..5] {
+            let got = fast.sum_range(&Interval::exact(0.5), &terms, range.clone());
+            let exact = |end: fn(&Interval) -> f64| {
+                Float::with_val(
+                    2200,
+                    Float::sum(
+                        finite[range.clone()].iter().map(|x| Float::with_val(53, end(x))).collect::<Vec<_>>().iter(),
+                    ),
+                ) + 0.5
+            };
+            assert!(exact(|x| x.lo) >= got.lo && exact(|x| x.hi) <= got.hi, "{range:?}");
+        }
+        let special = fast.collect(vec![Interval::exact(f64::INFINITY), Interval::exact(f64::NEG_INFINITY)]);
+        assert!(fast.sum_range(&Interval::exact(0.0), &special, 0..2).is_nan());
+        assert_eq!(
+            fast.sum_range(&Interval::exact(-0.0), &fast.exacts(&Column::new(vec![-0.0])), 0..1).lo.to_bits(),
+            1 << 63
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! Enclosures by pairs of f64: the rung between f64 intervals and MPFR.
+//!
+//! A [`Pair`] is a double-word number (Dekker 1971) with a bound on what it may be off, about 2^-100 of it after one
+//! operation. A kernel answers for regular operands, those for which its proof holds: finite, not zero, far from
+//! overflow and underflow. Anything else it marks [`IRREGULAR`], and the interval arithmetic answers instead, as IEEE
+//! has it. What a pair does not round to one f64 (Ziv, ACM TOMS 17(3), 1991) is left to MPFR.
+//!
+//! u = 2^-53 throughout. Bounds are computed with a few roundings themselves; the factor [`GROWN`] covers them.
+
+mod basic;
+mod exponential;
+mod functions;
+mod logarithm;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+use super::interval::{Interval, directed};
+
+pub(super) use basic::{add, div, mul, rsqrt, sqrt, sub};
+pub(super) use exponential::{exp, expm1};
+pub(super) use functions::{logistic, tanh};
+pub(super) use logarithm::{log, log1p};
+pub(super) use sum::sum;
+
+/// A value within `error` of `hi + lo`, where `hi` is `hi + lo` rounded to nearest.
+///
+/// - `error == 0`: exactly that value; an infinity or a zero with its sign if `hi` is one.
+/// - `hi` NaN: NaN.
+/// - an infinite `error`: any value, NaN and the infinities included.
+/// - else a finite real number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    pub hi: f64,
+    pub lo: f64,
+    pub error: f64,
+}
+
+/// What a kernel returns where its proof does not hold; never kept.
+pub(super) const IRREGULAR: Pair = Pair { hi: 0.0, lo: 0.0, error: f64::NAN };
+
+/// The tables of the functions, found once for a whole loop.
+#[derive(Clone, Copy)]
+pub(super) struct Tables {
+    exponential: &'static exponential::Table,
+    logarithm: &'static logarithm::Table,
+}
+
+impl Tables {
+    pub fn ready() -> Tables {
+        Tables { exponential: exponential::table(), logarithm: logarithm::table() }
+    }
+}
+
+/// Covers up to 2^10 roundings of an error bound.
+const GROWN: f64 = 1.0 + power_of_two(-42);
+
+/// 2^exponent, normal.
+const fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+impl Pair {
+    /// Any value at all.
+    pub const UNKNOWN: Pair = Pair { hi: 0.0, lo: 0.0, error: f64::INFINITY };
+
+    /// Exactly this value, NaN and the infinities included.
+    #[inline(always)]
+    pub const fn exact(value: f64) -> Pair {
+        Pair { hi: value, lo: 0.0, error: 0.0 }
+    }
+
+    /// Whether a kernel has left this element to the interval arithmetic.
+    #[inline(always)]
+    pub fn is_irregular(self) -> bool {
+        self.error.is_nan()
+    }
+
+    /// The value, where it is known exactly and f64 holds it; or NaN.
+    #[inline(always)]
+    pub fn as_exact(self) -> Option<f64> {
+        (self.error == 0.0 && self.lo == 0.0 || self.hi.is_nan()).then_some(self.hi)
+    }
+
+    /// The pair with its sign changed, zero included.
+    #[inline(always)]
+    pub fn neg(self) -> Pair {
+        Pair { hi: -self.hi, lo: if self.lo == 0.0 { 0.0 } else { -self.lo }, error: self.error }
+    }
+
+    /// An f64 interval around it.
+    pub fn interval(self) -> Interval {
+        if let Some(value) = self.as_exact() {
+            return Interval::exact(value);
+        }
+        if self.error == f64::INFINITY {
+            return Interval::UNKNOWN;
+        }
+        Interval { lo: directed::add(self.hi, self.shifted(-1.0)).0, hi: directed::add(self.hi, self.shifted(1.0)).1 }
+    }
+
+    /// A pair around an interval.
+    pub fn from_interval(x: Interval) -> Pair {
+        if x.is_nan() || x.is_exact() {
+            return Pair::exact(x.lo);
+        }
+        let middle = 0.5 * x.lo + 0.5 * x.hi;
+        if !(x.lo.is_finite() && x.hi.is_finite() && middle.is_finite()) {
+            return Pair::UNKNOWN;
+        }
+        Pair { hi: middle, lo: 0.0, error: (x.hi - middle).max(middle - x.lo).next_up() }
+    }
+
+    /// An end of the enclosure less `hi`, rounded outwards: the lower one for `side` -1, the upper one for 1.
+    ///
+    /// Proof. `reach` exceeds `error` by 2^-51 of `|lo| + error` at least, its own roundings included; `lo + reach`
+    /// rounds to nearest and loses at most 2^-53 of `|lo| + reach`. Sums of f64 lose nothing to underflow, and where
+    /// `2^-50 |lo|` does, `lo` is so small that the sum is exact.
+    #[inline(always)]
+    fn shifted(self, side: f64) -> f64 {
+        let reach = (self.error + self.lo.abs() * power_of_two(-50)) * (1.0 + power_of_two(-50));
+        self.lo + side * reach
+    }
+
+    /// The value rounded to nearest even, where the enclosure decides it (Ziv 1991); NaN for an undecided one.
+    ///
+    /// Both ends of the enclosure, moved outwards, are `hi` plus an f64: one IEEE addition rounds each correctly, and
+    /// rounding is monotone. Without an error, `hi + lo` itself rounds correctly, ties included.
+    #[inline(always)]
+    pub fn rounded_or_nan(self) -> f64 {
+        let (low, high) = (self.hi + self.shifted(-1.0), self.hi + self.shifted(1.0));
+        let decided = if low.to_bits() == high.to_bits() { low } else { f64::NAN };
+        let exact = if self.lo == 0.0 { self.hi } else { self.hi + self.lo };
+        if self.error == 0.0 { exact } else { decided }
+    }
+}
+
+/// How two pairs that are not NaN compare; `None` where the enclosures leave it open. The two zeros are equal.
+pub(super) fn compare(x: Pair, y: Pair) -> Option<std::cmp::Ordering> {
+    use std::cmp::Ordering;
+    if x.error == 0.0 && y.error == 0.0 {
+        // Rounding to nearest is monotone, so that equal high parts leave it to the low ones.
+        return Some(x.hi.partial_cmp(&y.hi)?.then(x.lo.partial_cmp(&y.lo)?));
+    }
+    let difference = add(x, y.neg());
+    if difference.is_irregular() {
+        return super::interval::compare(x.interval(), y.interval());
+    }
+    if difference.hi > 0.0 && difference.hi + difference.shifted(-1.0) > 0.0 {
+        Some(Ordering::Greater)
+    } else if difference.hi < 0.0 && difference.hi + difference.shifted(1.0) < 0.0 {
+        Some(Ordering::Less)
+    } else {
+        None
+    }
+}

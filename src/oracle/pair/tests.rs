@@ -1,0 +1,306 @@
+use std::cmp::Ordering;
+
+use rug::Float;
+use rug::float::Round;
+
+use super::super::interval::Interval;
+use super::{
+    Pair, Tables, add, compare, div, exp, expm1, log, log1p, logistic, mul, power_of_two, rsqrt, sqrt, sum, tanh,
+};
+
+const PRECISION: u32 = 300;
+
+/// Steele, Lea and Flood's SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// In [0, 1).
+    fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * power_of_two(-53)
+    }
+
+    /// A number of either sign and any exponent from `low` to `high`.
+    fn scaled(&mut self, low: i64, high: i64) -> f64 {
+        let exponent = low + (self.bits() % (high - low + 1) as u64) as i64;
+        let sign = if self.bits() & 1 == 0 { 1.0 } else { -1.0 };
+        sign * (1.0 + self.unit()) * power_of_two(exponent)
+    }
+
+    /// A pair around `hi`: an f64 at times, exact at times, with an error at times.
+    fn around(&mut self, hi: f64) -> Pair {
+        let ulp = (hi.abs().next_up() - hi.abs()).max(f64::from_bits(4));
+        let lo = if self.bits().is_multiple_of(3) { 0.0 } else { (self.unit() - 0.5) * 0.999 * ulp };
+        let error = if self.bits().is_multiple_of(2) { 0.0 } else { ulp * power_of_two(-50) * self.unit() };
+        // Normalised: hi is the nearest f64.
+        Pair { hi, lo: if hi + lo == hi { lo } else { 0.0 }, error }
+    }
+}
+
+fn center(x: Pair) -> Float {
+    Float::with_val(2200, x.hi) + x.lo
+}
+
+/// The three values that a pair may stand for: its centre and both ends.
+fn candidates(x: Pair) -> [Float; 3] {
+    [center(x), center(x) - x.error, center(x) + x.error]
+}
+
+struct Unary {
+    name: &'static str,
+    pair: fn(Pair, &Tables) -> Pair,
+    truth: fn(Float) -> Float,
+    /// The proven relative error for an exact argument.
+    proven: f64,
+    /// Exponents of the arguments.
+    exponents: (i64, i64),
+    positive: bool,
+}
+
+const FUNCTIONS: [Unary; 8] = [
+    Unary { name: "exp", pair: exp, truth: Float::exp, proven: 99.9, exponents: (-60, 9), positive: false },
+    Unary { name: "expm1", pair: expm1, truth: Float::exp_m1, proven: 88.0, exponents: (-300, 9), positive: false },
+    Unary { name: "log", pair: log, truth: Float::ln, proven: 97.9, exponents: (-890, 890), positive: true },
+    Unary { name: "log1p", pair: log1p, truth: Float::ln_1p, proven: 95.5, exponents: (-300, 890), positive: false },
+    Unary { name: "tanh", pair: tanh, truth: Float::tanh, proven: 87.0, exponents: (-300, 12), positive: false },
+    Unary { name: "logistic", pair: logistic, truth: sigmoid, proven: 97.0, exponents: (-60, 12), positive: false },
+    Unary {
+        name: "sqrt",
+        pair: |x, _| sqrt(x),
+        truth: Float::sqrt,
+        proven: 102.9,
+        exponents: (-890, 890),
+        positive: true,
+    },
+    Unary {
+        name: "rsqrt",
+        pair: |x, _| rsqrt(x),
+        truth: Float::recip_sqrt,
+        proven: 100.0,
+        exponents: (-890, 890),
+        positive: true,
+    },
+];
+
+fn sigmoid(x: Float) -> Float {
+    1u32 / ((-x).exp() + 1u32)
+}
+
+/// Arguments of a function: spread over its exponents, dense around 1, 0 and the ends of its regular domain.
+fn arguments(function: &Unary) -> Vec<Pair> {
+    let mut random = Random(function.name.len() as u64 + 77);
+    let (low, high) = function.exponents;
+    let mut points: Vec<f64> = (0..60_000).map(|_| random.scaled(low, high)).collect();
+    points.extend((0..60_000).map(|_| random.scaled(-12, 8)));
+    points.extend((0..2_000).map(|_| 1.0 + random.scaled(-52, -4)));
+    points.extend((0..400).flat_map(|i| [1.0 + f64::from(i) * f64::EPSILON, 1.0 - f64::from(i) * f64::EPSILON / 2.0]));
+    // Around multiples of ln 2 / 256 and their halves, where the reduced argument is smallest and largest.
+    points.extend((-2000..2000).map(|i| f64::from(i) * std::f64::consts::LN_2 / 512.0));
+    points.extend((0..2000).map(|i| 680.0 + f64::from(i) * 0.017));
+    points.extend((0..2000).map(|i| f64::from(i) * 0.25));
+    // Cell edges of the logarithm's table.
+    points.extend((0..=512).flat_map(|i| {
+        let edge = 0.5 + f64::from(i) / 512.0;
+        [edge.next_down(), edge, edge.next_up()]
+    }));
+    points.extend([f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), 0.0, f64::INFINITY, f64::NAN, 1.0, 709.0, 690.0]);
+    let signed = points.iter().flat_map(|x| if function.positive { vec![x.abs()] } else { vec![*x, -*x] });
+    signed.map(|hi| random.around(hi)).collect()
+}
+
+#[test]
+fn functions_stay_within_their_bounds() {
+    for function in &FUNCTIONS {
+        let (mut regular, mut worst, mut widest) = (0, 0.0f64, 0.0f64);
+        for x in arguments(function) {
+            let y = (function.pair)(x, &Tables::ready());
+            if y.is_irregular() {
+                continue;
+            }
+            regular += 1;
+            assert!(y.hi + y.lo == y.hi && y.error >= 0.0, "{}({x:?}) = {y:?}", function.name);
+            for (i, argument) in candidates(x).into_iter().enumerate() {
+                let real = (function.truth)(Float::with_val(PRECISION, argument));
+                let off = (center(y) - &real).abs();
+                assert!(off <= y.error, "{}({x:?}) = {y:?} is off by {off:e}", function.name);
+                if x.error == 0.0 && i == 0 && real.to_f64().abs() > 1e-290 {
+                    worst = worst.max((off / real.clone().abs()).to_f64());
+                    widest = widest.max((y.error / real.abs()).to_f64());
+                }
+            }
+        }
+        let bits = |v: f64| if v == 0.0 { 0.0 } else { -Float::with_val(53, v).log2().to_f64() };
+        println!("{}: {regular} regular, measured 2^-{:.1}, proven 2^-{:.1}", function.name, bits(worst), bits(widest));
+        assert!(regular >= 100_000, "{}: only {regular} regular arguments", function.name);
+        assert!(bits(widest) >= function.proven, "{}: 2^-{}", function.name, bits(widest));
+    }
+}
+
+struct Binary {
+    name: &'static str,
+    pair: fn(Pair, Pair) -> Pair,
+    truth: fn(&Float, &Float) -> Float,
+}
+
+const OPERATIONS: [Binary; 3] = [
+    Binary { name: "add", pair: add, truth: |x, y| Float::with_val(2300, x + y) },
+    Binary { name: "mul", pair: mul, truth: |x, y| Float::with_val(4500, x * y) },
+    Binary { name: "div", pair: div, truth: |x, y| Float::with_val(4500, x / y) },
+];
+
+#[test]
+fn operations_stay_within_their_bounds() {
+    for Binary { name, pair, truth } in OPERATIONS {
+        let mut random = Random(name.len() as u64 + 5);
+        let mut regular = 0;
+        for i in 0..130_000 {
+            let (low, high) = if i % 2 == 0 { (-4, 4) } else { (-880, 880) };
+            let hi = random.scaled(low, high);
+            let x = random.around(hi);
+            let hi = if i % 3 == 0 { -hi.next_up() } else { random.scaled(low, high) };
+            let y = random.around(hi);
+            let z = pair(x, y);
+            if z.is_irregular() {
+                continue;
+            }
+            regular += 1;
+            assert!(z.hi + z.lo == z.hi && z.error >= 0.0, "{name}({x:?}, {y:?}) = {z:?}");
+            for (a, b) in candidates(x).iter().zip(&candidates(y)).chain([(&candidates(x)[1], &candidates(y)[2])]) {
+                let off = (center(z) - truth(a, b)).abs();
+                assert!(off <= z.error, "{name}({x:?}, {y:?}) = {z:?} is off by {off:e}");
+            }
+        }
+        assert!(regular > 80_000, "{name}: only {regular} regular operands");
+    }
+}
+
+/// Where the result is an f64, it comes out exact, so that a tie is a tie; and zero, infinite and NaN operands are left
+/// to the intervals.
+#[test]
+fn exact_results_are_exact_and_special_ones_irregular() {
+    let exact = |x: Pair, value: f64| assert_eq!((x.as_exact(), x.error), (Some(value), 0.0));
+    for i in 1..2000 {
+        let x = Pair::exact(f64::from(i));
+        exact(div(x, Pair::exact(1.0)), f64::from(i));
+        exact(sqrt(mul(x, x)), f64::from(i));
+        exact(div(mul(x, Pair::exact(3.0)), Pair::exact(3.0)), f64::from(i));
+        exact(add(x, Pair::exact(0.5)), f64::from(i) + 0.5);
+        exact(rsqrt(Pair::exact(power_of_two(-2 * (i as i64 % 200)))), power_of_two(i as i64 % 200));
+        assert!(div(x, Pair::exact(4099.0)).error > 0.0);
+        assert!(sqrt(add(mul(x, x), Pair::exact(1.0))).error > 0.0);
+    }
+    let tables = Tables::ready();
+    for special in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 1e-300] {
+        let x = Pair::exact(special);
+        for result in
+            [div(Pair::exact(1.0), x), div(x, Pair::exact(1.0)), mul(x, Pair::exact(1.0)), sqrt(x), log(x, &tables)]
+        {
+            assert!(result.is_irregular(), "{special}");
+        }
+    }
+    assert!(exp(Pair::exact(0.0), &tables).is_irregular() && log(Pair::exact(1.0), &tables).is_irregular());
+    for function in FUNCTIONS {
+        assert!((function.pair)(Pair::UNKNOWN, &Tables::ready()).is_irregular(), "{}", function.name);
+        assert!((function.pair)(Pair::exact(f64::NAN), &Tables::ready()).is_irregular(), "{}", function.name);
+    }
+}
+
+/// Rounding is decided only where both ends agree: within 2^-90 of the middle of two f64 numbers it is not, unless exact.
+#[test]
+fn rounding_is_decided_only_when_certain() {
+    let mut random = Random(3);
+    for _ in 0..20_000 {
+        let hi = random.scaled(-700, 700);
+        let half = 0.5 * (hi.abs().next_up() - hi.abs());
+        // Exactly a tie: to even.
+        let tie = Pair { hi, lo: half, error: 0.0 };
+        assert_eq!(tie.rounded_or_nan(), hi + half);
+        let below = half * (1.0 - power_of_two(-36));
+        let wide = Pair { hi, lo: below, error: half * power_of_two(-35) };
+        assert!(wide.rounded_or_nan().is_nan());
+        let narrow = Pair { hi, lo: below, error: half * power_of_two(-37) };
+        assert_eq!(narrow.rounded_or_nan(), hi);
+        for side in [-1.0, 1.0] {
+            let end = Float::with_val(2200, hi) + below + side * narrow.error;
+            assert_eq!(end.to_f64_round(Round::Nearest), hi);
+        }
+    }
+    assert_eq!(Pair::exact(-0.0).rounded_or_nan().to_bits(), (-0.0f64).to_bits());
+    assert!(Pair { hi: 0.0, lo: 0.0, error: f64::from_bits(1) }.rounded_or_nan().is_nan());
+    assert!(Pair::UNKNOWN.rounded_or_nan().is_nan());
+}
+
+#[test]
+fn intervals_enclose_and_comparisons_are_proven() {
+    let mut random = Random(9);
+    for _ in 0..20_000 {
+        let hi = random.scaled(-700, 700);
+        let (x, y) = (random.around(hi), random.around(hi));
+        let interval = x.interval();
+        let ends = candidates(x);
+        assert!(ends.iter().all(|v| *v >= interval.lo && *v <= interval.hi), "{x:?} {interval:?}");
+        let back = Pair::from_interval(interval);
+        for end in [interval.lo, interval.hi] {
+            assert!((center(back) - end).abs() <= back.error);
+        }
+        let wide = Interval { lo: hi.min(hi * 1.3), hi: hi.max(hi * 1.3) };
+        let pair = Pair::from_interval(wide);
+        assert!([wide.lo, wide.hi].iter().all(|end| (center(pair) - end).abs() <= pair.error));
+        if let Some(ordering) = compare(x, y) {
+            for a in candidates(x) {
+                for b in candidates(y) {
+                    assert_eq!(a.partial_cmp(&b), Some(ordering), "{x:?} {y:?}");
+                }
+            }
+        } else {
+            assert!(x.error + y.error > 0.0);
+        }
+    }
+    assert_eq!(compare(Pair::exact(0.0), Pair::exact(-0.0)), Some(Ordering::Equal));
+    assert_eq!(compare(Pair::exact(f64::NEG_INFINITY), Pair { hi: 1.0, lo: 0.0, error: 0.5 }), Some(Ordering::Less));
+    assert_eq!(compare(Pair::UNKNOWN, Pair::exact(f64::INFINITY)), None);
+}
+
+#[test]
+fn sums_stay_within_their_bounds() {
+    let mut random = Random(1);
+    for (round, length) in [1, 2, 15, 16, 17, 64, 65, 1000, 4096, 100_000].into_iter().cycle().take(60).enumerate() {
+        let spread = if round % 2 == 0 { 3 } else { 60 };
+        let terms: Vec<Pair> = (0..length)
+            .map(|_| {
+                let hi = random.scaled(-spread, spread);
+                // Cancellation, in a third of them.
+                random.around(if round % 3 == 0 { hi } else { hi.abs() })
+            })
+            .collect();
+        let total = sum(terms.len(), |start, out| {
+            *out = [[0.0; 64]; 3];
+            for (i, x) in terms[start..].iter().take(64).enumerate() {
+                (out[0][i], out[1][i], out[2][i]) = (x.hi, x.lo, x.error);
+            }
+        });
+        assert!(!total.is_irregular() && total.hi + total.lo == total.hi);
+        for side in [-1.0, 0.0, 1.0] {
+            let mut real = Float::with_val(2200, 0);
+            terms.iter().for_each(|x| real += Float::with_val(2200, x.hi) + x.lo + side * x.error);
+            let off = (center(total) - real).abs();
+            assert!(off <= total.error, "{length} terms: {total:?} is off by {off:e}");
+        }
+        let carried: f64 = terms.iter().map(|x| x.error).sum();
+        if round % 3 != 0 {
+            assert!(total.error <= carried * 1.001 + total.hi * power_of_two(-102), "{length} terms: {total:?}");
+        }
+    }
+    let exact: Vec<f64> = (0..1000).map(f64::from).collect();
+    let total = sum(1000, |start, out| {
+        *out = [[0.0; 64]; 3];
+        exact[start..].iter().take(64).enumerate().for_each(|(i, v)| out[0][i] = *v);
+    });
+    assert_eq!(total.as_exact(), Some(499_500.0));
+}

@@ -1,0 +1,446 @@
+//! The second rung: pairs of f64 with a bound on their error, an array of each part.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::ir::{Binary, Unary};
+
+use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::column::{Column, Mover};
+use super::demand::Stats;
+use super::dot::certified_dots;
+use super::fast;
+use super::interval::{self, Interval};
+use super::lanes::{CHUNK, Loop, widest};
+use super::pair::{self, Pair, Tables};
+use super::store;
+
+/// Pairs of f64.
+#[derive(Default)]
+pub(super) struct Pairs {
+    stats: Stats,
+}
+
+/// The parts of many pairs.
+#[derive(Clone)]
+pub(super) struct PairColumns {
+    hi: Column<f64>,
+    lo: Column<f64>,
+    error: Column<f64>,
+}
+
+impl PairColumns {
+    #[inline(always)]
+    fn at(&self, element: usize) -> Pair {
+        Pair { hi: *self.hi.at(element), lo: *self.lo.at(element), error: *self.error.at(element) }
+    }
+
+    fn map_columns(&self, function: impl Fn(&Column<f64>) -> Column<f64>) -> PairColumns {
+        PairColumns { hi: function(&self.hi), lo: function(&self.lo), error: function(&self.error) }
+    }
+
+    /// One pair a run, where all parts have the same runs.
+    fn runs(&self) -> Option<(Vec<Pair>, usize)> {
+        let run = self.hi.run();
+        let same = self.lo.run() == run && self.error.run() == run;
+        same.then(|| ((0..self.hi.values().len()).map(|at| self.at(at * run)).collect(), run))
+    }
+}
+
+fn collected(pairs: &[Pair], run: usize) -> PairColumns {
+    PairColumns {
+        hi: Column::runs(pairs.iter().map(|x| x.hi).collect(), run),
+        lo: Column::runs(pairs.iter().map(|x| x.lo).collect(), run),
+        error: Column::runs(pairs.iter().map(|x| x.error).collect(), run),
+    }
+}
+
+/// A chunk of pairs.
+struct Chunk {
+    hi: [f64; CHUNK],
+    lo: [f64; CHUNK],
+    error: [f64; CHUNK],
+}
+
+impl Chunk {
+    const ONES: Chunk = Chunk { hi: [1.0; CHUNK], lo: [0.0; CHUNK], error: [0.0; CHUNK] };
+
+    #[inline(always)]
+    fn load(&mut self, from: &PairColumns, start: usize) {
+        from.hi.load(start, &mut self.hi);
+        from.lo.load(start, &mut self.lo);
+        from.error.load(start, &mut self.error);
+    }
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> Pair {
+        Pair { hi: self.hi[i], lo: self.lo[i], error: self.error[i] }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, i: usize, x: Pair) {
+        (self.hi[i], self.lo[i], self.error[i]) = (x.hi, x.lo, x.error);
+    }
+}
+
+/// A function of one or two pairs for a loop to apply.
+trait Kernel {
+    fn apply(&self, x: Pair, y: Pair) -> Pair;
+}
+
+/// A function with a table.
+struct Tabled<F>(F, Tables);
+
+impl<F: Fn(Pair, &Tables) -> Pair> Kernel for Tabled<F> {
+    #[inline(always)]
+    fn apply(&self, x: Pair, _: Pair) -> Pair {
+        (self.0)(x, &self.1)
+    }
+}
+
+/// A function of one pair.
+struct One<F>(F);
+
+impl<F: Fn(Pair) -> Pair> Kernel for One<F> {
+    #[inline(always)]
+    fn apply(&self, x: Pair, _: Pair) -> Pair {
+        (self.0)(x)
+    }
+}
+
+/// A function of two pairs.
+struct Two<F>(F);
+
+impl<F: Fn(Pair, Pair) -> Pair> Kernel for Two<F> {
+    #[inline(always)]
+    fn apply(&self, x: Pair, y: Pair) -> Pair {
+        (self.0)(x, y)
+    }
+}
+
+/// Applies a kernel to all elements, and the interval operation to those that are irregular.
+struct Apply<'a, K, W> {
+    operands: [&'a PairColumns; 2],
+    kernel: K,
+    whole: W,
+}
+
+impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
+    type Output = PairColumns;
+
+    #[inline(always)]
+    fn run(self) -> PairColumns {
+        let [x, y] = self.operands;
+        let len = x.hi.len();
+        let [mut hi, mut lo, mut error] = [0; 3].map(|_| store::vector(len));
+        let [mut a, mut b, mut out] = [Chunk::ONES; 3];
+        for start in (0..len).step_by(CHUNK) {
+            a.load(x, start);
+            b.load(y, start);
+            for i in 0..CHUNK {
+                out.put(i, self.kernel.apply(a.at(i), b.at(i)));
+            }
+            let count = CHUNK.min(len - start);
+            if out.error.iter().fold(false, |any, e| any | e.is_nan()) {
+                for i in 0..count {
+                    if out.error[i].is_nan() {
+                        let whole = (self.whole)(x.at(start + i).interval(), y.at(start + i).interval());
+                        out.put(i, Pair::from_interval(whole));
+                    }
+                }
+            }
+            hi.extend_from_slice(&out.hi[..count]);
+            lo.extend_from_slice(&out.lo[..count]);
+            error.extend_from_slice(&out.error[..count]);
+        }
+        PairColumns { hi: Column::new(hi), lo: Column::new(lo), error: Column::new(error) }
+    }
+}
+
+/// Rounds all elements.
+struct Round<'a>(&'a PairColumns);
+
+impl Loop for Round<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f64> {
+        let len = self.0.hi.len();
+        let mut rounded = Vec::with_capacity(len);
+        let mut chunk = Chunk::ONES;
+        for start in (0..len).step_by(CHUNK) {
+            chunk.load(self.0, start);
+            let mut out = [0.0; CHUNK];
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = chunk.at(i).rounded_or_nan();
+            }
+            rounded.extend_from_slice(&out[..CHUNK.min(len - start)]);
+        }
+        rounded
+    }
+}
+
+/// The interval operation where the kernel's proof does not hold.
+fn or_interval(regular: Pair, whole: impl Fn() -> Interval) -> Pair {
+    if regular.is_irregular() { Pair::from_interval(whole()) } else { regular }
+}
+
+impl Arithmetic for Pairs {
+    type Number = Pair;
+    type Numbers = PairColumns;
+
+    fn exact(&self, value: f64) -> Pair {
+        Pair::exact(value)
+    }
+
+    fn unknown(&self) -> Pair {
+        Pair::UNKNOWN
+    }
+
+    fn unary(&mut self, unary: Unary, x: &Pair) -> Pair {
+        let tables = &Tables::ready();
+        let regular = match unary {
+            Unary::Exponential => pair::exp(*x, tables),
+            Unary::ExponentialMinusOne => pair::expm1(*x, tables),
+            Unary::Log => pair::log(*x, tables),
+            Unary::LogPlusOne => pair::log1p(*x, tables),
+            Unary::Logistic => pair::logistic(*x, tables),
+            Unary::Rsqrt => pair::rsqrt(*x),
+            Unary::Sqrt => pair::sqrt(*x),
+            Unary::Tanh => pair::tanh(*x, tables),
+            Unary::Negate => return x.neg(),
+            Unary::Abs => {
+                let Interval { lo, hi } = x.interval();
+                return match (lo >= 0.0, hi <= 0.0) {
+                    _ if x.as_exact().is_some() => Pair::exact(x.hi.abs()),
+                    (true, _) => *x,
+                    (_, true) => x.neg(),
+                    _ => Pair::from_interval(x.interval().abs()),
+                };
+            }
+            Unary::Ceil | Unary::Floor | Unary::Sign | Unary::IsFinite | Unary::Not => pair::IRREGULAR,
+        };
+        or_interval(regular, || fast::of(unary, x.interval()))
+    }
+
+    fn binary(&mut self, binary: Binary, x: &Pair, y: &Pair) -> Pair {
+        let regular = match binary {
+            Binary::Add => pair::add(*x, *y),
+            Binary::Subtract => pair::sub(*x, *y),
+            Binary::Multiply => pair::mul(*x, *y),
+            Binary::Divide => pair::div(*x, *y),
+            _ => pair::IRREGULAR,
+        };
+        or_interval(regular, || fast::operation(binary)(x.interval(), y.interval()))
+    }
+
+    fn sum(&mut self, terms: &[Pair]) -> Pair {
+        let total = pair::sum(terms.len(), |start, out| {
+            *out = [[0.0; CHUNK]; 3];
+            for (i, x) in terms[start..].iter().take(CHUNK).enumerate() {
+                (out[0][i], out[1][i], out[2][i]) = (x.hi, x.lo, x.error);
+            }
+        });
+        or_interval(total, || interval::sum(terms.iter().map(|x| x.interval())))
+    }
+
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Pair> {
+        let dots = certified_dots(lhs, rhs, m, k, n);
+        self.stats.count_dots(&dots.counts);
+        let mut numbers = Vec::with_capacity(m * n);
+        for (at, enclosure) in dots.enclosure.iter().enumerate() {
+            if enclosure.is_exact() || enclosure.is_nan() {
+                numbers.push(Pair::from_interval(*enclosure));
+                continue;
+            }
+            let (row, column) = (&lhs[at / n * k..][..k], at % n);
+            let products: Vec<Pair> = (0..k)
+                .map(|l| self.binary(Binary::Multiply, &Pair::exact(row[l]), &Pair::exact(rhs[l * n + column])))
+                .collect();
+            numbers.push(self.sum(&products));
+        }
+        Dots { numbers, rounded: Some(dots.rounded) }
+    }
+
+    fn hull(&self, x: &Pair, y: &Pair) -> Pair {
+        Pair::from_interval(x.interval().hull(y.interval()))
+    }
+
+    fn compare(&self, x: &Pair, y: &Pair) -> Option<Ordering> {
+        pair::compare(*x, *y)
+    }
+
+    fn is_nan(&self, x: &Pair) -> bool {
+        x.hi.is_nan()
+    }
+
+    fn as_exact(&self, x: &Pair) -> Option<f64> {
+        x.as_exact()
+    }
+
+    fn bounds(&self, x: &Pair) -> (f64, f64) {
+        let Interval { lo, hi } = x.interval();
+        (lo, hi)
+    }
+
+    fn rounded(&self, x: &Pair) -> Option<f64> {
+        let rounded = x.rounded_or_nan();
+        (!rounded.is_nan() || x.hi.is_nan()).then_some(rounded)
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    fn as_pair(&self, x: &Pair) -> Option<Pair> {
+        (x.hi.is_finite() && x.error.is_finite()).then_some(*x)
+    }
+
+    fn exacts(&self, values: &Column<f64>) -> PairColumns {
+        let zeros = Column::same(0.0, values.len());
+        PairColumns { hi: values.clone(), lo: zeros.clone(), error: zeros }
+    }
+
+    fn collect(&self, numbers: Vec<Pair>) -> PairColumns {
+        collected(&numbers, 1)
+    }
+
+    fn at(&self, numbers: &PairColumns, element: usize) -> Pair {
+        numbers.at(element)
+    }
+
+    fn moved(&self, operands: &[&PairColumns], mover: &Mover) -> Option<PairColumns> {
+        Some(PairColumns {
+            hi: mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>())?,
+            lo: mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>())?,
+            error: mover.apply(&operands.iter().map(|o| &o.error).collect::<Vec<_>>())?,
+        })
+    }
+
+    fn picked(&self, numbers: &PairColumns, positions: &[usize]) -> PairColumns {
+        numbers.map_columns(|column| column.picked(positions))
+    }
+
+    fn unary_all(&mut self, unary: Unary, x: &PairColumns, _wanted: Wanted) -> PairColumns {
+        // Few values for many elements, or a function without a loop of its own.
+        if let Some((pairs, run)) = x.runs()
+            && run > 1
+        {
+            let results: Vec<Pair> = pairs.iter().map(|x| self.unary(unary, x)).collect();
+            return collected(&results, run);
+        }
+        let (operands, tables) = ([x, x], Tables::ready());
+        let whole = |x, _| fast::of(unary, x);
+        match unary {
+            Unary::Exponential => widest(Apply { operands, kernel: Tabled(pair::exp, tables), whole }),
+            Unary::ExponentialMinusOne => widest(Apply { operands, kernel: Tabled(pair::expm1, tables), whole }),
+            Unary::Log => widest(Apply { operands, kernel: Tabled(pair::log, tables), whole }),
+            Unary::LogPlusOne => widest(Apply { operands, kernel: Tabled(pair::log1p, tables), whole }),
+            Unary::Logistic => widest(Apply { operands, kernel: Tabled(pair::logistic, tables), whole }),
+            Unary::Negate => widest(Apply { operands, kernel: One(Pair::neg), whole }),
+            Unary::Rsqrt => widest(Apply { operands, kernel: One(pair::rsqrt), whole }),
+            Unary::Sqrt => widest(Apply { operands, kernel: One(pair::sqrt), whole }),
+            Unary::Tanh => widest(Apply { operands, kernel: Tabled(pair::tanh, tables), whole }),
+            _ => {
+                let results: Vec<Pair> = (0..x.hi.len()).map(|at| self.unary(unary, &x.at(at))).collect();
+                collected(&results, 1)
+            }
+        }
+    }
+
+    fn binary_all(&mut self, binary: Binary, x: &PairColumns, y: &PairColumns, _wanted: Wanted) -> PairColumns {
+        let (operands, whole) = ([x, y], fast::operation(binary));
+        match binary {
+            Binary::Add => widest(Apply { operands, kernel: Two(pair::add), whole }),
+            Binary::Subtract => widest(Apply { operands, kernel: Two(pair::sub), whole }),
+            Binary::Multiply => widest(Apply { operands, kernel: Two(pair::mul), whole }),
+            Binary::Divide => widest(Apply { operands, kernel: Two(pair::div), whole }),
+            _ => collected(&vec![Pair::UNKNOWN; x.hi.len()], 1),
+        }
+    }
+
+    fn sum_range(&mut self, init: &Pair, terms: &PairColumns, range: Range<usize>) -> Pair {
+        let total = pair::sum(range.len() + 1, |start, out| {
+            terms.hi.load_range(&range, start, init.hi, &mut out[0]);
+            terms.lo.load_range(&range, start, init.lo, &mut out[1]);
+            terms.error.load_range(&range, start, init.error, &mut out[2]);
+        });
+        let whole =
+            || interval::sum(std::iter::once(*init).chain(range.clone().map(|at| terms.at(at))).map(Pair::interval));
+        or_interval(total, whole)
+    }
+
+    fn has_nan(&self, numbers: &PairColumns) -> bool {
+        numbers.hi.has_nan()
+    }
+
+    fn rounded_all(&self, numbers: &PairColumns) -> Vec<f64> {
+        widest(Round(numbers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs of every kind: special values, exact f64, wide and narrow ones.
+    fn pairs() -> Vec<Pair> {
+        let mut all: Vec<Pair> =
+            [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 1e-300, -700.0]
+                .map(Pair::exact)
+                .to_vec();
+        all.extend([Pair::UNKNOWN, Pair { hi: 1.0, lo: 0.0, error: 0.5 }, Pair { hi: 0.0, lo: 0.0, error: 1e-320 }]);
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        for i in 0..500 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let hi = f64::from_bits((state & !(0x7ff << 52)) | ((1023 - 12 + i % 20) << 52));
+            let ulp = hi.abs().next_up() - hi.abs();
+            all.extend([
+                Pair::exact(hi),
+                Pair { hi, lo: ulp * 0.3, error: 0.0 },
+                Pair { hi, lo: -ulp * 0.2, error: ulp * 1e-12 },
+            ]);
+        }
+        all
+    }
+
+    fn bits(x: Pair) -> [u64; 3] {
+        // All NaNs are one.
+        if x.hi.is_nan() { [0; 3] } else { [x.hi.to_bits(), x.lo.to_bits(), x.error.to_bits()] }
+    }
+
+    /// Any processor's instructions give the same bits, and so do loops and single operations.
+    #[test]
+    fn arrays_elements_and_processors_agree() {
+        let mut arithmetic = Pairs::default();
+        let all = pairs();
+        let others: Vec<Pair> = (0..all.len()).map(|i| all[(i * 7 + 3) % all.len()]).collect();
+        let (x, y) = (arithmetic.collect(all.clone()), arithmetic.collect(others.clone()));
+        for binary in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
+            let out = arithmetic.binary_all(binary, &x, &y, None);
+            for (i, (a, b)) in all.iter().zip(&others).enumerate() {
+                assert_eq!(bits(out.at(i)), bits(arithmetic.binary(binary, a, b)), "{binary:?} of {a:?} and {b:?}");
+            }
+        }
+        for unary in [
+            Unary::Exponential,
+            Unary::ExponentialMinusOne,
+            Unary::Log,
+            Unary::LogPlusOne,
+            Unary::Logistic,
+            Unary::Negate,
+            Unary::Rsqrt,
+            Unary::Sqrt,
+            Unary::Tanh,
+        ] {
+            let out = arithmetic.unary_all(unary, &x, None);
+            for (i, a) in all.iter().enumerate() {
+                assert_eq!(bits(out.at(i)), bits(arithmetic.unary(unary, a)), "{unary:?} of {a:?}");
+            }
+        }
+        let rounded = (Round(&x).run(), widest(Round(&x)));
+        assert!(rounded.0.iter().zip(&rounded.1).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()));
+    }
+}

@@ -1,0 +1,141 @@
+//! What a pass has to evaluate: of every instruction all elements, some, or none.
+
+use std::collections::HashMap;
+
+use crate::ir::{Computation, Instruction, Op, Program, Shape, movement};
+
+use super::demand::Demand;
+use super::pair::Pair;
+
+/// Enclosures of reductions that a rung found, by instruction.
+pub(super) type Sums = HashMap<usize, Vec<Pair>>;
+
+/// What is needed of one instruction's elements.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Need {
+    Nothing,
+    Some(Vec<bool>),
+    All,
+}
+
+impl Need {
+    fn add(&mut self, more: &Need) {
+        match (&mut *self, more) {
+            (_, Need::Nothing) | (Need::All, _) => {}
+            (Need::Some(mine), Need::Some(more)) if mine.len() == more.len() => {
+                mine.iter_mut().zip(more).for_each(|(mine, more)| *mine |= more);
+            }
+            (Need::Nothing, more) => *self = more.clone(),
+            _ => *self = Need::All,
+        }
+    }
+}
+
+/// One pass over a program's entry.
+pub(super) struct Plan {
+    /// One an output.
+    pub demands: Vec<Demand>,
+    /// One an instruction.
+    pub needs: Vec<Need>,
+    /// Reductions that need no evaluation.
+    pub sums: Sums,
+}
+
+impl Plan {
+    /// `wanted` says what is open of each output.
+    pub fn new(program: &Program, demands: Vec<Demand>, wanted: &[Need], sums: Sums) -> Plan {
+        let entry = program.entry();
+        let mut needs = vec![Need::Nothing; entry.instructions.len()];
+        for ((output, demand), wanted) in program.outputs().into_iter().zip(&demands).zip(wanted) {
+            if *demand != Demand::None {
+                needs[output].add(wanted);
+            }
+        }
+        for id in (0..needs.len()).rev() {
+            let instruction = &entry.instructions[id];
+            if needs[id] == Need::Nothing || sums.contains_key(&id) {
+                continue;
+            }
+            for (number, operand) in instruction.operands.iter().enumerate() {
+                let need = of_operand(entry, instruction, number, &needs[id]);
+                needs[*operand].add(&need);
+            }
+        }
+        Plan { demands, needs, sums }
+    }
+}
+
+/// What an instruction needs of one of its operands.
+fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, need: &Need) -> Need {
+    let Need::Some(wanted) = need else { return need.clone() };
+    let shape = |operand: usize| &entry.instructions[instruction.operands[operand]].shape;
+    let elements = shape(number).elements();
+    match &instruction.op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert
+            if elements == wanted.len() =>
+        {
+            need.clone()
+        }
+        Op::ReducePrecision { .. } => need.clone(),
+        // Starts are read whole.
+        Op::DynamicSlice { .. } | Op::Gather(_) => Need::All,
+        op if movement::is_movement(op) => {
+            // The number of each operand's element, moved to where it goes.
+            let shapes: Vec<&Shape> = (0..instruction.operands.len()).map(shape).collect();
+            let mark = |operand: usize| -> Vec<Option<usize>> {
+                (0..shapes[operand].elements()).map(|at| (operand == number).then_some(at)).collect()
+            };
+            let marks: Vec<Vec<Option<usize>>> = (0..shapes.len()).map(mark).collect();
+            let parts: Vec<_> = marks.iter().zip(&shapes).map(|(m, s)| (m.as_slice(), s.dims())).collect();
+            let Some(sources) = movement::apply(op, &parts, &[], &[], instruction.shape.dims()) else {
+                return Need::All;
+            };
+            let mut needed = vec![false; elements];
+            for source in sources.iter().zip(wanted).filter(|(_, wanted)| **wanted).filter_map(|(source, _)| *source) {
+                needed[source] = true;
+            }
+            Need::Some(needed)
+        }
+        Op::Reduce { dims, .. } if elements > 1 && instruction.shape.dtype().is_some() => {
+            let operand_dims = shape(number).dims();
+            let mut needed = vec![false; elements];
+            movement::for_each_index(operand_dims, |flat, index| {
+                let kept = (0..index.len()).filter(|d| !dims.contains(d));
+                needed[flat] = wanted[kept.fold(0, |at, d| at * operand_dims[d] + index[d])];
+            });
+            Need::Some(needed)
+        }
+        _ => Need::All,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Need, Plan, Sums};
+    use crate::ir::{Binary, Builder, Unary};
+    use crate::oracle::demand::Demand;
+    use crate::tensor::DType;
+
+    /// One element of a row's softmax needs its own quotient and exponential, and the whole row's sum.
+    #[test]
+    fn one_element_needs_its_row() {
+        let mut b = Builder::new("softmax");
+        let x = b.parameter("x", DType::F32, &[2, 3]).unwrap();
+        let e = b.unary(Unary::Exponential, x).unwrap();
+        let sum = b.reduce(Binary::Add, e, 0.0, &[1]).unwrap();
+        let spread = b.broadcast(sum, &[2, 3], &[0]).unwrap();
+        let p = b.binary(Binary::Divide, e, spread).unwrap();
+        let program = b.finish(&[("p", p)]).unwrap();
+        let wanted = [Need::Some(vec![false, false, false, false, true, false])];
+        let plan = Plan::new(&program, vec![Demand::Rounded], &wanted, Sums::new());
+        let second = Need::Some(vec![false, false, false, true, true, true]);
+        assert_eq!(
+            (&plan.needs[x], &plan.needs[e], &plan.needs[sum]),
+            (&second, &second, &Need::Some(vec![false, true]))
+        );
+        // With the sum known, only its own.
+        let sums = Sums::from([(sum, Vec::new())]);
+        let plan = Plan::new(&program, vec![Demand::Rounded], &wanted, sums);
+        assert_eq!(plan.needs[e], wanted[0]);
+    }
+}
