@@ -62,9 +62,9 @@ fn known_reducer(expression: &str) -> Option<Reducer> {
         format!("tuple(select({better},p0,p2),select({index},p1,p3))")
     };
     match expression {
+        "tuple(select(GT(p0,p2),p0,p2),select(GT(p0,p2),p1,p3))" => Some(Reducer::GreaterKeep),
         e if e == extreme("GT") => Some(Reducer::ArgMax),
         e if e == extreme("LT") => Some(Reducer::ArgMin),
-        e if e == "tuple(select(GT(p0,p2),p0,p2),select(GT(p0,p2),p1,p3))" => Some(Reducer::GreaterKeep),
         _ => None,
     }
 }

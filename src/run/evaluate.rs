@@ -49,23 +49,15 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let size = spec.batch(first.subject.n);
     let batches: Vec<std::ops::Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
-    let parts: Vec<Result<(Vec<Progressing>, Stats, Cost), RunError>> = batches
-        .into_par_iter()
-        .map(|rows| {
-            let started = Instant::now();
-            let (states, stats, work) = batch(group, rows, oracle)?;
-            let suite = first.subject.suite.clone();
-            Ok((states, stats, Cost { suite, work, seconds: started.elapsed().as_secs_f64() }))
-        })
-        .collect();
+    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(|rows| batch(group, rows, oracle)).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
     let mut cost = Cost { suite: first.subject.suite.clone(), work: 0.0, seconds: 0.0 };
     for part in parts {
-        let (states, more, part) = part?;
+        let Part { states, stats: more, work, seconds } = part?;
         stats.merge(&more);
-        cost.work += part.work;
-        cost.seconds += part.seconds;
+        cost.work += work;
+        cost.seconds += seconds;
         whole = Some(match whole {
             None => states,
             Some(earlier) => earlier.into_iter().zip(states).map(|(a, b)| merged(a, b)).collect(),
@@ -91,12 +83,17 @@ fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
     earlier
 }
 
-/// One batch of rows in every mode, and how many operations that takes.
-fn batch(
-    group: &Group,
-    rows: std::ops::Range<usize>,
-    oracle: &Oracle,
-) -> Result<(Vec<Progressing>, Stats, f64), RunError> {
+/// What a batch gives: a state a case, and what it cost.
+struct Part {
+    states: Vec<Progressing>,
+    stats: Stats,
+    work: f64,
+    seconds: f64,
+}
+
+/// One batch of rows in every mode.
+fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
+    let started = Instant::now();
     let first = group.cases[0];
     let Subject { suite, program: spec, input, n, seed } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
@@ -151,7 +148,7 @@ fn batch(
         states.push(state);
     }
     let work = operations(&program) * (1 + group.cases.len()) as f64;
-    Ok((states, stats, work))
+    Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
 }
 
 /// What the program takes, for the input.
