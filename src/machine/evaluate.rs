@@ -77,7 +77,7 @@ impl<'a> Machine<'a> {
                 divide: chip.divide,
                 zero_tie: chip.zero_tie,
                 eup: chip.eup,
-                error: r.exp.unwrap_or_default(),
+                error: mode.functions(),
             },
             matrix: Unit {
                 block: chip.mxu_block,
