@@ -132,8 +132,8 @@ impl Mode {
     pub fn exponential_bound(&self) -> f64 {
         match self.functions() {
             ErrorModel::CorrectlyRounded => 0.0,
-            // Measured over all arguments with a normal result.
-            ErrorModel::XlaCpu => f64::from(f32::EPSILON),
+            // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere.
+            ErrorModel::XlaCpu => 3.0 * f64::from(f32::EPSILON),
             ErrorModel::Seeded | ErrorModel::Worst => self.chip.eup.bound(Unary::Exponential).relative,
         }
     }
