@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
                 divide: chip.divide,
                 zero_tie: chip.zero_tie,
                 eup: chip.eup,
-                error: r.exp.unwrap_or_default(),
+                error: mode.functions(),
             },
             matrix: Unit {
                 // No chip's block is empty; a unit without blocks would be one that has only one.

@@ -62,7 +62,11 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         },
         get: |refinements| refinements.dsr.map(|on| if on { "on" } else { "off" }),
     },
-    row!(exp, ErrorModel, "Error of exp, log, tanh and logistic within the chip's published bounds (FACTS 3.3)."),
+    row!(
+        exp,
+        ErrorModel,
+        "Error of exp, log, tanh, logistic and division: none, within the chip's published bounds (FACTS 3.3), or XLA:CPU's own."
+    ),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2)."),
     row!(scan, ScanOrder, "Order of a running sum (FACTS 3.2)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),

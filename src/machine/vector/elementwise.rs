@@ -5,9 +5,9 @@ use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::error::{ErrorModel, Eup};
-use super::function::{self, Exponential, Log, Logistic, Rsqrt, Tanh};
+use super::function;
 use super::lanes::{Side, combine, in_chunks, zip};
-use super::{Divide, VectorUnit, ZeroTie, round_to};
+use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then perturbed where the unit's
 /// error model says so.
@@ -29,29 +29,6 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
             values.iter_mut().for_each(|v| *v = $function(*v))
         };
     }
-    macro_rules! function {
-        ($($function:tt)*) => {{
-            if unit.flush {
-                each!(flush_f32)
-            }
-            function_keeping_subnormals!($($function)*);
-            if unit.flush {
-                each!(flush_f32)
-            }
-        }};
-    }
-    let exact = unit.error == ErrorModel::CorrectlyRounded || unit.eup == Eup::Exact;
-    macro_rules! function_keeping_subnormals {
-        ($vector:ty, $function:expr) => {{ if exact { function::apply::<$vector>(values) } else { function_keeping_subnormals!($function) } }};
-        ($function:expr) => {{
-            if exact {
-                each!($function)
-            } else {
-                let bound = unit.eup.bound(unary);
-                each!(|x: f32| unit.error.perturbed(unary, x, $function(x), bound))
-            }
-        }};
-    }
     macro_rules! to_integer {
         ($function:expr) => {
             if unit.flush { each!(|v: f32| $function(flush_f32(v))) } else { each!($function) }
@@ -63,16 +40,33 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::Ceil => to_integer!(f32::ceil),
         Unary::Floor => to_integer!(f32::floor),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
-        Unary::Exponential => function!(Exponential, core_math::expf),
-        Unary::ExponentialMinusOne => function_keeping_subnormals!(core_math::expm1f),
-        Unary::Log => function!(Log, core_math::logf),
-        Unary::LogPlusOne => function!(core_math::log1pf),
-        Unary::Tanh => function_keeping_subnormals!(Tanh, core_math::tanhf),
-        Unary::Rsqrt => function!(Rsqrt, core_math::rsqrtf),
-        Unary::Sqrt => function!(f32::sqrt),
-        Unary::Logistic => function!(Logistic, <Logistic as function::Function>::correctly_rounded),
+        Unary::Tanh | Unary::ExponentialMinusOne => transcendental(unary, values, unit),
+        Unary::Exponential | Unary::Log | Unary::LogPlusOne | Unary::Logistic | Unary::Rsqrt | Unary::Sqrt => {
+            if unit.flush {
+                each!(flush_f32)
+            }
+            transcendental(unary, values, unit);
+            if unit.flush {
+                each!(flush_f32)
+            }
+        }
         Unary::IsFinite | Unary::Not => {}
     }
+}
+
+/// A function with the unit's errors.
+fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
+    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values) {
+        return;
+    }
+    let perturbs = unit.error.perturbs() && unit.eup != Eup::Exact;
+    if !perturbs {
+        return function::apply(unary, values);
+    }
+    let arguments = values.to_vec();
+    function::apply(unary, values);
+    let bound = unit.eup.bound(unary);
+    values.iter_mut().zip(arguments).for_each(|(v, x)| *v = unit.error.perturbed(unary, x, *v, bound));
 }
 
 /// [`unary`] for f64, correctly rounded (logistic within 2 ulp).
@@ -97,9 +91,14 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
 }
 
 /// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The
-/// left operand becomes the result.
+/// left operand becomes the result. Where the unit's error model says so, quotients of f32 are perturbed within the
+/// published bound; those of narrower types are exact before their rounding, or nearly so (FACTS 3.3).
 pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
+    let perturbs = binary == Binary::Divide && dtype == DType::F32 && unit.error.perturbs() && unit.eup != Eup::Exact;
     in_chunks(values, |at, chunk| {
+        if perturbs {
+            return combine(at, chunk, other, |a, b| perturbed_quotient(a, b, unit));
+        }
         binary_f32(binary, at, chunk, other, unit);
         round_to(dtype, chunk);
     });
@@ -131,6 +130,16 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         // Bitwise operations have no float form; shape checking rules them out.
         _ => {}
     }
+}
+
+/// A perturbed quotient; zeros, infinities and NaNs are the unit's own.
+fn perturbed_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
+    let plain = binary_scalar(Binary::Divide, a, b, unit);
+    if plain == 0.0 || !plain.is_finite() {
+        return plain;
+    }
+    let off = unit.error.perturbed_quotient(a, b, unit.eup);
+    if unit.flush { flush_f32(off) } else { off }
 }
 
 /// [`binary`] of two numbers, unrounded.

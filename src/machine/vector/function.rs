@@ -4,10 +4,12 @@
 //! this is the correctly rounded result, whatever the last bits of the f64 (Ziv 1991); the few other arguments go to
 //! core-math. So results are the same with and without fused multiply-adds. `slow` tests compare all 2^32 arguments.
 
-use super::simd;
+use crate::ir::Unary;
+
+use super::simd::{self, Loop};
 
 /// A function with a fast approximation.
-pub(super) trait Function {
+trait Function {
     /// What [`Function::approximate`] may differ from the function by, relative to the function, and 2^-53 more for
     /// the rounding of the ends.
     const ERROR: f64;
@@ -20,17 +22,40 @@ pub(super) trait Function {
     fn correctly_rounded(x: f32) -> f32;
 }
 
-/// Applies a function to each value, correctly rounded.
-pub(super) fn apply<F: Function>(values: &mut [f32]) {
-    simd::apply::<F>(values);
+/// Applies a function to each value, correctly rounded; other operations leave the values as they are.
+pub(super) fn apply(unary: Unary, values: &mut [f32]) {
+    match unary {
+        Unary::Exponential => run::<Exponential>(values),
+        Unary::ExponentialMinusOne => values.iter_mut().for_each(|v| *v = core_math::expm1f(*v)),
+        Unary::Log => run::<Log>(values),
+        Unary::LogPlusOne => values.iter_mut().for_each(|v| *v = core_math::log1pf(*v)),
+        Unary::Logistic => run::<Logistic>(values),
+        Unary::Rsqrt => run::<Rsqrt>(values),
+        Unary::Sqrt => values.iter_mut().for_each(|v| *v = v.sqrt()),
+        Unary::Tanh => run::<Tanh>(values),
+        _ => {}
+    }
+}
+
+fn run<F: Function>(values: &mut [f32]) {
+    simd::run::<InBlocks<F>>(values);
+}
+
+struct InBlocks<F>(F);
+
+impl<F: Function> Loop for InBlocks<F> {
+    #[inline(always)]
+    fn run<const FMA: bool>(values: &mut [f32]) {
+        in_blocks::<F, FMA>(values);
+    }
 }
 
 /// Arguments taken at once: a loop of this length is made of vector operations.
 const BLOCK: usize = 64;
 
-/// [`apply`], to be compiled for one set of instructions.
+/// [`run`], to be compiled for one set of instructions.
 #[inline(always)]
-pub(super) fn in_blocks<F: Function, const FMA: bool>(values: &mut [f32]) {
+fn in_blocks<F: Function, const FMA: bool>(values: &mut [f32]) {
     let mut blocks = values.chunks_exact_mut(BLOCK);
     for block in &mut blocks {
         one_block::<F, FMA>(block);
@@ -107,7 +132,7 @@ fn clamped(x: f64, low: f64, high: f64) -> f64 {
 
 /// `e^x`: within 2^-47 by [`exponential_parts`]. Beyond the clamp the result rounds to 0 or to infinity, as the function
 /// does.
-pub(super) struct Exponential;
+struct Exponential;
 
 impl Function for Exponential {
     const ERROR: f64 = f64::from_bits((1023 - 45) << 52);
@@ -128,7 +153,7 @@ impl Function for Exponential {
 ///
 /// m - 1 is exact; s is within 2^-52. The series up to s^17 / 17 leaves less than 1.04 s^18 / 19 < 2^-49.9 of it. Where k
 /// is not 0, the result is at least half as large as k ln 2, so no error is more than doubled: in all within 2^-48.
-pub(super) struct Log;
+struct Log;
 
 impl Function for Log {
     const ERROR: f64 = f64::from_bits((1023 - 46) << 52);
@@ -160,7 +185,7 @@ impl Function for Log {
 
 /// `tanh |x|` = q / (q + 2) with q = e^(2 |x|) - 1 = 2^n p + (2^n - 1), where 2^n - 1 is exact and n is not negative. q is
 /// within 2^-45.5, its quotient not further. From 10 on the result rounds to 1.
-pub(super) struct Tanh;
+struct Tanh;
 
 impl Function for Tanh {
     const ERROR: f64 = f64::from_bits((1023 - 43) << 52);
@@ -179,7 +204,7 @@ impl Function for Tanh {
 }
 
 /// `1 / (1 + e^-x)`: an error of e^-x counts in part only, so within 2^-46. Beyond the clamp the result rounds to 0 or 1.
-pub(super) struct Logistic;
+struct Logistic;
 
 impl Function for Logistic {
     const ERROR: f64 = f64::from_bits((1023 - 45) << 52);
@@ -190,15 +215,33 @@ impl Function for Logistic {
         1.0 / (1.0 + power * (1.0 + p))
     }
 
-    /// Correctly rounded e^-x leaves an error below 2^-51.4 of the result. No argument's result lies that near a rounding
-    /// boundary without being decided by it: the slow test asks MPFR about all that do.
+    /// Near 0 results crowd around the ties at 1/2 + x/4, which only the next term of the series decides:
+    /// 1/2 + x/4 - x^3/48 + x^5/480, the rest below 2^-68 for |x| < 2^-8. Its f64 is rounded to odd, so that rounding it
+    /// again is rounding once (Boldo and Melquiond 2008). Elsewhere correctly rounded e^-x leaves an error below 2^-51.4
+    /// of the result, and the slow test asks MPFR about every argument whose result lies near a rounding boundary.
     fn correctly_rounded(x: f32) -> f32 {
-        (1.0 / (1.0 + core_math::exp(-f64::from(x)))) as f32
+        let x = f64::from(x);
+        if x.abs() >= 2f64.powi(-8) || x.is_nan() {
+            return (1.0 / (1.0 + core_math::exp(-x))) as f32;
+        }
+        let quarter = x / 4.0;
+        let first = 0.5 + quarter;
+        let square = x * x;
+        // What a sum loses is exact, because its first summand is the larger one.
+        let rest = (quarter - (first - 0.5)) - x * square * (1.0 / 48.0 - square / 480.0);
+        let sum = first + rest;
+        let lost = rest - (sum - first);
+        let odd = match sum.to_bits() & 1 {
+            0 if lost > 0.0 => sum.next_up(),
+            0 if lost < 0.0 => sum.next_down(),
+            _ => sum,
+        };
+        odd as f32
     }
 }
 
 /// `1 / sqrt(x)`: two roundings of f64, within 2^-52.
-pub(super) struct Rsqrt;
+struct Rsqrt;
 
 impl Function for Rsqrt {
     const ERROR: f64 = f64::from_bits((1023 - 51) << 52);

@@ -7,6 +7,7 @@ mod lanes;
 mod order;
 mod rounding;
 mod simd;
+mod xla;
 
 pub use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error::{ErrorBound, ErrorModel, Eup};

@@ -11,7 +11,7 @@ fn compare<F: Function>(name: &str, codes: impl Iterator<Item = u32>, expected: 
     let arguments: Vec<f32> = codes.map(f32::from_bits).collect();
     for arguments in arguments.chunks(1 << 16) {
         let mut fast = arguments.to_vec();
-        apply::<F>(&mut fast);
+        run::<F>(&mut fast);
         let mut portable = arguments.to_vec();
         in_blocks::<F, false>(&mut portable);
         for (i, x) in arguments.iter().enumerate() {
