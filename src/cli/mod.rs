@@ -2,6 +2,7 @@
 
 mod explain;
 mod gate;
+mod hlo;
 mod list;
 mod run;
 
@@ -42,6 +43,9 @@ enum Command {
     List(list::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
+    /// Read an HLO file
+    #[command(subcommand)]
+    Hlo(hlo::Command),
 }
 
 /// What a subcommand ends with.
@@ -70,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        Command::Hlo(command) => hlo::run(&command, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
         Ok(Exit::AsExpected) => ExitCode::SUCCESS,
