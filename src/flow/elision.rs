@@ -70,10 +70,11 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
         let from = steps.iter().rposition(|(_, seen)| !is_last(seen)).map_or(0, |at| at + 1);
         steps.get(from).map_or("", |(rule, _)| rule_name(*rule))
     };
-    let mut found = Vec::new();
+    let mut found: Vec<Elision> = Vec::new();
     let entry = program.entry();
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let name = &instruction.name;
+        let first = found.len();
         if let (Some(from), Some(to)) = (declared.computed.get(name), last.computed.get(name))
             && from != to
             && to.within(*from)
@@ -98,9 +99,9 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
             // A value that is only picked from others is not rounded itself: what changed, changed before it.
             let removed = from != to && from.within(*to) && (*rounded || declared.computed.contains_key(name));
             let added = from != to && to.within(*from) && last.seen.get(&key).is_some_and(|(_, rounded)| *rounded);
-            let again = found.iter().any(|e| {
-                e.value == key.0 && e.reader.as_ref() == Some(&key.1) && e.operand == key.2 && e.from == *from
-            });
+            let again = found[first..]
+                .iter()
+                .any(|e: &Elision| e.reader.as_ref() == Some(&key.1) && e.operand == key.2 && e.from == *from);
             if (removed || added) && !again {
                 found.push(Elision {
                     mode: mode.to_string(),

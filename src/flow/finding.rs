@@ -1,6 +1,6 @@
 //! What a person should know of a flow, in plain words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -145,7 +145,7 @@ fn readers(view: &Sight) -> String {
     listed(&named.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Says so where what picks values and what adds them, or two of the former, differ in what they see.
+/// Says so where readers that one would expect to agree (sums, choices, the stored result) do not see the same value.
 fn disagreement(views: &[Sight]) -> String {
     let short = |what: &str| {
         let last = what.rsplit(' ').next().unwrap_or(what);
@@ -155,36 +155,46 @@ fn disagreement(views: &[Sight]) -> String {
             false => known.contains(&last).then(|| last.to_string()),
         }
     };
-    let by_view: Vec<Vec<String>> = views
-        .iter()
-        .map(|view| {
-            let mut kinds: Vec<String> = view.what.iter().filter_map(|w| short(w)).collect();
-            kinds.dedup();
-            kinds
-        })
-        .filter(|kinds| !kinds.is_empty())
-        .collect();
-    let [wide, narrow, ..] = by_view.as_slice() else { return String::new() };
-    let (wide, narrow) = (wide.join(" and "), narrow.join(" and "));
-    match wide == narrow {
-        true => format!(" The {wide}s do not see the same value."),
-        false => format!(" The {wide} and the {narrow} do not see the same value."),
+    let kinds = |view: &Sight| {
+        let mut kinds: Vec<String> = Vec::new();
+        for kind in view.what.iter().filter_map(|w| short(w)) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        if kinds.is_empty() && view.what.iter().any(|w| w == "result") {
+            kinds.push("stored result".to_string());
+        }
+        kinds
+    };
+    let sides: Vec<Vec<String>> = views.iter().map(kinds).filter(|kinds| !kinds.is_empty()).collect();
+    match sides.as_slice() {
+        [a, b, ..] if a == b => format!(" Not every {} sees the same value.", a.join(" and every ")),
+        [a, b, ..] if a.len() + b.len() == 2 => format!(" The {} and the {} do not see the same value.", a[0], b[0]),
+        [a, b, ..] => {
+            format!(" The {} do not see the same value as the {}.", a.join(" and the "), b.join(" and the "))
+        }
+        _ => String::new(),
     }
 }
 
 /// Values that a compiler would show un-rounded to some readers only.
 fn two_views_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
+    let mut of_value: HashMap<&str, Vec<&Elision>> = HashMap::new();
+    for elision in elisions {
+        of_value.entry(&elision.value).or_default().push(elision);
+    }
     let mut findings = Vec::new();
     for value in values {
+        let Some(elisions) = of_value.get(value.name.as_str()) else { continue };
         // Modes with the same outcome are told together.
         let mut outcomes: Vec<(Vec<Sight>, Vec<String>)> = Vec::new();
-        let mut modes: Vec<&String> = elisions.iter().filter(|e| e.value == value.name).map(|e| &e.mode).collect();
+        let mut modes: Vec<&String> = elisions.iter().map(|e| &e.mode).collect();
         modes.dedup();
         for mode in modes {
             let after = |one: &Use| {
                 let changed = elisions.iter().find(|e| {
                     e.mode == *mode
-                        && e.value == value.name
                         && e.reader.as_ref() == Some(&one.reader)
                         && e.operand == one.operand
                         && e.effect == Effect::RoundingRemoved
@@ -217,12 +227,12 @@ fn two_views_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding>
 }
 
 fn mixed_compare(values: &[Value]) -> impl Fn(&Value) -> Option<Finding> {
-    let constants: Vec<&String> = values.iter().filter(|v| v.constant).map(|v| &v.name).collect();
+    let constants: HashSet<&String> = values.iter().filter(|v| v.constant).map(|v| &v.name).collect();
     move |value| {
         if value.opcode != "compare" {
             return None;
         }
-        let side = |operand: usize| value.reads.iter().find(|r| r.operand == operand && !constants.contains(&&r.value));
+        let side = |operand: usize| value.reads.iter().find(|r| r.operand == operand && !constants.contains(&r.value));
         let (left, right) = (side(0)?, side(1)?);
         let (a, b) = (left.holds?, right.holds?);
         if a == b || a == Precision::ANY || b == Precision::ANY {
@@ -235,7 +245,8 @@ fn mixed_compare(values: &[Value]) -> impl Fn(&Value) -> Option<Finding> {
 }
 
 fn sum(value: &Value) -> Option<Finding> {
-    let accumulation = value.accumulation.as_ref()?;
+    // A sum of one number only moves it.
+    let accumulation = value.accumulation.as_ref().filter(|a| a.terms > 1)?;
     let about: Vec<&str> = [&value.role, &value.op_name].into_iter().flatten().map(String::as_str).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
     let read: Vec<String> = value

@@ -3,6 +3,8 @@
 //! Recognition is for reading only: nothing that computes depends on it. It looks through moves, conversions and
 //! roundings, and takes all copies of a value that a compiler made.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::ir::{
@@ -52,6 +54,10 @@ pub struct Members {
 /// The groups of a program, in the order of their last values.
 pub fn groups(program: &Program, held: &[Held], meanings: &[ValueId]) -> Vec<Members> {
     let eye = Eye { program, held, meanings };
+    let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    for (id, meaning) in meanings.iter().enumerate().filter(|(id, _)| !is_passage(program, held, *id)) {
+        copies.entry(*meaning).or_default().push(id);
+    }
     let mut groups: Vec<Members> = Vec::new();
     for id in 0..program.entry().instructions.len() {
         let found =
@@ -59,9 +65,8 @@ pub fn groups(program: &Program, held: &[Held], meanings: &[ValueId]) -> Vec<Mem
         let Some((shape, parts)) = found else { continue };
         let mut values: Vec<(ValueId, &'static str)> = Vec::new();
         for (part, role) in parts {
-            let copies = (0..meanings.len()).filter(|copy| meanings[*copy] == meanings[part]);
-            let computing = copies.filter(|copy| !is_passage(program, held, *copy));
-            values.extend(computing.map(|copy| (copy, role)));
+            let copies = copies.get(&meanings[part]).map_or(&[][..], Vec::as_slice);
+            values.extend(copies.iter().map(|copy| (*copy, role)));
         }
         values.sort_unstable_by_key(|(value, _)| *value);
         values.dedup_by_key(|(value, _)| *value);
@@ -132,7 +137,7 @@ impl Eye<'_> {
                 _ => None,
             };
             let Some(inner) = guarded else { break };
-            parts.push((maximum, "guarded maximum"));
+            parts.push((maximum, "guarded max"));
             maximum = inner;
         }
         let reduced = self.reduced(maximum, Binary::Maximum)?;
@@ -186,7 +191,7 @@ impl Eye<'_> {
         if !parts.iter().any(|(part, role)| *role == "shift" && self.same(*part, shifted)) {
             return None;
         }
-        parts.extend([(logarithm, "logarithm"), (id, "log-probability")]);
+        parts.extend([(logarithm, "logarithm"), (id, "result")]);
         Some((Shape::LogSoftmax, parts))
     }
 
@@ -204,12 +209,12 @@ impl Eye<'_> {
             let (window, _) = self.window_sum(before)?;
             window.0.iter().find(|w| w.size > 1 && w.pad_low >= w.size as i64 - 1 && w.pad_high <= 0)?;
             let last = self.operand(before, 0)?;
-            let mut parts = vec![(inside, "sums inside blocks"), (before, "sums of the blocks before")];
+            let mut parts = vec![(inside, "block sums"), (before, "sums before")];
             if last != inside {
                 let reduced = self.reduced(last, Binary::Add)?;
-                parts.extend((reduced == inside).then_some((last, "last of each block")));
+                parts.extend((reduced == inside).then_some((last, "block totals")));
             }
-            parts.push((id, "cumulative sum"));
+            parts.push((id, "result"));
             Some((Shape::Cumsum, parts))
         })
     }
@@ -234,7 +239,7 @@ impl Eye<'_> {
             Op::Sort { to_apply, dim, .. } => {
                 let region = &self.program.computations[*to_apply];
                 match comparator_but_for_rounding(region) {
-                    _ if self.is_cut(id, *dim) => (Shape::TopK, "sort, of which the first are taken"),
+                    _ if self.is_cut(id, *dim) => (Shape::TopK, "head of a sort"),
                     Some(known) if known.descending => (Shape::Sort, "sort, largest first"),
                     Some(_) => (Shape::Sort, "sort, smallest first"),
                     None => (Shape::Sort, "sort"),
@@ -250,20 +255,23 @@ impl Eye<'_> {
     /// Whether all that is used of a sort are its first elements.
     fn is_cut(&self, id: ValueId, dim: usize) -> bool {
         let instructions = &self.program.entry().instructions;
-        let reads = |from: ValueId| instructions.iter().enumerate().filter(move |(_, i)| i.operands.contains(&from));
-        let mut slices = 0;
-        for (element, _) in reads(id) {
-            for (_, reader) in reads(element) {
-                match &reader.op {
-                    Op::Slice { start, limit, .. }
-                        if start[dim] == 0 && limit[dim] < instructions[element].shape.dims()[dim] =>
-                    {
-                        slices += 1;
-                    }
-                    _ => return false,
-                }
+        let extent = instructions[id].operands.first().and_then(|o| instructions[*o].shape.dims().get(dim));
+        let cut = |op: &Op| match op {
+            Op::Slice { start, limit, .. } => start.get(dim) == Some(&0) && limit.get(dim) < extent,
+            _ => false,
+        };
+        let mut elements = vec![id];
+        let mut cuts = 0;
+        for (reader, instruction) in instructions.iter().enumerate().skip(id + 1) {
+            if !instruction.operands.iter().any(|o| elements.contains(o)) {
+                continue;
+            }
+            match &instruction.op {
+                Op::GetTupleElement(_) => elements.push(reader),
+                op if cut(op) => cuts += 1,
+                _ => return false,
             }
         }
-        slices > 0
+        cuts > 0
     }
 }

@@ -1,12 +1,13 @@
 //! The flow as a person reads it, in 100 columns.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::elision::{Effect, Elision};
+use super::Flow;
+use super::elision::Elision;
 use super::finding::{FindingKind, listed};
 use super::precision::Precision;
-use super::value::{Use, Value};
-use super::{Flow, Shape};
+use super::value::{Read, Use, Value};
 
 /// The widest line, unless a name alone is wider.
 const COLUMNS: usize = 100;
@@ -15,7 +16,9 @@ const COLUMNS: usize = 100;
 pub fn text(flow: &Flow, all: bool) -> String {
     let mut out = String::new();
     let kind = if flow.compiled { "a compiler's output" } else { "not yet compiled" };
-    let _ = writeln!(out, "{}: {kind}", flow.module);
+    let _ = writeln!(out, "{}: {kind}\n", flow.module);
+    let columns = format!("  {:<26} {:<15} {:<18} {:<11} part of", "value", "operation", "type", "numbers");
+    let _ = writeln!(out, "{columns}");
     out.push_str(&values(flow, all));
     section(&mut out, "What is computed here", &groups(flow));
     for (kinds, heading) in [
@@ -23,7 +26,8 @@ pub fn text(flow: &Flow, all: bool) -> String {
         (&[FindingKind::TwoViewsIfCompiled][..], "One value, several precisions, if compiled"),
         (&[FindingKind::Sum][..], "Sums"),
     ] {
-        let found = flow.findings.iter().filter(|f| kinds.contains(&f.kind)).map(|f| f.text.clone()).collect();
+        let found: Vec<String> =
+            flow.findings.iter().filter(|f| kinds.contains(&f.kind)).map(|f| f.text.clone()).collect();
         section(&mut out, heading, &found);
     }
     if !flow.modes.is_empty() {
@@ -31,12 +35,16 @@ pub fn text(flow: &Flow, all: bool) -> String {
         if lines.is_empty() {
             lines.push(format!("None under {}.", listed(&flow.modes.iter().map(String::as_str).collect::<Vec<_>>())));
         }
-        section(&mut out, "Roundings that a compiler changes (rule: mode)", &lines);
+        section(
+            &mut out,
+            "Roundings that compilers change (A: simplify-fp-conversions, B: float normalization)",
+            &lines,
+        );
     }
     let c = &flow.counts;
     let counts = format!(
-        "{} values, of which {} compute on floats. {} roundings, {} of them elidable. {} values hold a narrower format \
-         than their type. {} are seen in several precisions.",
+        "Values: {}, of which compute on floats: {}. Roundings: {}. Views of a rounded value that a compiler may widen: \
+         {}. Values with numbers narrower than their type: {}. Values seen in several precisions: {}.",
         c.values, c.computing, c.roundings, c.elidable, c.narrow_in_wide, c.two_views
     );
     out.push('\n');
@@ -44,7 +52,7 @@ pub fn text(flow: &Flow, all: bool) -> String {
     out
 }
 
-fn section(out: &mut String, heading: &str, paragraphs: &Vec<String>) {
+fn section(out: &mut String, heading: &str, paragraphs: &[String]) {
     if paragraphs.is_empty() {
         return;
     }
@@ -57,17 +65,30 @@ fn section(out: &mut String, heading: &str, paragraphs: &Vec<String>) {
 fn values(flow: &Flow, all: bool) -> String {
     let mut out = String::new();
     let mut place = None;
+    let outside = if flow.compiled { "outside fusions" } else { "entry" };
+    let places: HashMap<&str, (u32, u32)> = flow.values.iter().map(|v| (v.name.as_str(), (v.line, v.column))).collect();
     let shown = |v: &&Value| v.is_listed() || v.opcode == "parameter" && v.holds.is_some() || all && !v.constant;
     for value in flow.values.iter().filter(shown) {
         let here = if value.opcode == "parameter" { Some("parameters") } else { value.fusion.as_deref() };
         if place != Some(here) {
-            let _ = writeln!(out, "\n{}", here.unwrap_or("outside fusions"));
+            let _ = writeln!(out, "\n{}", here.unwrap_or(outside));
             place = Some(here);
         }
         line(&mut out, value);
-        for (heading, uses) in sights(value) {
+        for (heading, uses) in sights(value, &places) {
             let readers: Vec<String> = uses.iter().map(|one| reader(one, value.fusion.as_deref())).collect();
             wrapped(&mut out, "      ", "        ", &format!("{heading}: {}", readers.join(", ")));
+        }
+        let read = |read: &Read| Some(format!("{} as {}", short(&read.value, value.fusion.as_deref()), read.holds?));
+        let reads: Vec<String> = value.reads.iter().filter_map(read).collect();
+        // What a value without floats to hand on has seen is all there is to say of it.
+        if value.holds.is_none() && !reads.is_empty() {
+            wrapped(
+                &mut out,
+                "      ",
+                "        ",
+                &format!("sees {}", listed(&reads.iter().map(String::as_str).collect::<Vec<_>>())),
+            );
         }
     }
     out
@@ -89,11 +110,14 @@ fn line(out: &mut String, value: &Value) {
 }
 
 /// Uses of a value by how it is seen there, in the order of the first of each.
-fn sights(value: &Value) -> Vec<(String, Vec<&Use>)> {
-    let mut sights: Vec<(String, Vec<&Use>)> = Vec::new();
+fn sights<'a>(value: &'a Value, places: &HashMap<&str, (u32, u32)>) -> Vec<(String, Vec<&'a Use>)> {
+    let own = |by: &str| places.get(by) == Some(&(value.line, value.column));
+    let mut sights: Vec<(String, Vec<&'a Use>)> = Vec::new();
     for one in &value.uses {
         let heading = match (&one.rounded_by, one.holds) {
             (_, None) => "index for".to_string(),
+            // The instruction rounds its own result: the file has no conversion for it.
+            (Some(by), Some(holds)) if own(by) => format!("stored as {holds} for"),
             (Some(by), Some(holds)) => {
                 format!("rounded to {holds} here ({}), for", short(by, value.fusion.as_deref()))
             }
@@ -126,30 +150,47 @@ fn short<'a>(name: &'a str, fusion: Option<&str>) -> &'a str {
     inside.unwrap_or(name)
 }
 
+/// Each group by the roles of its values; copies are counted.
 fn groups(flow: &Flow) -> Vec<String> {
-    let one = |group: &super::Group| {
-        let count = group.values.len();
-        match group.shape {
-            Shape::Softmax | Shape::LogSoftmax | Shape::Cumsum if count > 1 => {
-                let names: Vec<&str> = group.values.iter().map(String::as_str).collect();
-                format!("{}: {}", group.shape.name(), listed(&names))
+    let roles: HashMap<&str, &str> =
+        flow.values.iter().filter_map(|v| Some((v.name.as_str(), v.role.as_deref()?))).collect();
+    let mut lines = Vec::new();
+    for group in &flow.groups {
+        let shape = group.shape.name();
+        let mut parts: Vec<(&str, &str, usize)> = Vec::new();
+        for name in &group.values {
+            let role =
+                roles.get(name.as_str()).map_or("", |role| role.strip_prefix(shape).unwrap_or(role).trim_start());
+            match parts.iter_mut().find(|(same, _, _)| *same == role) {
+                Some((_, _, copies)) => *copies += 1,
+                None => parts.push((role, name, 0)),
             }
-            shape => format!("{}: {}", shape.name(), group.values.join(", ")),
         }
-    };
-    flow.groups.iter().map(one).collect()
+        let parts: Vec<String> = parts
+            .iter()
+            .map(|(role, name, copies)| {
+                let copied = match copies {
+                    0 => String::new(),
+                    1 => " and a copy".to_string(),
+                    n => format!(" and {n} copies"),
+                };
+                let gap = if role.is_empty() { "" } else { " " };
+                format!("{role}{gap}{name}{copied}")
+            })
+            .collect();
+        lines.push(format!("{shape}: {}", parts.join("; ")));
+    }
+    lines
 }
 
 /// One line for each value and reader, with the modes of each rule.
 fn elisions(elisions: &[Elision]) -> Vec<String> {
     type Line<'a> = (&'a Elision, Vec<(&'static str, Vec<&'a str>)>);
     let mut lines: Vec<Line> = Vec::new();
+    let mut places = HashMap::new();
     for one in elisions {
-        let same = |e: &Elision| {
-            (&e.value, &e.reader, e.operand, e.effect, e.to)
-                == (&one.value, &one.reader, one.operand, one.effect, one.to)
-        };
-        let at = lines.iter().position(|(e, _)| same(e)).unwrap_or_else(|| {
+        let key = (&one.value, &one.reader, one.operand, one.to.name());
+        let at = *places.entry(key).or_insert_with(|| {
             lines.push((one, Vec::new()));
             lines.len() - 1
         });
@@ -162,16 +203,17 @@ fn elisions(elisions: &[Elision]) -> Vec<String> {
     lines
         .iter()
         .map(|(e, rules)| {
-            let via =
-                if e.conversions.is_empty() { String::new() } else { format!(" through {}", e.conversions.join(", ")) };
-            let who = match (&e.reader, e.effect) {
-                (Some(reader), Effect::RoundingAdded) => format!("{} is rounded for {reader}{via}", e.value),
-                (Some(reader), _) => format!("{} is not rounded for {reader}{via}", e.value),
-                (None, _) => format!("{} is computed in a narrower type", e.value),
+            let via = match e.conversions.is_empty() {
+                true => String::new(),
+                false => format!(", through {}", e.conversions.join(", ")),
+            };
+            let what = match &e.reader {
+                Some(reader) => format!("{} for {reader}{via}: seen as {} instead of {}", e.value, e.to, e.from),
+                None => format!("{}: computed as {} instead of {}", e.value, e.to, e.from),
             };
             let rules: Vec<String> =
-                rules.iter().map(|(rule, modes)| format!("{rule}: {}", modes.join(", "))).collect();
-            format!("{who} ({} -> {}). {}", e.from, e.to, rules.join("; "))
+                rules.iter().map(|(rule, modes)| format!("{rule} under {}", listed(modes))).collect();
+            format!("{what}. {}.", rules.join("; "))
         })
         .collect()
 }

@@ -1,9 +1,11 @@
 //! The values of a flow, each with all that is said of it.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::hlo::Import;
-use crate::ir::{Op, Program, Reducer, ValueId, is_cumulative, reducer_but_for_rounding};
+use crate::ir::{Op, Program, Reducer, Shape, ValueId, is_cumulative, reducer_but_for_rounding};
 
 use super::group::Members;
 use super::precision::{Held, Precision};
@@ -13,7 +15,7 @@ use super::uses::{Reader, View, is_passage, is_source};
 /// One value of the entry.
 ///
 /// JSON: `name`; `opcode`; `what`, the operation in a person's words (`bf16 sum`, `argmax`, `compare GE`); `shape`, with
-/// its dtype; `dtype` (null for a tuple); `holds`, the format that all its numbers belong to (null for integers);
+/// its dtype; `dtype`, of its first array; `holds`, the format that all its numbers belong to (null for integers);
 /// `computes`, whether it is rounded to its dtype because it makes new numbers; `passage`, whether it only moves or
 /// converts; `rounds_to`, for a conversion or `reduce-precision` that drops bits; `fusion`; `op_name`; `line` and
 /// `column` in the file; `role` in its group (`softmax denominator`); `accumulation` of a sum ([`Accumulation`]);
@@ -82,7 +84,10 @@ pub struct Use {
 impl Value {
     /// Whether the listing has a line for it: it makes or picks floats, or reads some.
     pub fn is_listed(&self) -> bool {
-        !self.passage && !self.source && (self.holds.is_some() || self.reads.iter().any(|r| r.holds.is_some()))
+        !self.passage
+            && !self.source
+            && !self.constant
+            && (self.holds.is_some() || self.reads.iter().any(|r| r.holds.is_some()))
     }
 
     /// Whether all its numbers belong to a narrower format than its dtype.
@@ -105,19 +110,24 @@ pub(super) fn values(
     let instructions = &program.entry().instructions;
     let name = |id: ValueId| instructions[id].name.clone();
     let constant = constants(program);
+    let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    let has_copies = |id: ValueId| !is_passage(program, held, id) && !is_source(&instructions[id].op);
+    for id in (0..instructions.len()).filter(|id| has_copies(*id)) {
+        copies.entry(meanings[id]).or_default().push(id);
+    }
     let mut values: Vec<Value> = Vec::with_capacity(instructions.len());
     for (id, instruction) in instructions.iter().enumerate() {
         let origin = import.origins.get(id).cloned().unwrap_or_default();
         let passage = is_passage(program, held, id);
         let operand = instruction.operands.first().and_then(|o| held[*o].first());
         let rounds = matches!(instruction.op, Op::Convert | Op::ReducePrecision { .. }) && passage;
-        let copies = (0..instructions.len()).filter(|c| *c != id && meanings[*c] == meanings[id]);
+        let same = copies.get(&meanings[id]).filter(|_| has_copies(id)).into_iter().flatten();
         values.push(Value {
             name: instruction.name.clone(),
             opcode: instruction.op.opcode(),
             what: what(program, id),
             shape: instruction.shape.to_string(),
-            dtype: instruction.shape.dtype().map(|d| d.name()),
+            dtype: first_dtype(&instruction.shape),
             holds: held[id].first(),
             computes: held[id].computes,
             passage,
@@ -128,11 +138,7 @@ pub(super) fn values(
             column: origin.at.column,
             role: role(id, groups),
             accumulation: accumulation(program, id),
-            copies: if passage || is_source(&instruction.op) {
-                Vec::new()
-            } else {
-                copies.filter(|c| !is_passage(program, held, *c)).map(name).collect()
-            },
+            copies: same.filter(|copy| **copy != id).map(|copy| name(*copy)).collect(),
             reads: Vec::new(),
             uses: Vec::new(),
             source: is_source(&instruction.op),
@@ -164,6 +170,13 @@ pub(super) fn values(
         value.reads.sort_by_key(|read| read.operand);
     }
     values
+}
+
+fn first_dtype(shape: &Shape) -> Option<&'static str> {
+    match shape {
+        Shape::Array { dtype, .. } => Some(dtype.name()),
+        Shape::Tuple(parts) => parts.first().and_then(first_dtype),
+    }
 }
 
 /// Which values are made of constants alone.
