@@ -3,6 +3,7 @@
 pub mod check;
 pub mod cli;
 pub mod file;
+pub mod flow;
 pub mod gate;
 pub mod hlo;
 pub mod input;

@@ -20,7 +20,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("file", &[]), ("ir", &[])],
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
     &[("machine", &[]), ("oracle", &[])],
-    &[("input", &[]), ("metric", &[]), ("subject", &[]), ("check", &["input", "metric", "subject"])],
+    &[("flow", &[]), ("input", &[]), ("metric", &[]), ("subject", &[]), ("check", &["input", "metric", "subject"])],
     &[("suite", &[])],
     &[("run", &[])],
     &[("report", &[]), ("gate", &["report"])],

@@ -41,7 +41,7 @@ enum Command {
     Gate(gate::Arguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
     List(list::Arguments),
-    /// Programs that compilers dump: run HLO text
+    /// Programs that compilers dump: run HLO text, show its precision, compare two
     #[command(subcommand)]
     Hlo(hlo::Command),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it

@@ -116,6 +116,15 @@ pub enum Shape {
     Tuple(Vec<Shape>),
 }
 
+impl Module {
+    /// Whether this looks like a compiler's output: it is scheduled or has fusions. Dumps from before optimization may
+    /// have signatures, but neither of these.
+    pub fn is_compiled(&self) -> bool {
+        let fused = |c: &Computation| c.instructions.iter().any(|i| i.opcode == "fusion");
+        self.attributes.iter().any(|a| a.name == "is_scheduled") || self.computations.iter().any(fused)
+    }
+}
+
 impl Shape {
     /// The number of arrays: tuples count as their elements.
     pub fn arrays(&self) -> usize {

@@ -114,7 +114,7 @@ impl Pass {
 
     /// Adds `wide` under a name of its own, and its conversion to the old type under the old name.
     fn with_rounding(&mut self, old: &Instruction, wide: Instruction) -> (usize, Option<usize>) {
-        let wide = self.editor.push(Instruction { name: format!("{}.f32", old.name), ..wide });
+        let wide = self.editor.push(Instruction { name: super::wide_name(&old.name), ..wide });
         let rounded = self.editor.convert(wide, DType::BF16, old.name.clone());
         let stored = self.store_results && matches!(old.op, Op::Reduce { .. } | Op::GetTupleElement(_));
         (rounded, (!stored).then_some(wide))

@@ -1,12 +1,14 @@
 //! `ulpgate hlo`: programs that compilers dump.
 
 mod eval;
+mod show;
 
 use std::io::Write;
 use std::path::Path;
 
 use clap::Subcommand;
 
+use crate::hlo::ast::Module;
 use crate::hlo::{Import, lower, parse};
 
 use super::{Exit, Failure};
@@ -15,19 +17,28 @@ use super::{Exit, Failure};
 pub enum Command {
     /// Run an HLO file on the machine, or over the real numbers
     Eval(eval::Arguments),
+    /// The precision flow: each float operation, its dtype, where it is rounded, who sees it, what may be elided
+    Show(show::Arguments),
 }
 
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
     match command {
         Command::Eval(arguments) => eval::run(arguments, out),
+        Command::Show(arguments) => show::run(arguments, out),
     }
 }
 
-/// Reads a file and lowers it. The error names the file and the place in it.
-fn import(path: &Path) -> Result<Import, Failure> {
+/// A file and the program in it. The error names the file and the place in it.
+fn read(path: &Path) -> Result<(Module, Import), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
     let text = std::fs::read(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
     let module = parse(&text).map_err(|error| fail(&error))?;
-    lower(&module).map_err(|error| fail(&error))
+    let import = lower(&module).map_err(|error| fail(&error))?;
+    Ok((module, import))
+}
+
+/// The program in a file.
+fn import(path: &Path) -> Result<Import, Failure> {
+    Ok(read(path)?.1)
 }

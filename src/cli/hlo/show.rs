@@ -1,0 +1,53 @@
+//! `ulpgate hlo show`: the precision flow of an HLO file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::flow;
+use crate::machine::Mode;
+
+use super::{Exit, Failure, read};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// HLO text, before or after optimization
+    file: PathBuf,
+    /// Which compiler is asked what it would elide (chip/precision/excess); without it, for a file that is not
+    /// compiled yet: xla-cpu/default/cpu, v5e/default/gpu and v5e/default/tpu
+    #[arg(long)]
+    mode: Option<String>,
+    /// Print as JSON
+    #[arg(long, conflicts_with = "dot")]
+    json: bool,
+    /// Print as a drawing for Graphviz, coloured by precision
+    #[arg(long)]
+    dot: bool,
+    /// Values that only move or convert as well
+    #[arg(long)]
+    all: bool,
+}
+
+/// Whom to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
+const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
+
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let (module, import) = read(&arguments.file)?;
+    let compiled = module.is_compiled();
+    let names: Vec<&str> = match &arguments.mode {
+        Some(mode) => vec![mode],
+        None if compiled => Vec::new(),
+        None => COMPILERS.to_vec(),
+    };
+    let parsed = names.iter().map(|name| name.parse::<Mode>().map_err(|e| Failure::Message(e.to_string())));
+    let flow = flow::flow(&import, compiled, &parsed.collect::<Result<Vec<_>, _>>()?);
+    if arguments.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&flow).map_err(|e| e.to_string())?)?;
+    } else if arguments.dot {
+        write!(out, "{}", flow::dot(&flow, arguments.all))?;
+    } else {
+        write!(out, "{}", flow::text(&flow, arguments.all))?;
+    }
+    Ok(Exit::AsExpected)
+}

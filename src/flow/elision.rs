@@ -1,0 +1,173 @@
+//! Which roundings a compiler would drop or add, found by running its rules and comparing the programs value by value.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::ir::{Program, ValueId};
+use crate::machine::Mode;
+use crate::rewrite::{self, Rule};
+
+use super::precision::{Precision, held};
+use super::uses::{Reader, View, views};
+
+/// What a rule does to one value, or to one value as one reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// The reader sees the value before rounding.
+    RoundingRemoved,
+    /// The reader sees the value rounded where it did not.
+    RoundingAdded,
+    /// The value itself is computed in a narrower type.
+    Narrowed,
+}
+
+/// One rounding that a compiler drops or adds.
+///
+/// JSON: `mode`; `rule` (`A`: simplify-fp-conversions, `B`: float normalization, `narrowing`); `effect`
+/// (`rounding-removed`, `rounding-added`, `narrowed`); `value`; `reader` (null for `narrowed`); `operand` of the reader;
+/// `conversions` on the way in the source; `from` and `to`, what the reader sees before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Elision {
+    pub mode: String,
+    pub rule: &'static str,
+    pub effect: Effect,
+    pub value: String,
+    pub reader: Option<String>,
+    pub operand: Option<usize>,
+    pub conversions: Vec<String>,
+    pub from: Precision,
+    pub to: Precision,
+}
+
+/// How a rule is called in text and JSON.
+const fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Normalization => "B",
+        Rule::Simplification => "A",
+        Rule::Narrowing => "narrowing",
+    }
+}
+
+/// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes.
+///
+/// An unknown policy changes nothing: a [`Mode`] only has known ones.
+pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
+    let declared = Seen::of(program, None);
+    modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()
+}
+
+fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
+    let Some(policy) = rewrite::policy_named(&mode.excess) else { return Vec::new() };
+    let steps: Vec<(Rule, Seen)> = rewrite::steps(program, policy, &|op| mode.chip.native_bf16(op))
+        .iter()
+        .map(|(rule, rewritten)| (*rule, Seen::of(rewritten, Some(declared))))
+        .collect();
+    let Some((_, last)) = steps.last() else { return Vec::new() };
+    // The rule that made the last state: the first from which on it holds.
+    let made_by = |is_last: &dyn Fn(&Seen) -> bool| {
+        let from = steps.iter().rposition(|(_, seen)| !is_last(seen)).map_or(0, |at| at + 1);
+        steps.get(from).map_or("", |(rule, _)| rule_name(*rule))
+    };
+    let mut found: Vec<Elision> = Vec::new();
+    let entry = program.entry();
+    for (id, instruction) in entry.instructions.iter().enumerate() {
+        let name = &instruction.name;
+        let first = found.len();
+        if let (Some(from), Some(to)) = (declared.computed.get(name), last.computed.get(name))
+            && from != to
+            && to.within(*from)
+        {
+            found.push(Elision {
+                mode: mode.to_string(),
+                rule: made_by(&|seen| seen.computed.get(name) == Some(to)),
+                effect: Effect::Narrowed,
+                value: name.clone(),
+                reader: None,
+                operand: None,
+                conversions: Vec::new(),
+                from: *from,
+                to: *to,
+            });
+        }
+        for view in &declared.views[id] {
+            let key = key(program, id, view, None);
+            let (Some((from, rounded)), Some((to, _))) = (declared.seen.get(&key), last.seen.get(&key)) else {
+                continue;
+            };
+            // A value that is only picked from others is not rounded itself: what changed, changed before it.
+            let removed = from != to && from.within(*to) && (*rounded || declared.computed.contains_key(name));
+            let added = from != to && to.within(*from) && last.seen.get(&key).is_some_and(|(_, rounded)| *rounded);
+            let again = found[first..]
+                .iter()
+                .any(|e: &Elision| e.reader.as_ref() == Some(&key.1) && e.operand == key.2 && e.from == *from);
+            if (removed || added) && !again {
+                found.push(Elision {
+                    mode: mode.to_string(),
+                    rule: made_by(&|seen| seen.seen.get(&key).is_some_and(|(now, _)| now == to)),
+                    effect: if removed { Effect::RoundingRemoved } else { Effect::RoundingAdded },
+                    value: key.0,
+                    reader: Some(key.1),
+                    operand: key.2,
+                    conversions: view.conversions.iter().map(|c| entry.instructions[*c].name.clone()).collect(),
+                    from: *from,
+                    to: *to,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// A value's name, a reader's name, and which of its operands.
+type Key = (String, String, Option<usize>);
+
+/// What a program's readers see, by the declared names.
+struct Seen {
+    names: std::collections::HashSet<String>,
+    views: Vec<Vec<View>>,
+    /// The widest view of a value by a reader, and whether a conversion on the way rounds it.
+    seen: HashMap<Key, (Precision, bool)>,
+    /// What each value holds that rounds its own result.
+    computed: HashMap<String, Precision>,
+}
+
+impl Seen {
+    fn of(program: &Program, declared: Option<&Seen>) -> Seen {
+        let held = held(program);
+        let views = views(program, &held);
+        let names = program.entry().instructions.iter().map(|i| i.name.clone()).collect();
+        let mut seen: HashMap<Key, (Precision, bool)> = HashMap::new();
+        let mut computed = HashMap::new();
+        for (id, instruction) in program.entry().instructions.iter().enumerate() {
+            if let Some(holds) = held[id].first().filter(|_| held[id].computes) {
+                computed.insert(declared_name(&instruction.name, declared), holds);
+            }
+            for view in &views[id] {
+                let Some(holds) = view.holds else { continue };
+                let widest = seen.entry(key(program, id, view, declared)).or_insert((holds, view.rounded_by.is_some()));
+                if widest.0.within(holds) {
+                    *widest = (holds, view.rounded_by.is_some());
+                }
+            }
+        }
+        Seen { names, views, seen, computed }
+    }
+}
+
+fn declared_name(name: &str, declared: Option<&Seen>) -> String {
+    match declared {
+        Some(declared) if !declared.names.contains(name) => rewrite::declared_name(name).to_string(),
+        _ => name.to_string(),
+    }
+}
+
+fn key(program: &Program, id: ValueId, view: &View, declared: Option<&Seen>) -> Key {
+    let name = |id: ValueId| declared_name(&program.entry().instructions[id].name, declared);
+    let (reader, operand) = match view.reader {
+        Reader::Value { id, operand } => (name(id), Some(operand)),
+        Reader::Result(position) => (program.output_names[position].clone(), None),
+    };
+    (name(id), reader, operand)
+}

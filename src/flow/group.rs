@@ -1,0 +1,277 @@
+//! Recognises what a person calls a value: a softmax instead of eleven operations.
+//!
+//! Recognition is for reading only: nothing that computes depends on it. It looks through moves, conversions and
+//! roundings, and takes all copies of a value that a compiler made.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::ir::{
+    Binary, Op, Program, Reducer, Unary, ValueId, Window, comparator_but_for_rounding, is_cumulative,
+    reducer_but_for_rounding,
+};
+
+use super::precision::Held;
+use super::uses::is_passage;
+
+/// What a group of values computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    Softmax,
+    LogSoftmax,
+    /// `argmax` or `argmin`, by one reduction over values and indices.
+    Argmax,
+    Cumsum,
+    Sort,
+    TopK,
+    ApproxTopK,
+}
+
+impl Shape {
+    /// As a report says it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shape::Softmax => "softmax",
+            Shape::LogSoftmax => "log_softmax",
+            Shape::Argmax => "argmax",
+            Shape::Cumsum => "cumsum",
+            Shape::Sort => "sort",
+            Shape::TopK => "top-k",
+            Shape::ApproxTopK => "approximate top-k",
+        }
+    }
+}
+
+/// The values of one group, in the entry's order, each with its part in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Members {
+    pub shape: Shape,
+    pub values: Vec<(ValueId, &'static str)>,
+}
+
+/// The groups of a program, in the order of their last values.
+pub fn groups(program: &Program, held: &[Held], meanings: &[ValueId]) -> Vec<Members> {
+    let eye = Eye { program, held, meanings };
+    let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    for (id, meaning) in meanings.iter().enumerate().filter(|(id, _)| !is_passage(program, held, *id)) {
+        copies.entry(*meaning).or_default().push(id);
+    }
+    let mut groups: Vec<Members> = Vec::new();
+    for id in 0..program.entry().instructions.len() {
+        let found =
+            eye.softmax(id).or_else(|| eye.log_softmax(id)).or_else(|| eye.cumsum(id)).or_else(|| eye.picks(id));
+        let Some((shape, parts)) = found else { continue };
+        let mut values: Vec<(ValueId, &'static str)> = Vec::new();
+        for (part, role) in parts {
+            let copies = copies.get(&meanings[part]).map_or(&[][..], Vec::as_slice);
+            values.extend(copies.iter().map(|copy| (*copy, role)));
+        }
+        values.sort_unstable_by_key(|(value, _)| *value);
+        values.dedup_by_key(|(value, _)| *value);
+        // A copy of a group's last value belongs to the group; a larger group takes the place of one inside it.
+        if groups.iter().any(|g| values.iter().all(|v| g.values.iter().any(|w| w.0 == v.0))) {
+            continue;
+        }
+        groups.retain(|g| !g.values.iter().all(|v| values.iter().any(|w| w.0 == v.0)));
+        groups.push(Members { shape, values });
+    }
+    groups
+}
+
+type Found = Option<(Shape, Vec<(ValueId, &'static str)>)>;
+
+struct Eye<'a> {
+    program: &'a Program,
+    held: &'a [Held],
+    meanings: &'a [ValueId],
+}
+
+impl Eye<'_> {
+    fn op(&self, id: ValueId) -> &Op {
+        &self.program.entry().instructions[id].op
+    }
+
+    /// An operand, looked at through moves and roundings.
+    fn operand(&self, id: ValueId, at: usize) -> Option<ValueId> {
+        let mut id = *self.program.entry().instructions[id].operands.get(at)?;
+        while is_passage(self.program, self.held, id) && *self.op(id) != Op::Tuple {
+            id = *self.program.entry().instructions[id].operands.first()?;
+        }
+        Some(id)
+    }
+
+    fn operands_of(&self, id: ValueId, binary: Binary) -> Option<(ValueId, ValueId)> {
+        if *self.op(id) != Op::Binary(binary) {
+            return None;
+        }
+        Some((self.operand(id, 0)?, self.operand(id, 1)?))
+    }
+
+    /// The operand of a reduction by this reducer.
+    fn reduced(&self, id: ValueId, wanted: Binary) -> Option<ValueId> {
+        let Op::Reduce { to_apply, .. } = self.op(id) else { return None };
+        let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
+        if reducer != Some(Reducer::Binary(wanted)) {
+            return None;
+        }
+        self.operand(id, 0)
+    }
+
+    fn is_constant(&self, id: ValueId) -> bool {
+        matches!(self.op(id), Op::Constant(_))
+    }
+
+    /// Of a shift `x - max(x)`: its parts. The maximum may be guarded against infinities.
+    fn shift(&self, id: ValueId) -> Option<Vec<(ValueId, &'static str)>> {
+        let (values, subtracted) = self.operands_of(id, Binary::Subtract)?;
+        let mut parts = vec![(id, "shift")];
+        let mut maximum = subtracted;
+        loop {
+            let guarded = match self.op(maximum) {
+                Op::Select => (1..=2).find_map(|at| self.operand(maximum, at).filter(|o| !self.is_constant(*o))),
+                Op::Binary(Binary::Maximum) => {
+                    (0..=1).find_map(|at| self.operand(maximum, at).filter(|o| !self.is_constant(*o)))
+                }
+                _ => None,
+            };
+            let Some(inner) = guarded else { break };
+            parts.push((maximum, "guarded max"));
+            maximum = inner;
+        }
+        let reduced = self.reduced(maximum, Binary::Maximum)?;
+        parts.push((maximum, "maximum"));
+        self.same(reduced, values).then_some(parts)
+    }
+
+    fn same(&self, a: ValueId, b: ValueId) -> bool {
+        self.meanings[a] == self.meanings[b]
+    }
+
+    /// Of a sum over exponentials of shifted values: its parts, the exponential first.
+    fn denominator(&self, id: ValueId) -> Option<Vec<(ValueId, &'static str)>> {
+        let exponential = self.reduced(id, Binary::Add)?;
+        if *self.op(exponential) != Op::Unary(Unary::Exponential) {
+            return None;
+        }
+        let mut parts = vec![(exponential, "exponential"), (id, "denominator")];
+        parts.extend(self.shift(self.operand(exponential, 0)?)?);
+        Some(parts)
+    }
+
+    /// A quotient of an exponential and the sum of its row, or the product with the sum's reciprocal.
+    fn softmax(&self, id: ValueId) -> Found {
+        let (numerator, mut parts) = match self.operands_of(id, Binary::Divide) {
+            Some((numerator, sum)) => (numerator, self.denominator(sum)?),
+            None => {
+                let (a, b) = self.operands_of(id, Binary::Multiply)?;
+                [(a, b), (b, a)].into_iter().find_map(|(numerator, reciprocal)| {
+                    let (one, sum) = self.operands_of(reciprocal, Binary::Divide)?;
+                    let mut parts = self.denominator(sum).filter(|_| self.is_constant(one))?;
+                    parts.push((reciprocal, "reciprocal"));
+                    Some((numerator, parts))
+                })?
+            }
+        };
+        if !self.same(numerator, parts.first()?.0) {
+            return None;
+        }
+        parts.push((id, "quotient"));
+        Some((Shape::Softmax, parts))
+    }
+
+    /// A shifted value less the logarithm of the sum of exponentials.
+    fn log_softmax(&self, id: ValueId) -> Found {
+        let (shifted, logarithm) = self.operands_of(id, Binary::Subtract)?;
+        if *self.op(logarithm) != Op::Unary(Unary::Log) {
+            return None;
+        }
+        let mut parts = self.denominator(self.operand(logarithm, 0)?)?;
+        if !parts.iter().any(|(part, role)| *role == "shift" && self.same(*part, shifted)) {
+            return None;
+        }
+        parts.extend([(logarithm, "logarithm"), (id, "result")]);
+        Some((Shape::LogSoftmax, parts))
+    }
+
+    /// A window over all elements up to its own, or the TPU's blocked form: sums inside blocks, sums of the blocks
+    /// before, and their addition.
+    fn cumsum(&self, id: ValueId) -> Found {
+        if self.window_sum(id).is_some_and(|(window, dims)| is_cumulative(window, dims).is_some()) {
+            return Some((Shape::Cumsum, vec![(id, "cumulative sum")]));
+        }
+        let (a, b) = self.operands_of(id, Binary::Add)?;
+        [(a, b), (b, a)].into_iter().find_map(|(inside, before)| {
+            let (window, dims) = self.window_sum(inside)?;
+            is_cumulative(window, dims)?;
+            // The window of the blocks before a block leaves out the block itself.
+            let (window, _) = self.window_sum(before)?;
+            window.0.iter().find(|w| w.size > 1 && w.pad_low >= w.size as i64 - 1 && w.pad_high <= 0)?;
+            let last = self.operand(before, 0)?;
+            let mut parts = vec![(inside, "block sums"), (before, "sums before")];
+            if last != inside {
+                let reduced = self.reduced(last, Binary::Add)?;
+                parts.extend((reduced == inside).then_some((last, "block totals")));
+            }
+            parts.push((id, "result"));
+            Some((Shape::Cumsum, parts))
+        })
+    }
+
+    fn window_sum(&self, id: ValueId) -> Option<(&Window, &[usize])> {
+        let Op::ReduceWindow { window, to_apply } = self.op(id) else { return None };
+        let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
+        let operand = *self.program.entry().instructions[id].operands.first()?;
+        let dims = self.program.entry().instructions[operand].shape.dims();
+        (reducer == Some(Reducer::Binary(Binary::Add))).then_some((window, dims))
+    }
+
+    /// Operations that pick values: argmax, sort, top-k.
+    fn picks(&self, id: ValueId) -> Found {
+        let instruction = &self.program.entry().instructions[id];
+        let (shape, role) = match &instruction.op {
+            Op::Reduce { to_apply, .. } => match reducer_but_for_rounding(&self.program.computations[*to_apply])? {
+                Reducer::ArgMax | Reducer::GreaterKeep => (Shape::Argmax, "argmax"),
+                Reducer::ArgMin => (Shape::Argmax, "argmin"),
+                Reducer::Binary(_) => return None,
+            },
+            Op::Sort { to_apply, dim, .. } => {
+                let region = &self.program.computations[*to_apply];
+                match comparator_but_for_rounding(region) {
+                    _ if self.is_cut(id, *dim) => (Shape::TopK, "head of a sort"),
+                    Some(known) if known.descending => (Shape::Sort, "sort, largest first"),
+                    Some(_) => (Shape::Sort, "sort, smallest first"),
+                    None => (Shape::Sort, "sort"),
+                }
+            }
+            Op::TopK { .. } => (Shape::TopK, "top-k"),
+            Op::ApproxTopK(_) | Op::PartialReduce(_) => (Shape::ApproxTopK, "approximate top-k"),
+            _ => return None,
+        };
+        Some((shape, vec![(id, role)]))
+    }
+
+    /// Whether all that is used of a sort are its first elements.
+    fn is_cut(&self, id: ValueId, dim: usize) -> bool {
+        let instructions = &self.program.entry().instructions;
+        let extent = instructions[id].operands.first().and_then(|o| instructions[*o].shape.dims().get(dim));
+        let cut = |op: &Op| match op {
+            Op::Slice { start, limit, .. } => start.get(dim) == Some(&0) && limit.get(dim) < extent,
+            _ => false,
+        };
+        let mut elements = vec![id];
+        let mut cuts = 0;
+        for (reader, instruction) in instructions.iter().enumerate().skip(id + 1) {
+            if !instruction.operands.iter().any(|o| elements.contains(o)) {
+                continue;
+            }
+            match &instruction.op {
+                Op::GetTupleElement(_) => elements.push(reader),
+                op if cut(op) => cuts += 1,
+                _ => return false,
+            }
+        }
+        cuts > 0
+    }
+}

@@ -1,0 +1,134 @@
+//! Who sees a value, and in which precision: from each value that computes through moves and conversions to the values
+//! that read it.
+
+use std::collections::HashSet;
+
+use crate::ir::{Op, Program, ValueId, movement};
+
+use super::precision::{Held, Precision, target};
+
+/// Who sees a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reader {
+    /// A value that computes, and which of its operands.
+    Value { id: ValueId, operand: usize },
+    /// A result of the program, by position.
+    Result(usize),
+}
+
+/// One value as one reader sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    pub reader: Reader,
+    /// What the reader sees; none for integers.
+    pub holds: Option<Precision>,
+    /// The conversion or `reduce-precision` on the way that last dropped bits.
+    pub rounded_by: Option<ValueId>,
+    /// All conversions and `reduce-precision` on the way.
+    pub conversions: Vec<ValueId>,
+}
+
+/// Whether an operation hands on the numbers that it is given, up to rounding: moves, conversions between floats,
+/// elements of tuples.
+pub fn is_passage(program: &Program, held: &[Held], id: ValueId) -> bool {
+    let instruction = &program.entry().instructions[id];
+    match instruction.op {
+        Op::ReducePrecision { .. } | Op::GetTupleElement(_) | Op::Tuple => true,
+        Op::Convert => {
+            let from_float = instruction.operands.first().is_some_and(|o| held[*o].first().is_some());
+            from_float && held[id].first().is_some()
+        }
+        _ => movement::is_movement(&instruction.op),
+    }
+}
+
+/// Whether an operation has nothing to read: parameters, constants and counters.
+pub fn is_source(op: &Op) -> bool {
+    matches!(op, Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. })
+}
+
+/// The views of each value of the entry that is no passage and no constant; none for the others.
+pub fn views(program: &Program, held: &[Held]) -> Vec<Vec<View>> {
+    let entry = program.entry();
+    let users = entry.users();
+    let outputs = program.outputs();
+    let walk = Walk { program, held, users: &users, outputs: &outputs };
+    (0..entry.instructions.len())
+        .map(|id| match entry.instructions[id].op {
+            Op::Constant(_) | Op::Iota { .. } => Vec::new(),
+            _ if is_passage(program, held, id) => Vec::new(),
+            _ => walk.from(id),
+        })
+        .collect()
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    held: &'a [Held],
+    users: &'a [Vec<ValueId>],
+    outputs: &'a [ValueId],
+}
+
+/// Where a walk stands.
+#[derive(Clone)]
+struct Step {
+    id: ValueId,
+    holds: Option<Precision>,
+    rounded_by: Option<ValueId>,
+    conversions: Vec<ValueId>,
+}
+
+impl Walk<'_> {
+    fn from(&self, source: ValueId) -> Vec<View> {
+        let entry = self.program.entry();
+        let mut views: Vec<View> = Vec::new();
+        let start = Step { id: source, holds: self.held[source].first(), rounded_by: None, conversions: Vec::new() };
+        let mut seen = HashSet::new();
+        let mut open = std::collections::VecDeque::from([start]);
+        while let Some(step) = open.pop_front() {
+            let mut add = |reader: Reader| {
+                let Step { holds, rounded_by, conversions, .. } = step.clone();
+                if !views.iter().any(|v| v.reader == reader && v.holds == holds && v.rounded_by == rounded_by) {
+                    views.push(View { reader, holds, rounded_by, conversions });
+                }
+            };
+            for (position, _) in self.outputs.iter().enumerate().filter(|(_, output)| **output == step.id) {
+                add(Reader::Result(position));
+            }
+            let mut last = None;
+            for user in &self.users[step.id] {
+                // A user stands once in the list for each operand.
+                if last == Some(*user) {
+                    continue;
+                }
+                last = Some(*user);
+                let reading = &entry.instructions[*user];
+                if reading.op == Op::Tuple {
+                    continue;
+                }
+                if !is_passage(self.program, self.held, *user) {
+                    // What integers are used for says nothing about precision.
+                    if step.holds.is_some() {
+                        let operands = reading.operands.iter().enumerate().filter(|(_, o)| **o == step.id);
+                        operands.for_each(|(operand, _)| add(Reader::Value { id: *user, operand }));
+                    }
+                    continue;
+                }
+                let mut next = Step { id: *user, ..step.clone() };
+                if let Op::GetTupleElement(index) = reading.op {
+                    next.holds = self.held[step.id].elements.get(index).copied().flatten();
+                } else if let Some(to) = target(reading, step.holds) {
+                    next.conversions.push(*user);
+                    next.holds = step.holds.map(|holds| holds.rounded_to(to));
+                    if next.holds != step.holds {
+                        next.rounded_by = Some(*user);
+                    }
+                }
+                if seen.insert((next.id, next.holds.map(Precision::name), next.rounded_by)) {
+                    open.push_back(next);
+                }
+            }
+        }
+        views
+    }
+}

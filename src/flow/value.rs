@@ -1,0 +1,235 @@
+//! The values of a flow, each with all that is said of it.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::hlo::Import;
+use crate::ir::{Op, Program, Reducer, Shape, ValueId, is_cumulative, reducer_but_for_rounding};
+
+use super::group::Members;
+use super::precision::{Held, Precision};
+use super::sum::{Accumulation, accumulation};
+use super::uses::{Reader, View, is_passage, is_source};
+
+/// One value of the entry.
+///
+/// JSON: `name`; `opcode`; `what`, the operation in a person's words (`bf16 sum`, `argmax`, `compare GE`); `shape`, with
+/// its dtype; `dtype`, of its first array; `holds`, the format that all its numbers belong to (null for integers);
+/// `computes`, whether it is rounded to its dtype because it makes new numbers; `passage`, whether it only moves or
+/// converts; `rounds_to`, for a conversion or `reduce-precision` that drops bits; `fusion`; `op_name`; `line` and
+/// `column` in the file; `role` in its group (`softmax denominator`); `accumulation` of a sum ([`Accumulation`]);
+/// `copies`, other values that mean the same; `reads` ([`Read`]); `uses` ([`Use`]).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Value {
+    pub name: String,
+    pub opcode: &'static str,
+    pub what: String,
+    pub shape: String,
+    pub dtype: Option<&'static str>,
+    pub holds: Option<Precision>,
+    pub computes: bool,
+    pub passage: bool,
+    pub rounds_to: Option<Precision>,
+    pub fusion: Option<String>,
+    pub op_name: Option<String>,
+    pub line: u32,
+    pub column: u32,
+    pub role: Option<String>,
+    pub accumulation: Option<Accumulation>,
+    pub copies: Vec<String>,
+    pub reads: Vec<Read>,
+    pub uses: Vec<Use>,
+    /// Whether it has nothing to read: parameters, constants, counters.
+    #[serde(skip)]
+    pub(super) source: bool,
+    /// Its operands, for drawings.
+    #[serde(skip)]
+    pub(super) operands: Vec<ValueId>,
+    /// The first value that means the same.
+    #[serde(skip)]
+    pub(super) meaning: ValueId,
+    /// What constants it is made of alone, if so: nobody cares in which precision these are compared.
+    #[serde(skip)]
+    pub(super) constant: bool,
+}
+
+/// What a value sees of another, through moves and conversions.
+///
+/// JSON: `operand`, which of its operands; `value`, the other's name; `holds`, in which precision it is seen;
+/// `rounded_by`, the conversion that last dropped bits, or null.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Read {
+    pub operand: usize,
+    pub value: String,
+    pub holds: Option<Precision>,
+    pub rounded_by: Option<String>,
+}
+
+/// Who sees a value.
+///
+/// JSON: `reader`, a value's name or a result's (`out0`); `what` the reader is, in a person's words; `operand` of the
+/// reader (null for a result); `holds`, the precision in which it sees the value; `rounded_by`, the conversion that last
+/// dropped bits on the way, or null; `conversions`, all on the way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Use {
+    pub reader: String,
+    pub what: String,
+    pub operand: Option<usize>,
+    pub holds: Option<Precision>,
+    pub rounded_by: Option<String>,
+    pub conversions: Vec<String>,
+}
+
+impl Value {
+    /// Whether the listing has a line for it: it makes or picks floats, or reads some.
+    pub fn is_listed(&self) -> bool {
+        !self.passage
+            && !self.source
+            && !self.constant
+            && (self.holds.is_some() || self.reads.iter().any(|r| r.holds.is_some()))
+    }
+
+    /// Whether all its numbers belong to a narrower format than its dtype.
+    pub fn is_narrow_in_wide(&self) -> bool {
+        match (self.holds, self.dtype) {
+            (Some(holds), Some(dtype)) => holds != Precision::ANY && holds.name() != dtype,
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn values(
+    import: &Import,
+    held: &[Held],
+    views: &[Vec<View>],
+    meanings: &[ValueId],
+    groups: &[Members],
+) -> Vec<Value> {
+    let program = &import.program;
+    let instructions = &program.entry().instructions;
+    let name = |id: ValueId| instructions[id].name.clone();
+    let constant = constants(program);
+    let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
+    let has_copies = |id: ValueId| !is_passage(program, held, id) && !is_source(&instructions[id].op);
+    for id in (0..instructions.len()).filter(|id| has_copies(*id)) {
+        copies.entry(meanings[id]).or_default().push(id);
+    }
+    let mut values: Vec<Value> = Vec::with_capacity(instructions.len());
+    for (id, instruction) in instructions.iter().enumerate() {
+        let origin = import.origins.get(id).cloned().unwrap_or_default();
+        let passage = is_passage(program, held, id);
+        let operand = instruction.operands.first().and_then(|o| held[*o].first());
+        let rounds = matches!(instruction.op, Op::Convert | Op::ReducePrecision { .. }) && passage;
+        let same = copies.get(&meanings[id]).filter(|_| has_copies(id)).into_iter().flatten();
+        values.push(Value {
+            name: instruction.name.clone(),
+            opcode: instruction.op.opcode(),
+            what: what(program, id),
+            shape: instruction.shape.to_string(),
+            dtype: first_dtype(&instruction.shape),
+            holds: held[id].first(),
+            computes: held[id].computes,
+            passage,
+            rounds_to: held[id].first().filter(|now| rounds && operand != Some(*now)),
+            fusion: origin.within,
+            op_name: origin.op_name,
+            line: origin.at.line,
+            column: origin.at.column,
+            role: role(id, groups),
+            accumulation: accumulation(program, id),
+            copies: same.filter(|copy| **copy != id).map(|copy| name(*copy)).collect(),
+            reads: Vec::new(),
+            uses: Vec::new(),
+            source: is_source(&instruction.op),
+            operands: instruction.operands.clone(),
+            meaning: meanings[id],
+            constant: constant[id],
+        });
+    }
+    for (id, views) in views.iter().enumerate() {
+        for view in views {
+            let rounded_by = view.rounded_by.map(name);
+            let (reader, operand) = match view.reader {
+                Reader::Value { id, operand } => (name(id), Some(operand)),
+                Reader::Result(position) => (program.output_names[position].clone(), None),
+            };
+            let what = match view.reader {
+                Reader::Value { id, .. } => values[id].what.clone(),
+                Reader::Result(_) => "result".to_string(),
+            };
+            if let Reader::Value { id: reader, operand } = view.reader {
+                let read = Read { operand, value: name(id), holds: view.holds, rounded_by: rounded_by.clone() };
+                values[reader].reads.push(read);
+            }
+            let conversions = view.conversions.iter().map(|c| name(*c)).collect();
+            values[id].uses.push(Use { reader, what, operand, holds: view.holds, rounded_by, conversions });
+        }
+    }
+    for value in &mut values {
+        value.reads.sort_by_key(|read| read.operand);
+    }
+    values
+}
+
+fn first_dtype(shape: &Shape) -> Option<&'static str> {
+    match shape {
+        Shape::Array { dtype, .. } => Some(dtype.name()),
+        Shape::Tuple(parts) => parts.first().and_then(first_dtype),
+    }
+}
+
+/// Which values are made of constants alone.
+fn constants(program: &Program) -> Vec<bool> {
+    let mut constant: Vec<bool> = Vec::new();
+    for instruction in &program.entry().instructions {
+        let made = match instruction.op {
+            Op::Constant(_) => true,
+            Op::Parameter(_) => false,
+            _ => instruction.operands.iter().all(|o| constant[*o]),
+        };
+        constant.push(made);
+    }
+    constant
+}
+
+fn role(id: ValueId, groups: &[Members]) -> Option<String> {
+    groups.iter().find_map(|group| {
+        let (_, role) = group.values.iter().find(|(member, _)| *member == id)?;
+        let shape = group.shape.name();
+        // A group of one value is called by its role alone.
+        Some(if group.values.len() == 1 || role.contains(shape) { role.to_string() } else { format!("{shape} {role}") })
+    })
+}
+
+/// An operation in a person's words.
+fn what(program: &Program, id: ValueId) -> String {
+    let instruction = &program.entry().instructions[id];
+    let opcode = instruction.op.opcode();
+    let sum = || accumulation(program, id).map_or(String::new(), |a| format!("{} ", a.dtype));
+    match &instruction.op {
+        Op::Reduce { to_apply, .. } => match reducer_but_for_rounding(&program.computations[*to_apply]) {
+            Some(Reducer::Binary(crate::ir::Binary::Add)) => format!("{}sum", sum()),
+            Some(Reducer::Binary(binary)) => match binary.name() {
+                "maximum" => "max".to_string(),
+                "minimum" => "min".to_string(),
+                other => format!("reduce {other}"),
+            },
+            Some(Reducer::ArgMax | Reducer::GreaterKeep) => "argmax".to_string(),
+            Some(Reducer::ArgMin) => "argmin".to_string(),
+            None => opcode.to_string(),
+        },
+        Op::ReduceWindow { window, to_apply } => {
+            let dims = instruction.operands.first().map_or(&[][..], |o| program.entry().instructions[*o].shape.dims());
+            match reducer_but_for_rounding(&program.computations[*to_apply]) {
+                Some(Reducer::Binary(crate::ir::Binary::Add)) if is_cumulative(window, dims).is_some() => {
+                    format!("{}cumsum", sum())
+                }
+                Some(Reducer::Binary(crate::ir::Binary::Add)) => format!("{}window sum", sum()),
+                _ => opcode.to_string(),
+            }
+        }
+        Op::Compare { direction, .. } => format!("compare {}", direction.name()),
+        _ => opcode.to_string(),
+    }
+}

@@ -1,0 +1,392 @@
+//! The precision flow of real files: what `ulpgate hlo show` must say of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use ulpgate::flow::{self, Effect, Finding, FindingKind, Flow, Shape, Value};
+use ulpgate::hlo::{lower, parse};
+use ulpgate::machine::Mode;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo")
+}
+
+const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
+
+/// The flow of a file below `tests/data/hlo`, named without `.hlo`.
+fn shown_in(name: &str, modes: &[&str]) -> Flow {
+    let text = fs::read_to_string(data().join(format!("{name}.hlo"))).unwrap();
+    let module = parse(&text).unwrap();
+    let modes: Vec<Mode> = modes.iter().map(|mode| mode.parse().unwrap()).collect();
+    flow::flow(&lower(&module).unwrap(), module.is_compiled(), &modes)
+}
+
+fn shown(name: &str) -> Flow {
+    let modes: &[&str] = if name.contains("before") { &COMPILERS } else { &[] };
+    shown_in(name, modes)
+}
+
+fn with_role<'a>(flow: &'a Flow, role: &str) -> Vec<&'a Value> {
+    flow.values.iter().filter(|v| v.role.as_deref() == Some(role)).collect()
+}
+
+fn value<'a>(flow: &'a Flow, name: &str) -> &'a Value {
+    flow.values.iter().find(|v| v.name == name).unwrap()
+}
+
+fn finding<'a>(flow: &'a Flow, kind: FindingKind, role: &str) -> Option<&'a Finding> {
+    flow.findings.iter().find(|f| f.kind == kind && f.role.as_deref() == Some(role))
+}
+
+/// (precision, what the readers are) of a finding, widest first.
+fn views(finding: &Finding) -> Vec<(&str, Vec<&str>)> {
+    finding.views.iter().map(|v| (v.holds.name(), v.what.iter().map(String::as_str).collect())).collect()
+}
+
+/// (mode, rule, value, reader) of each rounding that a compiler drops.
+fn removed(flow: &Flow) -> Vec<[&str; 4]> {
+    let removed = flow.elisions.iter().filter(|e| e.effect == Effect::RoundingRemoved);
+    removed.map(|e| [e.mode.as_str(), e.rule, &e.value, e.reader.as_deref().unwrap()]).collect()
+}
+
+#[test]
+fn prob_max_on_v5e_sums_what_its_argmax_does_not_see() {
+    let flow = shown("tpu/v5e/prob_max.excess_on");
+    assert!(flow.compiled);
+    let quotient = finding(&flow, FindingKind::TwoViews, "softmax quotient").unwrap();
+    assert_eq!(quotient.values, ["convert_reduce_fusion/div.2.clone.1"]);
+    assert_eq!(quotient.op_name.as_deref(), Some("jit(prob_max)/div"));
+    assert_eq!(views(quotient), [("f32", vec!["f32 sum"]), ("bf16", vec!["result", "argmax"])]);
+    assert_eq!(quotient.views[1].rounded_by, ["convert_reduce_fusion/convert.6"]);
+    assert!(quotient.text.ends_with("The sum and the argmax do not see the same value."), "{}", quotient.text);
+    // Each fusion computes the exponential for itself: one copy is rounded, the other is not.
+    let exponential = finding(&flow, FindingKind::TwoViews, "softmax exponential").unwrap();
+    assert_eq!(exponential.values.len(), 2);
+    assert_eq!(views(exponential), [("f32", vec!["divide"]), ("bf16", vec!["bf16 sum"])]);
+    let [denominator] = with_role(&flow, "softmax denominator")[..] else { panic!() };
+    let accumulation = denominator.accumulation.as_ref().unwrap();
+    assert_eq!((accumulation.dtype.as_str(), accumulation.terms), ("bf16", 1024));
+    assert_eq!(denominator.reads[0].holds.unwrap().name(), "bf16");
+    let total = value(&flow, "convert_reduce_fusion/reduce_sum.6");
+    assert_eq!(total.accumulation.as_ref().unwrap().dtype, "f32");
+    assert_eq!(total.reads[0].holds.unwrap().name(), "f32");
+}
+
+#[test]
+fn with_excess_off_tpu_values_are_bf16_in_f32() {
+    for chip in ["v5e", "v4", "v6e"] {
+        let flow = shown(&format!("tpu/{chip}/prob_max.excess_off"));
+        assert!(flow.findings.iter().all(|f| f.kind == FindingKind::Sum), "{chip}");
+        for role in ["softmax shift", "softmax exponential", "softmax quotient"] {
+            for value in with_role(&flow, role) {
+                assert_eq!(value.dtype, Some("f32"));
+                for one in &value.uses {
+                    assert_eq!(one.holds.unwrap().name(), "bf16", "{chip}: {} for {}", value.name, one.reader);
+                    assert!(one.rounded_by.as_ref().unwrap().contains("reduce-precision"));
+                }
+            }
+        }
+        let kept = flow.values.iter().filter(|v| v.opcode == "reduce-precision");
+        assert!(kept.clone().count() >= 5);
+        assert!(kept.clone().all(|v| v.is_narrow_in_wide() && v.rounds_to.unwrap().name() == "bf16"));
+        for denominator in with_role(&flow, "softmax denominator") {
+            assert_eq!(denominator.accumulation.as_ref().unwrap().dtype, "f32");
+        }
+    }
+}
+
+#[test]
+fn rules_of_each_compiler_are_named() {
+    let flow = shown("tpu/v5e/prob_max.before");
+    assert!(!flow.compiled);
+    let [cpu, gpu, tpu] = COMPILERS;
+    let mut expected = vec![
+        [cpu, "B", "exp.1", "reduce_sum.14"],
+        [cpu, "B", "div.7", "reduce_max.15"],
+        [cpu, "B", "div.7", "reduce_sum.15"],
+        [gpu, "B", "div.7", "reduce_max.15"],
+        [gpu, "B", "div.7", "reduce_sum.15"],
+        [tpu, "A", "sub.7", "exp.1"],
+        [tpu, "A", "exp.1", "div.7"],
+        [tpu, "B", "div.7", "reduce_max.15"],
+        [tpu, "B", "div.7", "reduce_sum.15"],
+    ];
+    let mut found = removed(&flow);
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    let narrowed: Vec<_> = flow.elisions.iter().filter(|e| e.effect == Effect::Narrowed).collect();
+    let [sum] = narrowed[..] else { panic!("{narrowed:?}") };
+    assert_eq!((sum.mode.as_str(), sum.rule, sum.value.as_str()), (tpu, "narrowing", "reduce_sum.14"));
+    assert_eq!((sum.from.name(), sum.to.name()), ("f32", "bf16"));
+    // The conversion that the source writes is named.
+    let through = flow.elisions.iter().find(|e| e.value == "exp.1" && e.mode == cpu).unwrap();
+    assert_eq!(through.conversions, ["convert_element_type.4"]);
+}
+
+#[test]
+fn a_chip_with_native_bf16_has_nothing_to_elide_there() {
+    let flow = shown_in("tpu/tpu7x/prob_max.before", &["tpu7x/default/tpu"]);
+    assert_eq!(removed(&flow), [[""; 4]; 0]);
+    assert_eq!(shown_in("tpu/tpu7x/prob_max.before", &["tpu7x/default/off"]).elisions, []);
+    let compiled = shown("tpu/tpu7x/prob_max.excess_on");
+    assert!(finding(&compiled, FindingKind::TwoViews, "softmax quotient").is_none());
+    assert!(with_role(&compiled, "softmax quotient").iter().all(|v| v.dtype == Some("bf16")));
+}
+
+/// The rules, asked of the source, foretell who sees the quotient wide and who sees it stored in the compiled file.
+#[test]
+fn what_is_foretold_is_what_the_compiler_does() {
+    let before = shown_in("tpu/v5e/prob_max.before", &["v5e/default/tpu"]);
+    let foretold = finding(&before, FindingKind::TwoViewsIfCompiled, "softmax quotient").unwrap();
+    let compiled = shown("tpu/v5e/prob_max.excess_on");
+    let done = finding(&compiled, FindingKind::TwoViews, "softmax quotient").unwrap();
+    for (at, what) in [(0, "f32 sum"), (1, "argmax"), (1, "result")] {
+        assert!(foretold.views[at].what.iter().any(|w| w == what), "{}", foretold.text);
+        assert!(done.views[at].what.iter().any(|w| w == what), "{}", done.text);
+    }
+    let cpu = shown_in("cpu/prob_max.before", &["xla-cpu/default/cpu"]);
+    let foretold = finding(&cpu, FindingKind::TwoViewsIfCompiled, "softmax quotient").unwrap();
+    let compiled = shown("cpu/prob_max.excess_on");
+    let done = finding(&compiled, FindingKind::TwoViews, "softmax quotient").unwrap();
+    for finding in [foretold, done] {
+        let mut wide = views(finding)[0].1.clone();
+        wide.sort_unstable();
+        assert_eq!(wide, ["f32 sum", "max"]);
+        assert!(views(finding)[1].1.contains(&"argmax"));
+    }
+    assert!(shown("cpu/prob_max.excess_off").findings.iter().all(|f| f.kind == FindingKind::Sum));
+}
+
+#[test]
+fn affine_greedy_chooses_from_values_that_it_does_not_store() {
+    let flow = shown("tpu/v5e/affine_greedy.excess_on");
+    let recomputed = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
+    assert_eq!(recomputed.values.len(), 3);
+    assert_eq!(views(recomputed), [("f32", vec!["argmax", "argmax"]), ("bf16", vec!["result"])]);
+    assert!(recomputed.text.contains("The argmax and the stored result do not see the same value."));
+    let off = shown("tpu/v5e/affine_greedy.excess_off");
+    assert!(off.findings.iter().all(|f| f.kind != FindingKind::TwoViews));
+    let cpu = shown("cpu/affine_greedy.excess_on");
+    let two = cpu.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
+    assert!(two.text.contains("Not every argmax sees the same value."), "{}", two.text);
+}
+
+#[test]
+fn groups_are_recognised_on_every_compiler() {
+    let expected: [(&str, &[Shape]); 6] = [
+        ("prob_max", &[Shape::Softmax, Shape::Argmax]),
+        ("softmax_bf16", &[Shape::Softmax]),
+        ("top_p", &[Shape::Softmax, Shape::Sort, Shape::Cumsum, Shape::Argmax]),
+        ("greedy_head", &[Shape::Argmax]),
+        ("affine_greedy", &[Shape::Argmax]),
+        ("log_softmax_bf16", &[Shape::LogSoftmax]),
+    ];
+    for (program, shapes) in expected {
+        for folder in ["cpu", "tpu/v5e", "tpu/tpu7x"] {
+            for stage in ["before", "excess_on", "excess_off"] {
+                let flow = shown(&format!("{folder}/{program}.{stage}"));
+                for shape in shapes {
+                    let found = flow.groups.iter().filter(|g| g.shape == *shape).count();
+                    assert!(found >= 1, "{folder}/{program}.{stage}: {shape:?} in {:?}", flow.groups);
+                }
+                let softmaxes = flow.groups.iter().filter(|g| g.shape == Shape::Softmax);
+                assert!(softmaxes.clone().all(|g| g.values.len() >= 5), "{folder}/{program}.{stage}");
+                assert!(softmaxes.count() <= 1, "copies belong to one softmax: {folder}/{program}.{stage}");
+            }
+        }
+    }
+    let blocked = shown("tpu/v5e/top_p.excess_on");
+    let cumsum = blocked.groups.iter().find(|g| g.shape == Shape::Cumsum).unwrap();
+    assert_eq!(cumsum.values.len(), 4);
+}
+
+#[test]
+fn dots_and_sums_say_what_they_accumulate_in() {
+    let head = shown("tpu/v5e/greedy_head.excess_on");
+    let dot = value(&head, "fusion/convolution.1");
+    let accumulation = dot.accumulation.as_ref().unwrap();
+    assert_eq!((accumulation.dtype.as_str(), accumulation.terms, dot.dtype), ("f32", 256, Some("bf16")));
+    let top_p = shown("cpu/top_p.before");
+    let cumsum = with_role(&top_p, "cumulative sum")[0];
+    assert_eq!(cumsum.accumulation.as_ref().unwrap().dtype, "f32");
+    assert_eq!(cumsum.reads[0].holds.unwrap().name(), "bf16");
+}
+
+fn reference_files() -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in ["cpu", "tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"] {
+        for entry in fs::read_dir(data().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            names.extend(name.strip_suffix(".hlo").map(|stem| format!("{folder}/{stem}")));
+        }
+    }
+    names.sort();
+    names
+}
+
+/// Every reference file, on the way one look at what must hold of each output.
+#[test]
+fn every_reference_file_is_shown() {
+    let names = reference_files();
+    assert_eq!(names.len(), 315);
+    for name in names {
+        let flow = shown(&name);
+        for line in flow::text(&flow, false).lines() {
+            // A type may be wider than its column.
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&serde_json::to_string(&flow).unwrap()).unwrap();
+        assert_eq!(json["values"].as_array().unwrap().len(), flow.counts.values, "{name}");
+        drawn(&name, &flow, false);
+        drawn(&name, &flow, true);
+        // What is said of a reading is said of the value read.
+        for value in &flow.values {
+            for read in &value.reads {
+                let source = flow.values.iter().find(|v| v.name == read.value).unwrap();
+                assert!(source.uses.iter().any(|u| u.reader == value.name && u.holds == read.holds), "{name}");
+            }
+        }
+    }
+}
+
+/// The drawing is one graph of balanced braces whose edges join nodes that it has.
+fn drawn(name: &str, flow: &Flow, all: bool) {
+    let text = flow::dot(flow, all);
+    assert!(text.starts_with("digraph \"") && text.ends_with("}\n"), "{name}");
+    let (mut depth, mut nodes, mut edges, mut clusters) = (0i32, Vec::new(), 0, 0);
+    for line in text.lines().map(str::trim) {
+        if line.ends_with('{') {
+            depth += 1;
+            clusters += i32::from(line.starts_with("subgraph cluster_"));
+        } else if line == "}" {
+            depth -= 1;
+        } else if let Some((from, to)) = line.split_once(" -> ") {
+            let to = to.split([' ', ';']).next().unwrap();
+            assert!(nodes.contains(&from) && nodes.contains(&to), "{name}: {line}");
+            edges += 1;
+        } else if let Some((node, _)) = line.split_once(" [label=") {
+            assert!(line.ends_with("];") && line.contains("fillcolor=\"#"), "{name}: {line}");
+            nodes.push(node);
+        }
+    }
+    assert_eq!(depth, 0, "{name}");
+    assert!(!nodes.is_empty() && edges > 0, "{name}");
+    let fusions: std::collections::BTreeSet<_> =
+        flow.values.iter().filter(|v| all || !v.uses.is_empty()).filter_map(|v| v.fusion.as_deref()).collect();
+    assert!(clusters >= fusions.len() as i32, "{name}");
+}
+
+#[test]
+fn the_text_of_prob_max_reads_well() {
+    let text = flow::text(&shown("tpu/v5e/prob_max.excess_on"), false);
+    for line in [
+        "  div.2.clone.1              divide          f32[8,1024]        f32         softmax quotient",
+        "      never rounded before: reduce_sum.6 (f32 sum)",
+        "      rounded to bf16 here (convert.6), for: result out0, iota_reduce_fusion/reduce.8 (argmax)",
+        "  reduce.9                   bf16 sum        bf16[8]            bf16        softmax denominator",
+        "      stored as bf16 for: convert_reduce_fusion/div.2.clone.1 (divide)",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\nis missing in\n{text}");
+    }
+    // Sentences break where a line ends.
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in [
+        "is seen un-rounded (f32) by convert_reduce_fusion/reduce_sum.6 (f32 sum); rounded to bf16 \
+         (convert_reduce_fusion/convert.6) by result out0 and iota_reduce_fusion/reduce.8 (argmax).",
+        "The sum and the argmax do not see the same value.",
+        "fusion.1/reduce.9 (softmax denominator; jit(prob_max)/reduce_sum) sums 1024 numbers in bf16",
+        "Whether the hardware accumulates in f32 is not public.",
+    ] {
+        assert!(flat.contains(sentence), "{sentence}\nis missing in\n{text}");
+    }
+    let all = flow::text(&shown("tpu/v5e/prob_max.excess_on"), true);
+    assert!(!text.contains("\n  convert.6 ") && all.contains("\n  convert.6 "));
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).output().unwrap()
+}
+
+/// Shows a text as a file; the exit code and what stands on standard error.
+fn run_on(name: &str, text: &str) -> (i32, String) {
+    let path = std::env::temp_dir().join(format!("ulpgate-show-{}-{name}.hlo", std::process::id()));
+    fs::write(&path, text).unwrap();
+    let output = run(&["hlo", "show", path.to_str().unwrap()]);
+    fs::remove_file(&path).unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn the_command_shows_or_says_why_not() {
+    let file = data().join("tpu/v5e/prob_max.before.hlo");
+    let file = file.to_str().unwrap();
+    let shown = run(&["hlo", "show", file]);
+    assert_eq!(shown.status.code(), Some(0));
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("Rule B under xla-cpu/default/cpu"));
+    let json = run(&["hlo", "show", "--json", "--mode", "v5e/default/tpu", file]);
+    assert_eq!(json.status.code(), Some(0));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["modes"], serde_json::json!(["v5e/default/tpu"]));
+    assert_eq!(json["counts"]["elidable"], 4);
+    let field = |list: &str, name: &str| json[list][0].get(name).is_some();
+    assert!(field("values", "holds") && field("groups", "shape") && field("findings", "text"));
+    assert!(field("elisions", "rule"));
+    let dot = run(&["hlo", "show", "--dot", file]);
+    assert!(dot.status.success() && dot.stdout.starts_with(b"digraph"));
+
+    let one_line = |error: &str| error.starts_with("ulpgate: ") && error.ends_with('\n') && error.lines().count() == 1;
+    let missing = run(&["hlo", "show", "no/such/file.hlo"]);
+    assert_eq!(missing.status.code(), Some(2));
+    let error = String::from_utf8(missing.stderr).unwrap();
+    assert!(one_line(&error) && error.contains("no/such/file.hlo"), "{error}");
+    let unknown = run(&["hlo", "show", "--mode", "v5e/default/tpx", file]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let error = String::from_utf8(unknown.stderr).unwrap();
+    assert!(one_line(&error) && error.contains("unknown excess policy `tpx`"), "{error}");
+
+    let (code, error) = run_on("malformed", "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
+    assert!(code == 2 && one_line(&error) && error.contains("malformed.hlo: line 5, column 1: "), "{error}");
+    let unsupported = "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] fft(x)\n}\n";
+    let (code, error) = run_on("unsupported", unsupported);
+    assert!(code == 2 && one_line(&error), "{error}");
+    assert!(error.contains("unsupported.hlo: line 5, column ") && error.contains("opcode `fft`"), "{error}");
+}
+
+/// `reduce-precision` guards, formats other than bf16, and comparisons across precisions, in a file made by hand.
+#[test]
+fn guards_and_mixed_comparisons_are_seen() {
+    let text = "HloModule guards
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f16[4] parameter(1)
+  square = f32[4] multiply(x, x)
+  guard = f32[4] reduce-precision(square), exponent_bits=8, mantissa_bits=7
+  wide = f32[4] convert(y)
+  half = f32[4] negate(wide)
+  keep = pred[4] compare(square, guard), direction=GE
+  zero = f32[] constant(0)
+  total = f32[] reduce(guard, zero), dimensions={0}, to_apply=add
+  ROOT all = (pred[4], f32[], f32[4]) tuple(keep, total, half)
+}
+";
+    let module = parse(text).unwrap();
+    let modes = ["v5e/default/tpu".parse().unwrap()];
+    let flow = flow::flow(&lower(&module).unwrap(), module.is_compiled(), &modes);
+    assert_eq!(value(&flow, "guard").rounds_to.unwrap().name(), "bf16");
+    assert_eq!(value(&flow, "half").holds.unwrap().name(), "f16");
+    // No rule crosses a guard.
+    assert_eq!(flow.elisions, []);
+    let mixed = flow.findings.iter().find(|f| f.kind == FindingKind::MixedCompare).unwrap();
+    assert_eq!(mixed.text, "keep (compare GE) compares square in f32 with square in bf16.");
+    let square = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
+    assert_eq!(views(square), [("f32", vec!["compare GE"]), ("bf16", vec!["compare GE", "f32 sum"])]);
+}
