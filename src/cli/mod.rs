@@ -2,6 +2,7 @@
 
 mod explain;
 mod gate;
+mod hlo;
 mod list;
 mod run;
 
@@ -40,6 +41,8 @@ enum Command {
     Gate(gate::Arguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
     List(list::Arguments),
+    /// Programs as HLO text: what compilers made of them
+    Hlo(hlo::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -69,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
+        Command::Hlo(arguments) => hlo::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
