@@ -50,6 +50,7 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
         }
     }
     comparison.selections(&mut changes);
+    comparison.constants(&mut changes);
     let [left, right] = pair.unmatched();
     let names = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.name(id).to_string()).collect();
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
@@ -147,8 +148,16 @@ impl<'p, 'a> Comparison<'p, 'a> {
             return;
         }
         let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let whole = self.both(id).map(|values| {
+            let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
+            picked.reduce(Width::join).map(|width| BTreeSet::from([width]))
+        });
         for (reader, left) in before {
             let Some(right) = after.get(reader) else { continue };
+            // Whoever reads all that was picked sees what the operands' own lines tell.
+            if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
+                continue;
+            }
             let entry = (*reader, widths(left), widths(right));
             let (least, most) = (bounds(left), bounds(right));
             if left == right {
@@ -182,6 +191,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             .into_iter()
             .map(|(width, mut readers)| {
                 readers.sort();
+                readers.dedup_by(|one, other| one.1 == other.1);
                 let names: Vec<&str> = readers.iter().map(|(_, name)| name.as_str()).collect();
                 (readers[0].0, format!("{width} for {}", names.join(", ")))
             })
@@ -219,6 +229,33 @@ impl<'p, 'a> Comparison<'p, 'a> {
             if left != right && !right.is_empty() && told.insert(of) {
                 let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
                 changes.push(self.change(ChangeKind::TopkChanged, first, text(left), text(right)));
+            }
+        }
+    }
+
+    /// Constants that are stored in fewer or more bits, as the operations that use them see them.
+    fn constants(&self, changes: &mut Vec<Change>) {
+        let seen = [&self.pair.before, &self.pair.after].map(|graph| {
+            let mut seen: BTreeMap<ExpressionId, (ValueId, BTreeSet<u64>)> = BTreeMap::new();
+            for (id, instruction) in graph.entry().instructions.iter().enumerate() {
+                let user = &graph.values[id];
+                for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
+                    let value = &graph.values[*operand];
+                    if let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) {
+                        let entry = seen.entry(value.expression()).or_insert((*operand, BTreeSet::new()));
+                        entry.1.insert(number.to_bits());
+                    }
+                }
+            }
+            seen
+        });
+        let [before, after] = seen;
+        let text = |bits: &BTreeSet<u64>| {
+            bits.iter().map(|b| f64::from_bits(*b).to_string()).collect::<Vec<_>>().join(" and ")
+        };
+        for (id, (first, left)) in &before {
+            if let Some((_, right)) = after.get(id).filter(|(_, right)| right != left) {
+                changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
             }
         }
     }
@@ -267,7 +304,7 @@ fn widths(widths: &BTreeSet<Width>) -> String {
 fn steps(steps: &[usize]) -> String {
     let [one] = steps else {
         let list: Vec<String> = steps.iter().map(usize::to_string).collect();
-        return format!("in blocks of {}", list.join(", then "));
+        return format!("blocks of {}", list.join(", then "));
     };
-    format!("{one} in one reduction")
+    format!("{one} at once")
 }

@@ -1,6 +1,6 @@
 //! Expressions over a program's parameters, shared between the two programs: equal arithmetic has one number.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Compare, Unary};
 use crate::num::{BF16, Direction, round_f64};
@@ -214,9 +214,32 @@ impl Expressions {
         None
     }
 
-    /// What slices and pads were taken of.
+    /// What a scan, or one of the scans of its blocks or of their totals, runs over.
+    pub fn scanned(&self, id: ExpressionId) -> Option<ExpressionId> {
+        let mut at = self.moved(id);
+        let mut scanned = None;
+        while let (Head::Scan { .. }, [of]) = self.get(at) {
+            at = self.moved(*of);
+            scanned = Some(at);
+        }
+        scanned
+    }
+
+    /// All expressions that these are made of, themselves included.
+    pub fn parts(&self, of: impl IntoIterator<Item = ExpressionId>) -> HashSet<ExpressionId> {
+        let mut open: Vec<ExpressionId> = of.into_iter().collect();
+        let mut parts = HashSet::new();
+        while let Some(id) = open.pop() {
+            if parts.insert(id) {
+                open.extend_from_slice(self.get(id).1);
+            }
+        }
+        parts
+    }
+
+    /// What slices, pads and gathers were taken of.
     fn moved(&self, mut id: ExpressionId) -> ExpressionId {
-        while let (Head::Slice(_) | Head::Pad(_), [of, ..]) = self.get(id) {
+        while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
             id = *of;
         }
         id

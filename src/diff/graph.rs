@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::hlo::Import;
 use crate::ir::{Binary, Computation, Instruction, Op, Program, Reducer, ValueId, approx, comparator, reducer};
+use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
@@ -19,6 +20,8 @@ pub(super) struct Value {
     /// Whether a result depends on it.
     pub live: bool,
     pub float: bool,
+    /// Whether it only picks among the elements it reads.
+    pub picks: bool,
     /// The bits that it can have.
     pub effective: Width,
     /// The bits that its type holds, or that a `reduce-precision` leaves.
@@ -31,8 +34,8 @@ pub(super) struct Value {
     pub selection: Option<String>,
     /// [`rule::form`].
     pub form: Option<String>,
-    /// The one number that all its elements are.
-    scalar: Option<f64>,
+    /// The one number that all its elements are, where that is known without running the program.
+    pub scalar: Option<f64>,
 }
 
 impl Value {
@@ -43,7 +46,7 @@ impl Value {
 
     /// Whether it is a value of its own and not one that was moved.
     pub fn is_made(&self) -> bool {
-        matches!(self.role, Role::Computes | Role::Leaf)
+        matches!(self.role, Role::Computes | Role::Leaf) && self.scalar.is_none()
     }
 }
 
@@ -160,39 +163,62 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             _ => Width::of(dtype),
         };
-        let widest = |values: &[&Value]| values.iter().map(|v| v.effective).reduce(Width::join);
-        let picked = match instruction.op {
-            // Elements of tuples: what their group picked from.
-            Op::GetTupleElement(_) => instruction.operands.first(),
-            _ => None,
-        };
-        let natural = match &instruction.op {
-            Op::Constant(tensor) => constant_width(tensor),
-            Op::GetTupleElement(_) => picked.map_or(Width::UNLIMITED, |group| self.values[*group].effective),
-            op if rule::picks(op, computations) => operand(0).map_or(Width::UNLIMITED, |v| v.effective),
-            _ => widest(&moved).unwrap_or(Width::UNLIMITED),
+        let picks = match instruction.op {
+            Op::GetTupleElement(_) => operand(0).is_some_and(|group| group.picks),
+            ref op => rule::picks(op, computations),
         };
         let first = moved.first();
-        let keeps_order = matches!(role, Role::Moves { .. });
         let mut value = Value {
             role,
             expressions: Vec::new(),
             live: false,
             float,
-            effective: natural.meet(holds),
+            picks,
+            effective: holds,
             holds,
-            steps: first.filter(|_| keeps_order).map(|v| v.steps.clone()).unwrap_or_default(),
+            steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
             accumulation: rule::accumulation(&instruction.op, computations).filter(|_| float),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, divisor, narrow_operands).filter(|_| float && role == Role::Computes),
-            scalar: match &instruction.op {
-                Op::Constant(tensor) => splat(tensor),
-                _ if moved.len() == 1 && role == (Role::Moves { from: 0, to: 1 }) => moved[0].scalar.filter(|_| float),
-                _ => None,
-            },
+            scalar: self.scalar(instruction, &moved),
         };
         value.expressions = self.express(instruction, &mut value);
+        value.effective = self.natural(instruction, &value).meet(holds);
         value
+    }
+
+    /// The number that every element is: a constant's, or what comes of constants alone.
+    fn scalar(&self, instruction: &Instruction, moved: &[&Value]) -> Option<f64> {
+        let operand = |slot: usize| self.values[*instruction.operands.get(slot)?].scalar;
+        let value = match &instruction.op {
+            Op::Constant(tensor) => return splat(tensor),
+            Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy => operand(0)?,
+            Op::Binary(Binary::Add) => operand(0)? + operand(1)?,
+            Op::Binary(Binary::Subtract) => operand(0)? - operand(1)?,
+            Op::Binary(Binary::Multiply) => operand(0)? * operand(1)?,
+            Op::Binary(Binary::Divide) => operand(0)? / operand(1)?,
+            _ if moved.len() == 1 && instruction.op == Op::OptimizationBarrier => moved[0].scalar?,
+            _ => return None,
+        };
+        match instruction.shape.dtype().map(|dtype| (dtype, dtype.format())) {
+            Some((_, Some(format))) => Some(round_f64(format, value, Direction::NearestEven)),
+            Some((dtype, None)) => (dtype.is_integer() && value.fract() == 0.0).then_some(value),
+            None => None,
+        }
+    }
+
+    /// The bits that a value can have before its own type cuts any.
+    fn natural(&self, instruction: &Instruction, value: &Value) -> Width {
+        let operand = |slot: usize| instruction.operands.get(slot).map(|o| self.values[*o].effective);
+        if let Op::Constant(tensor) = &instruction.op {
+            return constant_width(tensor);
+        }
+        match value.role {
+            Role::Moves { from, to } => (from..to).filter_map(operand).reduce(Width::join),
+            _ if value.picks || matches!(instruction.op, Op::GetTupleElement(_)) => operand(0),
+            _ => None,
+        }
+        .unwrap_or(Width::UNLIMITED)
     }
 
     /// The expressions of an instruction's arrays; adds what only they tell.
@@ -225,6 +251,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         {
             return vec![*first];
         }
+        if let Some(scalar) = value.scalar.filter(|_| value.float) {
+            return vec![self.expressions.constant(scalar)];
+        }
         let elements = instruction.shape.elements();
         let head = match &instruction.op {
             Op::Parameter(n) if in_region => Head::Argument(*n),
@@ -240,9 +269,19 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return vec![self.expressions.apply(Head::Binary(Binary::Multiply), vec![operands[0], inverse])];
             }
             Op::Binary(binary) => {
+                let neutral = operands.clone();
                 let id = self.expressions.apply(Head::Binary(*binary), operands);
+                // What adding zero or multiplying by one leaves is no new value.
+                if value.role == Role::Computes
+                    && value.float
+                    && let Some(slot) = neutral.iter().position(|operand| *operand == id)
+                {
+                    value.role = Role::Moves { from: slot, to: slot + 1 };
+                    value.form = None;
+                }
                 if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
                     value.steps = self.blocks(instruction);
+                    value.form = Some("scan".to_string());
                 }
                 return vec![id];
             }
@@ -261,6 +300,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
                 if let Some(along) = rule::scan_along(window, over) {
                     value.steps = vec![over[along]];
+                    value.form = Some("scan".to_string()).filter(|_| value.float);
                     let rows = over.iter().product::<usize>() / over[along].max(1);
                     Head::Scan { by: self.combiner(*to_apply), rows }
                 } else if let Some(block) = rule::block(window) {
@@ -361,11 +401,19 @@ impl<'p, 'e> Builder<'p, 'e> {
         if arrays == 1 {
             // A reduction of one element moves it.
             if at_once == 1 {
+                value.role = Role::Moves { from: 0, to: 1 };
+                value.accumulation = None;
+                value.form = None;
                 value.steps = self.values[instruction.operands[0]].steps.clone();
                 return vec![operands[0]];
             }
             let by = self.combiner(region);
             let head = Head::Reduce { by, results };
+            if let (Some(form), (Head::Binary(Binary::Multiply), _)) =
+                (&mut value.form, self.expressions.get(operands[0]))
+            {
+                *form = "multiply and reduce".to_string();
+            }
             value.steps = vec![at_once];
             if let (Head::Reduce { by: inner, .. }, [x]) = self.expressions.get(operands[0])
                 && *inner == by
@@ -498,9 +546,8 @@ fn constant_width(tensor: &Tensor) -> Width {
 /// FNV-1a over the elements, each rounded to bf16.
 fn fingerprint(tensor: &Tensor) -> u64 {
     let data = tensor.data();
-    let direction = crate::num::Direction::NearestEven;
     let element = |i| match data.dtype().is_float() {
-        true => crate::num::round_f64(&crate::num::BF16, data.get_f64(i), direction).to_bits(),
+        true => round_f64(&crate::num::BF16, data.get_f64(i), Direction::NearestEven).to_bits(),
         false => data.get_i64(i) as u64,
     };
     (0..tensor.len()).fold(0xcbf2_9ce4_8422_2325, |hash, i| (hash ^ element(i)).wrapping_mul(0x100_0000_01b3))

@@ -1,6 +1,6 @@
 //! Pairs values that the expressions leave unmatched: by name, in order, and by the results they end in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::hlo::Import;
 use crate::ir::ValueId;
@@ -39,26 +39,32 @@ impl<'a> Pair<'a> {
         made(&self.before).keys().filter(|id| made(&self.after).contains_key(id)).copied().collect()
     }
 
-    /// The expressions that a program makes and the other does not, each with its first value.
+    /// The expressions that a program makes and that have no part in the other, each with its first value. Scans in
+    /// blocks have their part in the whole scan.
     pub fn unmatched(&self) -> [Vec<ValueId>; 2] {
-        let (before, after) = (made(&self.before), made(&self.after));
-        let alone = |of: &Graph, own: &BTreeMap<ExpressionId, ValueId>, other: &BTreeMap<ExpressionId, ValueId>| {
-            let mut alone: Vec<ValueId> = own
+        let alone = |of: &Graph, other: &Graph| {
+            let live = other.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied());
+            let parts = self.expressions.parts(live);
+            let scans: HashSet<ExpressionId> = parts.iter().filter_map(|id| self.expressions.scanned(*id)).collect();
+            let scanned = |id: &ExpressionId| self.expressions.scanned(*id).is_some_and(|of| scans.contains(&of));
+            let mut alone: Vec<ValueId> = made(of)
                 .iter()
-                .filter(|(id, value)| !other.contains_key(id) && of.values[**value].float)
+                .filter(|(id, value)| of.values[**value].float && !parts.contains(id) && !scanned(id))
                 .map(|(_, value)| *value)
                 .collect();
             alone.sort_unstable();
             alone
         };
-        [alone(&self.before, &before, &after), alone(&self.after, &after, &before)]
+        [alone(&self.before, &self.after), alone(&self.after, &self.before)]
     }
 }
 
 /// The expressions of the values that a program computes, each with the first of them.
 pub(super) fn made(graph: &Graph) -> BTreeMap<ExpressionId, ValueId> {
     let mut made = BTreeMap::new();
-    for (id, value) in graph.values.iter().enumerate().filter(|(_, v)| v.live && v.role == Role::Computes) {
+    for (id, value) in
+        graph.values.iter().enumerate().filter(|(_, v)| v.live && v.role == Role::Computes && v.scalar.is_none())
+    {
         made.entry(value.expression()).or_insert(id);
     }
     made
