@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod cli;
+pub mod diff;
 pub mod file;
 pub mod flow;
 pub mod gate;

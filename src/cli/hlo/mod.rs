@@ -1,5 +1,6 @@
 //! `ulpgate hlo`: programs that compilers dump.
 
+mod diff;
 mod eval;
 mod show;
 
@@ -15,6 +16,8 @@ use super::{Exit, Failure};
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// List what a compiler or a flag changed in a program's precision
+    Diff(diff::Arguments),
     /// Run an HLO file on the machine, or over the real numbers
     Eval(eval::Arguments),
     /// The precision flow: each float operation, its dtype, where it is rounded, who sees it, what may be elided
@@ -23,6 +26,7 @@ pub enum Command {
 
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
     match command {
+        Command::Diff(arguments) => diff::run(arguments, out),
         Command::Eval(arguments) => eval::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
     }

@@ -1,0 +1,69 @@
+//! What is reported.
+
+use std::fmt;
+
+/// The kinds of change, as the first word of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// Somebody reads more bits of the value than before.
+    RoundingRemoved,
+    /// Somebody reads fewer bits of the value than before.
+    RoundingAdded,
+    /// A sum accumulates in fewer bits.
+    Narrowed,
+    /// A sum accumulates in more bits.
+    Widened,
+    /// A sum is taken in other steps.
+    Reordered,
+    /// An operation asks for another precision, or another operation that rounds differently stands in its place.
+    PrecisionChanged,
+    /// An exact top-k became an approximate one, the reverse, or one with other bins.
+    TopkChanged,
+}
+
+impl ChangeKind {
+    /// The word that a line starts with.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ChangeKind::RoundingRemoved => "rounding-removed",
+            ChangeKind::RoundingAdded => "rounding-added",
+            ChangeKind::Narrowed => "narrowed",
+            ChangeKind::Widened => "widened",
+            ChangeKind::Reordered => "reordered",
+            ChangeKind::PrecisionChanged => "precision-changed",
+            ChangeKind::TopkChanged => "topk-changed",
+        }
+    }
+}
+
+/// One change of precision, printed as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    /// The value's name in BEFORE.
+    pub name: String,
+    /// `op_name` of its metadata in either program.
+    pub op_name: Option<String>,
+    pub before: String,
+    pub after: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.name(), self.name)?;
+        if let Some(op_name) = &self.op_name {
+            write!(f, " ({op_name})")?;
+        }
+        write!(f, ": {} -> {}", self.before, self.after)
+    }
+}
+
+/// All that is to say about two programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// In BEFORE's order; of one value in the order of [`ChangeKind`].
+    pub changes: Vec<Change>,
+    /// Float values of BEFORE, and of AFTER, that the other program does not compute: nothing is said about them but
+    /// where their operands and results are matched again.
+    pub unmatched: [Vec<String>; 2],
+}

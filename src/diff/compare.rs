@@ -1,0 +1,310 @@
+//! From matched values to lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::hlo::Import;
+use crate::ir::ValueId;
+
+use super::change::{Change, ChangeKind, Difference};
+use super::expression::{ExpressionId, Head};
+use super::graph::{Graph, Value};
+use super::pair::Pair;
+use super::reading::{Reader, Readings, readings};
+use super::rule::Role;
+use super::width::Width;
+
+/// Why two programs cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiffError {
+    #[error("BEFORE gives {before} results and AFTER gives {after}: these are not two forms of one program")]
+    Results { before: usize, after: usize },
+    #[error("result {index} is {before} in BEFORE and {after} in AFTER: these are not two forms of one program")]
+    Shape { index: usize, before: String, after: String },
+}
+
+/// What changed from one program to the other, as far as precision goes.
+///
+/// # Errors
+/// If they do not have the same results.
+pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+    let (left, right) = (before.program.outputs(), after.program.outputs());
+    if left.len() != right.len() {
+        return Err(DiffError::Results { before: left.len(), after: right.len() });
+    }
+    for (index, (one, other)) in left.into_iter().zip(right).enumerate() {
+        let shape = |import: &Import, id: ValueId| import.program.entry().instructions[id].shape.clone();
+        let (one, other) = (shape(before, one), shape(after, other));
+        if one.dims() != other.dims() {
+            return Err(DiffError::Shape { index, before: one.to_string(), after: other.to_string() });
+        }
+    }
+    let pair = Pair::new(before, after);
+    let comparison = Comparison::new(&pair);
+    let mut changes = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (id, value) in pair.before.values.iter().enumerate() {
+        if value.live && value.role != Role::Group && value.role != Role::Results && seen.insert(value.expression()) {
+            let mut found = comparison.value(id, value.expression());
+            found.sort_by_key(|change| change.kind);
+            changes.append(&mut found);
+        }
+    }
+    comparison.selections(&mut changes);
+    comparison.constants(&mut changes);
+    let [left, right] = pair.unmatched();
+    let names = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.name(id).to_string()).collect();
+    let unmatched = [names(&pair.before, left), names(&pair.after, right)];
+    Ok(Difference { changes, unmatched })
+}
+
+/// All instances of one expression in both programs.
+type Instances = BTreeMap<ExpressionId, Vec<ValueId>>;
+
+struct Comparison<'p, 'a> {
+    pair: &'p Pair<'a>,
+    instances: [Instances; 2],
+    readings: [BTreeMap<ExpressionId, Readings>; 2],
+}
+
+impl<'p, 'a> Comparison<'p, 'a> {
+    fn new(pair: &'p Pair<'a>) -> Self {
+        let graphs = [&pair.before, &pair.after];
+        let common = pair.common();
+        let instances = graphs.map(|graph| {
+            let mut all = Instances::new();
+            for (id, value) in graph.values.iter().enumerate().filter(|(_, v)| v.live && v.expressions.len() == 1) {
+                all.entry(value.expression()).or_default().push(id);
+            }
+            all
+        });
+        let readings = graphs.map(|graph| {
+            let own = readings(graph);
+            let hop = |id: &ExpressionId| (*id, settled(&own, &common, *id));
+            own.keys().map(hop).collect()
+        });
+        Comparison { pair, instances, readings }
+    }
+
+    /// The values of one expression: BEFORE's and AFTER's.
+    fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
+        let of = |side: usize, graph: &'p Graph<'a>| {
+            let ids = self.instances[side].get(&id).map(Vec::as_slice).unwrap_or_default();
+            ids.iter().map(|v| &graph.values[*v]).collect()
+        };
+        [of(0, &self.pair.before), of(1, &self.pair.after)]
+    }
+
+    fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
+        let graph = &self.pair.before;
+        let other = self.instances[1].get(&graph.values[id].expression()).and_then(|ids| {
+            let made = ids.iter().find(|v| self.pair.after.values[**v].is_made());
+            self.pair.after.op_name(*made.or(ids.first())?)
+        });
+        let op_name = graph.op_name(id).or(other).map(str::to_string);
+        Change { kind, name: graph.name(id).to_string(), op_name, before, after }
+    }
+
+    /// The changes of the value that `first` of BEFORE is an instance of.
+    fn value(&self, first: ValueId, id: ExpressionId) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let [before, after] = self.both(id);
+        if before.is_empty() || after.is_empty() || !before.iter().any(|v| v.is_made()) {
+            return changes;
+        }
+        self.roundings(first, id, &mut changes);
+        if !before[0].float || before[0].role == Role::Leaf {
+            return changes;
+        }
+        let sides = |of: &dyn Fn(&Value) -> Option<String>| {
+            let side = |values: &[&Value]| -> BTreeSet<String> {
+                values.iter().filter(|v| v.role == Role::Computes).filter_map(|v| of(v)).collect()
+            };
+            let (left, right) = (side(&before), side(&after));
+            let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
+            (left != right && !left.is_empty() && !right.is_empty()).then(|| (text(left), text(right)))
+        };
+        let sum = |values: &[&Value]| values.iter().filter_map(|v| v.accumulation).reduce(Width::meet);
+        if let (Some(left), Some(right)) = (sum(&before), sum(&after))
+            && left != right
+        {
+            let kind = if right.join(left) == left { ChangeKind::Narrowed } else { ChangeKind::Widened };
+            changes.push(self.change(kind, first, format!("sum in {left}"), format!("sum in {right}")));
+        }
+        if before.iter().any(|v| v.accumulation.is_some())
+            && let Some((left, right)) = sides(&|v| (!v.steps.is_empty()).then(|| steps(&v.steps)))
+        {
+            changes.push(self.change(ChangeKind::Reordered, first, left, right));
+        }
+        if let Some((left, right)) = sides(&|v| v.form.clone()) {
+            changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
+        }
+        changes
+    }
+
+    /// Readers that see more or fewer bits than before.
+    fn roundings(&self, first: ValueId, id: ExpressionId, changes: &mut Vec<Change>) {
+        let [Some(before), Some(after)] = [0, 1].map(|side| self.readings[side].get(&id)) else { return };
+        if self.pair.expressions.value(id).is_some() {
+            return;
+        }
+        let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let whole = self.both(id).map(|values| {
+            let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
+            picked.reduce(Width::join).map(|width| BTreeSet::from([width]))
+        });
+        for (reader, left) in before {
+            let Some(right) = after.get(reader) else { continue };
+            // Whoever reads all that was picked sees what the operands' own lines tell.
+            if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
+                continue;
+            }
+            let entry = (*reader, widths(left), widths(right));
+            let (least, most) = (bounds(left), bounds(right));
+            if left == right {
+                kept.push(entry);
+            } else if most.0.join(least.0) == most.0 && most.1.join(least.1) == most.1 {
+                removed.push(entry);
+            } else {
+                added.push(entry);
+            }
+        }
+        for (kind, list) in [(ChangeKind::RoundingRemoved, removed), (ChangeKind::RoundingAdded, added)] {
+            if list.is_empty() {
+                continue;
+            }
+            let left = self.side(list.iter().map(|(reader, width, _)| (*reader, width)));
+            let mut right = self.side(list.iter().map(|(reader, _, width)| (*reader, width)));
+            if !kept.is_empty() {
+                right += &format!("; still {}", self.side(kept.iter().map(|(reader, width, _)| (*reader, width))));
+            }
+            changes.push(self.change(kind, first, left, right));
+        }
+    }
+
+    /// `bf16 for sub.7, result 0; f32 for reduce_sum.15`, readers in BEFORE's order.
+    fn side<'w>(&self, readers: impl Iterator<Item = (Reader, &'w String)>) -> String {
+        let mut groups: BTreeMap<&str, Vec<(usize, String)>> = BTreeMap::new();
+        for (reader, width) in readers {
+            groups.entry(width).or_default().push(self.reader(reader));
+        }
+        let mut parts: Vec<(usize, String)> = groups
+            .into_iter()
+            .map(|(width, mut readers)| {
+                readers.sort();
+                readers.dedup_by(|one, other| one.1 == other.1);
+                let names: Vec<&str> = readers.iter().map(|(_, name)| name.as_str()).collect();
+                (readers[0].0, format!("{width} for {}", names.join(", ")))
+            })
+            .collect();
+        parts.sort();
+        parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A reader's place in BEFORE and what it is called.
+    fn reader(&self, reader: Reader) -> (usize, String) {
+        let graph = &self.pair.before;
+        match reader {
+            Reader::Result(index) => (graph.values.len() + index, format!("result {index}")),
+            Reader::Value(id) => {
+                let ids = self.instances[0].get(&id).map(Vec::as_slice).unwrap_or_default();
+                let made = ids.iter().find(|v| graph.values[**v].role == Role::Computes).or(ids.first());
+                let name = |id: &ValueId| (*id, graph.name(*id).rsplit('/').next().unwrap_or_default().to_string());
+                made.map(name).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Top-k that selects otherwise: one line for each operand it is taken of.
+    fn selections(&self, changes: &mut Vec<Change>) {
+        let mut told = BTreeSet::new();
+        for (first, value) in self.pair.before.values.iter().enumerate().filter(|(_, v)| v.live) {
+            if value.selection.is_none() || value.expressions.len() != 1 {
+                continue;
+            }
+            let of = self.selected_of(value.expression());
+            let side =
+                |values: &[&Value]| -> BTreeSet<String> { values.iter().filter_map(|v| v.selection.clone()).collect() };
+            let sides = self.both(value.expression());
+            let (left, right) = (side(&sides[0]), side(&sides[1]));
+            if left != right && !right.is_empty() && told.insert(of) {
+                let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
+                changes.push(self.change(ChangeKind::TopkChanged, first, text(left), text(right)));
+            }
+        }
+    }
+
+    /// Constants that are stored in fewer or more bits, as the operations that use them see them.
+    fn constants(&self, changes: &mut Vec<Change>) {
+        let seen = [&self.pair.before, &self.pair.after].map(|graph| {
+            let mut seen: BTreeMap<ExpressionId, (ValueId, BTreeSet<u64>)> = BTreeMap::new();
+            for (id, instruction) in graph.entry().instructions.iter().enumerate() {
+                let user = &graph.values[id];
+                for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
+                    let value = &graph.values[*operand];
+                    if let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) {
+                        let entry = seen.entry(value.expression()).or_insert((*operand, BTreeSet::new()));
+                        entry.1.insert(number.to_bits());
+                    }
+                }
+            }
+            seen
+        });
+        let [before, after] = seen;
+        let text = |bits: &BTreeSet<u64>| {
+            bits.iter().map(|b| f64::from_bits(*b).to_string()).collect::<Vec<_>>().join(" and ")
+        };
+        for (id, (first, left)) in &before {
+            if let Some((_, right)) = after.get(id).filter(|(_, right)| right != left) {
+                changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
+            }
+        }
+    }
+
+    /// What a top-k, its values or its indices, was taken of.
+    fn selected_of(&self, mut id: ExpressionId) -> ExpressionId {
+        while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
+            self.pair.expressions.get(id)
+        {
+            id = *of;
+        }
+        id
+    }
+}
+
+/// The readings of an expression by values that both programs make: a reader that only one has stands for its own.
+fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionId>, id: ExpressionId) -> Readings {
+    let mut settled = Readings::new();
+    let mut passed = BTreeSet::from([id]);
+    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
+    while let Some((_, seen, at)) = open.pop() {
+        for (reader, widths) in own.get(&at).into_iter().flatten() {
+            let widths = seen.as_ref().unwrap_or(widths);
+            match reader {
+                Reader::Value(next) if !common.contains(next) || *next == id => {
+                    if passed.insert(*next) {
+                        open.push((*reader, Some(widths.clone()), *next));
+                    }
+                }
+                _ => settled.entry(*reader).or_default().extend(widths.iter().copied()),
+            }
+        }
+    }
+    settled
+}
+
+fn bounds(widths: &BTreeSet<Width>) -> (Width, Width) {
+    let fold = |with: fn(Width, Width) -> Width| widths.iter().copied().reduce(with).unwrap_or(Width::NONE);
+    (fold(Width::meet), fold(Width::join))
+}
+
+fn widths(widths: &BTreeSet<Width>) -> String {
+    widths.iter().rev().map(Width::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+fn steps(steps: &[usize]) -> String {
+    let [one] = steps else {
+        let list: Vec<String> = steps.iter().map(usize::to_string).collect();
+        return format!("blocks of {}", list.join(", then "));
+    };
+    format!("{one} at once")
+}

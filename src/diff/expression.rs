@@ -1,0 +1,247 @@
+//! Expressions over a program's parameters, shared between the two programs: equal arithmetic has one number.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{Binary, Compare, Unary};
+use crate::num::{BF16, Direction, round_f64};
+
+/// Number of an expression in its [`Expressions`].
+pub(super) type ExpressionId = usize;
+
+/// What combines the elements of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Combiner {
+    Known(Binary),
+    /// A region with no name of its own.
+    Region(ExpressionId),
+}
+
+/// What an expression does with its operands. Dims are left out wherever a compiler may rearrange them: reductions
+/// are told apart by the number of their results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Head {
+    Parameter(usize),
+    /// Parameter of a region.
+    Argument(usize),
+    /// Bits of the value rounded to bf16: a constant keeps its number when it is stored in fewer bits.
+    Constant(u64),
+    /// Fingerprint of an array of constants, each rounded to bf16.
+    Table(u64),
+    /// Any integers or predicates that no float has part in.
+    Integers,
+    /// Floats made of integers.
+    FromIntegers,
+    Unary(Unary),
+    Reciprocal,
+    Binary(Binary),
+    Compare(Compare),
+    Select,
+    Reduce {
+        by: Combiner,
+        results: usize,
+    },
+    /// The index that goes with the largest or smallest element.
+    Index {
+        largest: bool,
+        results: usize,
+    },
+    /// Running reduction along each of `rows` rows.
+    Scan {
+        by: Combiner,
+        rows: usize,
+    },
+    /// Operands: the key, and what is carried along.
+    Sorted {
+        descending: bool,
+    },
+    /// What approximate top-k leaves of its operand, one a bin.
+    Candidates,
+    /// The cut dims only: start, limit, stride.
+    Slice(Vec<(usize, usize, usize)>),
+    Reverse,
+    Concatenate,
+    Pad(Vec<(i64, i64, usize)>),
+    Gather {
+        elements: usize,
+    },
+    /// Anything else, with what tells it apart.
+    Other(String),
+}
+
+/// All expressions of two programs.
+#[derive(Debug, Default)]
+pub(super) struct Expressions {
+    known: HashMap<(Head, Vec<ExpressionId>), ExpressionId>,
+    list: Vec<(Head, Vec<ExpressionId>)>,
+    /// Expressions that are taken for another one.
+    same_as: HashMap<ExpressionId, ExpressionId>,
+}
+
+impl Expressions {
+    /// Takes `one` for `other` from now on.
+    pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
+        self.same_as.insert(one, other);
+    }
+
+    pub fn get(&self, id: ExpressionId) -> (&Head, &[ExpressionId]) {
+        let (head, operands) = &self.list[id];
+        (head, operands)
+    }
+
+    fn intern(&mut self, head: Head, operands: Vec<ExpressionId>) -> ExpressionId {
+        let next = self.list.len();
+        let id = *self.known.entry((head.clone(), operands.clone())).or_insert(next);
+        if id == next {
+            self.list.push((head, operands));
+        }
+        // Identifications point to expressions of the other program and are never chained.
+        self.same_as.get(&id).copied().unwrap_or(id)
+    }
+
+    pub fn leaf(&mut self, head: Head) -> ExpressionId {
+        self.intern(head, vec![])
+    }
+
+    pub fn constant(&mut self, value: f64) -> ExpressionId {
+        let rounded = round_f64(&BF16, value, Direction::NearestEven);
+        // Zeros are one, and NaNs are.
+        let bits = if rounded == 0.0 {
+            0
+        } else if rounded.is_nan() {
+            f64::NAN.to_bits()
+        } else {
+            rounded.to_bits()
+        };
+        self.leaf(Head::Constant(bits))
+    }
+
+    /// The value of a constant, as far as its expression keeps it.
+    pub fn value(&self, id: ExpressionId) -> Option<f64> {
+        match self.list[id].0 {
+            Head::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+
+    fn is(&self, id: ExpressionId, value: f64) -> bool {
+        self.value(id) == Some(value)
+    }
+
+    /// An operation in its one form: division is multiplication by the reciprocal, operands of commutative operations
+    /// are sorted, neutral elements vanish.
+    pub fn apply(&mut self, head: Head, mut operands: Vec<ExpressionId>) -> ExpressionId {
+        match (&head, &operands[..]) {
+            (Head::Binary(Binary::Divide), [a, b]) => {
+                let (a, b) = (*a, *b);
+                let inverse = self.apply(Head::Reciprocal, vec![b]);
+                return self.apply(Head::Binary(Binary::Multiply), vec![a, inverse]);
+            }
+            (Head::Reciprocal, [a]) => {
+                if let Some(value) = self.value(*a) {
+                    return self.constant(1.0 / value);
+                }
+            }
+            (Head::Unary(Unary::Rsqrt), [a]) => {
+                let root = self.apply(Head::Unary(Unary::Sqrt), vec![*a]);
+                return self.apply(Head::Reciprocal, vec![root]);
+            }
+            (Head::Unary(Unary::Logistic), [a]) => {
+                let negated = self.apply(Head::Unary(Unary::Negate), vec![*a]);
+                let power = self.apply(Head::Unary(Unary::Exponential), vec![negated]);
+                let one = self.constant(1.0);
+                let sum = self.apply(Head::Binary(Binary::Add), vec![one, power]);
+                return self.apply(Head::Reciprocal, vec![sum]);
+            }
+            (Head::Binary(Binary::Multiply), [a, b]) if self.is(*a, 1.0) || self.is(*b, 1.0) => {
+                return if self.is(*a, 1.0) { *b } else { *a };
+            }
+            (Head::Binary(Binary::Add), [a, b]) if self.is(*a, 0.0) || self.is(*b, 0.0) => {
+                return if self.is(*a, 0.0) { *b } else { *a };
+            }
+            (Head::Binary(Binary::Subtract), [a, b]) if self.is(*b, 0.0) => return *a,
+            (Head::Binary(Binary::Maximum), [a, b]) => {
+                let neutral = f64::NEG_INFINITY;
+                if self.is(*a, neutral) || self.is(*b, neutral) {
+                    return if self.is(*a, neutral) { *b } else { *a };
+                }
+            }
+            (Head::Compare(Compare::Gt), [a, b]) => return self.intern(Head::Compare(Compare::Lt), vec![*b, *a]),
+            (Head::Compare(Compare::Ge), [a, b]) => return self.intern(Head::Compare(Compare::Le), vec![*b, *a]),
+            (Head::Reverse, [a]) => {
+                // Values sorted the other way round; what they carry may differ at ties.
+                if let (Head::Sorted { descending }, [key, carried]) = self.get(*a)
+                    && key == carried
+                {
+                    let (head, key) = (Head::Sorted { descending: !descending }, *key);
+                    return self.intern(head, vec![key, key]);
+                }
+            }
+            _ => {}
+        }
+        if let Some(scan) = self.blocked_scan(&head, &operands) {
+            return scan;
+        }
+        let commutes = match head {
+            Head::Binary(b) => !matches!(
+                b,
+                Binary::Subtract
+                    | Binary::Remainder
+                    | Binary::ShiftLeft
+                    | Binary::ShiftRightArithmetic
+                    | Binary::ShiftRightLogical
+            ),
+            Head::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
+            _ => false,
+        };
+        if commutes {
+            operands.sort_unstable();
+        }
+        self.intern(head, operands)
+    }
+
+    /// The scan that `within blocks + scan of the blocks' totals` is, if this is that sum.
+    fn blocked_scan(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let (Head::Binary(by), [a, b]) = (head, operands) else { return None };
+        let by = Combiner::Known(*by);
+        for (blocks, totals) in [(*a, *b), (*b, *a)] {
+            let (Head::Scan { by: inner, .. }, [x]) = self.get(blocks) else { continue };
+            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
+            if *inner == by && *outer == by && self.moved(*of) == blocks {
+                let (head, x) = (Head::Scan { by, rows: *rows }, *x);
+                return Some(self.intern(head, vec![x]));
+            }
+        }
+        None
+    }
+
+    /// What a scan, or one of the scans of its blocks or of their totals, runs over.
+    pub fn scanned(&self, id: ExpressionId) -> Option<ExpressionId> {
+        let mut at = self.moved(id);
+        let mut scanned = None;
+        while let (Head::Scan { .. }, [of]) = self.get(at) {
+            at = self.moved(*of);
+            scanned = Some(at);
+        }
+        scanned
+    }
+
+    /// All expressions that these are made of, themselves included.
+    pub fn parts(&self, of: impl IntoIterator<Item = ExpressionId>) -> HashSet<ExpressionId> {
+        let mut open: Vec<ExpressionId> = of.into_iter().collect();
+        let mut parts = HashSet::new();
+        while let Some(id) = open.pop() {
+            if parts.insert(id) {
+                open.extend_from_slice(self.get(id).1);
+            }
+        }
+        parts
+    }
+
+    /// What slices, pads and gathers were taken of.
+    fn moved(&self, mut id: ExpressionId) -> ExpressionId {
+        while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
+            id = *of;
+        }
+        id
+    }
+}

@@ -1,0 +1,19 @@
+//! What a compiler or a flag changed in a program's precision: two imported programs, value by value.
+//!
+//! Values are matched by what they compute, not by how: each gets an expression over the parameters that looks through
+//! everything that is no arithmetic (conversions, roundings, copies, reshapes, broadcasts, fusion boundaries), so that
+//! one value that several fusions compute anew is one expression with several instances. What the expressions leave
+//! open, names and results pair. For each pair the readings are compared: who reads the value, in which width.
+
+mod change;
+mod compare;
+mod expression;
+mod graph;
+mod pair;
+mod reading;
+mod rule;
+mod width;
+
+pub use change::{Change, ChangeKind, Difference};
+pub use compare::{DiffError, difference};
+pub use width::Width;

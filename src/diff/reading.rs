@@ -1,0 +1,104 @@
+//! Who reads a value, and how much of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ir::{Op, ValueId};
+
+use super::expression::ExpressionId;
+use super::graph::Graph;
+use super::rule::{self, Role};
+use super::width::Width;
+
+/// Where a value ends up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Reader {
+    /// An operation that computes with it.
+    Value(ExpressionId),
+    /// A result of the program.
+    Result(usize),
+}
+
+/// The widths in which each reader sees a value; more than one where several instances differ.
+pub(super) type Readings = BTreeMap<Reader, BTreeSet<Width>>;
+
+/// The readings of each expression that a program makes: of all instances together, each as wide as the value can be.
+pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
+    let entry = graph.entry();
+    let users = entry.users();
+    let mut of_values: Vec<Readings> = vec![Readings::new(); entry.instructions.len()];
+    let mut of_expressions: BTreeMap<ExpressionId, Readings> = BTreeMap::new();
+    for (result, id) in graph.import.program.outputs().into_iter().enumerate() {
+        add(&mut of_values[id], Reader::Result(result), Width::UNLIMITED);
+    }
+    for id in (0..entry.instructions.len()).rev().filter(|id| graph.values[*id].live) {
+        let value = &graph.values[id];
+        let mut found = std::mem::take(&mut of_values[id]);
+        let mut last = None;
+        for user in users[id].iter().copied().filter(|user| graph.values[*user].live) {
+            // A user stands once for each use; all its uses are looked at together.
+            if last.replace(user) != Some(user) {
+                for slot in slots(graph, user, id) {
+                    read(graph, &users, &of_values, user, slot, &mut found);
+                }
+            }
+        }
+        let seen: Readings = found
+            .into_iter()
+            .map(|(reader, widths)| (reader, widths.into_iter().map(|w| w.meet(value.holds)).collect()))
+            .collect();
+        if value.is_made() && value.float {
+            let whole = of_expressions.entry(value.expression()).or_default();
+            for (reader, widths) in &seen {
+                widths.iter().for_each(|w| add(whole, *reader, w.meet(value.effective)));
+            }
+        }
+        of_values[id] = seen;
+    }
+    of_expressions
+}
+
+fn add(readings: &mut Readings, reader: Reader, width: Width) {
+    readings.entry(reader).or_default().insert(width);
+}
+
+fn slots(graph: &Graph, user: ValueId, id: ValueId) -> impl Iterator<Item = usize> {
+    let operands = &graph.entry().instructions[user].operands;
+    operands.iter().enumerate().filter(move |(_, o)| **o == id).map(|(slot, _)| slot)
+}
+
+/// Adds what `user` makes of its operand in `slot`.
+fn read(
+    graph: &Graph,
+    users: &[Vec<ValueId>],
+    of_values: &[Readings],
+    user: ValueId,
+    slot: usize,
+    found: &mut Readings,
+) {
+    let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.import.program.computations);
+    let through = |reader: ValueId, picks: bool, found: &mut Readings| {
+        let value = &graph.values[reader];
+        // Rounding what was picked is picking among the rounded.
+        let rest = of_values[reader].values().flatten().copied().reduce(Width::join);
+        let width = rest.filter(|_| picks && value.float).unwrap_or(Width::UNLIMITED);
+        add(found, Reader::Value(value.expression()), width);
+    };
+    match graph.values[user].role {
+        Role::Moves { from, to } if (from..to).contains(&slot) => {
+            for (reader, widths) in &of_values[user] {
+                widths.iter().for_each(|w| add(found, *reader, *w));
+            }
+        }
+        Role::Moves { .. } | Role::Leaf | Role::Results => {}
+        Role::Computes => through(user, picks(user), found),
+        Role::Group => {
+            for element in users[user].iter().copied().filter(|e| graph.values[*e].live) {
+                if let Op::GetTupleElement(index) = graph.entry().instructions[element].op
+                    && graph.feeds(user, slot, index)
+                {
+                    through(element, picks(user), found);
+                }
+            }
+        }
+    }
+}

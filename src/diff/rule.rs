@@ -1,0 +1,119 @@
+//! What each operation means to a comparison of precision.
+
+use crate::ir::{Binary, Computation, Op, Precision, Reducer, Unary, Window, reducer};
+
+use super::width::Width;
+
+/// What an operation is for the flow of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Has no operands.
+    Leaf,
+    /// Hands on elements, their sign apart, or picks among them: no new bits, and roundings commute with it. The first
+    /// operands that carry values are `from..to`.
+    Moves { from: usize, to: usize },
+    /// Makes a value, or reads values without making floats.
+    Computes,
+    /// Gives several values; its elements compute.
+    Group,
+    /// The program's results.
+    Results,
+}
+
+/// The role of an operation with so many operands; `float` says whether its first operand and its result are floats.
+pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> Role {
+    match op {
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => Role::Leaf,
+        Op::Tuple => Role::Results,
+        _ if multiple => Role::Group,
+        Op::Convert if float.0 == float.1 => Role::Moves { from: 0, to: 1 },
+        Op::ReducePrecision { .. }
+        | Op::OptimizationBarrier
+        | Op::Copy
+        | Op::Broadcast { .. }
+        | Op::Reshape
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::DynamicSlice { .. }
+        | Op::Gather(_)
+        | Op::Unary(Unary::Abs | Unary::Negate) => Role::Moves { from: 0, to: 1 },
+        Op::Concatenate { .. } => Role::Moves { from: 0, to: operands },
+        Op::Pad { .. } => Role::Moves { from: 0, to: 2 },
+        Op::Select => Role::Moves { from: 1, to: 3 },
+        Op::Clamp => Role::Moves { from: 0, to: 3 },
+        Op::Binary(Binary::Maximum | Binary::Minimum) => Role::Moves { from: 0, to: 2 },
+        _ => Role::Computes,
+    }
+}
+
+/// Whether an operation only picks among the elements it reads.
+pub(super) fn picks(op: &Op, computations: &[Computation]) -> bool {
+    match op {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => matches!(
+            reducer(&computations[*to_apply]),
+            Some(Reducer::Binary(Binary::Maximum | Binary::Minimum))
+                | Some(Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)
+        ),
+        Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => true,
+        _ => false,
+    }
+}
+
+/// The width in which a reduction accumulates, if it does more than pick.
+pub(super) fn accumulation(op: &Op, computations: &[Computation]) -> Option<Width> {
+    let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = op else { return None };
+    if picks(op, computations) {
+        return None;
+    }
+    let region = &computations[*to_apply];
+    let floats = region.instructions.iter().filter(|i| i.shape.dtype().is_some_and(|d| d.is_float()));
+    let widths = floats.map(|i| match i.op {
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            Width { exponent_bits, fraction_bits: mantissa_bits }.meet(Width::of(i.shape.dtype()))
+        }
+        _ => Width::of(i.shape.dtype()),
+    });
+    widths.reduce(Width::meet)
+}
+
+/// What an operation that rounds is called when it is compared with another that stands for the same value; `divides_by`
+/// is the divisor where it is one constant. `None` where nothing is rounded or another comparison tells.
+pub(super) fn form(op: &Op, divides_by: Option<f64>, narrow_operands: bool) -> Option<String> {
+    Some(match op {
+        Op::Binary(Binary::Divide) if divides_by.is_some_and(is_power_of_two) => Binary::Multiply.name().to_string(),
+        Op::Dot { precision, .. } => {
+            let [lhs, rhs] = precision.map(Precision::name);
+            match narrow_operands {
+                // bf16 operands need one pass, whatever is asked for.
+                true => "dot".to_string(),
+                false => format!("dot at {{{lhs},{rhs}}}"),
+            }
+        }
+        Op::Reduce { .. } => "reduce".to_string(),
+        Op::ReduceWindow { .. } => "reduce".to_string(),
+        Op::Unary(_) | Op::Binary(_) => op.opcode().to_string(),
+        _ => return None,
+    })
+}
+
+fn is_power_of_two(value: f64) -> bool {
+    value.is_normal() && value.to_bits() << 12 == 0
+}
+
+/// The dim along which a window accumulates every element before its own, and perhaps its own.
+pub(super) fn scan_along(window: &Window, dims: &[usize]) -> Option<usize> {
+    let mut wide = (0..dims.len()).filter(|d| window.0[*d].size > 1);
+    let along = wide.next()?;
+    let w = window.0[along];
+    let covers = w.size >= dims[along]
+        && w.pad_low >= dims[along] as i64 - 1
+        && (w.stride, w.base_dilation, w.window_dilation) == (1, 1, 1);
+    (covers && wide.next().is_none()).then_some(along)
+}
+
+/// Elements that are combined at once, if windows do not overlap.
+pub(super) fn block(window: &Window) -> Option<usize> {
+    let apart = window.0.iter().all(|w| w.size == w.stride && (w.base_dilation, w.window_dilation) == (1, 1));
+    apart.then(|| window.0.iter().map(|w| w.size).product())
+}
