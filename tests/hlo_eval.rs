@@ -3,7 +3,8 @@
 //!
 //! Results must be the same bits, but for what the table says. Sums there take an order of XLA's own in the compiled
 //! library code (FACTS 3.2), so an f32 result behind one is compared within ulps; f32 dots have no defined order at all
-//! and are compared within their a-priori bound.
+//! and are compared within their a-priori bound. One result differs because XLA does not do what its program says:
+//! [`log_softmax_bf16_without_excess_precision_is_not_what_its_program_says`].
 
 use std::path::PathBuf;
 
@@ -24,8 +25,10 @@ enum Closeness {
     Ulps(f64),
     /// Two f32 dots of K products, each within gamma_K of the real one.
     Dot,
+    /// XLA's library sums values that the program rounds first.
+    Unrounded,
 }
-use Closeness::{Bits, Dot, Ulps};
+use Closeness::{Bits, Dot, Ulps, Unrounded};
 
 /// The programs, with the results that are not compared bit for bit.
 const PROGRAMS: &[(&str, &[(usize, Closeness)])] = &[
@@ -39,7 +42,7 @@ const PROGRAMS: &[(&str, &[(usize, Closeness)])] = &[
     ("gumbel_sample", &[]),
     ("head_softmax", &[]),
     ("layer_norm", &[]),
-    ("log_softmax_bf16", &[]),
+    ("log_softmax_bf16", &[(0, Unrounded)]),
     ("matmul_default", &[(0, Dot)]),
     ("matmul_high", &[(0, Dot)]),
     ("matmul_highest", &[(0, Dot)]),
@@ -48,7 +51,8 @@ const PROGRAMS: &[(&str, &[(usize, Closeness)])] = &[
     ("prob_max", &[(3, Ulps(4.0))]),
     ("rms_norm", &[]),
     ("softmax_bf16", &[]),
-    ("softmax_f32", &[(0, Ulps(2.0))]),
+    // The reciprocal of an f32 sum of 1024 exponentials, which XLA leaves to a library, scales the whole row.
+    ("softmax_f32", &[(0, Ulps(8.0))]),
     ("top_k", &[]),
     ("top_k_f32", &[]),
     ("top_p", &[]),
@@ -89,6 +93,7 @@ fn difference(ours: &Tensor, xla: &Tensor, closeness: Closeness, inputs: &[Tenso
                 .sum();
             (a(i) - b(i)).abs() > 2.0 * gamma(k as u64, F32.unit_roundoff()).unwrap() * magnitude
         }
+        Unrounded => false,
     };
     let differing: Vec<usize> = (0..ours.len()).filter(|i| apart(*i)).collect();
     let first = *differing.first()?;
@@ -105,7 +110,12 @@ fn compare(source: &str, excess: &str, policy: &str) {
         let ours = subject::evaluate(&program(&format!("{name}.{source}")), &mode, &inputs).unwrap();
         assert_eq!(ours.len(), xla.len(), "{name}");
         for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
-            let closeness = loose.iter().find(|(result, _)| *result == at).map_or(Bits, |(_, c)| *c);
+            let closeness = match loose.iter().find(|(result, _)| *result == at) {
+                // With excess precision the program does not round either.
+                Some((_, Unrounded)) if excess == "on" => Bits,
+                Some((_, closeness)) => *closeness,
+                None => Bits,
+            };
             if let Some(difference) = difference(ours, xla, closeness, &inputs) {
                 failed.push(format!("{name} out{at}: {difference}"));
             }
@@ -132,6 +142,26 @@ fn compiled_with_excess_precision() {
 #[test]
 fn compiled_without_excess_precision() {
     compare("excess_off", "off", "as-compiled");
+}
+
+/// `sum(f32(bf16(exp(x))))` goes to a library as one fusion, and the library drops the pair of conversions inside although
+/// excess precision is off: the sum of one row of eight falls on the other side of a bf16 boundary. XLA's results are, bit
+/// for bit, those of the program that does not round.
+#[test]
+fn log_softmax_bf16_without_excess_precision_is_not_what_its_program_says() {
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let inputs = tensors("log_softmax_bf16.inputs", "arg");
+    let xla = &tensors("log_softmax_bf16.excess_off.outputs", "out")[0];
+    let result = |source: &str| {
+        let program = program(&format!("log_softmax_bf16.{source}"));
+        subject::evaluate(&program, &mode, &inputs).unwrap().remove(0)
+    };
+    assert_eq!(difference(&result("excess_on"), xla, Bits, &inputs), None);
+    let rounded = result("excess_off");
+    let n = rounded.dims()[1];
+    let rows: std::collections::BTreeSet<usize> =
+        (0..rounded.len()).filter(|i| rounded.data().bits(*i) != xla.data().bits(*i)).map(|i| i / n).collect();
+    assert_eq!(rows, [1].into());
 }
 
 /// Six of eight rows lose their most probable token with excess precision, none without (FACTS 9).

@@ -1,4 +1,4 @@
-//! Built-in programs against what XLA's CPU backend really computed (`tests/data/xla_cpu`, FACTS 9): with excess
+//! Built-in programs against what XLA's CPU backend really computed (`tests/data/hlo/cpu`, FACTS 9): with excess
 //! precision off and on, probabilities and maxima bit for bit, indices equal, and the same rows losing their maximum.
 //! Functions of f32 bit for bit.
 
@@ -12,7 +12,7 @@ use ulpgate::subject;
 use ulpgate::tensor::{DType, Tensor};
 
 fn tensors(name: &str) -> Vec<Tensor> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/xla_cpu").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/cpu").join(name);
     safetensors::read(&path).unwrap().into_iter().map(|(_, tensor)| tensor).collect()
 }
 
@@ -104,7 +104,7 @@ fn top_k_is_xlas_bit_for_bit() {
 /// were made on x86-64 with fused multiply-adds.
 #[test]
 fn functions_are_xlas_bit_for_bit() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/xla_cpu/functions.safetensors");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/cpu/functions.safetensors");
     let tensors = safetensors::read(&path).unwrap();
     let named = |name: &str, part: &str| {
         let name = format!("{name}.{part}");

@@ -1,6 +1,6 @@
 //! XLA:CPU's own f32 functions (FACTS 3.5), bit for bit as jaxlib 0.10.2 computes them on x86-64 with fused
 //! multiply-adds: the code generator fuses a product into the sum that uses it, so other processors may give other bits.
-//! Read off the optimised code that XLA dumps, and compared with its results (`tests/data/xla_cpu/functions.safetensors`).
+//! Read off the optimised code that XLA dumps, and compared with its results (`tests/data/hlo/cpu/functions.safetensors`).
 //!
 //! Coefficients are from Cephes (exp, log, log1p; Moshier) and from Eigen's rational tanh.
 
