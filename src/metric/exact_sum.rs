@@ -1,52 +1,69 @@
 //! Sums without rounding error.
 
+use crate::num::{Direction, F64, round};
+
 /// A sum of f64 terms, exact until [`ExactSum::value`] rounds it once to nearest even: the same bits whatever the order
 /// of the terms and however they were split into parts.
 ///
-/// Source: J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates, Discrete
-/// Comput. Geom. 18 (1997) 305-363, GROW-EXPANSION; the closing rounding follows CPython's `math.fsum`.
-#[derive(Clone, Debug, Default)]
+/// A fixed-point number wide enough for every f64, in chunks of 32 bits whose carries wait: a term changes two chunks,
+/// and no loop runs over the others until [`WAITING`] terms are in.
+///
+/// Source: R. M. Neal, Fast exact summation using small and large superaccumulators, 2015, section 2.
+#[derive(Clone, Debug)]
 pub struct ExactSum {
-    /// Non-overlapping parts of the sum, smallest first.
-    parts: Vec<f64>,
+    /// Chunk i counts units of 2^(32 i - 1074).
+    chunks: [i64; CHUNKS],
+    /// Terms that went in since the carries were last passed on.
+    waiting: u32,
     /// The plain sum of the terms that are not finite: an infinity, or NaN; 0 without any.
     special: f64,
 }
 
+/// The last bit of the largest f64 lies in chunk 64; two more hold what many of them carry.
+const CHUNKS: usize = 67;
+/// A term moves a chunk by less than 2^53, and a chunk that passed its carry on holds less than 2^32: so many stay below
+/// 2^63.
+const WAITING: u32 = 1000;
+const DIGIT: i64 = (1 << 32) - 1;
+
+impl Default for ExactSum {
+    fn default() -> ExactSum {
+        ExactSum { chunks: [0; CHUNKS], waiting: 0, special: 0.0 }
+    }
+}
+
 impl ExactSum {
     /// Adds one term.
+    #[inline]
     pub fn add(&mut self, term: f64) {
-        if !term.is_finite() {
+        let bits = term.to_bits();
+        let (exponent, fraction) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));
+        if exponent == 0x7ff {
             self.special += term;
             return;
         }
-        let mut carried = term;
-        let mut kept = 0;
-        for i in 0..self.parts.len() {
-            let part = self.parts[i];
-            let (large, small) = if carried.abs() < part.abs() { (part, carried) } else { (carried, part) };
-            let sum = large + small;
-            let lost = small - (sum - large);
-            if lost != 0.0 {
-                self.parts[kept] = lost;
-                kept += 1;
-            }
-            carried = sum;
-        }
-        self.parts.truncate(kept);
-        if carried.is_finite() {
-            self.parts.push(carried);
-        } else {
-            // The sum left the range of f64: an infinity from here on.
-            self.parts.clear();
-            self.special += carried;
+        let significand = (if exponent == 0 { fraction } else { fraction | 1 << 52 }) as i64;
+        let place = exponent.max(1) - 1;
+        let (chunk, shift) = ((place >> 5) as usize, place & 31);
+        let sign = if term.is_sign_negative() { -1 } else { 1 };
+        self.chunks[chunk] += sign * ((significand << shift) & DIGIT);
+        self.chunks[chunk + 1] += sign * (significand >> (32 - shift));
+        self.waiting += 1;
+        if self.waiting == WAITING {
+            self.carry();
         }
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &ExactSum) {
         self.special += other.special;
-        other.parts.iter().for_each(|part| self.add(*part));
+        let mut other = other.clone();
+        other.carry();
+        self.carry();
+        for (chunk, more) in self.chunks.iter_mut().zip(&other.chunks) {
+            *chunk += more;
+        }
+        self.carry();
     }
 
     /// The sum, rounded to nearest even; 0 without terms.
@@ -54,27 +71,31 @@ impl ExactSum {
         if self.special != 0.0 {
             return self.special;
         }
-        let Some((top, rest)) = self.parts.split_last() else { return 0.0 };
-        let mut sum = *top;
-        let mut rest = rest.iter().rev();
-        let mut lost = 0.0;
-        for part in rest.by_ref() {
-            let before = sum;
-            sum = before + part;
-            lost = part - (sum - before);
-            if lost != 0.0 {
-                break;
-            }
+        let mut sum = self.clone();
+        sum.carry();
+        let negative = sum.chunks[CHUNKS - 1] < 0;
+        if negative {
+            sum.chunks.iter_mut().for_each(|chunk| *chunk = -*chunk);
+            sum.carry();
         }
-        // What was lost is at most half a place. If exactly half, the next part decides, on the same side of it.
-        if rest.next().is_some_and(|next| (lost < 0.0) == (*next < 0.0) && *next != 0.0) {
-            let doubled = 2.0 * lost;
-            let moved = sum + doubled;
-            if moved - sum == doubled {
-                sum = moved;
-            }
+        let Some(top) = sum.chunks.iter().rposition(|chunk| *chunk != 0) else { return 0.0 };
+        // Three chunks, the highest of which is not zero, are more than 53 bits and one below.
+        let lowest = top.saturating_sub(2);
+        let significand = sum.chunks[lowest..=top].iter().rev().fold(0, |head, chunk| head << 32 | *chunk as u128);
+        let sticky = sum.chunks[..lowest].iter().any(|chunk| *chunk != 0);
+        round(&F64, negative, significand, 32 * lowest as i64 - 1074, sticky, Direction::NearestEven)
+    }
+
+    /// Passes the carries on: all chunks but the last hold 32 bits, and the last the sign.
+    fn carry(&mut self) {
+        let mut carried = 0;
+        for chunk in &mut self.chunks[..CHUNKS - 1] {
+            let total = *chunk + carried;
+            *chunk = total & DIGIT;
+            carried = total >> 32;
         }
-        sum
+        self.chunks[CHUNKS - 1] += carried;
+        self.waiting = 0;
     }
 }
 
@@ -114,8 +135,23 @@ mod tests {
         assert_eq!(sum(&[1.0, 1e100, 1.0, -1e100]), 2.0);
         assert_eq!(sum(&[1.0, f64::INFINITY, -1e300]), f64::INFINITY);
         assert_eq!(sum(&[f64::MAX, f64::MAX, 1.0]), f64::INFINITY);
+        assert_eq!(sum(&[f64::MAX, f64::MAX, -f64::MAX]), f64::MAX);
+        assert_eq!(sum(&[5e-324, 5e-324, -1.0, 1.0]), 1e-323);
+        assert_eq!(sum(&[-1.0, -tie, -tiny]), -1.0 - f64::EPSILON);
         assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
         assert!(sum(&[f64::NAN, 1.0]).is_nan());
+    }
+
+    #[test]
+    fn carries_wait_no_longer_than_they_may() {
+        let mut sum = ExactSum::default();
+        for _ in 0..5000 {
+            sum.add(f64::MAX);
+        }
+        for _ in 0..4999 {
+            sum.add(-f64::MAX);
+        }
+        assert_eq!(sum.value(), f64::MAX);
     }
 
     proptest! {

@@ -170,6 +170,18 @@ proptest! {
 }
 
 #[test]
+fn sums_near_overflow_are_neighbours() {
+    for (a, b) in [(-2.0525297076899493e307, f64::MAX), (f64::MAX, -2.0525297076899493e307), (-f64::MAX, 1e292)] {
+        let (result, real) = (Interval::exact(a).add(Interval::exact(b)), exactly(a) + b);
+        assert!(
+            result.lo <= real && real <= result.hi && result.hi <= result.lo.next_up(),
+            "{a:e} + {b:e}: {result:?}"
+        );
+        assert_eq!(result.is_exact(), real == real.to_f64(), "{a:e} + {b:e}: {result:?}");
+    }
+}
+
+#[test]
 fn sums_of_many_positive_terms_are_tight() {
     let terms: Vec<f64> = (1..=100_000u32).map(|i| 1.0 / f64::from(i)).collect();
     let result = sum(terms.iter().copied().map(Interval::exact));
