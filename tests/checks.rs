@@ -1,7 +1,7 @@
 //! Every check fires on a deliberately worse result and is silent on exactly rounded truth; every bound is nearly reached
 //! by some input.
 
-use ulpgate::check::{Batch, Context, Judgement, Outcome, Settings, Tally, check_named, growth};
+use ulpgate::check::{Batch, Context, Judgement, Outcome, Scale, Settings, Tally, check_named, growth};
 use ulpgate::input::{self, Argument, InputKey, InputSpec};
 use ulpgate::ir::{Op, Program};
 use ulpgate::machine::Mode;
@@ -82,6 +82,7 @@ impl Bench {
             arguments: &self.arguments,
             got,
             truth: &truth,
+            scale: &Scale::new(&self.program, &self.arguments),
             scores,
             first_row: 0,
         };

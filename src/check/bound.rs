@@ -79,17 +79,16 @@ impl Judge for Within {
             return Err("the truth of the result is missing".to_string());
         };
         let output = batch.program.outputs()[self.output];
-        let bounds = match Forward::new(batch.program, &self.declared, false).bounds(batch.arguments, output) {
+        let bounds = match Forward::new(batch.program, &self.declared, batch.scale).bounds(batch.arguments, output) {
             Ok(bounds) => bounds,
             Err(Refusal(why)) => {
                 tally.refuse(why);
                 return Ok(());
             }
         };
-        let probable = Forward::new(batch.program, &self.declared, true).bounds(batch.arguments, output).ok();
         let got = batch.got[self.output].data();
         tally.count("undecided", truth.open.len() as u64);
-        for (i, (exact, bound)) in truth.rounded.iter().zip(&bounds).enumerate() {
+        for (i, (exact, [bound, probable])) in truth.rounded.iter().zip(&bounds).enumerate() {
             tally.count("elements", 1);
             let value = got.get_f64(i);
             if value == *exact || (value.is_nan() && exact.is_nan()) {
@@ -106,9 +105,7 @@ impl Judge for Within {
                 error / bound
             };
             tally.peak("ratio", ratio);
-            if let Some(probable) = &probable {
-                tally.peak("probable", if error == 0.0 { 0.0 } else { error / probable[i] });
-            }
+            tally.peak("probable", if error == 0.0 { 0.0 } else { error / probable });
             if ratio > 1.0 {
                 tally.count("beyond", 1);
                 tally.evidence(|| {

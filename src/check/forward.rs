@@ -1,19 +1,21 @@
 //! A-priori forward error bounds, composed operation by operation.
 //!
-//! For every element the pass carries an f64 value v with two bounds: `machine` bounds |computed - v| for any
-//! computation that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum
-//! bounds |computed - exact|. Rules are the standard ones (Higham 2002, chapters 2 and 3): an operation propagates its
+//! For every element the pass carries an f64 value v with bounds: `machine` bounds |computed - v| for any computation
+//! that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum bounds
+//! |computed - exact|. Rules are the standard ones (Higham 2002, chapters 2 and 3): an operation propagates its
 //! operands' bounds by its Lipschitz constant over their range, then adds its own rounding.
 
-use std::rc::Rc;
+use std::borrow::Cow;
 
-use crate::ir::{Binary, DotDims, DotPlan, Op, Precision, Program, Reducer, Shape, Unary, movement, reducer};
+use crate::ir::{
+    Binary, DotPlan, Instruction, Op, Precision, Program, Reducer, Shape, Unary, ValueId, movement, reducer,
+};
 use crate::machine::Mode;
 use crate::num;
 use crate::tensor::{DType, Tensor};
 
 use super::dot_bound::{dot_constants, longest_chain};
-use super::scale::absolute_dot;
+use super::scale::{Scale, magnitudes, product};
 
 /// Why no bound is derived.
 pub(super) struct Refusal(pub String);
@@ -21,87 +23,117 @@ pub(super) struct Refusal(pub String);
 /// Unit roundoff of the pass's own arithmetic, with room for a function that is not correctly rounded.
 const OWN: f64 = f64::EPSILON;
 
+/// One bound that always holds, with gamma_n in it, and one with the probabilistic gamma.
+type Both = [f64; 2];
+
 /// What is known of every element of one value.
 #[derive(Clone)]
 struct Known {
     v: Vec<f64>,
-    machine: Vec<f64>,
+    machine: Vec<Both>,
     own: Vec<f64>,
+}
+
+/// A value of the program.
+enum Value<'a> {
+    /// The machine has the same.
+    Exact(&'a Tensor),
+    Known(Known),
+}
+
+impl Value<'_> {
+    fn known(&self) -> Cow<'_, Known> {
+        match self {
+            Value::Exact(tensor) => {
+                let v = tensor.data().to_f64s();
+                Cow::Owned(Known { machine: vec![[0.0; 2]; v.len()], own: vec![0.0; v.len()], v })
+            }
+            Value::Known(known) => Cow::Borrowed(known),
+        }
+    }
 }
 
 /// Bounds for one program in one declared mode.
 pub(super) struct Forward<'a> {
     program: &'a Program,
     mode: &'a Mode,
-    /// Whether sums use the probabilistic gamma.
-    probable: bool,
+    scale: &'a Scale<'a>,
 }
 
 impl<'a> Forward<'a> {
-    pub fn new(program: &'a Program, mode: &'a Mode, probable: bool) -> Forward<'a> {
-        Forward { program, mode, probable }
+    pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
+        Forward { program, mode, scale }
     }
 
-    /// The error bound of every element of the value `wanted`.
-    pub fn bounds(&self, arguments: &[Tensor], wanted: usize) -> Result<Vec<f64>, Refusal> {
+    /// The error bounds of every element of the value `wanted`.
+    pub fn bounds(&self, arguments: &[Tensor], wanted: ValueId) -> Result<Vec<Both>, Refusal> {
         let entry = self.program.entry();
         let mut needed = vec![false; entry.instructions.len()];
         needed[wanted] = true;
-        for id in (0..=wanted).rev().collect::<Vec<_>>() {
+        for id in (0..=wanted).rev() {
             if needed[id] {
                 entry.instructions[id].operands.iter().for_each(|o| needed[*o] = true);
             }
         }
-        let mut values: Vec<Option<Rc<Known>>> = vec![None; entry.instructions.len()];
-        for id in 0..=wanted {
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(wanted + 1);
+        for (id, instruction) in entry.instructions[..=wanted].iter().enumerate() {
             if !needed[id] {
+                values.push(None);
                 continue;
             }
-            let instruction = &entry.instructions[id];
-            let refuse =
-                || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
-            let operands: Vec<&Known> = instruction.operands.iter().filter_map(|o| values[*o].as_deref()).collect();
+            let operands: Vec<&Value> = instruction.operands.iter().filter_map(|o| values[*o].as_ref()).collect();
             let shapes: Vec<&Shape> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
-            let known = match &instruction.op {
-                Op::Parameter(number) => exact(&arguments[*number]),
-                Op::Constant(value) => exact(value),
-                Op::ReducePrecision { .. } | Op::Convert => {
-                    let dtype = instruction.shape.dtype().filter(|d| d.is_float()).ok_or_else(refuse)?;
-                    self.rounded((*operands.first().ok_or_else(refuse)?).clone(), dtype, false)
+            let value = match &instruction.op {
+                Op::Parameter(number) => Value::Exact(&arguments[*number]),
+                Op::Constant(value) => Value::Exact(value),
+                Op::Dot { precision, .. } => {
+                    let dot = self.dot(id, *precision, &operands, &shapes)?;
+                    if id == wanted && instruction.shape.dtype() == Some(DType::F32) {
+                        return Ok(dot.bounds());
+                    }
+                    Value::Known(self.summed(dot, instruction, &operands))
                 }
-                op if movement::is_movement(op) => {
-                    moved(op, &operands, &shapes, instruction.shape.dims()).ok_or_else(refuse)?
+                _ => {
+                    let operands: Vec<Cow<Known>> = operands.iter().map(|o| o.known()).collect();
+                    let operands: Vec<&Known> = operands.iter().map(Cow::as_ref).collect();
+                    Value::Known(self.instruction(instruction, &operands, &shapes)?)
                 }
-                Op::Unary(unary) => self.unary(*unary, operands[0], &instruction.shape).ok_or_else(refuse)?,
-                Op::Binary(binary) => self.binary(*binary, &operands, &instruction.shape).ok_or_else(refuse)?,
-                Op::Reduce { dims, to_apply } => {
-                    let kind = reducer(&self.program.computations[*to_apply]).ok_or_else(refuse)?;
-                    let dtype = instruction.shape.dtype().ok_or_else(refuse)?;
-                    self.reduce(kind, dims, operands[0], shapes[0].dims(), dtype)?.ok_or_else(refuse)?
-                }
-                Op::Dot { dims, precision } => {
-                    let dtype = instruction.shape.dtype().ok_or_else(refuse)?;
-                    self.dot(dims, *precision, &operands, &shapes, dtype)?
-                }
-                _ => return Err(refuse()),
             };
-            values[id] = Some(Rc::new(known));
+            values.push(Some(value));
         }
-        let known = values[wanted].take().ok_or_else(|| Refusal("the value is not computed".to_string()))?;
-        // One part in 2^40 covers the roundings of the bound's own arithmetic.
-        Ok(known.machine.iter().zip(&known.own).map(|(m, o)| (m + o) * (1.0 + 2f64.powi(-40))).collect())
+        let value = values.pop().flatten().ok_or_else(|| Refusal("the value is not computed".to_string()))?;
+        let known = value.known();
+        Ok(known.machine.iter().zip(&known.own).map(|(machine, own)| machine.map(|m| total(m, *own))).collect())
+    }
+
+    fn instruction(&self, instruction: &Instruction, operands: &[&Known], shapes: &[&Shape]) -> Result<Known, Refusal> {
+        let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
+        match &instruction.op {
+            Op::ReducePrecision { .. } | Op::Convert => {
+                let dtype = instruction.shape.dtype().filter(|d| d.is_float()).ok_or_else(refuse)?;
+                Ok(self.rounded((*operands.first().ok_or_else(refuse)?).clone(), dtype, false))
+            }
+            op if movement::is_movement(op) => moved(op, operands, shapes, instruction.shape.dims()).ok_or_else(refuse),
+            Op::Unary(unary) => self.unary(*unary, operands[0], &instruction.shape).ok_or_else(refuse),
+            Op::Binary(binary) => self.binary(*binary, operands, &instruction.shape).ok_or_else(refuse),
+            Op::Reduce { dims, to_apply } => {
+                let kind = reducer(&self.program.computations[*to_apply]).ok_or_else(refuse)?;
+                let dtype = instruction.shape.dtype().ok_or_else(refuse)?;
+                self.reduce(kind, dims, operands[0], shapes[0].dims(), dtype)?.ok_or_else(refuse)
+            }
+            _ => Err(refuse()),
+        }
     }
 
     /// Adds the rounding of each element to `dtype`, and flushing where the chip flushes after `arithmetic`.
     fn rounded(&self, mut known: Known, dtype: DType, arithmetic: bool) -> Known {
         let Some(format) = dtype.format().filter(|f| f.fraction_bits < num::F64.fraction_bits) else { return known };
         let lost = if arithmetic && self.mode.chip.flush { format.min_normal() } else { format.min_subnormal() };
-        for i in 0..known.v.len() {
+        for ((v, machine), own) in known.v.iter().zip(&mut known.machine).zip(&known.own) {
             // A value that is exact and belongs to the format already is not changed by rounding.
-            let unchanged = known.machine[i] == 0.0 && known.own[i] == 0.0 && format.contains(known.v[i]);
+            let unchanged = *machine == [0.0; 2] && *own == 0.0 && format.contains(*v);
             if !unchanged {
-                let largest = known.v[i].abs() + known.machine[i];
-                known.machine[i] += format.unit_roundoff() * largest + lost;
+                *machine = machine.map(|m| m + (format.unit_roundoff() * (v.abs() + m) + lost));
             }
         }
         known
@@ -120,9 +152,8 @@ impl<'a> Forward<'a> {
                     // exp(v + d) - exp(v) <= exp(v) (exp(|d|) - 1).
                     let spread = |d: f64| e * core_math::expm1(d) * (1.0 + 4.0 * OWN);
                     known.v[i] = e;
-                    known.machine[i] = spread(x.machine[i]);
                     known.own[i] = spread(x.own[i]) + e * OWN;
-                    known.machine[i] += extra * (e + known.machine[i]);
+                    known.machine[i] = x.machine[i].map(spread).map(|m| m + extra * (e + m));
                 }
                 return Some(self.rounded(known, dtype, true));
             }
@@ -151,7 +182,8 @@ impl<'a> Forward<'a> {
                 Binary::Divide => a / b,
                 _ => return None,
             };
-            out.machine[i] = propagate(x.machine[i], y.machine[i])?;
+            let [da, db] = [x.machine[i], y.machine[i]];
+            out.machine[i] = [propagate(da[0], db[0])?, propagate(da[1], db[1])?];
             let exact_difference = matches!(binary, Binary::Add | Binary::Subtract) && {
                 // TwoSum's error: the sum is exact where it is 0.
                 let (s, b) = (out.v[i], if binary == Binary::Subtract { -b } else { b });
@@ -161,7 +193,7 @@ impl<'a> Forward<'a> {
             out.own[i] = propagate(x.own[i], y.own[i])? + if exact_difference { 0.0 } else { out.v[i].abs() * OWN };
             if binary == Binary::Divide {
                 // x * (1 / y): two more roundings than a correctly rounded quotient, and the chip's own bound.
-                out.machine[i] += self.mode.division_bound() * (out.v[i].abs() + out.machine[i]);
+                out.machine[i] = out.machine[i].map(|m| m + self.mode.division_bound() * (out.v[i].abs() + m));
             }
         }
         Some(self.rounded(out, dtype, true))
@@ -186,19 +218,21 @@ impl<'a> Forward<'a> {
             let span = row * width..(row + 1) * width;
             match kind {
                 Reducer::Binary(Binary::Maximum) => {
-                    let max = |v: &[f64]| v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    out.v.push(max(&x.v[span.clone()]));
-                    out.machine.push(max(&x.machine[span.clone()]).max(0.0));
-                    out.own.push(max(&x.own[span]).max(0.0));
+                    let larger = |a: Both, b: &Both| [a[0].max(b[0]), a[1].max(b[1])];
+                    out.v.push(x.v[span.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                    out.machine.push(x.machine[span.clone()].iter().fold([0.0; 2], larger));
+                    out.own.push(x.own[span].iter().copied().fold(0.0, f64::max));
                 }
                 Reducer::Binary(Binary::Add) => {
                     let total = |v: &[f64]| v.iter().map(|v| v.abs()).sum::<f64>();
-                    let (magnitude, machine, own) =
-                        (total(&x.v[span.clone()]), total(&x.machine[span.clone()]), total(&x.own[span.clone()]));
+                    let (magnitude, own) = (total(&x.v[span.clone()]), total(&x.own[span.clone()]));
+                    let machine: Both =
+                        x.machine[span.clone()].iter().fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
                     let gamma = self.gamma(width.saturating_sub(1) as u64, 2f64.powi(-24))?;
                     let flushed = if self.mode.chip.flush { width as f64 * num::F32.min_normal() } else { 0.0 };
                     out.v.push(x.v[span].iter().sum());
-                    out.machine.push(machine + gamma * (magnitude + machine) + flushed);
+                    let worse = |kind: usize| machine[kind] + gamma[kind] * (magnitude + machine[kind]) + flushed;
+                    out.machine.push([worse(0), worse(1)]);
                     out.own.push(own + width as f64 * OWN * (magnitude + own));
                 }
                 _ => return Ok(None),
@@ -208,89 +242,123 @@ impl<'a> Forward<'a> {
         Ok(Some(if adds && dtype != DType::F32 { self.rounded(out, dtype, true) } else { out }))
     }
 
-    fn gamma(&self, n: u64, u: f64) -> Result<f64, Refusal> {
+    /// gamma_n, and the probabilistic one that fails with probability 2^-20 at most.
+    fn gamma(&self, n: u64, u: f64) -> Result<Both, Refusal> {
         let refuse = || Refusal(format!("n u >= 1 for a chain of {n} additions: no bound holds"));
-        if self.probable {
-            let lambda = crate::stat::probabilistic_lambda(n, u, 2f64.powi(-20)).ok_or_else(refuse)?;
-            return crate::stat::probabilistic_gamma(n, u, lambda).map(|(gamma, _)| gamma).ok_or_else(refuse);
-        }
-        crate::stat::gamma(n, u).ok_or_else(refuse)
+        let lambda = crate::stat::probabilistic_lambda(n, u, 2f64.powi(-20)).ok_or_else(refuse)?;
+        let (probable, _) = crate::stat::probabilistic_gamma(n, u, lambda).ok_or_else(refuse)?;
+        Ok([crate::stat::gamma(n, u).ok_or_else(refuse)?, probable])
     }
 
     fn dot(
         &self,
-        numbers: &DotDims,
+        value: ValueId,
         precision: [Precision; 2],
-        operands: &[&Known],
+        operands: &[&Value],
         shapes: &[&Shape],
-        dtype: DType,
-    ) -> Result<Known, Refusal> {
+    ) -> Result<Dot, Refusal> {
+        let Op::Dot { dims, .. } = &self.program.entry().instructions[value].op else {
+            return Err(Refusal("the value is no dot".to_string()));
+        };
         let [x, y] = operands else { return Err(Refusal("a dot takes two operands".to_string())) };
-        let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
+        let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
         if plan.batch != 1 || plan.lhs_transpose.is_some() || plan.rhs_transpose.is_some() {
             return Err(Refusal("a bound is derived for plain matmuls only".to_string()));
         }
         let sizes = [plan.m, plan.k, plan.n];
-        let magnitude = |v: &[f64]| v.iter().map(|v| v.abs()).collect::<Vec<_>>();
-        let (a, b) = (magnitude(&x.v), magnitude(&y.v));
-        let product = |p: &[f64], q: &[f64]| absolute_dot(p, q, sizes);
-        let scale = product(&a, &b);
-        let exact_operands = x.machine.iter().chain(&x.own).chain(&y.machine).chain(&y.own).all(|e| *e == 0.0);
-        // The operands' own errors, each at most |A| dB + dA |B| + dA dB.
-        let propagated = |dx: &[f64], dy: &[f64]| -> Vec<f64> {
-            if exact_operands {
-                return vec![0.0; scale.len()];
-            }
-            let (left, right, both) = (product(&a, dy), product(dx, &b), product(dx, dy));
-            (0..scale.len()).map(|i| left[i] + right[i] + both[i]).collect()
-        };
-        let (machine, own) = (propagated(&x.machine, &y.machine), propagated(&x.own, &y.own));
-        let bf16_valued = |v: &[f64]| v.iter().all(|v| num::BF16.contains(*v));
         let narrow = shapes.iter().all(|s| s.dtype() != Some(DType::F32));
-        let constants = dot_constants(self.mode, precision, narrow || (bf16_valued(&x.v) && bf16_valued(&y.v)), sizes);
+        let exact_in_one_pass = narrow || (bf16_valued(x) && bf16_valued(y));
+        let constants = dot_constants(self.mode, precision, exact_in_one_pass, sizes);
         let chain = longest_chain(self.mode, &constants, plan.k);
         let gamma = self.gamma(chain, constants.unit_roundoff)?;
-        let plain: Vec<f64> = plain_dot(&x.v, &y.v, sizes);
-        let known = Known {
-            machine: (0..scale.len())
-                .map(|i| {
-                    let whole = scale[i] + machine[i];
-                    let split = constants.split * whole;
-                    machine[i] + split + gamma * (1.0 + constants.spread) * whole + chain as f64 * constants.flushed
-                })
-                .collect(),
-            own: (0..scale.len()).map(|i| own[i] + plan.k as f64 * OWN * (scale[i] + own[i])).collect(),
-            v: plain,
+        let bound = |scale: f64, propagated: Both| -> Both {
+            std::array::from_fn(|kind| {
+                let whole = scale + propagated[kind];
+                let split = constants.split * whole;
+                let rounding = gamma[kind] * (1.0 + constants.spread) * whole;
+                propagated[kind] + split + rounding + chain as f64 * constants.flushed
+            })
         };
-        Ok(if dtype == DType::F32 { known } else { self.rounded(known, dtype, true) })
+        if let (Value::Exact(_), Value::Exact(_)) = (x, y)
+            && let Some(scale) = self.scale.at(value)
+        {
+            return Ok(Dot { sizes, machine: scale.iter().map(|s| bound(*s, [0.0; 2])).collect(), own: None });
+        }
+        let (x, y) = (x.known(), y.known());
+        let (a, b) = (magnitudes(&x.v), magnitudes(&y.v));
+        let scale = product(&a, &b, sizes);
+        // The operands' own errors, each at most |A| dB + dA |B| + dA dB.
+        let propagated = |dx: &[f64], dy: &[f64]| -> Vec<f64> {
+            if dx.iter().chain(dy).all(|e| *e == 0.0) {
+                return vec![0.0; scale.len()];
+            }
+            let parts = [product(&a, dy, sizes), product(dx, &b, sizes), product(dx, dy, sizes)];
+            (0..scale.len()).map(|i| parts[0][i] + parts[1][i] + parts[2][i]).collect()
+        };
+        let column = |known: &Known, kind: usize| known.machine.iter().map(|m| m[kind]).collect::<Vec<_>>();
+        let [certain, probable] = [0, 1].map(|kind| propagated(&column(&x, kind), &column(&y, kind)));
+        let machine = (0..scale.len()).map(|i| bound(scale[i], [certain[i], probable[i]])).collect();
+        Ok(Dot { sizes, machine, own: Some(propagated(&x.own, &y.own)) })
     }
-}
 
-fn plain_dot(lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
-    let mut out = vec![0.0; m * n];
-    for i in 0..m {
-        let row = &mut out[i * n..(i + 1) * n];
-        for l in 0..k {
-            let a = lhs[i * k + l];
-            row.iter_mut().zip(&rhs[l * n..(l + 1) * n]).for_each(|(sum, b)| *sum += a * b);
+    /// The values that a dot gives to others.
+    fn summed(&self, dot: Dot, instruction: &Instruction, operands: &[&Value]) -> Known {
+        let v = match operands {
+            [x, y] => product(&x.known().v, &y.known().v, dot.sizes),
+            _ => Vec::new(),
+        };
+        let own = dot.own.unwrap_or_else(|| vec![0.0; v.len()]);
+        // The sum is exact, then rounded to f64.
+        let own = own.iter().zip(&v).map(|(own, v)| own + v.abs() * OWN).collect();
+        let known = Known { v, machine: dot.machine, own };
+        match instruction.shape.dtype() {
+            Some(dtype) if dtype != DType::F32 => self.rounded(known, dtype, true),
+            _ => known,
         }
     }
-    out
 }
 
-fn exact(tensor: &Tensor) -> Known {
-    let zeros = vec![0.0; tensor.len()];
-    Known { v: tensor.data().to_f64s(), machine: zeros.clone(), own: zeros }
+/// The errors of a dot's results; `own` is that of the operands, `None` where they are exact.
+struct Dot {
+    sizes: [usize; 3],
+    machine: Vec<Both>,
+    own: Option<Vec<f64>>,
+}
+
+impl Dot {
+    /// The bounds where v is the exact value itself.
+    fn bounds(self) -> Vec<Both> {
+        let Dot { mut machine, own, .. } = self;
+        for (i, machine) in machine.iter_mut().enumerate() {
+            *machine = machine.map(|m| total(m, own.as_ref().map_or(0.0, |own| own[i])));
+        }
+        machine
+    }
+}
+
+/// The two errors together. One part in 2^40 covers the roundings of the bound's own arithmetic.
+fn total(machine: f64, own: f64) -> f64 {
+    (machine + own) * (1.0 + 2f64.powi(-40))
+}
+
+/// Whether one bf16 pass takes the values as they are.
+fn bf16_valued(value: &Value) -> bool {
+    match value {
+        Value::Exact(tensor) => (0..tensor.len()).all(|i| num::BF16.contains(tensor.data().get_f64(i))),
+        Value::Known(known) => known.v.iter().all(|v| num::BF16.contains(*v)),
+    }
 }
 
 fn moved(op: &Op, operands: &[&Known], shapes: &[&Shape], dims: &[usize]) -> Option<Known> {
-    let column = |which: fn(&Known) -> &Vec<f64>| {
-        let parts: Vec<_> = operands.iter().zip(shapes).map(|(k, s)| (which(k).as_slice(), s.dims())).collect();
-        movement::apply(op, &parts, &[], &[], dims)
-    };
     // A start index is data: what it picks has no bound of its own here.
     if matches!(op, Op::Gather(_) | Op::DynamicSlice { .. }) {
         return None;
     }
-    Some(Known { v: column(|k| &k.v)?, machine: column(|k| &k.machine)?, own: column(|k| &k.own)? })
+    fn column<T: Clone>(op: &Op, parts: Vec<&[T]>, shapes: &[&Shape], dims: &[usize]) -> Option<Vec<T>> {
+        let parts: Vec<_> = parts.into_iter().zip(shapes.iter().map(|s| s.dims())).collect();
+        movement::apply(op, &parts, &[], &[], dims)
+    }
+    let plain = |part: fn(&Known) -> &[f64]| column(op, operands.iter().map(|k| part(k)).collect(), shapes, dims);
+    let machine = column(op, operands.iter().map(|k| k.machine.as_slice()).collect(), shapes, dims)?;
+    Some(Known { v: plain(|k| &k.v)?, machine, own: plain(|k| &k.own)? })
 }

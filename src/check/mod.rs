@@ -8,7 +8,7 @@ mod forward;
 pub mod growth;
 mod nucleus;
 mod recall;
-pub mod scale;
+mod scale;
 mod self_consistency;
 mod tally;
 mod ties;
@@ -20,6 +20,7 @@ use crate::oracle::{Demand, FloatTruth, Truth};
 use crate::program::ProgramSpec;
 use crate::tensor::Tensor;
 
+pub use scale::Scale;
 pub use tally::{Judgement, Outcome, Tally};
 
 /// A kind of question. Registered in [`CHECKS`].
@@ -136,6 +137,8 @@ pub struct Batch<'a> {
     /// Its results in the mode.
     pub got: &'a [Tensor],
     pub truth: &'a Truth,
+    /// Magnitudes of the program's dot, where it is one.
+    pub scale: &'a Scale<'a>,
     /// The truth of the scores, where a judge asked for it: one `Top` a row.
     pub scores: Option<&'a FloatTruth>,
     /// The first row's number in the whole case.

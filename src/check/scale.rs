@@ -1,40 +1,64 @@
 //! The magnitudes that the error of a dot product is measured against.
 
-use crate::ir::{DotDims, Op, Program};
-use crate::tensor::Tensor;
+use std::cell::OnceCell;
 
-/// `sum |a| |b|` for every element of a program whose first result is one plain matmul of its arguments, in f64; `None`
-/// for any other program.
-pub fn dot_scale(program: &Program, arguments: &[Tensor]) -> Option<Vec<f64>> {
-    let entry = program.entry();
-    let dot = &entry.instructions[*program.outputs().first()?];
-    let Op::Dot { dims, .. } = &dot.op else { return None };
-    let argument = |operand: usize| match entry.instructions[operand].op {
-        Op::Parameter(number) => arguments.get(number),
-        _ => None,
-    };
-    let (lhs, rhs) = (argument(dot.operands[0])?, argument(dot.operands[1])?);
-    if *dims != DotDims::matmul() {
-        return None;
-    }
-    let magnitudes = |t: &Tensor| t.data().to_f64s().into_iter().map(f64::abs).collect::<Vec<_>>();
-    let [m, k] = lhs.dims().try_into().ok()?;
-    let n = rhs.dims().get(1).copied()?;
-    Some(absolute_dot(&magnitudes(lhs), &magnitudes(rhs), [m, k, n]))
+use crate::ir::{Program, ValueId, plain_matmul};
+use crate::oracle::dot::certified_tiles;
+use crate::tensor::{Data, Tensor};
+
+/// `sum |a| |b|` for every element of a program whose first result is one plain matmul of its arguments. Worked out once,
+/// when it is first asked for.
+pub struct Scale<'a> {
+    program: &'a Program,
+    arguments: &'a [Tensor],
+    known: OnceCell<Option<Vec<f64>>>,
 }
 
-/// `[m,k] x [k,n]` of magnitudes. Sums of non-negative terms: each result is within a factor `1 + k 2^-52` of the exact
-/// one.
-pub(super) fn absolute_dot(lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Vec<f64> {
+impl<'a> Scale<'a> {
+    pub fn new(program: &'a Program, arguments: &'a [Tensor]) -> Scale<'a> {
+        Scale { program, arguments, known: OnceCell::new() }
+    }
+
+    /// The exact sums rounded to f64, row-major; `None` for any other program.
+    pub fn get(&self) -> Option<&[f64]> {
+        let made = || self.of(*self.program.outputs().first()?);
+        self.known.get_or_init(made).as_deref()
+    }
+
+    /// The same for a matmul that is not the first result.
+    pub(super) fn at(&self, value: ValueId) -> Option<std::borrow::Cow<'_, [f64]>> {
+        if self.program.outputs().first() == Some(&value) {
+            return self.get().map(Into::into);
+        }
+        self.of(value).map(Into::into)
+    }
+
+    fn of(&self, value: ValueId) -> Option<Vec<f64>> {
+        let matmul = plain_matmul(self.program.entry(), value)?;
+        let [lhs, rhs] = matmul.parameters.map(|number| self.arguments.get(number));
+        Some(match (lhs?.data(), rhs?.data()) {
+            (Data::F32(lhs), Data::F32(rhs)) => {
+                let magnitudes = |values: &[f32]| values.iter().map(|x| x.abs()).collect::<Vec<_>>();
+                product(&magnitudes(lhs), &magnitudes(rhs), matmul.sizes)
+            }
+            (lhs, rhs) => product(&magnitudes(&lhs.to_f64s()), &magnitudes(&rhs.to_f64s()), matmul.sizes),
+        })
+    }
+}
+
+pub(super) fn magnitudes(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|x| x.abs()).collect()
+}
+
+/// `[m,k] x [k,n]`, row-major, each exact sum rounded to f64.
+pub(super) fn product<T: Copy + Into<f64>>(lhs: &[T], rhs: &[T], [m, k, n]: [usize; 3]) -> Vec<f64> {
     let mut out = vec![0.0; m * n];
-    for i in 0..m {
-        let row = &mut out[i * n..(i + 1) * n];
-        for l in 0..k {
-            let a = lhs[i * k + l];
-            for (sum, b) in row.iter_mut().zip(&rhs[l * n..(l + 1) * n]) {
-                *sum += a * b;
+    certified_tiles(lhs, rhs, m, k, n, |tile| {
+        for (i, dots) in tile.rows.zip(tile.outputs.chunks_exact(tile.columns.len())) {
+            for (to, dot) in out[i * n + tile.columns.start..].iter_mut().zip(dots) {
+                *to = dot.rounded;
             }
         }
-    }
+    });
     out
 }

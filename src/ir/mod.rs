@@ -18,6 +18,7 @@ pub use op::{
     WindowDim,
 };
 pub use pattern::{
-    Comparator, Reducer, comparator, comparator_but_for_rounding, is_cumulative, reducer, reducer_but_for_rounding,
+    Comparator, PlainMatmul, Reducer, comparator, comparator_but_for_rounding, is_cumulative, plain_matmul, reducer,
+    reducer_but_for_rounding,
 };
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

@@ -1,8 +1,9 @@
 //! Recognises the regions that programs are made of, so that both worlds can evaluate them without interpreting a
 //! region element by element. Recognition is by the region's expression, whatever its names and order.
 
+use super::dot::DotDims;
 use super::op::{Binary, Compare, CompareOrder, Op, Window};
-use super::program::{Computation, Instruction};
+use super::program::{Computation, Instruction, ValueId};
 
 /// A reducer `(accumulated..., incoming...) -> ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +210,36 @@ fn expression(
         _ => return None,
     };
     Some(format!("{name}({})", operands.join(",")))
+}
+
+/// A dot `[m,k] x [k,n]` of two float parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainMatmul {
+    /// The two values.
+    pub operands: [ValueId; 2],
+    /// Their numbers as parameters.
+    pub parameters: [usize; 2],
+    /// m, k, n.
+    pub sizes: [usize; 3],
+}
+
+/// The value as a plain matmul of parameters, if it is one.
+pub fn plain_matmul(computation: &Computation, value: ValueId) -> Option<PlainMatmul> {
+    let dot = &computation.instructions[value];
+    let (Op::Dot { dims, .. }, [lhs, rhs]) = (&dot.op, dot.operands.as_slice()) else { return None };
+    let parameter = |operand: ValueId| match computation.instructions[operand].op {
+        Op::Parameter(number) => Some(number),
+        _ => None,
+    };
+    let parameters = [parameter(*lhs)?, parameter(*rhs)?];
+    let shapes = [*lhs, *rhs].map(|operand| &computation.instructions[operand].shape);
+    let ([m, k], [_, n]) = (shapes[0].dims(), shapes[1].dims()) else { return None };
+    let floats = shapes.iter().all(|shape| shape.dtype().is_some_and(|dtype| dtype.is_float()));
+    (floats && *dims == DotDims::matmul()).then_some(PlainMatmul {
+        operands: [*lhs, *rhs],
+        parameters,
+        sizes: [*m, *k, *n],
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::ir::{Binary, Unary};
+use crate::tensor::Data;
 
 use super::column::{Column, Mover};
 use super::demand::Stats;
@@ -42,6 +43,11 @@ pub(super) trait Arithmetic {
 
     /// `[m,k] x [k,n]` of exact operands, row-major.
     fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3]) -> Dots<Self::Number>;
+
+    /// [`Arithmetic::exact_dots`] of operands as they lie in tensors, where a copy in f64 can be spared.
+    fn tensor_dots(&mut self, lhs: &Data, rhs: &Data, sizes: [usize; 3]) -> Dots<Self::Number> {
+        self.exact_dots(&lhs.to_f64s(), &rhs.to_f64s(), sizes)
+    }
 
     /// The smallest enclosure of both.
     fn hull(&self, x: &Self::Number, y: &Self::Number) -> Self::Number;

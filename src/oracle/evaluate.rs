@@ -2,7 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::ir::{Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement};
+use crate::ir::{
+    Compare, CompareOrder, Computation, Instruction, Op, PlainMatmul, Program, Shape, TRIP_BOUND, Unary, movement,
+    plain_matmul,
+};
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Wanted};
@@ -83,11 +86,19 @@ impl<A: Arithmetic> Pass<'_, A> {
         if root.op == Op::Tuple {
             root.operands.iter().for_each(|o| uses[*o] += 1);
         }
+        let matmuls: Vec<Option<PlainMatmul>> = match arguments {
+            Arguments::Tensors(_) => (0..uses.len()).map(|id| plain_matmul(computation, id)).collect(),
+            Arguments::Values(_) => vec![None; uses.len()],
+        };
+        // Matmuls read tensors where they lie: no copy is made for them.
+        for matmul in matmuls.iter().flatten() {
+            matmul.operands.iter().for_each(|o| uses[*o] -= 1);
+        }
         let mut values: Vec<Option<Value<A>>> = Vec::with_capacity(computation.instructions.len());
         for (id, instruction) in computation.instructions.iter().enumerate() {
             // The entry's tuple only lists results.
             let listing = needs.is_some() && id == computation.root && instruction.op == Op::Tuple;
-            if listing || needs.is_some_and(|n| n[id] == Need::Nothing) {
+            if listing || uses[id] == 0 || needs.is_some_and(|n| n[id] == Need::Nothing) {
                 values.push(None);
                 continue;
             }
@@ -103,6 +114,11 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Some(Need::Some(wanted)) => Some(wanted.as_slice()),
                 _ => None,
             };
+            if let (Some(matmul), Arguments::Tensors(tensors)) = (&matmuls[id], arguments) {
+                let [lhs, rhs] = matmul.parameters.map(|number| &tensors[number]);
+                values.push(Some(self.dot_of_tensors(lhs, rhs, matmul.sizes)));
+                continue;
+            }
             let value = match (&instruction.op, arguments) {
                 (Op::Parameter(number), Arguments::Tensors(tensors)) => self.tensor_value(&tensors[*number]),
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::ir::{Binary, Unary};
+use crate::tensor::Data;
 
 use super::arithmetic::{Arithmetic, Dots, Wanted};
 use super::column::{Column, Mover};
 use super::demand::Stats;
-use super::dot::certified_dots;
+use super::dot::{CertifiedDots, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, lanes as kernels};
 use super::lanes::{CHUNK, Loop, widest};
@@ -165,6 +166,13 @@ fn end(ends: &Column<f64>, init: f64, range: Range<usize>) -> Option<Interval> {
     (!total.is_irregular()).then(|| total.interval())
 }
 
+impl Fast {
+    fn counted(&mut self, dots: CertifiedDots) -> Dots<Interval> {
+        self.stats.count_dots(&dots.counts);
+        Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
+    }
+}
+
 impl Arithmetic for Fast {
     type Number = Interval;
     type Numbers = Intervals;
@@ -190,9 +198,16 @@ impl Arithmetic for Fast {
     }
 
     fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Interval> {
-        let dots = certified_dots(lhs, rhs, m, k, n);
-        self.stats.count_dots(&dots.counts);
-        Dots { numbers: dots.enclosure, rounded: Some(dots.rounded) }
+        self.counted(certified_dots(lhs, rhs, m, k, n))
+    }
+
+    fn tensor_dots(&mut self, lhs: &Data, rhs: &Data, [m, k, n]: [usize; 3]) -> Dots<Interval> {
+        let dots = match (lhs, rhs) {
+            (Data::F32(lhs), Data::F32(rhs)) => certified_dots(lhs, rhs, m, k, n),
+            (Data::BF16(lhs), Data::BF16(rhs)) => certified_dots(lhs, rhs, m, k, n),
+            _ => certified_dots(&lhs.to_f64s(), &rhs.to_f64s(), m, k, n),
+        };
+        self.counted(dots)
     }
 
     fn hull(&self, x: &Interval, y: &Interval) -> Interval {

@@ -3,9 +3,10 @@
 use crate::ir::{
     Binary, DotDims, DotPlan, Op, Reducer, Shape, Window, is_cumulative, movement, reducer_but_for_rounding,
 };
+use crate::tensor::Tensor;
 
 use super::arithmetic::Arithmetic;
-use super::column::Mover;
+use super::column::{Column, Mover};
 use super::elements::{Comparison, Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
@@ -298,16 +299,29 @@ impl<A: Arithmetic> Pass<'_, A> {
                 }
             }
         }
-        let mut elements = Vec::with_capacity(numbers.len());
-        for number in numbers {
-            // Exactly known results tie with equal ones.
-            let exact = self.world.arithmetic.as_exact(&number).map(Identity::exact);
-            let element = self.world.fresh(number);
-            elements.push(Element { identity: exact.unwrap_or(element.identity), ..element });
+        self.dotted(numbers, rounded)
+    }
+
+    /// A plain matmul of tensors.
+    pub(super) fn dot_of_tensors(&mut self, lhs: &Tensor, rhs: &Tensor, sizes: [usize; 3]) -> Value<A> {
+        let dots = self.world.arithmetic.tensor_dots(lhs.data(), rhs.data(), sizes);
+        self.dotted(dots.numbers, dots.rounded.unwrap_or_default())
+    }
+
+    /// The results of a dot. Exactly known ones tie with equal ones.
+    fn dotted(&mut self, numbers: Vec<A::Number>, rounded: Vec<f64>) -> Value<A> {
+        let len = numbers.len();
+        let first = self.world.classes.fresh(len as u64);
+        let (mut classes, mut keys) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        for (number, fresh) in numbers.iter().zip(first..) {
+            let exact = self.world.arithmetic.as_exact(number).map(Identity::exact);
+            let identity = exact.unwrap_or(Identity { class: fresh, key: 0.0 });
+            classes.push(identity.class);
+            keys.push(identity.key);
         }
-        let array = self.world.collect(elements);
-        let rounded = (rounded.len() == array.len).then(|| Rc::new(rounded));
-        Value::Float(FloatArray { rounded, ..array })
+        let identities = Identities::Known { classes: Column::new(classes), keys: Column::new(keys) };
+        let rounded = (rounded.len() == len).then(|| Rc::new(rounded));
+        Value::Float(FloatArray { len, numbers: self.world.arithmetic.collect(numbers), identities, rounded })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::check::{Batch, Tally, scale};
+use crate::check::{Batch, Scale, Tally};
 use crate::input::{self, Argument, InputKey};
 use crate::ir::{Op, Program};
 use crate::metric::{Accumulator, Sample};
@@ -118,8 +118,7 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
         Some(TruthTensor::Float(scores)) => Some(scores),
         _ => None,
     };
-    let wants_scale = group.cases.iter().flat_map(|c| &c.metrics).any(|m| m.metric.needs_scale());
-    let scale = if wants_scale { scale::dot_scale(&program, &arguments) } else { None };
+    let scale = Scale::new(&program, &arguments);
     let mut states = Vec::new();
     for case in &group.cases {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
@@ -129,7 +128,7 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
             worst: None,
             tallies: vec![Tally::default(); case.checks.len()],
         };
-        let measured = Measured { program: &program, arguments: &arguments, truth: &truth, scale: scale.as_deref() };
+        let measured = Measured { program: &program, arguments: &arguments, truth: &truth, scale: &scale };
         measure(case, &measured, &got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
             spec,
@@ -139,6 +138,7 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
             arguments: &arguments,
             got: &got,
             truth: &truth,
+            scale: &scale,
             scores,
             first_row: rows.start,
         };
@@ -189,7 +189,7 @@ struct Measured<'a> {
     program: &'a Program,
     arguments: &'a [Tensor],
     truth: &'a Truth,
-    scale: Option<&'a [f64]>,
+    scale: &'a Scale<'a>,
 }
 
 /// Feeds the metrics of one case with one batch.
@@ -224,7 +224,8 @@ fn measure(
             }
             _ => return Err("the result measured has no truth".to_string()),
         };
-        let sample = Sample { got: &values, truth, format, row_len, first_index, scale: measured.scale };
+        let scale = if planned.metric.needs_scale() { measured.scale.get() } else { None };
+        let sample = Sample { got: &values, truth, format, row_len, first_index, scale };
         accumulator.add(&sample);
         if at == 0
             && let Some(worst) = accumulator.worst()
