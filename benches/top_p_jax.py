@@ -1,16 +1,19 @@
-"""Times the like of `benches/vector.rs` in JAX: bf16 softmax, top-p at 0.9 and argmax over 64 rows of 131072 logits.
+"""Times the like of `benches/vector.rs` (64 rows) and `benches/hlo_eval.rs` (8 rows) in JAX: bf16 softmax, top-p at 0.9
+and argmax over rows of 131072 logits.
 
-One thread: XLA_FLAGS=--xla_cpu_multi_thread_eigen=false taskset -c 0 python benches/top_p_jax.py
-All threads: python benches/top_p_jax.py
+One thread: XLA_FLAGS=--xla_cpu_multi_thread_eigen=false taskset -c 0 python benches/top_p_jax.py [ROWS]
+All threads: python benches/top_p_jax.py [ROWS]
 """
 
+import sys
 import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-ROWS, N, ROUNDS = 64, 131_072, 5
+ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 64
+N, ROUNDS = 131_072, 5
 
 
 def top_p(x):

@@ -6,31 +6,18 @@
 #[allow(dead_code, reason = "shared by all benches, and not each uses all of it")]
 mod contest;
 
-use contest::{Contender, contest};
+use contest::{Contender, contest, logits};
 use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
 use ulpgate::program::ProgramSpec;
 use ulpgate::subject;
-use ulpgate::tensor::{DType, Data, Tensor};
 
 const ROWS: usize = 64;
 const N: usize = 131_072;
 
-/// Logits with the spread of a normal distribution of standard deviation 3, without the library's own generators: sums
-/// of twelve uniform numbers from a linear congruence.
-fn logits() -> Tensor {
-    let mut state = 1u64;
-    let mut uniform = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f64 / (1u64 << 24) as f64
-    };
-    let values: Vec<f64> = (0..ROWS * N).map(|_| 3.0 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).collect();
-    Tensor::new(&[ROWS, N], Data::from_f64s(DType::BF16, &values).expect("bf16 is a float"))
-}
-
 fn main() {
     let program: Program = "top_p".parse::<ProgramSpec>().expect("a built-in").build(N, ROWS).expect("a valid size");
-    let arguments = [logits()];
+    let arguments = [logits(ROWS, N)];
     let pools = [1, 2].map(|threads| {
         (threads, rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads to start"))
     });

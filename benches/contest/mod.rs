@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use ulpgate::tensor::{DType, Data, Tensor};
+
 /// One thing to time: a name and what to run. `share` is the part of the contest's work that one run does: a contender
 /// that would take minutes runs on a part, and its time is scaled up.
 pub struct Contender<'a> {
@@ -47,4 +49,17 @@ pub fn contest(title: &str, work: f64, unit: &str, rounds: usize, mut contenders
         );
     }
     best
+}
+
+/// `bf16[rows,n]` with the spread of a normal distribution of standard deviation 3, without the library's own generators:
+/// sums of twelve uniform numbers from a linear congruence.
+#[allow(dead_code, reason = "not every bench is about logits")]
+pub fn logits(rows: usize, n: usize) -> Tensor {
+    let mut state = 1u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let values: Vec<f64> = (0..rows * n).map(|_| 3.0 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).collect();
+    Tensor::new(&[rows, n], Data::from_f64s(DType::BF16, &values).expect("bf16 is a float"))
 }
