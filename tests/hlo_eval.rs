@@ -7,6 +7,7 @@
 //! [`log_softmax_bf16_without_excess_precision_is_not_what_its_program_says`].
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{lower, parse};
@@ -178,4 +179,105 @@ fn the_token_is_lost_where_xla_loses_it() {
         };
         assert_eq!((0..rows).filter(|row| !kept(*row)).count(), lost, "excess {excess}");
     }
+}
+
+/// `ulpgate hlo eval` with these arguments: exit code, output, error output.
+fn eval(arguments: &[&str]) -> (i32, String, String) {
+    let run = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "eval"]).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (run.status.code().unwrap(), text(run.stdout), text(run.stderr))
+}
+
+/// A place of this test's own for a file.
+fn scratch(name: &str) -> String {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hlo_eval-{name}"));
+    let _ = std::fs::remove_file(&place);
+    place.to_str().unwrap().to_string()
+}
+
+fn reference(name: &str) -> String {
+    folder().join(name).to_str().unwrap().to_string()
+}
+
+#[test]
+fn results_are_written_and_listed() {
+    let (file, inputs) = (reference("prob_max.before.hlo"), reference("prob_max.inputs.safetensors"));
+    let out = scratch("listed.safetensors");
+    let mode = ["--mode", "xla-cpu/default/cpu"];
+    let (code, text, _) = eval(&[&[&file, "--inputs", &inputs, "--out", &out], &mode[..]].concat());
+    assert_eq!((code, text.lines().next()), (0, Some("out0 bf16[8,1024]")), "{text}");
+    assert_eq!(text.lines().count(), 4);
+    let written = safetensors::read(out.as_ref()).unwrap();
+    let xla = safetensors::read(reference("prob_max.excess_on.outputs.safetensors").as_ref()).unwrap();
+    for (name, tensor) in written.iter().filter(|(name, _)| name != "out3") {
+        let theirs = &xla.iter().find(|(other, _)| other == name).unwrap().1;
+        assert_eq!(difference(tensor, theirs, Bits, &[]), None, "{name}");
+    }
+    let (code, text, _) = eval(&[&[&file, "--inputs", &inputs, "--out", &out, "--json"], &mode[..]].concat());
+    let lines: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, lines[2]["name"].as_str(), lines[2]["shape"].as_str()), (0, Some("out2"), Some("s32[8]")));
+}
+
+/// A bf16 result that another order of an f32 sum would change says so.
+#[test]
+fn what_the_order_of_a_sum_decides_is_named() {
+    let out = scratch("sensitive.safetensors");
+    let (file, inputs) = (reference("rms_norm.before.hlo"), reference("rms_norm.inputs.safetensors"));
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--mode", "xla-cpu/default/off"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("order-sensitive: "), "{text}");
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact"]);
+    assert_eq!(code, 0);
+    assert!(!text.contains("order-sensitive"), "{text}");
+}
+
+/// `--exact` rounds each real result once, to f64.
+#[test]
+fn exact_results_are_the_real_ones() {
+    let out = scratch("exact.safetensors");
+    let (file, inputs) = (reference("softmax_f32.before.hlo"), reference("softmax_f32.inputs.safetensors"));
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact"]);
+    assert_eq!((code, text.as_str()), (0, "out0 f64[8,1024]\n"));
+    let x = &tensors("softmax_f32.inputs", "arg")[0];
+    let exact = &safetensors::read(out.as_ref()).unwrap()[0].1;
+    for row in 0..8 {
+        let x = (0..1024).map(|i| rug::Float::with_val(200, x.data().get_f64(row * 1024 + i)).exp());
+        let x: Vec<rug::Float> = x.collect();
+        let sum = rug::Float::with_val(200, rug::Float::sum(x.iter()));
+        for (i, e) in x.iter().enumerate() {
+            assert_eq!(exact.data().get_f64(row * 1024 + i), rug::Float::with_val(200, e / &sum).to_f64());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_evaluated_is_refused_with_its_place() {
+    let out = scratch("refused.safetensors");
+    let (file, inputs) = (reference("prob_max.before.hlo"), reference("prob_max.inputs.safetensors"));
+    let written = |name: &str, text: &str| {
+        let path = scratch(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let text = std::fs::read_to_string(&file).unwrap();
+    let unknown = written("unknown.hlo", &text.replacen(" exponential(", " cholesky(", 1));
+    let broken = written("broken.hlo", &text.replacen("parameter(0)", "parameter(0", 1));
+    let cut = written("cut.safetensors", "no tensors");
+    let other = reference("top_k_f32.inputs.safetensors");
+    for (file, inputs, mode, parts) in [
+        (&unknown, &inputs, "v5e/default/off", &["unknown.hlo", "cholesky"][..]),
+        (&broken, &inputs, "v5e/default/off", &["broken.hlo", ":"][..]),
+        (&"missing.hlo".to_string(), &inputs, "v5e/default/off", &["missing.hlo", "No such file"][..]),
+        (&file, &cut, "v5e/default/off", &["cut.safetensors"][..]),
+        (&file, &"missing.safetensors".to_string(), "v5e/default/off", &["missing.safetensors"][..]),
+        (&file, &other, "v5e/default/off", &["bf16[8,1024]"][..]),
+        (&file, &inputs, "v5/default/off", &["v5"][..]),
+    ] {
+        let (code, text, error) = eval(&[file, "--inputs", inputs, "--out", &out, "--mode", mode]);
+        assert_eq!((code, text.as_str(), error.lines().count()), (2, "", 1), "{error}");
+        assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
+    }
+    let (code, _, error) = eval(&[&file, "--inputs", &inputs, "--out", "no/such/folder/out.safetensors"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("no/such/folder"), "{error}");
 }
