@@ -6,14 +6,15 @@
 //! and are compared within their a-priori bound. One result differs because XLA does not do what its program says:
 //! [`log_softmax_bf16_without_excess_precision_is_not_what_its_program_says`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
-use ulpgate::num::F32;
+use ulpgate::num::{BF16, F32};
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::stat::gamma;
 use ulpgate::subject;
 use ulpgate::tensor::Tensor;
@@ -59,18 +60,46 @@ const PROGRAMS: &[(&str, &[(usize, Closeness)])] = &[
     ("top_p", &[]),
 ];
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/cpu")
+/// More functions, of odd shapes (`tests/data/hlo_more`): all bit for bit.
+const MORE: &[&str] = &[
+    "min_p",
+    "beam",
+    "scan_cum",
+    "router",
+    "gelu_norm",
+    "embed",
+    "sortperm",
+    "logsum",
+    "bits",
+    "gumbel",
+    "pool",
+    "cond",
+];
+
+fn data() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-fn program(name: &str) -> Program {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.hlo"))).unwrap();
+fn folder() -> PathBuf {
+    data().join("hlo/cpu")
+}
+
+fn program_in(folder: &Path, name: &str) -> Program {
+    let text = std::fs::read_to_string(folder.join(format!("{name}.hlo"))).unwrap();
     lower(&parse(&text).unwrap()).unwrap().program
 }
 
-/// `arg0, arg1, ...` or `out0, out1, ...`.
+fn program(name: &str) -> Program {
+    program_in(&folder(), name)
+}
+
 fn tensors(name: &str, prefix: &str) -> Vec<Tensor> {
-    let all = safetensors::read(&folder().join(format!("{name}.safetensors"))).unwrap();
+    tensors_in(&folder(), name, prefix)
+}
+
+/// `arg0, arg1, ...` or `out0, out1, ...`.
+fn tensors_in(folder: &Path, name: &str, prefix: &str) -> Vec<Tensor> {
+    let all = safetensors::read(&folder.join(format!("{name}.safetensors"))).unwrap();
     (0..all.len()).map(|i| all.iter().find(|(n, _)| *n == format!("{prefix}{i}")).unwrap().1.clone()).collect()
 }
 
@@ -105,10 +134,11 @@ fn difference(ours: &Tensor, xla: &Tensor, closeness: Closeness, inputs: &[Tenso
 fn compare(source: &str, excess: &str, policy: &str) {
     let mode: Mode = format!("xla-cpu/default/{policy}").parse().unwrap();
     let mut failed = Vec::new();
-    for (name, loose) in PROGRAMS {
-        let inputs = tensors(&format!("{name}.inputs"), "arg");
-        let xla = tensors(&format!("{name}.excess_{excess}.outputs"), "out");
-        let ours = subject::evaluate(&program(&format!("{name}.{source}")), &mode, &inputs).unwrap();
+    let more = MORE.iter().map(|name| (data().join("hlo_more/cpu"), *name, [].as_slice()));
+    for (folder, name, loose) in PROGRAMS.iter().map(|(name, loose)| (folder(), *name, *loose)).chain(more) {
+        let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
+        let xla = tensors_in(&folder, &format!("{name}.excess_{excess}.outputs"), "out");
+        let ours = subject::evaluate(&program_in(&folder, &format!("{name}.{source}")), &mode, &inputs).unwrap();
         assert_eq!(ours.len(), xla.len(), "{name}");
         for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
             let closeness = match loose.iter().find(|(result, _)| *result == at) {
@@ -163,6 +193,38 @@ fn log_softmax_bf16_without_excess_precision_is_not_what_its_program_says() {
     let rows: std::collections::BTreeSet<usize> =
         (0..rounded.len()).filter(|i| rounded.data().bits(*i) != xla.data().bits(*i)).map(|i| i / n).collect();
     assert_eq!(rows, [1].into());
+}
+
+/// Generations that the reference set does not have: every file runs on the machine and over the real numbers, and floats
+/// come out close to each other.
+#[test]
+fn programs_of_other_tpu_generations_run() {
+    for generation in ["v3", "v5p"] {
+        let mode: Mode = format!("{generation}/default/as-compiled").parse().unwrap();
+        for name in MORE {
+            let folder = data().join("hlo_more/tpu").join(generation);
+            let inputs = tensors_in(&data().join("hlo_more/cpu"), &format!("{name}.inputs"), "arg");
+            for form in ["before", "excess_on", "excess_off"] {
+                let program = program_in(&folder, &format!("{name}.{form}"));
+                let results = subject::evaluate(&program, &mode, &inputs).unwrap();
+                let demands = vec![Demand::Rounded; results.len()];
+                let truth = Oracle::default().evaluate(&program, &inputs, &demands).unwrap();
+                for (result, truth) in results.iter().zip(&truth.outputs) {
+                    let TruthTensor::Float(truth) = truth else { continue };
+                    // Far more than any rounding, far less than any mistake.
+                    let largest = truth.rounded.iter().filter(|t| t.is_finite()).fold(0.0, |m: f64, t| m.max(t.abs()));
+                    for (i, exact) in truth.rounded.iter().enumerate() {
+                        let got = result.data().get_f64(i);
+                        let close = got == *exact || (got - exact).abs() <= 4.0 * BF16.unit_roundoff() * largest;
+                        assert!(
+                            close || got.is_nan() && exact.is_nan(),
+                            "{generation} {name} {form}: {got} for {exact}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Six of eight rows lose their most probable token with excess precision, none without (FACTS 9).

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::{Op, comparator_but_for_rounding, reducer_but_for_rounding};
+use ulpgate::machine::Mode;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
+use ulpgate::subject;
+use ulpgate::tensor::{DType, Data, Tensor};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -22,10 +26,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_reference_file_is_a_program() {
-    let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo"));
-    assert_eq!(files.len(), 315);
+    let [reference, more] =
+        ["hlo", "hlo_more"].map(|name| files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)));
+    assert_eq!((reference.len(), more.len()), (315, 108));
     let mut failed = Vec::new();
-    for path in files {
+    for path in reference.into_iter().chain(more) {
         let text = fs::read_to_string(&path).unwrap();
         let module = parse(&text).unwrap();
         if let Err(error) = lower(&module) {
@@ -55,4 +60,92 @@ fn every_region_of_the_reference_files_is_known() {
         }
     }
     assert!(regions > 500, "{regions}");
+}
+
+/// The results of a program in both worlds, which must agree: on the machine in f32, and over the real numbers.
+fn results(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
+    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let mode: Mode = "v5e/f32/as-compiled".parse().unwrap();
+    let machine = subject::evaluate(&program, &mode, arguments).unwrap();
+    let machine: Vec<Vec<f64>> = machine.iter().map(|t| t.data().to_f64s()).collect();
+    let demands = vec![Demand::Rounded; machine.len()];
+    let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
+    let real = |truth: &TruthTensor| match truth {
+        TruthTensor::Float(float) => float.rounded.clone(),
+        TruthTensor::Integer { values, .. } => values.iter().map(|v| v.unwrap() as f64).collect(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(machine, truth.outputs.iter().map(real).collect::<Vec<_>>());
+    machine
+}
+
+fn floats(dims: &[usize], values: &[f32]) -> Tensor {
+    Tensor::new(dims, Data::F32(values.to_vec()))
+}
+
+fn integer(value: i64) -> Tensor {
+    Tensor::new(&[], Data::from_i64s(DType::S32, &[value]).unwrap())
+}
+
+/// A predicate picks the first of two, an index picks by number, and one out of range picks the last.
+#[test]
+fn conditionals_pick() {
+    let branches = "one {\n  a.1 = f32[2] parameter(0)\n  ROOT n.1 = f32[2] negate(a.1)\n}\n\n\
+         two {\n  a.2 = f32[2] parameter(0)\n  ROOT n.2 = f32[2] add(a.2, a.2)\n}\n\n\
+         three {\n  a.3 = f32[2] parameter(0)\n  ROOT n.3 = f32[2] abs(a.3)\n}\n\n";
+    let by_index = format!(
+        "HloModule m\n\n{branches}ENTRY e {{\n  x = f32[2] parameter(0)\n  i = s32[] parameter(1)\n  ROOT c = f32[2] \
+         conditional(i, x, x, x), branch_computations={{one, two, three}}\n}}\n"
+    );
+    let x = floats(&[2], &[3.0, -1.5]);
+    for (index, expected) in [(0, [-3.0, 1.5]), (1, [6.0, -3.0]), (2, [3.0, 1.5]), (3, [3.0, 1.5]), (-1, [3.0, 1.5])] {
+        assert_eq!(results(&by_index, &[x.clone(), integer(index)]), [expected]);
+    }
+    let by_predicate = format!(
+        "HloModule m\n\n{branches}ENTRY e {{\n  x = f32[2] parameter(0)\n  i = s32[] parameter(1)\n  z = s32[] \
+         constant(0)\n  p = pred[] compare(i, z), direction=GT\n  ROOT c = f32[2] conditional(p, x, x), \
+         true_computation=one, false_computation=two\n}}\n"
+    );
+    assert_eq!(results(&by_predicate, &[x.clone(), integer(1)]), [[-3.0, 1.5]]);
+    assert_eq!(results(&by_predicate, &[x, integer(0)]), [[6.0, -3.0]]);
+}
+
+/// Starts are clamped so that the whole update stays inside.
+#[test]
+fn updates_are_clamped() {
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[2,4] parameter(0)\n  u = f32[1,2] parameter(1)\n  i = s32[] \
+                parameter(2)\n  j = s32[] parameter(3)\n  ROOT d = f32[2,4] dynamic-update-slice(x, u, i, j)\n}\n";
+    let (x, u) = (floats(&[2, 4], &[0.0; 8]), floats(&[1, 2], &[1.0, 2.0]));
+    for (starts, at) in [([0, 1], 1), ([1, 2], 6), ([7, 9], 6), ([-3, -3], 0)] {
+        let mut expected = vec![0.0; 8];
+        (expected[at], expected[at + 1]) = (1.0, 2.0);
+        let arguments = [x.clone(), u.clone(), integer(starts[0]), integer(starts[1])];
+        assert_eq!(results(text, &arguments), [expected], "{starts:?}");
+    }
+}
+
+/// Halves go away from zero, or to even.
+#[test]
+fn halves_round_as_their_opcode_says() {
+    let halves = floats(&[6], &[-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]);
+    for (opcode, expected) in [
+        ("round-nearest-afz", [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]),
+        ("round-nearest-even", [-2.0, -2.0, -0.0, 0.0, 2.0, 2.0]),
+    ] {
+        let text = format!("HloModule m\n\nENTRY e {{\n  x = f32[6] parameter(0)\n  ROOT r = f32[6] {opcode}(x)\n}}\n");
+        assert_eq!(results(&text, std::slice::from_ref(&halves)), [expected]);
+    }
+}
+
+/// TPU fusions widen and round while they move: such an operation is computed in its operand's type, then converted.
+#[test]
+fn moving_may_convert() {
+    let text = "HloModule m\n\nENTRY e {\n  x = bf16[2] parameter(0)\n  w = f32[2,2] broadcast(x), dimensions={0}\n  \
+                h = f32[] constant(1.00390625)\n  b = bf16[2] broadcast(h), dimensions={}\n  ROOT t = (f32[2,2], bf16[2]) \
+                tuple(w, b)\n}\n";
+    let x = Tensor::new(&[2], Data::from_f64s(DType::BF16, &[1.5, -3.0]).unwrap());
+    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let results = subject::evaluate(&program, &"v5e/default/as-compiled".parse().unwrap(), &[x]).unwrap();
+    assert_eq!(results[0].data().to_f64s(), [1.5, 1.5, -3.0, -3.0]);
+    assert_eq!((results[1].dtype(), results[1].data().to_f64s()), (DType::BF16, vec![1.0, 1.0]));
 }

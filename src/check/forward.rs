@@ -351,7 +351,7 @@ fn bf16_valued(value: &Value) -> bool {
 
 fn moved(op: &Op, operands: &[&Known], shapes: &[&Shape], dims: &[usize]) -> Option<Known> {
     // A start index is data: what it picks has no bound of its own here.
-    if matches!(op, Op::Gather(_) | Op::DynamicSlice { .. }) {
+    if op.first_start().is_some() {
         return None;
     }
     fn column<T: Clone>(op: &Op, parts: Vec<&[T]>, shapes: &[&Shape], dims: &[usize]) -> Option<Vec<T>> {

@@ -137,7 +137,9 @@ fn holds(program: &Program, instruction: &Instruction, before: &[Held]) -> Held 
         op if movement::is_movement(op) => kept(vec![joined(&instruction.operands)]),
         Op::Select => kept(vec![joined(&instruction.operands[1..])]),
         Op::Clamp | Op::Binary(Binary::Maximum | Binary::Minimum) => kept(vec![joined(&instruction.operands)]),
-        Op::Unary(Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor) => kept(vec![operand(0)]),
+        Op::Unary(
+            Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven,
+        ) => kept(vec![operand(0)]),
         Op::Unary(Unary::Sign) => kept(vec![operand(0).map(|_| Precision::ANY)]),
         Op::Tuple => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
         Op::GetTupleElement(index) => {

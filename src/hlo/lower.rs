@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{self, ComputationId, Op, Program, Shape, ValueId, infer};
-use crate::tensor::{DTYPES, DType};
 
-use super::ast::{self, Element, Layout, Module, Operands, Position};
+use super::ast::{self, Module, Operands, Position};
 use super::attribute::Attributes;
+use super::emit::Emitter;
 use super::operation;
 
 /// Why a file is no program here.
@@ -54,8 +54,6 @@ pub struct Import {
 const INLINED: usize = 1 << 20;
 /// Calls inside calls.
 const DEPTH: usize = 128;
-/// Elements of one array.
-const ELEMENTS: u64 = 1 << 40;
 
 /// Lowers a parsed file.
 ///
@@ -99,7 +97,7 @@ pub fn lower(module: &Module) -> Result<Import> {
 
 /// What an instruction of the file became.
 #[derive(Clone, Debug)]
-enum Value {
+pub(super) enum Value {
     Array(ValueId),
     Tuple(Vec<Value>),
     /// Something without a value to compute with, such as the context of a copy or a token.
@@ -107,7 +105,7 @@ enum Value {
 }
 
 impl Value {
-    fn leaves(&self, into: &mut Vec<ValueId>) {
+    pub fn leaves(&self, into: &mut Vec<ValueId>) {
         match self {
             Value::Array(id) => into.push(*id),
             Value::Tuple(parts) => parts.iter().for_each(|part| part.leaves(into)),
@@ -118,7 +116,7 @@ impl Value {
 
 /// A computation in the making.
 #[derive(Default)]
-struct Body {
+pub(super) struct Body {
     pub instructions: Vec<ir::Instruction>,
     pub origins: Vec<Origin>,
     names: HashSet<String>,
@@ -153,38 +151,38 @@ impl Body {
 
 /// What surrounds an instruction that is inlined.
 #[derive(Clone, Default)]
-struct Scope {
+pub(super) struct Scope {
     /// The fusion or call of the entry.
-    within: Option<String>,
-    op_name: Option<String>,
+    pub within: Option<String>,
+    pub op_name: Option<String>,
     /// Dims over which a scalar computation is mapped.
-    over: Option<Vec<usize>>,
-    depth: usize,
+    pub over: Option<Vec<usize>>,
+    pub depth: usize,
 }
 
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     module: &'a Module,
     /// Positions of the file's computations by name.
     places: HashMap<&'a str, usize>,
-    computations: Vec<ir::Computation>,
+    pub computations: Vec<ir::Computation>,
     /// Regions lowered already, by position in the file.
     regions: HashMap<usize, ComputationId>,
 }
 
 impl<'a> Lowering<'a> {
-    fn callee(&self, instruction: &ast::Instruction, attribute: &str) -> Result<&'a ast::Computation> {
-        self.place(instruction, attribute).map(|place| &self.module.computations[place])
+    /// The computation of this name.
+    pub fn named(&self, instruction: &ast::Instruction, name: &str) -> Result<&'a ast::Computation> {
+        self.place(instruction, name).map(|place| &self.module.computations[place])
     }
 
-    fn place(&self, instruction: &ast::Instruction, attribute: &str) -> Result<usize> {
-        let name = Attributes::of(instruction).callee(attribute)?;
+    fn place(&self, instruction: &ast::Instruction, name: &str) -> Result<usize> {
         let place = self.places.get(name).copied();
-        place.ok_or_else(|| LowerError::new(instruction, format!("{attribute} names no computation: {name}")))
+        place.ok_or_else(|| LowerError::new(instruction, format!("no computation is called {name}")))
     }
 
     /// The region that an attribute names, as a computation of its own.
-    fn region(&mut self, instruction: &ast::Instruction, attribute: &str, depth: usize) -> Result<ComputationId> {
-        let place = self.place(instruction, attribute)?;
+    pub fn region(&mut self, instruction: &ast::Instruction, attribute: &str, depth: usize) -> Result<ComputationId> {
+        let place = self.place(instruction, Attributes::of(instruction).callee(attribute)?)?;
         if let Some(id) = self.regions.get(&place) {
             return Ok(*id);
         }
@@ -208,7 +206,7 @@ impl<'a> Lowering<'a> {
 
     /// Adds a computation's instructions to `body` and returns its root. Without arguments its parameters become
     /// parameters of the body.
-    fn inline(
+    pub fn inline(
         &mut self,
         computation: &'a ast::Computation,
         arguments: Option<&[Value]>,
@@ -271,263 +269,4 @@ fn parameter_numbers(computation: &ast::Computation) -> HashMap<u64, usize> {
         (number, next - arrays)
     };
     parameters.into_iter().map(&mut first).collect()
-}
-
-/// One instruction of the file on its way into a body.
-pub(super) struct Emitter<'e, 'a> {
-    lowering: &'e mut Lowering<'a>,
-    body: &'e mut Body,
-    pub instruction: &'a ast::Instruction,
-    /// The instructions that its operands name.
-    sources: Vec<&'a ast::Instruction>,
-    scope: &'e Scope,
-}
-
-impl<'a> Emitter<'_, 'a> {
-    pub fn attributes(&self) -> Attributes<'a> {
-        Attributes::of(self.instruction)
-    }
-
-    pub fn fail(&self, why: impl Into<String>) -> LowerError {
-        LowerError::new(self.instruction, why)
-    }
-
-    pub fn shape(&self, id: ValueId) -> &Shape {
-        &self.body.instructions[id].shape
-    }
-
-    /// The layout of an operand, where one is written.
-    pub fn operand_layout(&self, operand: usize) -> Option<&'a Layout> {
-        self.sources.get(operand).and_then(|source| source.shape.layout())
-    }
-
-    /// The result's shape as the file claims it, for results that are arrays or tuples of arrays.
-    pub fn claimed(&self) -> Result<Shape> {
-        shape_of(self.instruction, &self.instruction.shape)
-    }
-
-    /// The region that an attribute names.
-    pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
-        self.lowering.region(self.instruction, attribute, self.scope.depth)
-    }
-
-    pub fn computation(&self, id: ComputationId) -> &ir::Computation {
-        &self.lowering.computations[id]
-    }
-
-    /// Adds an operation; `shape` is its result's, where operands do not determine it.
-    pub fn emit(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
-        let Some(over) = self.scope.over.clone().filter(|over| !over.is_empty()) else {
-            return self.add(op, operands, shape);
-        };
-        // A scalar computation that is mapped: each of its scalars is an array.
-        if let Op::Constant(value) = &op {
-            let spread = Shape::array(value.dtype(), &over);
-            let scalar = self.add(op, operands, shape)?;
-            return self.add(Op::Broadcast { dims: vec![] }, vec![scalar], Some(spread));
-        }
-        let elementwise = matches!(
-            op,
-            Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare { .. }
-                | Op::Select
-                | Op::Clamp
-                | Op::Convert
-                | Op::BitcastConvert
-                | Op::ReducePrecision { .. }
-                | Op::Copy
-        );
-        if !elementwise {
-            return Err(self.fail("only elementwise operations can be mapped"));
-        }
-        let spread = shape.and_then(|s| s.dtype()).map(|dtype| Shape::array(dtype, &over));
-        self.add(op, operands, spread)
-    }
-
-    fn add(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
-        let origin = Origin {
-            at: self.instruction.at,
-            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
-            within: self.scope.within.clone(),
-        };
-        let name = match &self.scope.within {
-            Some(within) => format!("{within}/{}", self.instruction.name),
-            None => self.instruction.name.clone(),
-        };
-        let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
-        added.map_err(|why| self.fail(why))
-    }
-
-    /// A parameter, or one for each array of a tuple.
-    fn parameter(&mut self, shape: &ast::Shape, next: &mut usize) -> Result<Value> {
-        if let ast::Shape::Tuple(shapes) = shape {
-            let parts = shapes.iter().map(|shape| self.parameter(shape, next));
-            return Ok(Value::Tuple(parts.collect::<Result<_>>()?));
-        }
-        let shape = shape_of(self.instruction, shape)?;
-        *next += 1;
-        Ok(Value::Array(self.add(Op::Parameter(*next - 1), vec![], Some(shape))?))
-    }
-
-    fn instruction(&mut self, mut operands: Vec<Value>) -> Result<Value> {
-        match self.instruction.opcode.as_str() {
-            "fusion" => self.inlined("calls", &operands),
-            "call" | "map" => self.inlined("to_apply", &operands),
-            "tuple" => Ok(Value::Tuple(operands)),
-            "get-tuple-element" => {
-                let index = self.attributes().number("index")?;
-                match operands.pop() {
-                    Some(Value::Tuple(mut parts)) if index < parts.len() => Ok(parts.swap_remove(index)),
-                    _ => Err(self.fail(format!("the operand is no tuple with an element {index}"))),
-                }
-            }
-            // (destination, source, context), of which `copy-done` gives the destination.
-            "copy-start" => {
-                let source = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                Ok(Value::Tuple(vec![source.clone(), source, Value::Nothing]))
-            }
-            "copy-done" => match operands.pop() {
-                Some(Value::Tuple(mut parts)) if !parts.is_empty() => Ok(parts.swap_remove(0)),
-                _ => Err(self.fail("the operand is no copy-start")),
-            },
-            "after-all" => Ok(Value::Nothing),
-            "copy" | "opt-barrier" => {
-                let op = if self.instruction.opcode == "copy" { Op::Copy } else { Op::OptimizationBarrier };
-                let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))
-            }
-            "while" => {
-                let state = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                let mut arrays = Vec::new();
-                state.leaves(&mut arrays);
-                let op = Op::While { condition: self.region("condition")?, body: self.region("body")? };
-                let looped = self.emit(op, arrays, None)?;
-                let mut index = 0;
-                self.each_array(&state, &mut |emitter, _| {
-                    index += 1;
-                    emitter.emit(Op::GetTupleElement(index - 1), vec![looped], None)
-                })
-            }
-            _ => {
-                let array = |value: &Value| match value {
-                    Value::Array(id) => Ok(*id),
-                    _ => Err(self.fail("an operand is a tuple, where an array is needed")),
-                };
-                let operands = operands.iter().map(array).collect::<Result<_>>()?;
-                let result = operation::lower(self, operands)?;
-                let claimed = self.claimed()?;
-                let (Shape::Tuple(parts), Shape::Tuple(claimed_parts)) = (self.shape(result), &claimed) else {
-                    return Ok(Value::Array(self.settled(result, &claimed)?));
-                };
-                if parts.len() != claimed_parts.len() {
-                    return Err(self.fail(format!("the shape is {} by its operands", self.shape(result))));
-                }
-                let parts = claimed_parts.iter().enumerate().map(|(index, claimed)| {
-                    let element = self.emit(Op::GetTupleElement(index), vec![result], None)?;
-                    Ok(Value::Array(self.settled(element, claimed)?))
-                });
-                Ok(Value::Tuple(parts.collect::<Result<_>>()?))
-            }
-        }
-    }
-
-    /// `result` in the claimed float type. Compiled programs mix float types in one operation: it is computed in the
-    /// widest of them and its result is rounded to the claimed one.
-    fn settled(&mut self, result: ValueId, claimed: &Shape) -> Result<ValueId> {
-        let given = self.shape(result);
-        let dims = self.scope.over.clone().filter(|_| claimed.dims().is_empty());
-        let claimed = match (dims, claimed.dtype()) {
-            (Some(dims), Some(dtype)) => Shape::Array { dtype, dims },
-            _ => claimed.clone(),
-        };
-        if *given == claimed {
-            return Ok(result);
-        }
-        let floats = [given, &claimed].into_iter().all(|s| s.dtype().is_some_and(DType::is_float));
-        if floats && given.dims() == claimed.dims() {
-            return self.add(Op::Convert, vec![result], Some(claimed));
-        }
-        Err(self.fail(format!("the shape is {given} by its operands, but {claimed} is claimed")))
-    }
-
-    /// Floats of several types brought to the widest of them.
-    pub fn widest(&mut self, operands: &mut [ValueId]) -> Result<()> {
-        let float = |e: &Self, id: ValueId| e.shape(id).dtype().filter(|d| d.is_float());
-        let widest = operands.iter().filter_map(|id| float(self, *id)).max_by_key(|d| d.bits());
-        for id in operands {
-            if let (Some(widest), Some(own)) = (widest, float(self, *id))
-                && own != widest
-            {
-                let shape = self.shape(*id).with_dtype(widest);
-                *id = self.add(Op::Convert, vec![*id], Some(shape))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The region that an attribute names, with f32 in the place of bf16.
-    pub fn wide_region(&mut self, attribute: &str) -> Result<ComputationId> {
-        let region = self.region(attribute)?;
-        let wide = self.lowering.computations[region].widened();
-        let found = self.lowering.computations.iter().position(|c| *c == wide);
-        Ok(found.unwrap_or_else(|| {
-            self.lowering.computations.push(wide);
-            self.lowering.computations.len() - 1
-        }))
-    }
-
-    fn inlined(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
-        let callee = self.lowering.callee(self.instruction, attribute)?;
-        let over = match self.instruction.opcode.as_str() {
-            "map" => Some(self.claimed()?.dims().to_vec()),
-            _ => self.scope.over.clone(),
-        };
-        let scope = Scope {
-            within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
-            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
-            over,
-            depth: self.scope.depth + 1,
-        };
-        self.lowering.inline(callee, Some(arguments), self.body, &scope)
-    }
-
-    /// A value of the same structure, each array replaced by what `change` makes of it.
-    fn each_array(
-        &mut self,
-        value: &Value,
-        change: &mut dyn FnMut(&mut Self, ValueId) -> Result<ValueId>,
-    ) -> Result<Value> {
-        Ok(match value {
-            Value::Array(id) => Value::Array(change(self, *id)?),
-            Value::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.each_array(part, change));
-                Value::Tuple(parts.collect::<Result<_>>()?)
-            }
-            Value::Nothing => Value::Nothing,
-        })
-    }
-}
-
-/// A written shape with the element types that there is arithmetic for.
-fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape) -> Result<Shape> {
-    match shape {
-        ast::Shape::Array { element: Element::Known(dtype), dims, .. } => {
-            let count = dims.iter().try_fold(1u64, |count, d| count.checked_mul(*d)).filter(|c| *c <= ELEMENTS);
-            if count.is_none() {
-                return Err(LowerError::new(instruction, format!("an array of more than {ELEMENTS} elements")));
-            }
-            let dims = dims.iter().map(|d| *d as usize).collect();
-            Ok(Shape::Array { dtype: *dtype, dims })
-        }
-        ast::Shape::Array { element: Element::Other(name), .. } => {
-            let known: Vec<&str> = DTYPES.iter().map(|d| d.name()).collect();
-            let why = format!("element type {name} is not supported; supported are {}", known.join(", "));
-            Err(LowerError::new(instruction, why))
-        }
-        ast::Shape::Tuple(parts) => {
-            let parts = parts.iter().map(|part| shape_of(instruction, part));
-            Ok(Shape::Tuple(parts.collect::<Result<_>>()?))
-        }
-    }
 }

@@ -4,6 +4,7 @@ pub mod ast;
 mod attribute;
 mod constant;
 mod convolution;
+mod emit;
 mod layout;
 mod lower;
 mod operation;

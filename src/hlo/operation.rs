@@ -1,14 +1,15 @@
 //! What each opcode becomes.
 
 use crate::ir::{
-    ApproxTopK, Binary, Compare, CompareOrder, DotDims, DotPlan, GatherDims, Op, PartialReduce, Precision, Shape,
-    Unary, ValueId, Window, WindowDim, comparator,
+    ApproxTopK, Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, PartialReduce,
+    Precision, Shape, Unary, ValueId, Window, WindowDim, comparator, movement,
 };
 use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
 use super::attribute::WindowSpec;
-use super::lower::{Emitter, LowerError};
+use super::emit::Emitter;
+use super::lower::LowerError;
 use super::{constant, convolution, layout};
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -25,6 +26,8 @@ const UNARIES: &[Unary] = &[
     Unary::Logistic,
     Unary::Negate,
     Unary::Not,
+    Unary::RoundNearestAfz,
+    Unary::RoundNearestEven,
     Unary::Rsqrt,
     Unary::Sign,
     Unary::Sqrt,
@@ -101,6 +104,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }
         "reverse" => Op::Reverse { dims: attributes.numbers("dimensions")? },
         "dynamic-slice" => Op::DynamicSlice { sizes: attributes.numbers("dynamic_slice_sizes")? },
+        "dynamic-update-slice" => Op::DynamicUpdateSlice,
         "gather" => Op::Gather(GatherDims {
             offset_dims: attributes.numbers("offset_dims")?,
             collapsed_slice_dims: attributes.numbers("collapsed_slice_dims")?,
@@ -122,14 +126,17 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }
         "select" => Op::Select,
         "clamp" => Op::Clamp,
-        "reduce" => return reduce(e, operands),
+        "reduce" => {
+            let dims = attributes.numbers("dimensions")?;
+            return over_region(e, operands, |to_apply| Op::Reduce { dims, to_apply });
+        }
         "reduce-window" => {
             let window = attributes.window("window")?;
             if window.iter().any(|w| w.reversed) {
                 return Err(e.fail("a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
-            Op::ReduceWindow { window, to_apply: e.region("to_apply")? }
+            return over_region(e, operands, |to_apply| Op::ReduceWindow { window, to_apply });
         }
         "sort" => Op::Sort {
             dim: one(e, "dimensions")?,
@@ -139,14 +146,28 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
+    let mut operands = operands;
+    if let Op::Concatenate { .. } | Op::DynamicUpdateSlice = op {
+        e.widest(&mut operands)?;
+    }
+    let claimed = if movement::is_movement(&op) { in_type_of(e, &operands, claimed) } else { claimed };
     e.emit(op, operands, Some(claimed))
 }
 
-/// A reduction; where its arrays, inits and region differ in their float types, in the widest.
+/// What is claimed of elements that are only moved, in the float type they have: compiled programs widen or round them
+/// on the way.
+fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
+    let own = operands.first().and_then(|operand| e.shape(*operand).dtype());
+    match (own, claimed.dtype()) {
+        (Some(own), Some(dtype)) if own.is_float() && dtype.is_float() => claimed.with_dtype(own),
+        _ => claimed,
+    }
+}
+
+/// A reduction, of windows or of whole dims; where its arrays, inits and region differ in their float types, in the widest.
 ///
 /// Modelling choice: a bf16 region over f32 operands, as the TPU compiler writes it (FACTS 9), sees them unrounded.
-fn reduce(e: &mut Emitter, mut operands: Vec<ValueId>) -> Result<ValueId> {
-    let dims = e.attributes().numbers("dimensions")?;
+fn over_region(e: &mut Emitter, mut operands: Vec<ValueId>, op: impl FnOnce(ComputationId) -> Op) -> Result<ValueId> {
     let mut to_apply = e.region("to_apply")?;
     let takes: Vec<Option<DType>> =
         e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
@@ -160,7 +181,7 @@ fn reduce(e: &mut Emitter, mut operands: Vec<ValueId>) -> Result<ValueId> {
             }
         }
     }
-    e.emit(Op::Reduce { dims, to_apply }, operands, None)
+    e.emit(op(to_apply), operands, None)
 }
 
 /// A list that must have one number.
@@ -204,6 +225,7 @@ fn broadcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<
         operand = e.emit(Op::Transpose { permutation: order.clone() }, vec![operand], None)?;
     }
     let dims = order.iter().map(|i| dims[*i]).collect();
+    let claimed = in_type_of(e, &[operand], claimed);
     e.emit(Op::Broadcast { dims }, vec![operand], Some(claimed))
 }
 
@@ -319,7 +341,19 @@ fn custom_call(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
     let target = e.attributes().word("custom_call_target").unwrap_or_default();
     match target {
         // Marks indices for the hardware; the same values come out (FACTS 9).
-        "GatherScatterIndicesBitpacked" | "Sharding" => e.emit(Op::Copy, operands, Some(claimed)),
+        "AssumeGatherIndicesInBound" | "GatherScatterIndicesBitpacked" | "Sharding" => {
+            e.emit(Op::Copy, operands, Some(claimed))
+        }
+        // Modelling choice: memory that the program is to fill holds zeros before.
+        "AllocateBuffer" => {
+            let zero = claimed.dtype().and_then(|dtype| match dtype.is_float() {
+                true => Data::from_f64s(dtype, &[0.0]),
+                false => Data::from_i64s(dtype, &[0]),
+            });
+            let zero = zero.ok_or_else(|| e.fail("AllocateBuffer gives one array of numbers"))?;
+            let zero = e.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)?;
+            e.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(claimed))
+        }
         "TopK" => {
             let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };
             let k = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or_default();
@@ -354,8 +388,8 @@ fn custom_call(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
             e.emit(Op::ApproxTopK(op), operands, Some(claimed))
         }
         other => Err(e.fail(format!(
-            "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK and \
-             GatherScatterIndicesBitpacked"
+            "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, AllocateBuffer, \
+             AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
         ))),
     }
 }

@@ -154,6 +154,14 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             ensure!(fits, "dynamic-slice of {} in sizes {sizes:?}", operands[0]);
             Ok(Shape::Array { dtype, dims: sizes.clone() })
         }
+        Op::DynamicUpdateSlice => {
+            ensure!(operands.len() > 1, "dynamic-update-slice needs an array and an update");
+            let ((dtype, dims), (update_dtype, update_dims)) = (array(operands[0])?, array(operands[1])?);
+            need(2 + dims.len())?;
+            let fits = update_dims.len() == dims.len() && update_dims.iter().zip(dims).all(|(s, d)| s <= d);
+            ensure!(fits && dtype == update_dtype, "dynamic-update-slice of {} with {}", operands[0], operands[1]);
+            Ok(operands[0].clone())
+        }
         Op::Gather(dims) => {
             need(2)?;
             gather(dims, operands[0], operands[1])

@@ -5,7 +5,8 @@ use super::op::{GatherDims, Op};
 
 /// The result of a data-movement operation, row-major in `out_dims`; `None` if `op` is not one.
 ///
-/// `operands` are (elements, dims); `starts` are the already read integer operands of `dynamic-slice` and `gather`.
+/// `operands` are (elements, dims); `starts` are the already read start indices of `dynamic-slice`,
+/// `dynamic-update-slice` and `gather`.
 /// Shapes must have passed [`super::infer`].
 pub fn apply<T: Clone>(
     op: &Op,
@@ -47,6 +48,17 @@ pub fn apply<T: Clone>(
             let clamped = starts.iter().zip(dims).zip(sizes).map(|((s, d), n)| clamp_start(*s, *d, *n));
             let base = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
             strided(source, base, &strides, out_dims)
+        }
+        Op::DynamicUpdateSlice => {
+            let (update, update_dims) = *operands.get(1)?;
+            let clamped = starts.iter().zip(dims).zip(update_dims).map(|((s, d), n)| clamp_start(*s, *d, *n));
+            let base: isize = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
+            let mut out = source.to_vec();
+            for_each_index(update_dims, |flat, index| {
+                let at: isize = index.iter().zip(&strides).map(|(i, step)| *i as isize * step).sum();
+                out[(base + at) as usize] = update[flat].clone();
+            });
+            out
         }
         Op::Concatenate { dim } => {
             let inner: usize = dims[dim + 1..].iter().product();
@@ -94,6 +106,7 @@ pub fn is_movement(op: &Op) -> bool {
             | Op::Slice { .. }
             | Op::Reverse { .. }
             | Op::DynamicSlice { .. }
+            | Op::DynamicUpdateSlice
             | Op::Concatenate { .. }
             | Op::Pad { .. }
             | Op::Gather(_)

@@ -54,6 +54,8 @@ pub enum Op {
     DynamicSlice {
         sizes: Vec<usize>,
     },
+    /// Operands: array, the update, then one integer scalar a dim, clamped so that the update stays inside.
+    DynamicUpdateSlice,
     Gather(GatherDims),
     Unary(Unary),
     Binary(Binary),
@@ -123,6 +125,8 @@ pub enum Unary {
     Logistic,
     Negate,
     Not,
+    RoundNearestAfz,
+    RoundNearestEven,
     Rsqrt,
     Sign,
     Sqrt,
@@ -143,6 +147,8 @@ impl Unary {
             Unary::Logistic => "logistic",
             Unary::Negate => "negate",
             Unary::Not => "not",
+            Unary::RoundNearestAfz => "round-nearest-afz",
+            Unary::RoundNearestEven => "round-nearest-even",
             Unary::Rsqrt => "rsqrt",
             Unary::Sign => "sign",
             Unary::Sqrt => "sqrt",
@@ -332,6 +338,15 @@ impl Op {
         first.into_iter().chain(second)
     }
 
+    /// The position of the first operand that is a start index, for operations that take them.
+    pub fn first_start(&self) -> Option<usize> {
+        match self {
+            Op::DynamicSlice { .. } | Op::Gather(_) => Some(1),
+            Op::DynamicUpdateSlice => Some(2),
+            _ => None,
+        }
+    }
+
     /// The HLO opcode; a custom call is named by its target.
     pub const fn opcode(&self) -> &'static str {
         match self {
@@ -351,6 +366,7 @@ impl Op {
             Op::Pad { .. } => "pad",
             Op::Reverse { .. } => "reverse",
             Op::DynamicSlice { .. } => "dynamic-slice",
+            Op::DynamicUpdateSlice => "dynamic-update-slice",
             Op::Gather(_) => "gather",
             Op::Unary(unary) => unary.name(),
             Op::Binary(binary) => binary.name(),

@@ -428,13 +428,10 @@ fn arranged(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> V
 
 fn moved(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Result<Value, EvalError> {
     let op = &instruction.op;
-    let starts: Vec<i64> = match op {
-        Op::DynamicSlice { .. } => operands[1..].iter().flat_map(|o| o.integers().to_vec()).collect(),
-        Op::Gather(_) => operands[1].integers().to_vec(),
-        _ => Vec::new(),
-    };
+    let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
+    let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
     let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
-    applied(op, &operands, shapes, &starts, starts_dims, instruction.shape.dims())
+    applied(op, operands, shapes, &starts, starts_dims, instruction.shape.dims())
         .ok_or_else(|| unsupported(instruction, "operands of different kinds"))
 }
 

@@ -280,19 +280,11 @@ impl<A: Arithmetic> Pass<'_, A> {
         if let (Op::Copy | Op::OptimizationBarrier, Some(value)) = (op, operands.first()) {
             return Some(value.clone());
         }
-        let starts: Vec<i64> = match op {
-            Op::DynamicSlice { .. } => {
-                operands[1..].iter().map(|o| o.integers().first().copied().flatten()).collect::<Option<_>>()?
-            }
-            Op::Gather(_) => operands[1].integers().iter().copied().collect::<Option<_>>()?,
-            _ => Vec::new(),
-        };
+        let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
+        let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().iter().copied()).collect::<Option<_>>()?;
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let out_dims = instruction.shape.dims();
-        // The integers behind the array are starts.
-        let moved = if starts.is_empty() { operands.len() } else { 1 };
-        let operands = &operands[..moved];
-        let dims: Vec<&[usize]> = shapes[..moved].iter().map(|s| s.dims()).collect();
+        let dims: Vec<&[usize]> = shapes[..operands.len()].iter().map(|s| s.dims()).collect();
         if instruction.shape.dtype().is_some_and(DType::is_float) {
             let arrays: Vec<&FloatArray<A>> = operands.iter().map(Value::floats).collect();
             let mover = Mover { op, dims, starts: &starts, starts_dims, out_dims };

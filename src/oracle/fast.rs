@@ -130,6 +130,8 @@ fn function(unary: Unary) -> fn(Interval) -> Interval {
         Unary::Exponential => elementary::exp,
         Unary::ExponentialMinusOne => elementary::expm1,
         Unary::Floor => Interval::floor,
+        Unary::RoundNearestAfz => |x| x.to_integers(f64::round),
+        Unary::RoundNearestEven => |x| x.to_integers(f64::round_ties_even),
         Unary::Log => elementary::log,
         Unary::LogPlusOne => elementary::log1p,
         Unary::Logistic => elementary::logistic,

@@ -249,11 +249,17 @@ impl Interval {
     /// The largest integer not above; a zero keeps its sign.
     #[inline]
     pub fn floor(self) -> Interval {
+        self.to_integers(f64::floor)
+    }
+
+    /// An increasing function to integers that keeps the sign of a zero.
+    #[inline]
+    pub fn to_integers(self, function: impl Fn(f64) -> f64) -> Interval {
         if self.is_exact() || self.is_nan() {
-            return Interval::exact(self.lo.floor());
+            return Interval::exact(function(self.lo));
         }
-        let (lo, hi) = (self.lo.floor(), self.hi.floor());
-        // A zero end may be a zero of either sign, and floor keeps it.
+        let (lo, hi) = (function(self.lo), function(self.hi));
+        // A zero end may be a zero of either sign, and the function keeps it.
         if lo == 0.0 && hi == 0.0 && self.lo <= 0.0 { Interval::SIGNLESS_ZERO } else { Interval { lo, hi } }
     }
 

@@ -91,6 +91,8 @@ impl Mpfr {
             Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
             Unary::Sqrt => self.monotone(x, false, rounded!(sqrt_ref)),
             Unary::Rsqrt => self.monotone(x, true, rounded!(recip_sqrt_ref)),
+            Unary::RoundNearestAfz => self.monotone(x, false, rounded!(round_ref)),
+            Unary::RoundNearestEven => self.monotone(x, false, rounded!(round_even_ref)),
             Unary::Floor => self.monotone(x, false, rounded!(floor_ref)),
             Unary::Ceil => self.monotone(x, false, rounded!(ceil_ref)),
             Unary::Logistic => {

@@ -218,7 +218,13 @@ impl Arithmetic for Pairs {
                     _ => Pair::from_interval(x.interval().abs()),
                 };
             }
-            Unary::Ceil | Unary::Floor | Unary::Sign | Unary::IsFinite | Unary::Not => pair::IRREGULAR,
+            Unary::Ceil
+            | Unary::Floor
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven
+            | Unary::Sign
+            | Unary::IsFinite
+            | Unary::Not => pair::IRREGULAR,
         };
         or_interval(regular, || fast::of(unary, x.interval()))
     }

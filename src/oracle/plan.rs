@@ -78,7 +78,7 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
         }
         Op::ReducePrecision { .. } => need.clone(),
         // Starts are read whole.
-        Op::DynamicSlice { .. } | Op::Gather(_) => Need::All,
+        op if op.first_start().is_some() => Need::All,
         op if movement::is_movement(op) => {
             // The number of each operand's element, moved to where it goes.
             let shapes: Vec<&Shape> = (0..instruction.operands.len()).map(shape).collect();

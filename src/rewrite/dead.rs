@@ -31,7 +31,8 @@ pub(super) fn eliminate(program: &Program) -> Program {
     drop_unused_computations(rewritten)
 }
 
-fn drop_unused_computations(mut program: Program) -> Program {
+/// `program` without the computations that its entry does not reach.
+pub(super) fn drop_unused_computations(mut program: Program) -> Program {
     let mut used = vec![false; program.computations.len()];
     used[program.entry] = true;
     for id in (0..program.computations.len()).rev() {

@@ -4,6 +4,7 @@
 //! one and wide for the other.
 
 mod dead;
+mod loops;
 mod narrow;
 mod normalize;
 mod policy;
@@ -44,7 +45,7 @@ fn rewritten(
     native: &dyn Fn(&Op) -> bool,
     after: &mut dyn FnMut(Rule, &Program),
 ) -> Program {
-    let mut rewritten = program.clone();
+    let mut rewritten = loops::rewrite_bodies(program, &|body| apply(body, policy, native));
     if policy.normalize {
         let kept = |op: &Op| (policy.kept)(op) || (policy.chip_natives && native(op));
         rewritten = normalize::float_normalization(&rewritten, &kept, policy.store_between_fusions);

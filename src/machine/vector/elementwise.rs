@@ -39,6 +39,8 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::Negate => each!(|v: f32| -v),
         Unary::Ceil => to_integer!(f32::ceil),
         Unary::Floor => to_integer!(f32::floor),
+        Unary::RoundNearestAfz => to_integer!(f32::round),
+        Unary::RoundNearestEven => to_integer!(f32::round_ties_even),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
         Unary::Tanh | Unary::ExponentialMinusOne => transcendental(unary, values, unit),
         Unary::Exponential | Unary::Log | Unary::LogPlusOne | Unary::Logistic | Unary::Rsqrt | Unary::Sqrt => {
@@ -76,6 +78,8 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
         Unary::Negate => |v| -v,
         Unary::Ceil => f64::ceil,
         Unary::Floor => f64::floor,
+        Unary::RoundNearestAfz => f64::round,
+        Unary::RoundNearestEven => f64::round_ties_even,
         Unary::Sign => |v| if v == 0.0 || v.is_nan() { v } else { v.signum() },
         Unary::Exponential => core_math::exp,
         Unary::ExponentialMinusOne => core_math::expm1,

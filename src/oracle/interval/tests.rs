@@ -92,6 +92,13 @@ const UNARY: [Unary; 7] = [
     ("abs", Interval::abs, f64::abs, |a| exactly(a.abs())),
     ("sqrt", Interval::sqrt, f64::sqrt, |a| exactly(a).sqrt()),
     ("rsqrt", Interval::rsqrt, |a| 1.0 / a.sqrt(), |a| 1u32 / exactly(a).sqrt()),
+    ("round-nearest-afz", |x| x.to_integers(f64::round), f64::round, |a| exactly(a.round())),
+    (
+        "round-nearest-even",
+        |x| x.to_integers(f64::round_ties_even),
+        f64::round_ties_even,
+        |a| exactly(a.round_ties_even()),
+    ),
     ("floor", Interval::floor, f64::floor, |a| exactly(a.floor())),
     ("ceil", Interval::ceil, f64::ceil, |a| exactly(a.ceil())),
     (

@@ -1,0 +1,44 @@
+//! Loop bodies: the compiler's passes go through them as through the entry.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Computation, ComputationId, Op, Program};
+
+use super::dead;
+
+/// `program` with the body of each of its entry's loops replaced by what `rewrite` makes of it. A body is given as the
+/// entry of a program of its own; the types of its parameters and results must stay.
+pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Program) -> Program {
+    let mut rewritten = program.clone();
+    let bodies: BTreeSet<ComputationId> = program.entry().instructions.iter().filter_map(|i| body(&i.op)).collect();
+    // What takes a body's place is longer: the last body goes first, so that the others stay where they are.
+    for body in bodies.into_iter().rev() {
+        let alone = Program { entry: body, ..rewritten.clone() };
+        let new = rewrite(&dead::drop_unused_computations(alone));
+        debug_assert_eq!(new.entry + 1, new.computations.len(), "regions lie before the entry");
+        rewritten = with_body(rewritten, body, new.computations);
+    }
+    rewritten
+}
+
+fn body(op: &Op) -> Option<ComputationId> {
+    match op {
+        Op::While { body, .. } => Some(*body),
+        _ => None,
+    }
+}
+
+/// `program` with `new` in the place of one computation; the last of `new` is the new body.
+fn with_body(mut program: Program, old: ComputationId, mut new: Vec<Computation>) -> Program {
+    let more = new.len() - 1;
+    let callees = |computations: &mut [Computation], moved: &dyn Fn(ComputationId) -> ComputationId| {
+        for callee in computations.iter_mut().flat_map(|c| &mut c.instructions).flat_map(|i| i.op.callees_mut()) {
+            *callee = moved(*callee);
+        }
+    };
+    callees(&mut program.computations, &|callee| if callee >= old { callee + more } else { callee });
+    callees(&mut new, &|callee| callee + old);
+    program.computations.splice(old..=old, new);
+    program.entry += more;
+    program
+}

@@ -1,0 +1,70 @@
+"""The functions behind the HLO files here."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def min_p(x):
+    p = jax.nn.softmax(x.astype(jnp.float32), -1)
+    keep = p >= 0.1 * p.max(-1, keepdims=True)
+    return keep, jnp.argmax(jnp.where(keep, x, -jnp.inf), -1)
+
+
+def beam(x, y):
+    def body(c):
+        i, s = c
+        return i + 1, jnp.tanh(s * jnp.bfloat16(0.9)) + y
+    return lax.while_loop(lambda c: c[0] < 5, body, (0, x))[1]
+
+
+def scan_cum(x):
+    def step(c, v):
+        c = c * jnp.bfloat16(0.5) + v
+        return c, c.astype(jnp.float32).sum()
+    return lax.scan(step, jnp.zeros(x.shape[1:], x.dtype), x)
+
+
+def router(x):
+    g = jax.nn.softmax(x, -1)
+    v, i = lax.top_k(g, 4)
+    v = v / v.sum(-1, keepdims=True)
+    return v, i
+
+
+def gelu_norm(x, w):
+    m = x.astype(jnp.float32)
+    v = jnp.var(m, -1, keepdims=True)
+    mu = m.mean(-1, keepdims=True)
+    return (jax.nn.gelu(((m - mu) * lax.rsqrt(v + 1e-6)).astype(x.dtype)) * w)
+
+
+def embed(t, ids):
+    return jnp.take(t, ids, axis=0).sum(1)
+
+
+def sortperm(x):
+    return jnp.argsort(x, -1), jnp.median(x.astype(jnp.float32), -1)
+
+
+def logsum(x):
+    return jax.nn.logsumexp(x, -1), jnp.cumsum(x, -1), jnp.cumprod(x[:, :8].astype(jnp.float32), -1)
+
+
+def bits(x):
+    u = lax.bitcast_convert_type(x, jnp.uint16)
+    return (u >> 3) ^ (u << 2), jnp.sign(x), jnp.floor(x), jnp.round(x), x ** 2, jnp.clip(x, -1, 1)
+
+
+def gumbel(x, k):
+    key = jax.random.wrap_key_data(k)
+    g = jax.random.gumbel(key, x.shape, jnp.float32)
+    return jnp.argmax(x.astype(jnp.float32) + g, -1)
+
+
+def pool(x):
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 4), (1, 2), 'VALID'), lax.reduce_window(x.astype(jnp.float32), 0., lax.add, (1, 3), (1, 1), 'SAME')
+
+
+def cond(x):
+    return lax.cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, x)
