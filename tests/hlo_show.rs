@@ -243,6 +243,25 @@ fn a_maximum_in_tiles_is_one_softmax() {
 }
 
 #[test]
+fn a_drawing_marks_what_the_text_says() {
+    let line = |dot: &str, start: &str| {
+        let start = format!("[label=\"{start}\\n");
+        dot.lines().find(|l| l.contains(&start)).unwrap_or_else(|| panic!("{start} in {dot}")).to_string()
+    };
+    let compiled = flow::dot(&shown("tpu/v5e/prob_max.excess_on"), false);
+    let quotient = line(&compiled, "div.2.clone.1");
+    assert!(quotient.contains("softmax quotient") && quotient.contains("color=\"#c0392b\""), "{quotient}");
+    assert!(quotient.contains("fillcolor=\"#aed6f1\""), "f32 is blue: {quotient}");
+    let stored = line(&compiled, "convert.6");
+    assert!(stored.contains("fillcolor=\"#f9e79f\"") && !stored.contains("peripheries"), "bf16 is yellow: {stored}");
+    let source = flow::dot(&shown("tpu/v5e/prob_max.before"), false);
+    assert!(
+        line(&source, "exp.1").contains("peripheries=2") && !line(&source, "reduce_max.14").contains("peripheries")
+    );
+    assert!(line(&source, "reduce_max.15").contains("holds bf16"));
+}
+
+#[test]
 fn groups_are_recognised_on_every_compiler() {
     let expected: [(&str, &[Shape]); 6] = [
         ("prob_max", &[Shape::Softmax, Shape::Argmax]),
@@ -306,12 +325,16 @@ fn every_reference_file_is_shown() {
         for line in text.lines() {
             assert!(line.chars().count() <= 100 || !line.trim().contains(' '), "{name}: {line}");
         }
-        // Each float that the file computes stands in the text.
-        for value in flow.values.iter().filter(|v| v.computes && v.holds.is_some() && !v.uses.is_empty()) {
+        // Each float has a line, but for those that are made of constants alone or that only move.
+        let has_line = |value: &Value| {
             let short = value.fusion.as_deref().and_then(|f| value.name.strip_prefix(f)?.strip_prefix('/'));
-            let start = format!("  {} ", short.unwrap_or(&value.name));
-            let made_of_constants = !text.lines().any(|l| l.starts_with(&start));
-            assert!(!made_of_constants || value.reads.is_empty(), "{name}: {} is missing", value.name);
+            text.lines().any(|line| line.starts_with(&format!("  {} ", short.unwrap_or(&value.name))))
+        };
+        let (listed, unlisted): (Vec<&Value>, Vec<&Value>) = flow.values.iter().partition(|v| has_line(v));
+        assert!(!listed.is_empty(), "{name}");
+        let is_listed = |of: &str| listed.iter().any(|v| v.name == of);
+        for value in unlisted.into_iter().filter(|v| v.computes && v.holds.is_some()) {
+            assert!(value.reads.iter().all(|read| !is_listed(&read.value)), "{name}: {} is missing", value.name);
         }
         flow::text(&flow, true);
         let json: serde_json::Value = serde_json::from_str(&serde_json::to_string(&flow).unwrap()).unwrap();
@@ -442,6 +465,11 @@ fn the_command_shows_or_says_why_not() {
     assert_eq!(unknown.status.code(), Some(2));
     let error = String::from_utf8(unknown.stderr).unwrap();
     assert!(one_line(&error) && error.contains("unknown excess policy `tpx`"), "{error}");
+
+    let both = run(&["hlo", "show", "--json", "--dot", file]);
+    assert_eq!(both.status.code(), Some(2));
+    let (code, error) = run_on("empty", "");
+    assert!(code == 2 && one_line(&error) && error.contains("empty.hlo: "), "{error}");
 
     let (code, error) = run_on("malformed", "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
     assert!(code == 2 && one_line(&error) && error.contains("malformed.hlo: line 5, column 1: "), "{error}");

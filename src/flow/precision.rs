@@ -121,7 +121,8 @@ fn holds(program: &Program, instruction: &Instruction, before: &[Held]) -> Held 
     let kept = |elements: Vec<Option<Precision>>| Held { elements, computes: false };
     let joined = |operands: &[ValueId]| operands.iter().filter_map(|o| before[*o].first()).reduce(Precision::join);
     match &instruction.op {
-        Op::Parameter(_) | Op::Iota { .. } => kept(declared()),
+        // Reinterpreted bits may be any number of the type, and none is rounded.
+        Op::Parameter(_) | Op::Iota { .. } | Op::BitcastConvert => kept(declared()),
         Op::Constant(value) => kept(vec![format_of(&instruction.shape).map(|f| constant(value, f))]),
         Op::Convert if operand(0).is_none() => match instruction.operands.first().map(|o| &before[*o]) {
             // An integer becomes a float; a predicate becomes 0 or 1.
