@@ -518,3 +518,45 @@ ENTRY main {
     let square = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
     assert_eq!(views(square), [("f32", vec!["compare GE"]), ("bf16", vec!["compare GE", "f32 sum"])]);
 }
+
+#[test]
+fn programs_without_floats_and_loops_say_so() {
+    let shown = |text: &str| {
+        let module = parse(text).unwrap();
+        flow::text(&flow::flow(&lower(&module).unwrap(), module.is_compiled(), &[]), false)
+    };
+    let integers = "HloModule ints\n\nENTRY main {\n  x = s32[4] parameter(0)\n  ROOT y = s32[4] add(x, x)\n}\n";
+    assert_eq!(shown(integers), "ints (not yet compiled): no value is a float\n");
+    let text = "HloModule loops
+
+cond {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+
+body {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  h = bf16[] convert(v)
+  w = f32[] convert(h)
+  ROOT t = (s32[], f32[]) tuple(j, w)
+}
+
+ENTRY main {
+  zero = s32[] constant(0)
+  x = f32[] parameter(0)
+  init = (s32[], f32[]) tuple(zero, x)
+  loop = (s32[], f32[]) while(init), condition=cond, body=body
+  y = f32[] get-tuple-element(loop), index=1
+  ROOT z = bf16[] convert(y)
+}
+";
+    let text = shown(text);
+    assert!(text.contains("\nNot looked into: what is inside loop.\n"), "{text}");
+    assert!(text.contains("bf16 (z) -> result out0"), "{text}");
+}

@@ -314,3 +314,42 @@ pub(super) fn listed(names: &[&str]) -> String {
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::{BF16, F32};
+
+    fn sight(what: &[&str], roles: &[Option<&str>], holds: Precision) -> Sight {
+        Sight {
+            holds,
+            readers: what.iter().map(|w| w.to_string()).collect(),
+            what: what.iter().map(|w| w.to_string()).collect(),
+            roles: roles.iter().map(|r| r.map(str::to_string)).collect(),
+            rounded_by: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn disagreements_are_sentences() {
+        let [f32, bf16] = [&F32, &BF16].map(Precision::of);
+        let told = |wide: &[&str], narrow: &[&str]| {
+            let none = [None; 4];
+            told(&[sight(wide, &none[..wide.len()], f32), sight(narrow, &none[..narrow.len()], bf16)])
+        };
+        assert_eq!(told(&["f32 sum"], &["argmax"]), "the sum and the argmax do not see the same value.");
+        assert_eq!(
+            told(&["compare GE"], &["sort", "argmax"]),
+            "the comparison does not see the same value as the sort and the argmax."
+        );
+        assert_eq!(
+            told(&["f32 sum", "max"], &["result"]),
+            "the sum and the max do not see the same value as the stored result."
+        );
+        assert_eq!(told(&["argmax", "max"], &["argmax"]), "not every argmax sees the same value.");
+        assert_eq!(told(&["multiply"], &["add"]), "some readers see it in f32, others in bf16.");
+        let shift = sight(&["subtract"], &[Some("softmax shift")], f32);
+        let sort = sight(&["sort"], &[Some("sort, largest first")], bf16);
+        assert_eq!(super::told(&[shift, sort]), "the softmax shift and the sort do not see the same value.");
+    }
+}

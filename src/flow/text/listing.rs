@@ -11,10 +11,6 @@ use super::wrap::{reader, short, wrapped};
 /// convert have lines too.
 pub(super) fn section(out: &mut String, flow: &Flow, all: bool) {
     let shown = |v: &&Value| v.is_listed() || v.opcode == "parameter" && v.holds.is_some() || all && !v.constant;
-    if !flow.values.iter().any(|v| shown(&v)) {
-        out.push_str("\nNo value is a float.\n");
-        return;
-    }
     out.push_str("\nFlow\n");
     out.push_str(
         "  numbers: the format that all its numbers belong to; \"rounded\": computed, and rounded to its type\n",

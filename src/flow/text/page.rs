@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::flow::Flow;
+use crate::flow::finding::listed;
 
 use super::wrap::wrapped;
 use super::{elided, finding, listing, sums};
@@ -12,6 +13,9 @@ use super::{elided, finding, listing, sums};
 pub fn text(flow: &Flow, all: bool) -> String {
     let mut out = String::new();
     heading(&mut out, flow);
+    if !has_floats(flow) {
+        return out;
+    }
     finding::section(&mut out, flow);
     groups(&mut out, flow);
     listing::section(&mut out, flow, all);
@@ -31,8 +35,20 @@ fn heading(out: &mut String, flow: &Flow) {
     if !flow.modes.is_empty() {
         counts.push(plural(c.elidable, "rounding that a compiler may drop", "roundings that a compiler may drop"));
     }
+    if !has_floats(flow) {
+        counts = vec!["no value is a float".to_string()];
+    }
     let kind = if flow.compiled { "compiled" } else { "not yet compiled" };
     wrapped(out, "", "  ", &format!("{} ({kind}): {}", flow.module, counts.join(", ")));
+    let opaque = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
+    let opaque: Vec<&str> = opaque.collect();
+    if !opaque.is_empty() {
+        wrapped(out, "", "  ", &format!("Not looked into: what is inside {}.", listed(&opaque)));
+    }
+}
+
+fn has_floats(flow: &Flow) -> bool {
+    flow.values.iter().any(|v| v.holds.is_some() || v.reads.iter().any(|r| r.holds.is_some()))
 }
 
 /// Each group by the roles of its values; copies are counted.

@@ -49,3 +49,23 @@ pub(super) fn named(name: &str, what: &str, fusion: Option<&str>) -> String {
         false => format!("{} ({what})", short(name, fusion)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks() {
+        let mut out = String::new();
+        let word = "w".repeat(45);
+        wrapped(&mut out, "- ", "  ", &format!("{word} {word} {word}"));
+        assert_eq!(out, format!("- {word} {word}\n  {word}\n"));
+    }
+
+    #[test]
+    fn names_say_what_they_are_once() {
+        assert_eq!(named("fusion.1/exp.5", "exponential", Some("fusion.1")), "exp.5");
+        assert_eq!(named("fusion.1/reduce.8", "argmax", None), "fusion.1/reduce.8 (argmax)");
+        assert_eq!(named("out0", "result", None), "result out0");
+    }
+}
