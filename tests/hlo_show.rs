@@ -165,6 +165,29 @@ fn what_is_foretold_is_what_the_compiler_does() {
     assert!(shown("cpu/prob_max.excess_off").findings.iter().all(|f| f.kind == FindingKind::RoundedAway));
 }
 
+/// The same for the exponential of every softmax: on TPUs its quotient is wide and its sum narrow, on CPUs the reverse.
+#[test]
+fn who_sees_a_wide_exponential_is_foretold() {
+    for program in ["softmax_bf16", "prob_max", "head_softmax", "top_p"] {
+        for (folder, mode, wide) in [
+            ("cpu", "xla-cpu/default/cpu", "softmax denominator"),
+            ("tpu/v4", "v4/default/tpu", "softmax quotient"),
+            ("tpu/v5e", "v5e/default/tpu", "softmax quotient"),
+            ("tpu/v6e", "v6e/default/tpu", "softmax quotient"),
+        ] {
+            let before = shown_in(&format!("{folder}/{program}.before"), &[mode]);
+            let after = shown(&format!("{folder}/{program}.excess_on"));
+            let foretold = finding(&before, FindingKind::TwoViewsIfCompiled, "softmax exponential").unwrap();
+            let done = finding(&after, FindingKind::TwoViews, "softmax exponential").unwrap();
+            for finding in [foretold, done] {
+                let seen = &finding.views[0];
+                assert_eq!(seen.holds.name(), "f32");
+                assert!(seen.roles.iter().all(|r| r.as_deref() == Some(wide)), "{folder}/{program}: {finding:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn affine_greedy_chooses_from_values_that_it_does_not_store() {
     let flow = shown("tpu/v5e/affine_greedy.excess_on");

@@ -32,6 +32,8 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
         "  ",
         "A: simplify-fp-conversions, B: float normalization, narrowing: of sums (see FACTS 1.3, 9)",
     );
+    // FACTS 1.3: fusion comes after the rules.
+    wrapped(out, "  ", "  ", "A fusion that computes a value again may see it wider than the rules alone say.");
     let columns: Vec<&str> = flow.modes.iter().map(|mode| mode.rsplit('/').next().unwrap_or(mode)).collect();
     let legend: Vec<String> =
         columns.iter().zip(&flow.modes).map(|(column, mode)| format!("{column}: {mode}")).collect();
