@@ -62,7 +62,7 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
     let kept: Vec<&str> =
         flow.values.iter().filter(|v| v.rounds_to.is_some() && !dropped(&v.name)).map(|v| v.name.as_str()).collect();
     if !kept.is_empty() {
-        wrapped(out, "  ", "    ", &format!("Conversions that drop bits under every mode: {}", kept.join(", ")));
+        wrapped(out, "  ", "    ", &format!("Roundings by a conversion that no rule drops: {}", kept.join(", ")));
     }
 }
 
