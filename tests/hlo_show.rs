@@ -59,11 +59,15 @@ fn prob_max_on_v5e_sums_what_its_argmax_does_not_see() {
     assert_eq!(quotient.op_name.as_deref(), Some("jit(prob_max)/div"));
     assert_eq!(views(quotient), [("f32", vec!["f32 sum"]), ("bf16", vec!["result", "argmax"])]);
     assert_eq!(quotient.views[1].rounded_by, ["convert_reduce_fusion/convert.6"]);
-    assert!(quotient.text.ends_with("The sum and the argmax do not see the same value."), "{}", quotient.text);
+    assert_eq!(quotient.text, "the sum and the argmax do not see the same value.");
+    assert_eq!(quotient, &flow.findings[0], "a choice comes first");
     // Each fusion computes the exponential for itself: one copy is rounded, the other is not.
     let exponential = finding(&flow, FindingKind::TwoViews, "softmax exponential").unwrap();
     assert_eq!(exponential.values.len(), 2);
     assert_eq!(views(exponential), [("f32", vec!["divide"]), ("bf16", vec!["bf16 sum"])]);
+    assert_eq!(exponential.text, "the softmax quotient and the softmax denominator do not see the same value.");
+    let narrow = finding(&flow, FindingKind::NarrowSum, "softmax denominator").unwrap();
+    assert_eq!(narrow.values, ["fusion.1/reduce.9"]);
     let [denominator] = with_role(&flow, "softmax denominator")[..] else { panic!() };
     let accumulation = denominator.accumulation.as_ref().unwrap();
     assert_eq!((accumulation.dtype.as_str(), accumulation.terms), ("bf16", 1024));
@@ -77,7 +81,9 @@ fn prob_max_on_v5e_sums_what_its_argmax_does_not_see() {
 fn with_excess_off_tpu_values_are_bf16_in_f32() {
     for chip in ["v5e", "v4", "v6e"] {
         let flow = shown(&format!("tpu/{chip}/prob_max.excess_off"));
-        assert!(flow.findings.iter().all(|f| f.kind == FindingKind::Sum), "{chip}");
+        // All that is left to say: the denominator is added in f32 and stored as bf16.
+        let [denominator] = &flow.findings[..] else { panic!("{chip}: {:?}", flow.findings) };
+        assert_eq!((denominator.kind, views(denominator)), (FindingKind::RoundedAway, vec![("bf16", vec!["divide"])]));
         for role in ["softmax shift", "softmax exponential", "softmax quotient"] {
             for value in with_role(&flow, role) {
                 assert_eq!(value.dtype, Some("f32"));
@@ -156,7 +162,30 @@ fn what_is_foretold_is_what_the_compiler_does() {
         assert_eq!(wide, ["f32 sum", "max"]);
         assert!(views(finding)[1].1.contains(&"argmax"));
     }
-    assert!(shown("cpu/prob_max.excess_off").findings.iter().all(|f| f.kind == FindingKind::Sum));
+    assert!(shown("cpu/prob_max.excess_off").findings.iter().all(|f| f.kind == FindingKind::RoundedAway));
+}
+
+/// The same for the exponential of every softmax: on TPUs its quotient is wide and its sum narrow, on CPUs the reverse.
+#[test]
+fn who_sees_a_wide_exponential_is_foretold() {
+    for program in ["softmax_bf16", "prob_max", "head_softmax", "top_p"] {
+        for (folder, mode, wide) in [
+            ("cpu", "xla-cpu/default/cpu", "softmax denominator"),
+            ("tpu/v4", "v4/default/tpu", "softmax quotient"),
+            ("tpu/v5e", "v5e/default/tpu", "softmax quotient"),
+            ("tpu/v6e", "v6e/default/tpu", "softmax quotient"),
+        ] {
+            let before = shown_in(&format!("{folder}/{program}.before"), &[mode]);
+            let after = shown(&format!("{folder}/{program}.excess_on"));
+            let foretold = finding(&before, FindingKind::TwoViewsIfCompiled, "softmax exponential").unwrap();
+            let done = finding(&after, FindingKind::TwoViews, "softmax exponential").unwrap();
+            for finding in [foretold, done] {
+                let seen = &finding.views[0];
+                assert_eq!(seen.holds.name(), "f32");
+                assert!(seen.roles.iter().all(|r| r.as_deref() == Some(wide)), "{folder}/{program}: {finding:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -165,12 +194,91 @@ fn affine_greedy_chooses_from_values_that_it_does_not_store() {
     let recomputed = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
     assert_eq!(recomputed.values.len(), 3);
     assert_eq!(views(recomputed), [("f32", vec!["argmax", "argmax"]), ("bf16", vec!["result"])]);
-    assert!(recomputed.text.contains("The argmax and the stored result do not see the same value."));
+    assert!(recomputed.text == "the argmax and the stored result do not see the same value.");
     let off = shown("tpu/v5e/affine_greedy.excess_off");
     assert!(off.findings.iter().all(|f| f.kind != FindingKind::TwoViews));
     let cpu = shown("cpu/affine_greedy.excess_on");
     let two = cpu.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
-    assert!(two.text.contains("Not every argmax sees the same value."), "{}", two.text);
+    assert!(two.text == "not every argmax sees the same value.", "{}", two.text);
+}
+
+/// On tpu7x with excess precision one fusion of `top_p` computes the softmax in f32 and compares it with a threshold
+/// that another fusion rounded: where rounding raised the threshold, the mask drops its own top token (FACTS 1.5).
+#[test]
+fn top_p_on_tpu7x_compares_across_precisions() {
+    let flow = shown("tpu/tpu7x/top_p.excess_on");
+    let mixed = flow.findings.iter().find(|f| f.kind == FindingKind::MixedCompare).unwrap();
+    assert_eq!(mixed.values, ["iota_reduce_fusion/ge.18"]);
+    assert_eq!(mixed.text, "compares iota_reduce_fusion/div.8 in f32 with and_select_fusion/select_n.51 in bf16.");
+    let quotient = finding(&flow, FindingKind::TwoViews, "softmax quotient").unwrap();
+    assert_eq!(quotient.text, "not every comparison sees the same value.");
+    // One copy is rounded by a conversion, the others by their type.
+    let by = &quotient.views[1].rounded_by;
+    assert!(by.contains(&"iota_reduce_fusion/convert.6".to_string()) && by.contains(&"fusion.2/div.16".to_string()));
+    assert_eq!(by.len(), 4);
+    for chip in ["v4", "v5e", "v6e"] {
+        let flow = shown(&format!("tpu/{chip}/top_p.excess_on"));
+        assert!(flow.findings.iter().all(|f| f.kind != FindingKind::MixedCompare), "{chip}");
+        let quotient = finding(&flow, FindingKind::TwoViews, "softmax quotient").unwrap();
+        assert_eq!(quotient.text, "the sort and the comparison do not see the same value as the stored result.");
+    }
+}
+
+/// The narrowing of FACTS 9: an f32 denominator in the source, a bf16 one on every TPU, an f32 one with the flag off.
+#[test]
+fn tpus_narrow_the_softmax_denominator() {
+    for (program, role) in [("softmax_bf16", "softmax denominator"), ("log_softmax_bf16", "log_softmax denominator")] {
+        for chip in ["v4", "v5e", "v6e", "tpu7x"] {
+            let in_stage = |stage: &str| shown_in(&format!("tpu/{chip}/{program}.{stage}"), &[]);
+            for (stage, added_in) in [("before", "f32"), ("excess_on", "bf16"), ("excess_off", "f32")] {
+                let flow = in_stage(stage);
+                let [denominator] = with_role(&flow, role)[..] else { panic!("{chip} {program}.{stage}") };
+                let sum = denominator.accumulation.as_ref().unwrap();
+                assert_eq!((sum.dtype.as_str(), sum.terms), (added_in, 1024), "{chip} {program}.{stage}");
+                let narrow = finding(&flow, FindingKind::NarrowSum, role).is_some();
+                let away = finding(&flow, FindingKind::RoundedAway, role).is_some();
+                assert_eq!((narrow, away), (added_in == "bf16", added_in == "f32"), "{chip} {program}.{stage}");
+            }
+        }
+        let foretold = shown_in(&format!("tpu/v5e/{program}.before"), &["v5e/default/tpu"]);
+        assert!(finding(&foretold, FindingKind::NarrowSumIfCompiled, role).is_some(), "{program}");
+    }
+}
+
+#[test]
+fn roundings_by_an_operation_s_own_type_are_named_after_it() {
+    // An argmax over f32 operands with a bf16 result: the file has no conversion.
+    let flow = shown("tpu/v5e/affine_greedy.excess_on");
+    let argmax = value(&flow, "iota_reduce_fusion.1/reduce.10.14");
+    let stored = argmax.uses.iter().find(|u| u.reader == "out1").unwrap();
+    assert_eq!(stored.rounded_by.as_deref(), Some(argmax.name.as_str()));
+}
+
+#[test]
+fn a_maximum_in_tiles_is_one_softmax() {
+    let flow = shown("cpu/attention_decode.excess_on");
+    let softmax = flow.groups.iter().find(|g| g.shape == Shape::Softmax).unwrap();
+    assert_eq!(softmax.values.len(), 8);
+    assert_eq!(with_role(&flow, "softmax maxima of tiles").len(), 1);
+}
+
+#[test]
+fn a_drawing_marks_what_the_text_says() {
+    let line = |dot: &str, start: &str| {
+        let start = format!("[label=\"{start}\\n");
+        dot.lines().find(|l| l.contains(&start)).unwrap_or_else(|| panic!("{start} in {dot}")).to_string()
+    };
+    let compiled = flow::dot(&shown("tpu/v5e/prob_max.excess_on"), false);
+    let quotient = line(&compiled, "div.2.clone.1");
+    assert!(quotient.contains("softmax quotient") && quotient.contains("color=\"#c0392b\""), "{quotient}");
+    assert!(quotient.contains("fillcolor=\"#aed6f1\""), "f32 is blue: {quotient}");
+    let stored = line(&compiled, "convert.6");
+    assert!(stored.contains("fillcolor=\"#f9e79f\"") && !stored.contains("peripheries"), "bf16 is yellow: {stored}");
+    let source = flow::dot(&shown("tpu/v5e/prob_max.before"), false);
+    assert!(
+        line(&source, "exp.1").contains("peripheries=2") && !line(&source, "reduce_max.14").contains("peripheries")
+    );
+    assert!(line(&source, "reduce_max.15").contains("holds bf16"));
 }
 
 #[test]
@@ -209,7 +317,7 @@ fn dots_and_sums_say_what_they_accumulate_in() {
     let accumulation = dot.accumulation.as_ref().unwrap();
     assert_eq!((accumulation.dtype.as_str(), accumulation.terms, dot.dtype), ("f32", 256, Some("bf16")));
     let top_p = shown("cpu/top_p.before");
-    let cumsum = with_role(&top_p, "cumulative sum")[0];
+    let cumsum = with_role(&top_p, "cumsum")[0];
     assert_eq!(cumsum.accumulation.as_ref().unwrap().dtype, "f32");
     assert_eq!(cumsum.reads[0].holds.unwrap().name(), "bf16");
 }
@@ -226,6 +334,19 @@ fn reference_files() -> Vec<String> {
     names
 }
 
+/// Attention scales by 1/8: a conversion to bf16 behind it drops nothing, so its readers do agree.
+#[test]
+fn scaling_by_a_power_of_two_is_no_rounding() {
+    let flow = shown("tpu/v5e/attention_decode.excess_on");
+    let scaled: Vec<&Value> =
+        flow.values.iter().filter(|v| v.opcode == "multiply" && v.name.contains("/mul.")).collect();
+    assert_eq!(scaled.len(), 3);
+    assert!(scaled.iter().all(|v| v.is_narrow_in_wide() && !v.computes));
+    assert_eq!(value(&flow, "fusion.5/convert.18").rounds_to, None);
+    let about: Vec<_> = flow.findings.iter().filter(|f| f.kind == FindingKind::TwoViews).collect();
+    assert!(about.iter().all(|f| f.role.as_deref() == Some("softmax exponential")), "{about:?}");
+}
+
 /// Every reference file, on the way one look at what must hold of each output.
 #[test]
 fn every_reference_file_is_shown() {
@@ -233,10 +354,22 @@ fn every_reference_file_is_shown() {
     assert_eq!(names.len(), 315);
     for name in names {
         let flow = shown(&name);
-        for line in flow::text(&flow, false).lines() {
-            // A type may be wider than its column.
-            assert!(line.chars().count() <= 100, "{name}: {line}");
+        let text = flow::text(&flow, false);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100 || !line.trim().contains(' '), "{name}: {line}");
         }
+        // Each float has a line, but for those that are made of constants alone or that only move.
+        let has_line = |value: &Value| {
+            let short = value.fusion.as_deref().and_then(|f| value.name.strip_prefix(f)?.strip_prefix('/'));
+            text.lines().any(|line| line.starts_with(&format!("  {} ", short.unwrap_or(&value.name))))
+        };
+        let (listed, unlisted): (Vec<&Value>, Vec<&Value>) = flow.values.iter().partition(|v| has_line(v));
+        assert!(!listed.is_empty(), "{name}");
+        let is_listed = |of: &str| listed.iter().any(|v| v.name == of);
+        for value in unlisted.into_iter().filter(|v| v.computes && v.holds.is_some()) {
+            assert!(value.reads.iter().all(|read| !is_listed(&read.value)), "{name}: {} is missing", value.name);
+        }
+        flow::text(&flow, true);
         let json: serde_json::Value = serde_json::from_str(&serde_json::to_string(&flow).unwrap()).unwrap();
         assert_eq!(json["values"].as_array().unwrap().len(), flow.counts.values, "{name}");
         drawn(&name, &flow, false);
@@ -282,27 +415,47 @@ fn drawn(name: &str, flow: &Flow, all: bool) {
 fn the_text_of_prob_max_reads_well() {
     let text = flow::text(&shown("tpu/v5e/prob_max.excess_on"), false);
     for line in [
-        "  div.2.clone.1              divide          f32[8,1024]        f32         softmax quotient",
-        "      never rounded before: reduce_sum.6 (f32 sum)",
-        "      rounded to bf16 here (convert.6), for: result out0, iota_reduce_fusion/reduce.8 (argmax)",
-        "  reduce.9                   bf16 sum        bf16[8]            bf16        softmax denominator",
-        "      stored as bf16 for: convert_reduce_fusion/div.2.clone.1 (divide)",
+        "  1. softmax quotient, jit(prob_max)/div: the sum and the argmax do not see the same value.",
+        "       value  convert_reduce_fusion/div.2.clone.1",
+        "       f32    -> convert_reduce_fusion/reduce_sum.6 (f32 sum)",
+        "  div.2.clone.1              divide          f32[8,1024]        f32          softmax quotient",
+        "      f32 -> reduce_sum.6 (f32 sum)",
+        "      bf16 (convert.6) -> result out0, iota_reduce_fusion/reduce.8 (argmax)",
+        "  reduce.9                   bf16 sum        bf16[8]            bf16 rounded softmax denominator",
+        "      bf16 -> convert_reduce_fusion/div.2.clone.1",
+        "  fusion.1/reduce.9: 1024 terms in bf16; of fusion.1/exp.5 (bf16); seen in bf16",
     ] {
         assert!(text.lines().any(|l| l == line), "{line}\nis missing in\n{text}");
     }
     // Sentences break where a line ends.
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in [
-        "is seen un-rounded (f32) by convert_reduce_fusion/reduce_sum.6 (f32 sum); rounded to bf16 \
-         (convert_reduce_fusion/convert.6) by result out0 and iota_reduce_fusion/reduce.8 (argmax).",
-        "The sum and the argmax do not see the same value.",
-        "fusion.1/reduce.9 (softmax denominator; jit(prob_max)/reduce_sum) sums 1024 numbers in bf16",
-        "Whether the hardware accumulates in f32 is not public.",
+        "bf16 -> result out0, iota_reduce_fusion/reduce.8 (argmax); rounded by convert_reduce_fusion/convert.6",
+        "adds 1024 numbers in bf16. Hardware may add in f32 and round once: the file does not say.",
     ] {
         assert!(flat.contains(sentence), "{sentence}\nis missing in\n{text}");
     }
+    // What is remarkable comes before the listing.
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
+    assert!(at("\nFindings\n") < at("\nRecognised\n") && at("\nRecognised\n") < at("\nFlow\n"));
     let all = flow::text(&shown("tpu/v5e/prob_max.excess_on"), true);
     assert!(!text.contains("\n  convert.6 ") && all.contains("\n  convert.6 "));
+}
+
+#[test]
+fn the_text_of_a_source_has_a_table_of_rules() {
+    let text = flow::text(&shown("tpu/v5e/softmax_bf16.before"), false);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    for row in [
+        "value -> reader cpu gpu tpu",
+        "exp.1 -> reduce_sum.7 through convert_element_type.2 f32, not bf16 B - -",
+        "sub.7 -> exp.1 f32, not bf16 - - A",
+        "exp.1 -> div.7 f32, not bf16 - - A",
+        "reduce_sum.7 bf16, not f32 - - narrowing",
+        "Roundings by a conversion that no rule drops: convert_element_type.3",
+    ] {
+        assert!(rows.iter().any(|r| r.join(" ") == row), "{row}\nis missing in\n{text}");
+    }
 }
 
 fn run(arguments: &[&str]) -> Output {
@@ -324,7 +477,7 @@ fn the_command_shows_or_says_why_not() {
     let file = file.to_str().unwrap();
     let shown = run(&["hlo", "show", file]);
     assert_eq!(shown.status.code(), Some(0));
-    assert!(String::from_utf8(shown.stdout).unwrap().contains("Rule B under xla-cpu/default/cpu"));
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("Roundings that compilers may drop or add"));
     let json = run(&["hlo", "show", "--json", "--mode", "v5e/default/tpu", file]);
     assert_eq!(json.status.code(), Some(0));
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
@@ -345,6 +498,11 @@ fn the_command_shows_or_says_why_not() {
     assert_eq!(unknown.status.code(), Some(2));
     let error = String::from_utf8(unknown.stderr).unwrap();
     assert!(one_line(&error) && error.contains("unknown excess policy `tpx`"), "{error}");
+
+    let both = run(&["hlo", "show", "--json", "--dot", file]);
+    assert_eq!(both.status.code(), Some(2));
+    let (code, error) = run_on("empty", "");
+    assert!(code == 2 && one_line(&error) && error.contains("empty.hlo: "), "{error}");
 
     let (code, error) = run_on("malformed", "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
     assert!(code == 2 && one_line(&error) && error.contains("malformed.hlo: line 5, column 1: "), "{error}");
@@ -386,7 +544,52 @@ ENTRY main {
     // No rule crosses a guard.
     assert_eq!(flow.elisions, []);
     let mixed = flow.findings.iter().find(|f| f.kind == FindingKind::MixedCompare).unwrap();
-    assert_eq!(mixed.text, "keep (compare GE) compares square in f32 with square in bf16.");
+    assert_eq!(
+        (mixed.values[0].as_str(), mixed.text.as_str()),
+        ("keep", "compares square in f32 with square in bf16.")
+    );
     let square = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
     assert_eq!(views(square), [("f32", vec!["compare GE"]), ("bf16", vec!["compare GE", "f32 sum"])]);
+}
+
+#[test]
+fn programs_without_floats_and_loops_say_so() {
+    let shown = |text: &str| {
+        let module = parse(text).unwrap();
+        flow::text(&flow::flow(&lower(&module).unwrap(), module.is_compiled(), &[]), false)
+    };
+    let integers = "HloModule ints\n\nENTRY main {\n  x = s32[4] parameter(0)\n  ROOT y = s32[4] add(x, x)\n}\n";
+    assert_eq!(shown(integers), "ints (not yet compiled): no value is a float\n");
+    let text = "HloModule loops
+
+cond {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT lt = pred[] compare(i, n), direction=LT
+}
+
+body {
+  s = (s32[], f32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  h = bf16[] convert(v)
+  w = f32[] convert(h)
+  ROOT t = (s32[], f32[]) tuple(j, w)
+}
+
+ENTRY main {
+  zero = s32[] constant(0)
+  x = f32[] parameter(0)
+  init = (s32[], f32[]) tuple(zero, x)
+  loop = (s32[], f32[]) while(init), condition=cond, body=body
+  y = f32[] get-tuple-element(loop), index=1
+  ROOT z = bf16[] convert(y)
+}
+";
+    let text = shown(text);
+    assert!(text.contains("\nNot looked into: what is inside loop.\n"), "{text}");
+    assert!(text.contains("bf16 (z) -> result out0"), "{text}");
 }

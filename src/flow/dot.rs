@@ -1,15 +1,32 @@
 //! The flow as a drawing for Graphviz: values coloured by what they hold, in one cluster a fusion.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::Flow;
+use super::elision::Effect;
+use super::finding::FindingKind;
 use super::value::Value;
+
+/// What stands below the drawing.
+const LEGEND: &str = "Numbers in bf16: yellow, f16: orange, f32: blue, f64: violet, integers: grey. Red edge: a conversion drops bits. \
+                      Red border: readers see it in several precisions. \
+                      Double border: a compiler may drop its rounding for some reader.";
 
 /// The flow in the DOT language. With `all`, constants and what is made of them are drawn as well.
 pub fn dot(flow: &Flow, all: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "digraph {} {{", quoted(&flow.module));
     out.push_str("  rankdir=TB;\n  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\"];\n");
+    let _ = writeln!(out, "  label={};\n  fontname=\"Helvetica\";", quoted(LEGEND));
+    let seen_differently: HashSet<&str> = flow
+        .findings
+        .iter()
+        .filter(|finding| finding.kind == FindingKind::TwoViews)
+        .flat_map(|finding| finding.values.iter().map(String::as_str))
+        .collect();
+    let elidable: HashSet<&str> =
+        flow.elisions.iter().filter(|e| e.effect == Effect::RoundingRemoved).map(|e| e.value.as_str()).collect();
     let drawn = |value: &Value| all || !value.constant;
     let mut clusters: Vec<(Option<&str>, Vec<usize>)> = Vec::new();
     for (id, value) in flow.values.iter().enumerate().filter(|(_, v)| drawn(v)) {
@@ -26,8 +43,15 @@ pub fn dot(flow: &Flow, all: bool) -> String {
         }
         for id in members {
             let value = &flow.values[*id];
-            let label = format!("{}\n{} {}\nholds {}", value.name, value.what, value.shape, holds(value));
-            let _ = writeln!(out, "{indent}n{id} [label={}, fillcolor=\"{}\"];", quoted(&label), colour(value));
+            let mut marks = String::new();
+            if seen_differently.contains(value.name.as_str()) {
+                marks.push_str(", color=\"#c0392b\", penwidth=2");
+            }
+            if elidable.contains(value.name.as_str()) {
+                marks.push_str(", peripheries=2");
+            }
+            let label = quoted(&label(value));
+            let _ = writeln!(out, "{indent}n{id} [label={label}{marks}, fillcolor=\"{}\"];", colour(value));
         }
         if fusion.is_some() {
             out.push_str("  }\n");
@@ -44,7 +68,23 @@ pub fn dot(flow: &Flow, all: bool) -> String {
     out
 }
 
+fn label(value: &Value) -> String {
+    let inside = value.fusion.as_deref().and_then(|fusion| value.name.strip_prefix(fusion)?.strip_prefix('/'));
+    let mut label = format!("{}\n{} {}", inside.unwrap_or(&value.name), value.what, value.shape);
+    if let Some(role) = value.role.as_ref().filter(|role| **role != value.what) {
+        let _ = write!(label, "\n{role}");
+    }
+    if value.is_narrow_in_wide() {
+        let _ = write!(label, "\nholds {}", holds(value));
+    }
+    label
+}
+
 fn holds(value: &Value) -> &'static str {
+    // Several arrays together have no one format.
+    if value.opcode == "tuple" {
+        return "any";
+    }
     value.holds.map_or("integers", |holds| holds.name())
 }
 

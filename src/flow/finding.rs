@@ -18,58 +18,80 @@ pub enum FindingKind {
     TwoViewsIfCompiled,
     /// A comparison of values in different precisions.
     MixedCompare,
-    /// What a sum adds, and in what.
-    Sum,
+    /// A sum whose additions are rounded to less than f32.
+    NarrowSum,
+    /// The same, in what a compiler would make of the program.
+    NarrowSumIfCompiled,
+    /// A sum that no reader sees as precisely as it was added.
+    RoundedAway,
 }
 
 /// One finding.
 ///
-/// JSON: `kind` (`two-views`, `two-views-if-compiled`, `mixed-compare`, `sum`); `values` it is about, copies included;
-/// `op_name` of the first; `role` of the first; `views`, who sees them in which precision, widest first (`holds`,
-/// `readers`, `rounded_by`); `modes` (of `two-views-if-compiled`); `text`, the finding as a sentence.
+/// JSON: `kind` (`two-views`, `two-views-if-compiled`, `mixed-compare`, `narrow-sum`, `narrow-sum-if-compiled`,
+/// `rounded-away`); `subject`, what a person calls the value; `text`, what is the matter, in a sentence; `values` it is
+/// about, copies included; `op_name` and `role` of the first that has one; `views`, who sees them in which precision,
+/// widest first ([`Sight`]); `modes` of what would be if compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub kind: FindingKind,
+    pub subject: String,
+    pub text: String,
     pub values: Vec<String>,
     pub op_name: Option<String>,
     pub role: Option<String>,
     pub views: Vec<Sight>,
     pub modes: Vec<String>,
-    pub text: String,
 }
 
 /// Readers that see a value in the same precision.
 ///
-/// JSON: `holds`; `readers`, their names; `what` each is; `rounded_by`, conversions that drop bits on the way.
+/// JSON: `holds`; `readers`, their names; `what` each is; their `roles` in groups, null without one; `rounded_by`,
+/// conversions that drop bits on the way, and values whose own type does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sight {
     pub holds: Precision,
     pub readers: Vec<String>,
     pub what: Vec<String>,
+    pub roles: Vec<Option<String>>,
     pub rounded_by: Vec<String>,
 }
 
 impl Finding {
-    fn new(kind: FindingKind, values: &[&Value]) -> Finding {
+    fn new(kind: FindingKind, text: String, values: &[&Value]) -> Finding {
         let first = |of: fn(&Value) -> &Option<String>| values.iter().find_map(|v| of(v).clone());
+        let (role, op_name) = (first(|v| &v.role), first(|v| &v.op_name));
+        let called = role.clone().or_else(|| values.first().map(|v| v.what.clone())).unwrap_or_default();
         Finding {
             kind,
+            subject: op_name.as_ref().map_or(called.clone(), |name| format!("{called}, {name}")),
+            text,
             values: values.iter().map(|v| v.name.clone()).collect(),
-            op_name: first(|v| &v.op_name),
-            role: first(|v| &v.role),
+            op_name,
+            role,
             views: Vec::new(),
             modes: Vec::new(),
-            text: String::new(),
         }
+    }
+
+    /// Whether a comparison, an argmax, a sort or the like is among those that see different values.
+    fn is_about_a_choice(&self) -> bool {
+        let choices = ["compare", "argmax", "argmin", "sort", "topk", "ApproxTopK", "PartialReduce"];
+        let choice = |what: &String| choices.iter().any(|c| what.starts_with(c));
+        self.kind == FindingKind::MixedCompare || self.views.iter().any(|view| view.what.iter().any(choice))
     }
 }
 
-/// All findings: views first, then sums.
+/// All findings: what readers disagree about first, sums that are only rounded at the end last.
 pub(super) fn findings(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
     let mut findings = two_views(values);
-    findings.extend(two_views_if_compiled(values, elisions));
     findings.extend(values.iter().filter_map(mixed_compare(values)));
-    findings.extend(values.iter().filter_map(sum));
+    findings.extend(two_views_if_compiled(values, elisions));
+    // Choices come first: there a rounding changes what is chosen, not its last bit.
+    findings.sort_by_key(|f| !f.is_about_a_choice());
+    findings.extend(values.iter().filter_map(narrow_sum));
+    findings.extend(narrow_sums_if_compiled(values, elisions));
+    findings.extend(values.iter().filter_map(rounded_away));
     findings
 }
 
@@ -81,27 +103,30 @@ fn two_views(values: &[Value]) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for copies in classes.values() {
-        let views = sights(copies.iter().flat_map(|v| &v.uses));
-        if views.len() < 2 {
-            continue;
+        let mut views = sights(copies.iter().flat_map(|v| &v.uses));
+        if views.len() > 1 {
+            rounded_by_type(&mut views, copies);
+            let text = told(&views);
+            findings.push(Finding { views, ..Finding::new(FindingKind::TwoViews, text, copies) });
         }
-        let subject = subject(copies);
-        let seen: Vec<String> = views.iter().map(|view| seen_as(view, &views)).collect();
-        let text = format!("{subject} seen {}.{}", seen.join("; "), disagreement(&views));
-        findings.push(Finding { views, text, ..Finding::new(FindingKind::TwoViews, copies) });
     }
     findings
 }
 
-fn subject(copies: &[&Value]) -> String {
-    let first = copies[0];
-    let about: Vec<&str> = [&first.role, &first.op_name].into_iter().flatten().map(String::as_str).collect();
-    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
-    let names: Vec<&str> = copies.iter().map(|v| v.name.as_str()).collect();
-    match names.len() {
-        1 => format!("{}{about} is", names[0]),
-        n => format!("{}{about}: one value, computed {n} times, is", listed(&names)),
+/// Adds the copies whose own type rounds them to those that drop bits, in all views but the widest.
+fn rounded_by_type(views: &mut [Sight], copies: &[&Value]) {
+    for view in views.iter_mut().skip(1) {
+        let unrounded = |one: &Use| one.holds == Some(view.holds) && one.rounded_by.is_none();
+        let own = copies.iter().filter(|v| v.computes && v.uses.iter().any(unrounded));
+        let own: Vec<String> = own.map(|v| v.name.clone()).filter(|name| !view.rounded_by.contains(name)).collect();
+        view.rounded_by.extend(own);
     }
+}
+
+/// What is the matter with a value that is seen in several precisions.
+fn told(views: &[Sight]) -> String {
+    let names: Vec<&str> = views.iter().map(|v| v.holds.name()).collect();
+    disagreement(views).unwrap_or_else(|| format!("some readers see it in {}.", names.join(", others in ")))
 }
 
 /// Readers by what they see, widest first; integers are left out.
@@ -110,13 +135,20 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
     for one in uses {
         let Some(holds) = one.holds.filter(|h| *h != Precision::ANY) else { continue };
         let at = views.iter().position(|v| v.holds == holds).unwrap_or_else(|| {
-            views.push(Sight { holds, readers: Vec::new(), what: Vec::new(), rounded_by: Vec::new() });
+            views.push(Sight {
+                holds,
+                readers: Vec::new(),
+                what: Vec::new(),
+                roles: Vec::new(),
+                rounded_by: Vec::new(),
+            });
             views.len() - 1
         });
         let view = &mut views[at];
         if !view.readers.contains(&one.reader) {
             view.readers.push(one.reader.clone());
             view.what.push(one.what.clone());
+            view.roles.push(one.role.clone());
         }
         if let Some(by) = one.rounded_by.as_ref().filter(|by| !view.rounded_by.contains(by)) {
             view.rounded_by.push(by.clone());
@@ -126,56 +158,46 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
     views
 }
 
-fn seen_as(view: &Sight, all: &[Sight]) -> String {
-    let by: Vec<&str> = view.rounded_by.iter().map(String::as_str).collect();
-    let how = match (by.is_empty(), all.first() == Some(view)) {
-        (true, true) => format!("un-rounded ({})", view.holds),
-        (true, false) => format!("as {}", view.holds),
-        (false, _) => format!("rounded to {} by {}", view.holds, listed(&by)),
-    };
-    format!("{how}: {}", readers(view))
-}
-
-fn readers(view: &Sight) -> String {
-    let named = view.readers.iter().zip(&view.what).map(|(reader, what)| match what.as_str() {
-        "result" => format!("result {reader}"),
-        _ => format!("{reader} ({what})"),
-    });
-    let named: Vec<String> = named.collect();
-    listed(&named.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// Says so where readers that one would expect to agree (sums, choices, the stored result) do not see the same value.
-fn disagreement(views: &[Sight]) -> String {
-    let short = |what: &str| {
-        let last = what.rsplit(' ').next().unwrap_or(what);
-        let known = ["sum", "cumsum", "max", "min", "argmax", "argmin", "sort", "topk", "ApproxTopK", "PartialReduce"];
-        match what.starts_with("compare") {
-            true => Some("comparison".to_string()),
-            false => known.contains(&last).then(|| last.to_string()),
-        }
-    };
-    let kinds = |view: &Sight| {
-        let mut kinds: Vec<String> = Vec::new();
-        for kind in view.what.iter().filter_map(|w| short(w)) {
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
-        if kinds.is_empty() && view.what.iter().any(|w| w == "result") {
-            kinds.push("stored result".to_string());
-        }
-        kinds
-    };
-    let sides: Vec<Vec<String>> = views.iter().map(kinds).filter(|kinds| !kinds.is_empty()).collect();
-    match sides.as_slice() {
-        [a, b, ..] if a == b => format!(" Not every {} sees the same value.", a.join(" and every ")),
-        [a, b, ..] if a.len() + b.len() == 2 => format!(" The {} and the {} do not see the same value.", a[0], b[0]),
-        [a, b, ..] => {
-            format!(" The {} do not see the same value as the {}.", a.join(" and the "), b.join(" and the "))
-        }
-        _ => String::new(),
+fn disagreement(views: &[Sight]) -> Option<String> {
+    let sides: Vec<Vec<&str>> = views.iter().map(kinds).filter(|kinds| !kinds.is_empty()).collect();
+    let [a, b, ..] = sides.as_slice() else { return None };
+    if let Some(both) = a.iter().find(|kind| b.contains(kind)) {
+        return Some(format!("not every {both} sees the same value."));
     }
+    let (a_named, b_named) = (a.join(" and the "), b.join(" and the "));
+    Some(match a.len() {
+        1 if b.len() == 1 => format!("the {a_named} and the {b_named} do not see the same value."),
+        1 => format!("the {a_named} does not see the same value as the {b_named}."),
+        _ => format!("the {a_named} do not see the same value as the {b_named}."),
+    })
+}
+
+/// What the readers of one view are called, each kind once.
+fn kinds(view: &Sight) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for (what, role) in view.what.iter().zip(&view.roles) {
+        // `sort, largest first` is a sort.
+        let role = role.as_deref().map(|role| role.split(',').next().unwrap_or(role));
+        if let Some(kind) = role.or_else(|| agreeing(what)).filter(|kind| !kinds.contains(kind)) {
+            kinds.push(kind);
+        }
+    }
+    if kinds.is_empty() && view.what.iter().any(|w| w == "result") {
+        kinds.push("stored result");
+    }
+    kinds
+}
+
+/// What one would expect a reader to agree on with others of its kind.
+fn agreeing(what: &str) -> Option<&'static str> {
+    const KINDS: [&str; 11] =
+        ["cumsum", "sum", "argmax", "argmin", "max", "min", "sort", "topk", "ApproxTopK", "PartialReduce", "dot"];
+    if what.starts_with("compare") {
+        return Some("comparison");
+    }
+    let last = what.rsplit(' ').next().unwrap_or(what);
+    KINDS.into_iter().find(|kind| *kind == last)
 }
 
 /// Values that a compiler would show un-rounded to some readers only.
@@ -215,12 +237,8 @@ fn two_views_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding>
             }
         }
         for (views, modes) in outcomes {
-            let seen: Vec<String> = views.iter().map(|view| seen_as(view, &views)).collect();
-            let under = listed(&modes.iter().map(String::as_str).collect::<Vec<_>>());
-            let is = subject(&[value]);
-            let is = is.strip_suffix(" is").unwrap_or(&is);
-            let text = format!("Under {under}, {is} would be seen {}.{}", seen.join("; "), disagreement(&views));
-            findings.push(Finding { views, modes, text, ..Finding::new(FindingKind::TwoViewsIfCompiled, &[value]) });
+            let text = format!("compiled by these rules, {}", told(&views));
+            findings.push(Finding { views, modes, ..Finding::new(FindingKind::TwoViewsIfCompiled, text, &[value]) });
         }
     }
     findings
@@ -238,36 +256,54 @@ fn mixed_compare(values: &[Value]) -> impl Fn(&Value) -> Option<Finding> {
         if a == b || a == Precision::ANY || b == Precision::ANY {
             return None;
         }
-        let text =
-            format!("{} ({}) compares {} in {a} with {} in {b}.", value.name, value.what, left.value, right.value);
-        Some(Finding { text, ..Finding::new(FindingKind::MixedCompare, &[value]) })
+        let text = format!("compares {} in {a} with {} in {b}.", left.value, right.value);
+        Some(Finding::new(FindingKind::MixedCompare, text, &[value]))
     }
 }
 
-fn sum(value: &Value) -> Option<Finding> {
+fn narrow_sum(value: &Value) -> Option<Finding> {
     // A sum of one number only moves it.
-    let accumulation = value.accumulation.as_ref().filter(|a| a.terms > 1)?;
-    let about: Vec<&str> = [&value.role, &value.op_name].into_iter().flatten().map(String::as_str).collect();
-    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
-    let read: Vec<String> = value
-        .reads
-        .iter()
-        .filter_map(|r| Some((r, r.holds?)))
-        .map(|(r, holds)| match &r.rounded_by {
-            Some(by) => format!("{} rounded to {holds} by {by}", r.value),
-            None => format!("{} as {holds}", r.value),
-        })
-        .collect();
-    let of = if read.is_empty() { "numbers".to_string() } else { read.join(", ") };
-    let mut text =
-        format!("{}{about} sums {} numbers in {}: {of}.", value.name, accumulation.terms, accumulation.dtype);
-    if let Some(to) = accumulation.rounded_to {
-        text.push_str(&format!(" Each partial sum is rounded to {to}."));
+    let sum = value.accumulation.as_ref().filter(|a| a.terms > 1)?;
+    let text = match sum.rounded_to {
+        Some(to) => format!("adds {} numbers and rounds each partial sum to {to}.", sum.terms),
+        None if matches!(sum.dtype.as_str(), "f32" | "f64") => return None,
+        None => format!(
+            "adds {} numbers in {}. Hardware may add in f32 and round once: the file does not say.",
+            sum.terms, sum.dtype
+        ),
+    };
+    Some(Finding::new(FindingKind::NarrowSum, text, &[value]))
+}
+
+/// Sums that a compiler would add in a narrower type.
+fn narrow_sums_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for one in elisions.iter().filter(|e| e.effect == Effect::Narrowed) {
+        let Some(value) = values.iter().find(|v| v.name == one.value) else { continue };
+        let Some(sum) = &value.accumulation else { continue };
+        let text = format!("compiled by these rules, adds {} numbers in {}, not in {}.", sum.terms, one.to, one.from);
+        match findings.iter_mut().find(|f| f.values == [value.name.as_str()] && f.text == text) {
+            Some(finding) => finding.modes.push(one.mode.clone()),
+            None => findings.push(Finding {
+                modes: vec![one.mode.clone()],
+                ..Finding::new(FindingKind::NarrowSumIfCompiled, text, &[value])
+            }),
+        }
     }
-    if matches!(accumulation.dtype.as_str(), "bf16" | "f16") {
-        text.push_str(" Whether the hardware accumulates in f32 is not public.");
+    findings
+}
+
+/// A dot is rounded to its type by nature; a sum that was asked for in a wide type is not.
+fn rounded_away(value: &Value) -> Option<Finding> {
+    let sum = value.accumulation.as_ref().filter(|a| a.terms > 1 && a.rounded_to.is_none())?;
+    let holds = value.holds.filter(|h| h.name() == sum.dtype && value.opcode != "dot")?;
+    let views = sights(value.uses.iter());
+    let narrower = |view: &Sight| view.holds != holds && view.holds.within(holds);
+    if views.is_empty() || !views.iter().all(narrower) {
+        return None;
     }
-    Some(Finding { text, ..Finding::new(FindingKind::Sum, &[value]) })
+    let text = format!("adds {} numbers in {holds}, and no reader sees the sum in {holds}.", sum.terms);
+    Some(Finding { views, ..Finding::new(FindingKind::RoundedAway, text, &[value]) })
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -276,5 +312,44 @@ pub(super) fn listed(names: &[&str]) -> String {
         [] => String::new(),
         [one] => one.to_string(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::{BF16, F32};
+
+    fn sight(what: &[&str], roles: &[Option<&str>], holds: Precision) -> Sight {
+        Sight {
+            holds,
+            readers: what.iter().map(|w| w.to_string()).collect(),
+            what: what.iter().map(|w| w.to_string()).collect(),
+            roles: roles.iter().map(|r| r.map(str::to_string)).collect(),
+            rounded_by: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn disagreements_are_sentences() {
+        let [f32, bf16] = [&F32, &BF16].map(Precision::of);
+        let told = |wide: &[&str], narrow: &[&str]| {
+            let none = [None; 4];
+            told(&[sight(wide, &none[..wide.len()], f32), sight(narrow, &none[..narrow.len()], bf16)])
+        };
+        assert_eq!(told(&["f32 sum"], &["argmax"]), "the sum and the argmax do not see the same value.");
+        assert_eq!(
+            told(&["compare GE"], &["sort", "argmax"]),
+            "the comparison does not see the same value as the sort and the argmax."
+        );
+        assert_eq!(
+            told(&["f32 sum", "max"], &["result"]),
+            "the sum and the max do not see the same value as the stored result."
+        );
+        assert_eq!(told(&["argmax", "max"], &["argmax"]), "not every argmax sees the same value.");
+        assert_eq!(told(&["multiply"], &["add"]), "some readers see it in f32, others in bf16.");
+        let shift = sight(&["subtract"], &[Some("softmax shift")], f32);
+        let sort = sight(&["sort"], &[Some("sort, largest first")], bf16);
+        assert_eq!(super::told(&[shift, sort]), "the softmax shift and the sort do not see the same value.");
     }
 }

@@ -119,6 +119,22 @@ impl Eye<'_> {
         self.operand(id, 0)
     }
 
+    /// The operand of a reduction by this reducer, in one step or first in tiles as XLA:CPU does it (FACTS 3.2); with
+    /// the tiles' results.
+    fn reduced_in_steps(&self, id: ValueId, wanted: Binary) -> Option<(ValueId, Vec<ValueId>)> {
+        let mut operand = self.reduced(id, wanted)?;
+        let mut tiles = Vec::new();
+        while let Op::ReduceWindow { window, to_apply } = self.op(operand) {
+            let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
+            if reducer != Some(Reducer::Binary(wanted)) || window.0.iter().any(|w| w.size != w.stride) {
+                break;
+            }
+            tiles.push(operand);
+            operand = self.operand(operand, 0)?;
+        }
+        Some((operand, tiles))
+    }
+
     fn is_constant(&self, id: ValueId) -> bool {
         matches!(self.op(id), Op::Constant(_))
     }
@@ -140,7 +156,8 @@ impl Eye<'_> {
             parts.push((maximum, "guarded max"));
             maximum = inner;
         }
-        let reduced = self.reduced(maximum, Binary::Maximum)?;
+        let (reduced, tiles) = self.reduced_in_steps(maximum, Binary::Maximum)?;
+        parts.extend(tiles.into_iter().map(|tile| (tile, "maxima of tiles")));
         parts.push((maximum, "maximum"));
         self.same(reduced, values).then_some(parts)
     }
@@ -151,11 +168,12 @@ impl Eye<'_> {
 
     /// Of a sum over exponentials of shifted values: its parts, the exponential first.
     fn denominator(&self, id: ValueId) -> Option<Vec<(ValueId, &'static str)>> {
-        let exponential = self.reduced(id, Binary::Add)?;
+        let (exponential, tiles) = self.reduced_in_steps(id, Binary::Add)?;
         if *self.op(exponential) != Op::Unary(Unary::Exponential) {
             return None;
         }
         let mut parts = vec![(exponential, "exponential"), (id, "denominator")];
+        parts.extend(tiles.into_iter().map(|tile| (tile, "sums of tiles")));
         parts.extend(self.shift(self.operand(exponential, 0)?)?);
         Some(parts)
     }
@@ -199,7 +217,7 @@ impl Eye<'_> {
     /// before, and their addition.
     fn cumsum(&self, id: ValueId) -> Found {
         if self.window_sum(id).is_some_and(|(window, dims)| is_cumulative(window, dims).is_some()) {
-            return Some((Shape::Cumsum, vec![(id, "cumulative sum")]));
+            return Some((Shape::Cumsum, vec![(id, "cumsum")]));
         }
         let (a, b) = self.operands_of(id, Binary::Add)?;
         [(a, b), (b, a)].into_iter().find_map(|(inside, before)| {
@@ -267,8 +285,8 @@ impl Eye<'_> {
                 continue;
             }
             match &instruction.op {
-                Op::GetTupleElement(_) => elements.push(reader),
                 op if cut(op) => cuts += 1,
+                Op::GetTupleElement(_) | Op::Convert | Op::Copy | Op::Reshape => elements.push(reader),
                 _ => return false,
             }
         }

@@ -1,7 +1,8 @@
 //! Effective precision: which numbers a value can hold, whatever type it is declared in.
 //!
 //! A forward analysis. A conversion or `reduce-precision` leaves a value in the narrower of the two formats; operations
-//! that move, pick or compare pass on the formats of their operands; whatever computes fills its declared type.
+//! that move, pick, compare or scale by a power of two pass on the formats of their operands; whatever computes fills its
+//! declared type.
 
 use serde::{Serialize, Serializer};
 
@@ -41,6 +42,14 @@ impl Precision {
             (None, _) => true,
             (Some(_), None) => false,
             (Some(a), Some(b)) => a.exponent_bits <= b.exponent_bits && a.fraction_bits <= b.fraction_bits,
+        }
+    }
+
+    /// Whether these numbers reach as far as `other`'s and no further.
+    fn has_range_of(self, other: Precision) -> bool {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) => a.exponent_bits == b.exponent_bits,
+            _ => false,
         }
     }
 
@@ -121,7 +130,8 @@ fn holds(program: &Program, instruction: &Instruction, before: &[Held]) -> Held 
     let kept = |elements: Vec<Option<Precision>>| Held { elements, computes: false };
     let joined = |operands: &[ValueId]| operands.iter().filter_map(|o| before[*o].first()).reduce(Precision::join);
     match &instruction.op {
-        Op::Parameter(_) | Op::Iota { .. } => kept(declared()),
+        // Reinterpreted bits may be any number of the type, and none is rounded.
+        Op::Parameter(_) | Op::Iota { .. } | Op::BitcastConvert => kept(declared()),
         Op::Constant(value) => kept(vec![format_of(&instruction.shape).map(|f| constant(value, f))]),
         Op::Convert if operand(0).is_none() => match instruction.operands.first().map(|o| &before[*o]) {
             // An integer becomes a float; a predicate becomes 0 or 1.
@@ -140,6 +150,14 @@ fn holds(program: &Program, instruction: &Instruction, before: &[Held]) -> Held 
         Op::Unary(
             Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven,
         ) => kept(vec![operand(0)]),
+        Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) if scaled(program, instruction, *binary).is_some() => {
+            let of = scaled(program, instruction, *binary).and_then(|of| before[of].first());
+            let declared = format_of(&instruction.shape);
+            match of.filter(|of| declared.is_some_and(|d| d.has_range_of(*of))) {
+                Some(of) => kept(vec![Some(of)]),
+                None => Held { elements: vec![declared], computes: true },
+            }
+        }
         Op::Unary(Unary::Sign) => kept(vec![operand(0).map(|_| Precision::ANY)]),
         Op::Tuple => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
         Op::GetTupleElement(index) => {
@@ -171,6 +189,31 @@ fn picks(program: &Program, region: usize) -> bool {
                 | Reducer::GreaterKeep
         )
     )
+}
+
+/// What is multiplied or divided by a power of two, if that is what the operation does: no bit of the fraction changes
+/// then, but for results below the smallest normal number.
+fn scaled(program: &Program, instruction: &Instruction, binary: Binary) -> Option<ValueId> {
+    let (a, b) = (*instruction.operands.first()?, *instruction.operands.get(1)?);
+    if is_power_of_two(program, b) {
+        return Some(a);
+    }
+    (binary == Binary::Multiply && is_power_of_two(program, a)).then_some(b)
+}
+
+/// Whether a value is a constant, widened or broadcast maybe, of powers of two.
+fn is_power_of_two(program: &Program, mut id: ValueId) -> bool {
+    loop {
+        let instruction = &program.entry().instructions[id];
+        match (&instruction.op, instruction.operands.first()) {
+            (Op::Constant(value), _) => {
+                let power = |v: f64| v.is_normal() && v.to_bits() << 12 == 0;
+                return value.dtype().is_float() && (0..value.len()).all(|i| power(value.data().get_f64(i)));
+            }
+            (Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy, Some(operand)) => id = *operand,
+            _ => return false,
+        }
+    }
 }
 
 fn is_predicate(program: &Program, instruction: &Instruction) -> bool {

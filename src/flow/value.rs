@@ -68,13 +68,15 @@ pub struct Read {
 
 /// Who sees a value.
 ///
-/// JSON: `reader`, a value's name or a result's (`out0`); `what` the reader is, in a person's words; `operand` of the
-/// reader (null for a result); `holds`, the precision in which it sees the value; `rounded_by`, the conversion that last
-/// dropped bits on the way, or null; `conversions`, all on the way.
+/// JSON: `reader`, a value's name or a result's (`out0`); `what` the reader is, in a person's words; its `role` in its
+/// group; `operand` of the reader (null for a result); `holds`, the precision in which it sees the value; `rounded_by`,
+/// the conversion that last dropped bits on the way (the value itself or the reader where its own type does so), or null;
+/// `conversions`, all on the way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Use {
     pub reader: String,
     pub what: String,
+    pub role: Option<String>,
     pub operand: Option<usize>,
     pub holds: Option<Precision>,
     pub rounded_by: Option<String>,
@@ -149,21 +151,30 @@ pub(super) fn values(
     }
     for (id, views) in views.iter().enumerate() {
         for view in views {
-            let rounded_by = view.rounded_by.map(name);
+            let at = |id: ValueId| (values[id].line, values[id].column);
+            let reader_id = match view.reader {
+                Reader::Value { id, .. } => Some(id),
+                Reader::Result(_) => None,
+            };
+            // An operation whose own types round has no conversion in the file: lowering made one in its place.
+            let in_file = |by: ValueId| {
+                let made_for = [Some(id), reader_id].into_iter().flatten().find(|owner| at(*owner) == at(by));
+                name(made_for.unwrap_or(by))
+            };
+            let rounded_by = view.rounded_by.map(in_file);
+            let written = view.conversions.iter().filter(|c| in_file(**c) == name(**c));
+            let conversions: Vec<String> = written.map(|c| name(*c)).collect();
             let (reader, operand) = match view.reader {
                 Reader::Value { id, operand } => (name(id), Some(operand)),
                 Reader::Result(position) => (program.output_names[position].clone(), None),
             };
-            let what = match view.reader {
-                Reader::Value { id, .. } => values[id].what.clone(),
-                Reader::Result(_) => "result".to_string(),
-            };
+            let what = reader_id.map_or("result".to_string(), |reader| values[reader].what.clone());
+            let role = reader_id.and_then(|reader| values[reader].role.clone());
             if let Reader::Value { id: reader, operand } = view.reader {
                 let read = Read { operand, value: name(id), holds: view.holds, rounded_by: rounded_by.clone() };
                 values[reader].reads.push(read);
             }
-            let conversions = view.conversions.iter().map(|c| name(*c)).collect();
-            values[id].uses.push(Use { reader, what, operand, holds: view.holds, rounded_by, conversions });
+            values[id].uses.push(Use { reader, what, role, operand, holds: view.holds, rounded_by, conversions });
         }
     }
     for value in &mut values {
@@ -226,6 +237,8 @@ fn what(program: &Program, id: ValueId) -> String {
                     format!("{}cumsum", sum())
                 }
                 Some(Reducer::Binary(crate::ir::Binary::Add)) => format!("{}window sum", sum()),
+                Some(Reducer::Binary(crate::ir::Binary::Maximum)) => "window max".to_string(),
+                Some(Reducer::Binary(crate::ir::Binary::Minimum)) => "window min".to_string(),
                 _ => opcode.to_string(),
             }
         }

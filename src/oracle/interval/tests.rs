@@ -87,7 +87,7 @@ fn maximum(a: f64, b: f64) -> f64 {
 
 type Unary = (&'static str, fn(Interval) -> Interval, fn(f64) -> f64, fn(f64) -> Float);
 
-const UNARY: [Unary; 7] = [
+const UNARY: [Unary; 9] = [
     ("neg", Interval::neg, |a| -a, |a| exactly(-a)),
     ("abs", Interval::abs, f64::abs, |a| exactly(a.abs())),
     ("sqrt", Interval::sqrt, f64::sqrt, |a| exactly(a).sqrt()),

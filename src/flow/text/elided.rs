@@ -1,0 +1,95 @@
+//! Which roundings compilers may drop or add, and by which rule, one column a compiler.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::flow::Flow;
+use crate::flow::elision::Elision;
+
+use super::wrap::wrapped;
+
+/// The widest that the first column grows; what is longer has a line of its own.
+const COLUMN: usize = 60;
+
+/// One line of the table: what changes, and the rule under each mode.
+struct Line<'a> {
+    change: &'a Elision,
+    rules: Vec<&'static str>,
+}
+
+pub(super) fn section(out: &mut String, flow: &Flow) {
+    if flow.modes.is_empty() {
+        return;
+    }
+    if flow.elisions.is_empty() {
+        let _ = writeln!(out, "\nNo rounding is dropped or added under {}.", flow.modes.join(", "));
+        return;
+    }
+    out.push_str("\nRoundings that compilers may drop or add\n");
+    wrapped(
+        out,
+        "  ",
+        "  ",
+        "A: simplify-fp-conversions, B: float normalization, narrowing: of sums (see FACTS 1.3, 9)",
+    );
+    // FACTS 1.3: fusion comes after the rules.
+    wrapped(out, "  ", "  ", "A fusion that computes a value again may see it wider than the rules alone say.");
+    let columns: Vec<&str> = flow.modes.iter().map(|mode| mode.rsplit('/').next().unwrap_or(mode)).collect();
+    let legend: Vec<String> =
+        columns.iter().zip(&flow.modes).map(|(column, mode)| format!("{column}: {mode}")).collect();
+    wrapped(out, "  ", "  ", &legend.join(", "));
+    let lines = lines(flow);
+    let width = lines.iter().map(|line| what(line.change).chars().count()).max().unwrap_or(0).min(COLUMN);
+    let wide = |at: usize| columns[at].len().max(lines.iter().map(|line| line.rules[at].len()).max().unwrap_or(0));
+    let row = |first: &str, sees: &str, cells: &[&str]| {
+        let mut row = format!("  {first:<width$}  {sees:<16}");
+        for (at, cell) in cells.iter().enumerate() {
+            let _ = write!(row, " {cell:<width$}", width = wide(at));
+        }
+        row.trim_end().to_string()
+    };
+    let _ = writeln!(out, "{}", row("value -> reader", "", &columns));
+    for line in &lines {
+        let sees = format!("{}, not {}", line.change.to, line.change.from);
+        let mut what = what(line.change);
+        if what.chars().count() > COLUMN {
+            wrapped(out, "  ", "    ", &what);
+            what.clear();
+        }
+        let _ = writeln!(out, "{}", row(&what, &sees, &line.rules));
+    }
+    let dropped = |name: &str| flow.elisions.iter().any(|e| e.conversions.iter().any(|c| c == name));
+    let kept: Vec<&str> =
+        flow.values.iter().filter(|v| v.rounds_to.is_some() && !dropped(&v.name)).map(|v| v.name.as_str()).collect();
+    if !kept.is_empty() {
+        wrapped(out, "  ", "    ", &format!("Roundings by a conversion that no rule drops: {}", kept.join(", ")));
+    }
+}
+
+fn what(change: &Elision) -> String {
+    let through = match change.conversions.is_empty() {
+        true => String::new(),
+        false => format!(" through {}", change.conversions.join(", ")),
+    };
+    match &change.reader {
+        Some(reader) => format!("{} -> {reader}{through}", change.value),
+        None => change.value.clone(),
+    }
+}
+
+/// One line for each value and reader.
+fn lines(flow: &Flow) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut places = HashMap::new();
+    for one in &flow.elisions {
+        let key = (&one.value, &one.reader, one.operand, one.to.name());
+        let at = *places.entry(key).or_insert_with(|| {
+            lines.push(Line { change: one, rules: vec!["-"; flow.modes.len()] });
+            lines.len() - 1
+        });
+        if let Some(mode) = flow.modes.iter().position(|mode| *mode == one.mode) {
+            lines[at].rules[mode] = one.rule;
+        }
+    }
+    lines
+}
