@@ -135,7 +135,13 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
-        if let Some((left, right)) = sides(&|v| v.form.clone()) {
+        // A dot does not round its products, so it matters whether what stands for it does.
+        let products = |v: &Value| match v.products {
+            Some(width) => v.form.as_ref().map(|form| format!("{form}, products in {width}")),
+            None => v.form.clone(),
+        };
+        let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
+        if let Some((left, right)) = if of_dots { sides(&products) } else { sides(&|v| v.form.clone()) } {
             changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
         }
         changes
@@ -208,7 +214,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
             Reader::Value(id) => {
                 let ids = self.instances[0].get(&id).map(Vec::as_slice).unwrap_or_default();
                 let made = ids.iter().find(|v| graph.values[**v].role == Role::Computes).or(ids.first());
-                let name = |id: &ValueId| (*id, graph.name(*id).rsplit('/').next().unwrap_or_default().to_string());
+                let name = |id: &ValueId| {
+                    let short = graph.name(*id).rsplit('/').next().unwrap_or_default();
+                    let element = graph.element(*id).map(|index| format!("{{{index}}}")).unwrap_or_default();
+                    (*id, format!("{short}{element}"))
+                };
                 made.map(name).unwrap_or_default()
             }
         }

@@ -75,12 +75,23 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
+    /// Steps of a reduction or scan that is taken in several: what they make is part of the whole.
+    steps: HashSet<ExpressionId>,
 }
 
 impl Expressions {
     /// Takes `one` for `other` from now on.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
         self.same_as.insert(one, other);
+    }
+
+    /// Says that an expression is one step of a reduction or scan.
+    pub fn absorb(&mut self, step: ExpressionId) {
+        self.steps.insert(step);
+    }
+
+    pub fn is_step(&self, id: ExpressionId) -> bool {
+        self.steps.contains(&id)
     }
 
     pub fn get(&self, id: ExpressionId) -> (&Head, &[ExpressionId]) {
@@ -208,21 +219,12 @@ impl Expressions {
             let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
             if *inner == by && *outer == by && self.moved(*of) == blocks {
                 let (head, x) = (Head::Scan { by, rows: *rows }, *x);
+                let totals = self.moved(totals);
+                self.steps.extend([blocks, totals]);
                 return Some(self.intern(head, vec![x]));
             }
         }
         None
-    }
-
-    /// What a scan, or one of the scans of its blocks or of their totals, runs over.
-    pub fn scanned(&self, id: ExpressionId) -> Option<ExpressionId> {
-        let mut at = self.moved(id);
-        let mut scanned = None;
-        while let (Head::Scan { .. }, [of]) = self.get(at) {
-            at = self.moved(*of);
-            scanned = Some(at);
-        }
-        scanned
     }
 
     /// All expressions that these are made of, themselves included.

@@ -5,8 +5,10 @@
 //! one value that several fusions compute anew is one expression with several instances. What the expressions leave
 //! open, names and results pair. For each pair the readings are compared: who reads the value, in which width.
 
+mod build;
 mod change;
 mod compare;
+mod express;
 mod expression;
 mod graph;
 mod pair;
