@@ -22,11 +22,8 @@ pub enum DiffError {
     Shape { index: usize, before: String, after: String },
 }
 
-/// What changed from one program to the other, as far as precision goes.
-///
-/// # Errors
-/// If they do not have the same results.
-pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+/// Whether two programs have the same number of results, of the same dims.
+pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffError> {
     let (left, right) = (before.program.outputs(), after.program.outputs());
     if left.len() != right.len() {
         return Err(DiffError::Results { before: left.len(), after: right.len() });
@@ -38,6 +35,15 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
             return Err(DiffError::Shape { index, before: one.to_string(), after: other.to_string() });
         }
     }
+    Ok(())
+}
+
+/// What changed from one program to the other, as far as precision goes.
+///
+/// # Errors
+/// If they do not have the same results.
+pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+    same_results(before, after)?;
     let pair = Pair::new(before, after);
     let comparison = Comparison::new(&pair);
     let mut changes = Vec::new();
@@ -50,9 +56,15 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
         }
     }
     comparison.selections(&mut changes);
+    comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
     let [left, right] = pair.unmatched();
-    let names = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.name(id).to_string()).collect();
+    // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
+    let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
+    let names = |graph: &Graph, ids: Vec<ValueId>| {
+        let ids = ids.into_iter().filter(|id| !told || graph.values[*id].selection.is_none());
+        ids.map(|id| graph.name(id).to_string()).collect()
+    };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     Ok(Difference { changes, unmatched })
 }
@@ -239,6 +251,24 @@ impl<'p, 'a> Comparison<'p, 'a> {
             if left != right && !right.is_empty() && told.insert(of) {
                 let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
                 changes.push(self.change(ChangeKind::TopkChanged, first, text(left), text(right)));
+            }
+        }
+    }
+
+    /// Results that a top-k gives in both programs, where all that the two have in common is that they are results: the
+    /// best of each bin are no part of the best of all.
+    fn selected_results(&self, changes: &mut Vec<Change>) {
+        let (before, after) = (&self.pair.before, &self.pair.after);
+        let outputs = before.import.program.outputs().into_iter().zip(after.import.program.outputs());
+        let mut told = BTreeSet::new();
+        for (one, other) in outputs {
+            let (left, right) = (&before.values[one], &after.values[other]);
+            if let (Some(from), Some(to)) = (&left.selection, &right.selection)
+                && left.expression() != right.expression()
+                && from != to
+                && told.insert(self.selected_of(left.expression()))
+            {
+                changes.push(self.change(ChangeKind::TopkChanged, one, from.clone(), to.clone()));
             }
         }
     }

@@ -11,6 +11,7 @@ mod compare;
 mod express;
 mod expression;
 mod graph;
+mod outcome;
 mod pair;
 mod reading;
 mod rule;
@@ -18,4 +19,5 @@ mod width;
 
 pub use change::{Change, ChangeKind, Difference};
 pub use compare::{DiffError, difference};
+pub use outcome::{Lost, Maximum, Outcome, OutcomeError, Verdict, outcomes};
 pub use width::Width;
