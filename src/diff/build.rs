@@ -73,6 +73,10 @@ impl<'p, 'e> Builder<'p, 'e> {
             scalar: self.scalar(instruction, &moved),
         };
         value.expressions = self.express(instruction, &mut value);
+        // A tuple of nothing is no float either.
+        if value.expressions.is_empty() {
+            value.expressions.push(self.integers);
+        }
         value.effective = self.natural(instruction, &value).meet(holds);
         value
     }

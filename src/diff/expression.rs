@@ -247,3 +247,50 @@ impl Expressions {
         id
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_arithmetic_is_one_expression() {
+        let mut e = Expressions::default();
+        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        let mut binary = |by, a, b| e.apply(Head::Binary(by), vec![a, b]);
+        assert_eq!(binary(Binary::Add, x, y), binary(Binary::Add, y, x));
+        assert_ne!(binary(Binary::Subtract, x, y), binary(Binary::Subtract, y, x));
+        let quotient = binary(Binary::Divide, x, y);
+        let inverse = e.apply(Head::Reciprocal, vec![y]);
+        assert_eq!(e.apply(Head::Binary(Binary::Multiply), vec![inverse, x]), quotient);
+        let zero = e.constant(-0.0);
+        assert_eq!(e.apply(Head::Binary(Binary::Add), vec![x, zero]), x);
+        // 0.1 in f32 and in bf16 are one constant of the source.
+        assert_eq!(e.constant(f64::from(0.1f32)), e.constant(0.10009765625));
+    }
+
+    #[test]
+    fn a_scan_in_blocks_is_a_scan() {
+        let mut e = Expressions::default();
+        let x = e.leaf(Head::Parameter(0));
+        let by = Combiner::Known(Binary::Add);
+        let blocks = e.apply(Head::Scan { by, rows: 64 }, vec![x]);
+        let last = e.apply(Head::Slice(vec![(15, 16, 1)]), vec![blocks]);
+        let totals = e.apply(Head::Scan { by, rows: 8 }, vec![last]);
+        let whole = e.apply(Head::Binary(Binary::Add), vec![totals, blocks]);
+        assert_eq!(whole, e.apply(Head::Scan { by, rows: 8 }, vec![x]));
+        assert!(e.is_step(blocks) && e.is_step(totals) && !e.is_step(whole));
+        // The totals of something else are no part of it.
+        let y = e.leaf(Head::Parameter(1));
+        let others = e.apply(Head::Scan { by, rows: 8 }, vec![y]);
+        let sum = e.apply(Head::Binary(Binary::Add), vec![others, blocks]);
+        assert_ne!(sum, whole);
+    }
+
+    #[test]
+    fn what_is_identified_stays_so() {
+        let mut e = Expressions::default();
+        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        e.identify(y, x);
+        assert_eq!(e.leaf(Head::Parameter(1)), x);
+    }
+}
