@@ -201,6 +201,10 @@ fn what_xla_cpu_drops() {
           then 4"]
     );
     assert_eq!(on("mlp_gelu"), [""; 0]);
+    assert_eq!(
+        on("gumbel_sample"),
+        ["precision-changed div.3 (jit(gumbel_sample)/div): divide by 0.80078125 -> multiply by 1.2487805"]
+    );
     let attention = of_files("tpu/v5e/attention_decode.before", "tpu/v5e/attention_decode.excess_on");
     assert_eq!(
         lines(&attention)[4..],

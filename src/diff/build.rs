@@ -68,6 +68,11 @@ impl<'p, 'e> Builder<'p, 'e> {
             steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
             accumulation: rule::accumulation(&instruction.op, computations, dtype).filter(|_| float),
             products: None,
+            by: match instruction.op {
+                Op::Binary(Binary::Divide) => divisor,
+                Op::Binary(Binary::Multiply) => divisor.or_else(|| operand(0).and_then(|v| v.scalar)),
+                _ => None,
+            },
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, divisor, narrow_operands).filter(|_| float && role == Role::Computes),
             scalar: self.scalar(instruction, &moved),

@@ -147,13 +147,20 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
-        // A dot does not round its products, so it matters whether what stands for it does.
-        let products = |v: &Value| match v.products {
-            Some(width) => v.form.as_ref().map(|form| format!("{form}, products in {width}")),
-            None => v.form.clone(),
-        };
+        // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
+        // for a divisor may be rounded.
         let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
-        if let Some((left, right)) = if of_dots { sides(&products) } else { sides(&|v| v.form.clone()) } {
+        let in_full = |v: &Value| {
+            let form = v.form.as_ref()?;
+            Some(match (v.products.filter(|_| of_dots), v.by) {
+                (Some(width), _) => format!("{form}, products in {width}"),
+                (None, Some(by)) => format!("{form} by {}", number(by)),
+                (None, None) => form.clone(),
+            })
+        };
+        if (of_dots || sides(&|v| v.form.clone()).is_some())
+            && let Some((left, right)) = sides(&in_full)
+        {
             changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
         }
         changes
@@ -290,9 +297,8 @@ impl<'p, 'a> Comparison<'p, 'a> {
             seen
         });
         let [before, after] = seen;
-        let text = |bits: &BTreeSet<u64>| {
-            bits.iter().map(|b| f64::from_bits(*b).to_string()).collect::<Vec<_>>().join(" and ")
-        };
+        let text =
+            |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
         for (id, (first, left)) in &before {
             if let Some((_, right)) = after.get(id).filter(|(_, right)| right != left) {
                 changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
@@ -339,6 +345,12 @@ fn bounds(widths: &BTreeSet<Width>) -> (Width, Width) {
 
 fn widths(widths: &BTreeSet<Width>) -> String {
     widths.iter().rev().map(Width::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+/// The shortest decimal of a number, as an f32 where it is one.
+fn number(value: f64) -> String {
+    let narrow = value as f32;
+    if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
 }
 
 fn steps(steps: &[usize]) -> String {

@@ -28,6 +28,8 @@ pub(super) struct Value {
     pub accumulation: Option<Width>,
     /// The width of the products, where a sum is one of products.
     pub products: Option<Width>,
+    /// The number that a multiplication or division is by, where it is one.
+    pub by: Option<f64>,
     /// How a top-k or sort selects.
     pub selection: Option<String>,
     /// [`rule::form`].
