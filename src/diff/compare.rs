@@ -22,11 +22,8 @@ pub enum DiffError {
     Shape { index: usize, before: String, after: String },
 }
 
-/// What changed from one program to the other, as far as precision goes.
-///
-/// # Errors
-/// If they do not have the same results.
-pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+/// Whether two programs have the same number of results, of the same dims.
+pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffError> {
     let (left, right) = (before.program.outputs(), after.program.outputs());
     if left.len() != right.len() {
         return Err(DiffError::Results { before: left.len(), after: right.len() });
@@ -38,6 +35,15 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
             return Err(DiffError::Shape { index, before: one.to_string(), after: other.to_string() });
         }
     }
+    Ok(())
+}
+
+/// What changed from one program to the other, as far as precision goes.
+///
+/// # Errors
+/// If they do not have the same results.
+pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+    same_results(before, after)?;
     let pair = Pair::new(before, after);
     let comparison = Comparison::new(&pair);
     let mut changes = Vec::new();
@@ -50,9 +56,15 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
         }
     }
     comparison.selections(&mut changes);
+    comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
     let [left, right] = pair.unmatched();
-    let names = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.name(id).to_string()).collect();
+    // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
+    let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
+    let names = |graph: &Graph, ids: Vec<ValueId>| {
+        let ids = ids.into_iter().filter(|id| !told || graph.values[*id].selection.is_none());
+        ids.map(|id| graph.name(id).to_string()).collect()
+    };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     Ok(Difference { changes, unmatched })
 }
@@ -135,7 +147,20 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
-        if let Some((left, right)) = sides(&|v| v.form.clone()) {
+        // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
+        // for a divisor may be rounded.
+        let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
+        let in_full = |v: &Value| {
+            let form = v.form.as_ref()?;
+            Some(match (v.products.filter(|_| of_dots), v.by) {
+                (Some(width), _) => format!("{form}, products in {width}"),
+                (None, Some(by)) => format!("{form} by {}", number(by)),
+                (None, None) => form.clone(),
+            })
+        };
+        if (of_dots || sides(&|v| v.form.clone()).is_some())
+            && let Some((left, right)) = sides(&in_full)
+        {
             changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
         }
         changes
@@ -208,7 +233,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
             Reader::Value(id) => {
                 let ids = self.instances[0].get(&id).map(Vec::as_slice).unwrap_or_default();
                 let made = ids.iter().find(|v| graph.values[**v].role == Role::Computes).or(ids.first());
-                let name = |id: &ValueId| (*id, graph.name(*id).rsplit('/').next().unwrap_or_default().to_string());
+                let name = |id: &ValueId| {
+                    let short = graph.name(*id).rsplit('/').next().unwrap_or_default();
+                    let element = graph.element(*id).map(|index| format!("{{{index}}}")).unwrap_or_default();
+                    (*id, format!("{short}{element}"))
+                };
                 made.map(name).unwrap_or_default()
             }
         }
@@ -233,6 +262,24 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
+    /// Results that a top-k gives in both programs, where all that the two have in common is that they are results: the
+    /// best of each bin are no part of the best of all.
+    fn selected_results(&self, changes: &mut Vec<Change>) {
+        let (before, after) = (&self.pair.before, &self.pair.after);
+        let outputs = before.import.program.outputs().into_iter().zip(after.import.program.outputs());
+        let mut told = BTreeSet::new();
+        for (one, other) in outputs {
+            let (left, right) = (&before.values[one], &after.values[other]);
+            if let (Some(from), Some(to)) = (&left.selection, &right.selection)
+                && left.expression() != right.expression()
+                && from != to
+                && told.insert(self.selected_of(left.expression()))
+            {
+                changes.push(self.change(ChangeKind::TopkChanged, one, from.clone(), to.clone()));
+            }
+        }
+    }
+
     /// Constants that are stored in fewer or more bits, as the operations that use them see them.
     fn constants(&self, changes: &mut Vec<Change>) {
         let seen = [&self.pair.before, &self.pair.after].map(|graph| {
@@ -250,9 +297,8 @@ impl<'p, 'a> Comparison<'p, 'a> {
             seen
         });
         let [before, after] = seen;
-        let text = |bits: &BTreeSet<u64>| {
-            bits.iter().map(|b| f64::from_bits(*b).to_string()).collect::<Vec<_>>().join(" and ")
-        };
+        let text =
+            |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
         for (id, (first, left)) in &before {
             if let Some((_, right)) = after.get(id).filter(|(_, right)| right != left) {
                 changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
@@ -299,6 +345,12 @@ fn bounds(widths: &BTreeSet<Width>) -> (Width, Width) {
 
 fn widths(widths: &BTreeSet<Width>) -> String {
     widths.iter().rev().map(Width::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+/// The shortest decimal of a number, as an f32 where it is one.
+fn number(value: f64) -> String {
+    let narrow = value as f32;
+    if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
 }
 
 fn steps(steps: &[usize]) -> String {

@@ -75,12 +75,23 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
+    /// Steps of a reduction or scan that is taken in several: what they make is part of the whole.
+    steps: HashSet<ExpressionId>,
 }
 
 impl Expressions {
     /// Takes `one` for `other` from now on.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
         self.same_as.insert(one, other);
+    }
+
+    /// Says that an expression is one step of a reduction or scan.
+    pub fn absorb(&mut self, step: ExpressionId) {
+        self.steps.insert(step);
+    }
+
+    pub fn is_step(&self, id: ExpressionId) -> bool {
+        self.steps.contains(&id)
     }
 
     pub fn get(&self, id: ExpressionId) -> (&Head, &[ExpressionId]) {
@@ -208,21 +219,12 @@ impl Expressions {
             let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
             if *inner == by && *outer == by && self.moved(*of) == blocks {
                 let (head, x) = (Head::Scan { by, rows: *rows }, *x);
+                let totals = self.moved(totals);
+                self.steps.extend([blocks, totals]);
                 return Some(self.intern(head, vec![x]));
             }
         }
         None
-    }
-
-    /// What a scan, or one of the scans of its blocks or of their totals, runs over.
-    pub fn scanned(&self, id: ExpressionId) -> Option<ExpressionId> {
-        let mut at = self.moved(id);
-        let mut scanned = None;
-        while let (Head::Scan { .. }, [of]) = self.get(at) {
-            at = self.moved(*of);
-            scanned = Some(at);
-        }
-        scanned
     }
 
     /// All expressions that these are made of, themselves included.
@@ -243,5 +245,52 @@ impl Expressions {
             id = *of;
         }
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_arithmetic_is_one_expression() {
+        let mut e = Expressions::default();
+        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        let mut binary = |by, a, b| e.apply(Head::Binary(by), vec![a, b]);
+        assert_eq!(binary(Binary::Add, x, y), binary(Binary::Add, y, x));
+        assert_ne!(binary(Binary::Subtract, x, y), binary(Binary::Subtract, y, x));
+        let quotient = binary(Binary::Divide, x, y);
+        let inverse = e.apply(Head::Reciprocal, vec![y]);
+        assert_eq!(e.apply(Head::Binary(Binary::Multiply), vec![inverse, x]), quotient);
+        let zero = e.constant(-0.0);
+        assert_eq!(e.apply(Head::Binary(Binary::Add), vec![x, zero]), x);
+        // 0.1 in f32 and in bf16 are one constant of the source.
+        assert_eq!(e.constant(f64::from(0.1f32)), e.constant(0.10009765625));
+    }
+
+    #[test]
+    fn a_scan_in_blocks_is_a_scan() {
+        let mut e = Expressions::default();
+        let x = e.leaf(Head::Parameter(0));
+        let by = Combiner::Known(Binary::Add);
+        let blocks = e.apply(Head::Scan { by, rows: 64 }, vec![x]);
+        let last = e.apply(Head::Slice(vec![(15, 16, 1)]), vec![blocks]);
+        let totals = e.apply(Head::Scan { by, rows: 8 }, vec![last]);
+        let whole = e.apply(Head::Binary(Binary::Add), vec![totals, blocks]);
+        assert_eq!(whole, e.apply(Head::Scan { by, rows: 8 }, vec![x]));
+        assert!(e.is_step(blocks) && e.is_step(totals) && !e.is_step(whole));
+        // The totals of something else are no part of it.
+        let y = e.leaf(Head::Parameter(1));
+        let others = e.apply(Head::Scan { by, rows: 8 }, vec![y]);
+        let sum = e.apply(Head::Binary(Binary::Add), vec![others, blocks]);
+        assert_ne!(sum, whole);
+    }
+
+    #[test]
+    fn what_is_identified_stays_so() {
+        let mut e = Expressions::default();
+        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        e.identify(y, x);
+        assert_eq!(e.leaf(Head::Parameter(1)), x);
     }
 }

@@ -5,10 +5,13 @@
 //! one value that several fusions compute anew is one expression with several instances. What the expressions leave
 //! open, names and results pair. For each pair the readings are compared: who reads the value, in which width.
 
+mod build;
 mod change;
 mod compare;
+mod express;
 mod expression;
 mod graph;
+mod outcome;
 mod pair;
 mod reading;
 mod rule;
@@ -16,4 +19,5 @@ mod width;
 
 pub use change::{Change, ChangeKind, Difference};
 pub use compare::{DiffError, difference};
+pub use outcome::{Lost, Maximum, Outcome, OutcomeError, Verdict, outcomes};
 pub use width::Width;

@@ -1,6 +1,6 @@
 //! Pairs values that the expressions leave unmatched: by name, in order, and by the results they end in.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hlo::Import;
 use crate::ir::ValueId;
@@ -39,17 +39,17 @@ impl<'a> Pair<'a> {
         made(&self.before).keys().filter(|id| made(&self.after).contains_key(id)).copied().collect()
     }
 
-    /// The expressions that a program makes and that have no part in the other, each with its first value. Scans in
-    /// blocks have their part in the whole scan.
+    /// The expressions that a program makes and that have no part in the other, each with its first value, steps of
+    /// sums and scans apart.
     pub fn unmatched(&self) -> [Vec<ValueId>; 2] {
         let alone = |of: &Graph, other: &Graph| {
             let live = other.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied());
             let parts = self.expressions.parts(live);
-            let scans: HashSet<ExpressionId> = parts.iter().filter_map(|id| self.expressions.scanned(*id)).collect();
-            let scanned = |id: &ExpressionId| self.expressions.scanned(*id).is_some_and(|of| scans.contains(&of));
             let mut alone: Vec<ValueId> = made(of)
                 .iter()
-                .filter(|(id, value)| of.values[**value].float && !parts.contains(id) && !scanned(id))
+                .filter(|(id, value)| {
+                    of.values[**value].float && !parts.contains(id) && !self.expressions.is_step(**id)
+                })
                 .map(|(_, value)| *value)
                 .collect();
             alone.sort_unstable();

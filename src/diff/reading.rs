@@ -76,12 +76,16 @@ fn read(
     found: &mut Readings,
 ) {
     let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.import.program.computations);
-    let through = |reader: ValueId, picks: bool, found: &mut Readings| {
+    let entering = |id: ValueId| {
+        let instruction = &graph.entry().instructions[id];
+        rule::entering(&instruction.op, &graph.import.program.computations, slot, instruction.operands.len())
+    };
+    let through = |reader: ValueId, picks: bool, entering: Width, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.
         let rest = of_values[reader].values().flatten().copied().reduce(Width::join);
         let width = rest.filter(|_| picks && value.float).unwrap_or(Width::UNLIMITED);
-        add(found, Reader::Value(value.expression()), width);
+        add(found, Reader::Value(value.expression()), width.meet(entering));
     };
     match graph.values[user].role {
         Role::Moves { from, to } if (from..to).contains(&slot) => {
@@ -90,13 +94,13 @@ fn read(
             }
         }
         Role::Moves { .. } | Role::Leaf | Role::Results => {}
-        Role::Computes => through(user, picks(user), found),
+        Role::Computes => through(user, picks(user), entering(user), found),
         Role::Group => {
             for element in users[user].iter().copied().filter(|e| graph.values[*e].live) {
                 if let Op::GetTupleElement(index) = graph.entry().instructions[element].op
                     && graph.feeds(user, slot, index)
                 {
-                    through(element, picks(user), found);
+                    through(element, picks(user), entering(user), found);
                 }
             }
         }

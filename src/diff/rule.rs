@@ -1,6 +1,7 @@
 //! What each operation means to a comparison of precision.
 
-use crate::ir::{Binary, Computation, Op, Precision, Reducer, Unary, Window, reducer};
+use crate::ir::{Binary, Computation, Op, Precision, Reducer, Unary, Window, reducer_but_for_rounding};
+use crate::tensor::DType;
 
 use super::width::Width;
 
@@ -51,7 +52,7 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
 pub(super) fn picks(op: &Op, computations: &[Computation]) -> bool {
     match op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => matches!(
-            reducer(&computations[*to_apply]),
+            reducer_but_for_rounding(&computations[*to_apply]),
             Some(Reducer::Binary(Binary::Maximum | Binary::Minimum))
                 | Some(Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)
         ),
@@ -60,13 +61,21 @@ pub(super) fn picks(op: &Op, computations: &[Computation]) -> bool {
     }
 }
 
-/// The width in which a reduction accumulates, if it does more than pick.
-pub(super) fn accumulation(op: &Op, computations: &[Computation]) -> Option<Width> {
+/// The width in which a reduction to this dtype accumulates, if it does more than pick. Matrix units add in f32 at least,
+/// whatever they give (FACTS 2).
+pub(super) fn accumulation(op: &Op, computations: &[Computation], dtype: Option<DType>) -> Option<Width> {
+    if matches!(op, Op::Dot { .. }) {
+        return Some(Width::of(dtype).join(Width::of(Some(DType::F32))));
+    }
     let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = op else { return None };
     if picks(op, computations) {
         return None;
     }
-    let region = &computations[*to_apply];
+    steps_hold(&computations[*to_apply])
+}
+
+/// What every float that a region makes or takes can hold.
+fn steps_hold(region: &Computation) -> Option<Width> {
     let floats = region.instructions.iter().filter(|i| i.shape.dtype().is_some_and(|d| d.is_float()));
     let widths = floats.map(|i| match i.op {
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
@@ -75,6 +84,39 @@ pub(super) fn accumulation(op: &Op, computations: &[Computation]) -> Option<Widt
         _ => Width::of(i.shape.dtype()),
     });
     widths.reduce(Width::meet)
+}
+
+/// The bits that the result of an operation can have: its dtype's, or fewer where a `reduce-precision`, or a region
+/// that picks and rounds what it picked, leaves fewer.
+pub(super) fn holds(op: &Op, computations: &[Computation], dtype: Option<DType>) -> Width {
+    let narrowed = match op {
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            Some(Width { exponent_bits: *exponent_bits, fraction_bits: *mantissa_bits })
+        }
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if picks(op, computations) => {
+            steps_hold(&computations[*to_apply])
+        }
+        _ => None,
+    };
+    narrowed.map_or(Width::of(dtype), |width| width.meet(Width::of(dtype)))
+}
+
+/// How much of its operand in `slot` a region sees: what its own conversions leave, before it looks at anything.
+pub(super) fn entering(op: &Op, computations: &[Computation], slot: usize, operands: usize) -> Width {
+    let (region, parameter) = match op {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => (*to_apply, operands / 2 + slot),
+        Op::Sort { to_apply, .. } => (*to_apply, 2 * slot),
+        _ => return Width::UNLIMITED,
+    };
+    let region = &computations[region];
+    let is_it = |id: &usize| region.instructions[*id].op == Op::Parameter(parameter);
+    let users = region.instructions.iter().filter(|i| i.operands.iter().any(is_it));
+    let seen = users.map(|user| match user.op {
+        Op::Convert => Width::of(user.shape.dtype()),
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => Width { exponent_bits, fraction_bits: mantissa_bits },
+        _ => Width::UNLIMITED,
+    });
+    seen.reduce(Width::join).unwrap_or(Width::UNLIMITED)
 }
 
 /// What an operation that rounds is called when it is compared with another that stands for the same value; `divides_by`

@@ -54,3 +54,27 @@ impl fmt::Display for Width {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_meet_and_join() {
+        let [f32, bf16, f16] = [DType::F32, DType::BF16, DType::F16].map(|dtype| Width::of(Some(dtype)));
+        assert_eq!((f32.meet(bf16), f32.join(bf16)), (bf16, f32));
+        // Neither of bf16 and f16 holds the other.
+        assert_eq!(bf16.join(f16), Width { fraction_bits: 10, exponent_bits: 8 });
+        assert_eq!(bf16.meet(f16), Width { fraction_bits: 7, exponent_bits: 5 });
+        assert_eq!(Width::of(Some(DType::S32)), Width::UNLIMITED);
+        for width in [f32, bf16, f16] {
+            assert_eq!((width.join(Width::NONE), width.meet(Width::UNLIMITED)), (width, width));
+        }
+    }
+
+    #[test]
+    fn widths_are_named_as_formats() {
+        assert_eq!(Width::of(Some(DType::BF16)).to_string(), "bf16");
+        assert_eq!(Width { fraction_bits: 7, exponent_bits: 5 }.to_string(), "e5m7");
+    }
+}

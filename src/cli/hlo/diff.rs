@@ -6,16 +6,33 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::diff::{Change, difference};
+use crate::diff::{Change, Maximum, Outcome, Verdict, difference, outcomes};
+use crate::machine::Mode;
 
+use super::eval::inputs;
 use super::{Exit, Failure, import};
 
 #[derive(Args)]
+#[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
+    precision-changed or topk-changed, the value's name in BEFORE, and what it was and is. Nothing where nothing \
+    changed.\n\n\
+    With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
+    spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
+    changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set or the maximum of \
+    another result. The truth is BEFORE's, over the real numbers.\n\n\
+    Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
+    programs that are not two forms of one, values without a counterpart, unsupported operation).")]
 pub struct Arguments {
     /// The program as it was: what JAX hands over, or another compiler's output
     before: PathBuf,
     /// The program as it is now
     after: PathBuf,
+    /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers
+    #[arg(long, value_name = "IN.safetensors")]
+    inputs: Option<PathBuf>,
+    /// Machine to run them on, as chip/precision/excess[+key=value...]
+    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled", requires = "inputs")]
+    mode: Mode,
     /// Print the changes as JSON
     #[arg(long)]
     json: bool,
@@ -25,17 +42,50 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let (before, after) = (import(&arguments.before)?, import(&arguments.after)?);
     let found = difference(&before, &after).map_err(|e| e.to_string())?;
+    let results = match &arguments.inputs {
+        Some(path) => {
+            let tensors = inputs(path, &before.program)?;
+            outcomes(&before, &after, &arguments.mode, &tensors).map_err(|e| e.to_string())?
+        }
+        None => Vec::new(),
+    };
     if arguments.json {
         let changes: Vec<serde_json::Value> = found.changes.iter().map(as_json).collect();
         let [left, right] = &found.unmatched;
-        let value = json!({"changes": changes, "unmatched": {"before": left, "after": right}});
+        let mut value = json!({"changes": changes, "unmatched": {"before": left, "after": right}});
+        if arguments.inputs.is_some() {
+            value["results"] = serde_json::to_value(&results).map_err(|e| e.to_string())?;
+        }
         writeln!(out, "{value:#}")?;
     } else {
         for change in &found.changes {
             writeln!(out, "{change}")?;
         }
+        for result in &results {
+            write_result(result, out)?;
+        }
     }
-    Ok(if found.changes.is_empty() { Exit::AsExpected } else { Exit::Found })
+    let is_same = found.changes.is_empty() && results.is_empty();
+    let [left, right] = &found.unmatched;
+    if !left.is_empty() || !right.is_empty() {
+        let why = format!(
+            "nothing is known about values without a counterpart: in {}: {}; in {}: {}",
+            arguments.before.display(),
+            listed(left),
+            arguments.after.display(),
+            listed(right)
+        );
+        if is_same {
+            return Err(Failure::Message(why));
+        }
+        // Nobody may be left to read it.
+        let _ = writeln!(std::io::stderr(), "ulpgate: {why}");
+    }
+    Ok(if is_same { Exit::AsExpected } else { Exit::Found })
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_string() } else { names.join(", ") }
 }
 
 fn as_json(change: &Change) -> serde_json::Value {
@@ -46,4 +96,74 @@ fn as_json(change: &Change) -> serde_json::Value {
         "before": change.before,
         "after": change.after,
     })
+}
+
+fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
+    let Outcome { result: index, shape, elements, differing, rows, rows_differing, .. } = result;
+    write!(out, "result {index} {shape}: {differing} of {elements} elements differ")?;
+    match rows == elements {
+        true => writeln!(out)?,
+        false => writeln!(out, ", in {rows_differing} of {rows} rows")?,
+    }
+    match &result.verdict {
+        Verdict::Float { format, before, change, after } => {
+            match before {
+                Some(before) => writeln!(out, "  dtypes: before is up to {} from the truth", ulps(*before, format))?,
+                None => no_truth(result, out)?,
+            }
+            write!(out, "  compiler: after is up to {} from before", ulps(*change, format))?;
+            match after {
+                Some(after) => writeln!(out, ", up to {} from the truth", ulps(*after, format))?,
+                None => writeln!(out)?,
+            }
+        }
+        Verdict::Tokens { before_right, after_right, neither, undecided } => {
+            write!(out, "  tokens: of {rows_differing} rows that changed, the truth agrees with before in ")?;
+            writeln!(out, "{before_right}, with after in {after_right}, with neither in {neither}")?;
+            if *undecided > 0 {
+                no_truth(result, out)?;
+            }
+        }
+        Verdict::Kept { before, after, truth, empty_before, empty_after, lost } => {
+            write!(out, "  tokens: kept {before} before, {after} after")?;
+            match truth {
+                Some(truth) => writeln!(out, ", {truth} in truth")?,
+                None => writeln!(out)?,
+            }
+            writeln!(out, "  tokens: rows that keep none: {empty_before} before, {empty_after} after, of {rows}")?;
+            if let Some(lost) = lost {
+                write!(out, "  tokens: rows that lost the most probable token: ")?;
+                writeln!(out, "{} before, {} after, of {rows}", lost.before, lost.after)?;
+            }
+            if truth.is_none() {
+                no_truth(result, out)?;
+            }
+        }
+    }
+    if let Some(Maximum { maximum, of, rows, unreached_before, unreached_after }) = result.maximum
+        && unreached_before + unreached_after > 0
+    {
+        write!(
+            out,
+            "  tokens: rows in which no element of result {of} reaches its maximum, result {maximum}, so that "
+        )?;
+        writeln!(out, "`p >= max(p)` keeps no token: {unreached_before} before, {unreached_after} after, of {rows}")?;
+    }
+    Ok(())
+}
+
+fn no_truth(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
+    let why = result.truth_unknown.as_deref().unwrap_or("undecided at the highest precision");
+    writeln!(out, "  truth: not known: {}", why.replace(['\n', '\r'], " "))
+}
+
+/// A distance in ulps, to three digits.
+fn ulps(value: f64, format: &str) -> String {
+    match value {
+        v if v.is_infinite() => format!("infinitely many ulps of {format}"),
+        v if v >= 100.0 => format!("{v:.0} ulps of {format}"),
+        v if v >= 10.0 => format!("{v:.1} ulps of {format}"),
+        v if v >= 1.0 || v == 0.0 => format!("{v:.2} ulps of {format}"),
+        v => format!("{v:.3} ulps of {format}"),
+    }
 }

@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 }
 
 /// The program's arguments by number.
-fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Failure> {
+pub(super) fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Failure> {
     let mut given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
     let mut tensors = Vec::new();
     for (number, shape) in program.entry().parameter_shapes().into_iter().enumerate() {

@@ -1,0 +1,304 @@
+//! What two programs make of the same inputs, and which of the two the truth agrees with.
+
+use serde::Serialize;
+
+use crate::hlo::Import;
+use crate::ir::Binary;
+use crate::machine::Mode;
+use crate::metric::ulp_error;
+use crate::num::Format;
+use crate::oracle::{Demand, Oracle, TruthTensor};
+use crate::subject::{self, SubjectError};
+use crate::tensor::{DType, Tensor};
+
+use super::compare::{DiffError, same_results};
+use super::expression::{Combiner, Expressions, Head};
+use super::graph::Graph;
+
+/// Why two programs have no results to compare.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OutcomeError {
+    #[error("BEFORE takes {before} and AFTER takes {after}: they cannot run on the same inputs")]
+    Parameters { before: String, after: String },
+    #[error(transparent)]
+    Results(#[from] DiffError),
+    #[error("BEFORE: {0}")]
+    Before(SubjectError),
+    #[error("AFTER: {0}")]
+    After(SubjectError),
+}
+
+/// One result that differs in its bits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Which of the program's results, from 0.
+    pub result: usize,
+    /// In BEFORE, as `bf16[8,1024]`.
+    pub shape: String,
+    pub elements: usize,
+    pub differing: usize,
+    /// Along the last dim; a result of at most one dim has a row for each element.
+    pub rows: usize,
+    pub rows_differing: usize,
+    /// Why the oracle gives no truth.
+    pub truth_unknown: Option<String>,
+    pub verdict: Verdict,
+    /// Where the result is the maximum of another one; where only that other one differs, with that.
+    pub maximum: Option<Maximum>,
+}
+
+/// How a result differs, by what it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Verdict {
+    /// The largest distances, in ulps of BEFORE's dtype.
+    Float {
+        format: &'static str,
+        /// What the dtypes cost: BEFORE against the truth.
+        before: Option<f64>,
+        /// What the compiler changed: AFTER against BEFORE.
+        change: f64,
+        after: Option<f64>,
+    },
+    /// Rows whose tokens or counts changed, by which program gives the true ones.
+    Tokens { before_right: usize, after_right: usize, neither: usize, undecided: usize },
+    /// A set of kept tokens.
+    Kept {
+        /// Tokens kept: in BEFORE, in AFTER, in truth.
+        before: usize,
+        after: usize,
+        truth: Option<usize>,
+        /// Rows that keep no token.
+        empty_before: usize,
+        empty_after: usize,
+        /// Rows that lost the most probable token.
+        lost: Option<Lost>,
+    },
+}
+
+/// Rows that keep none of the tokens that share the highest exact score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    pub before: usize,
+    pub after: usize,
+}
+
+/// A result that is the largest element of each row of another result. Whoever keeps `p >= max(p)` keeps nothing of a row
+/// in which no element reaches it: the most probable token is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Maximum {
+    pub maximum: usize,
+    /// The other result.
+    pub of: usize,
+    pub rows: usize,
+    /// Rows in which no element reaches the maximum.
+    pub unreached_before: usize,
+    pub unreached_after: usize,
+}
+
+/// The results that differ when both programs run in `mode` on `arguments`; the oracle evaluates BEFORE. Empty where all
+/// are equal bit for bit.
+///
+/// # Errors
+/// If the programs take different arguments, or cannot be run.
+pub fn outcomes(
+    before: &Import,
+    after: &Import,
+    mode: &Mode,
+    arguments: &[Tensor],
+) -> Result<Vec<Outcome>, OutcomeError> {
+    same_results(before, after)?;
+    let takes = |import: &Import| {
+        let shapes = import.program.entry().parameter_shapes().into_iter().map(|shape| shape.to_string());
+        format!("({})", shapes.collect::<Vec<_>>().join(", "))
+    };
+    if takes(before) != takes(after) {
+        return Err(OutcomeError::Parameters { before: takes(before), after: takes(after) });
+    }
+    let one = subject::evaluate(&before.program, mode, arguments).map_err(OutcomeError::Before)?;
+    let other = subject::evaluate(&after.program, mode, arguments).map_err(OutcomeError::After)?;
+    let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differing(a, b)).collect();
+    let differs = |result: usize| differing[result].contains(&true);
+    if !(0..differing.len()).any(differs) {
+        return Ok(Vec::new());
+    }
+    let (truth, why) = truth(before, arguments, &one, &differs);
+    let maxima = maxima(before, &one);
+    let outcomes = (0..differing.len()).filter(|result| differs(*result)).map(|result| {
+        let (a, b) = (&one[result], &other[result]);
+        let width = width(a);
+        let is_told_here = |maximum: usize, of: usize| maximum == result || of == result && !differs(maximum);
+        let maximum = maxima.iter().find(|(maximum, of)| is_told_here(*maximum, *of)).map(|(maximum, of)| Maximum {
+            maximum: *maximum,
+            of: *of,
+            rows: one[*maximum].len(),
+            unreached_before: unreached(&one[*of], &one[*maximum]),
+            unreached_after: unreached(&other[*of], &other[*maximum]),
+        });
+        let known = truth.get(result).filter(|t| **t != TruthTensor::Skipped);
+        let dims: Vec<String> = a.dims().iter().map(usize::to_string).collect();
+        Outcome {
+            result,
+            shape: format!("{}[{}]", a.dtype(), dims.join(",")),
+            elements: a.len(),
+            differing: differing[result].iter().filter(|d| **d).count(),
+            rows: a.len() / width.max(1),
+            rows_differing: differing[result].chunks(width.max(1)).filter(|row| row.contains(&true)).count(),
+            truth_unknown: why.clone(),
+            verdict: match a.dtype() {
+                DType::Pred => kept(a, b, known, scores(&one, &truth, a)),
+                dtype => match dtype.format() {
+                    Some(format) => float(format, a, b, known),
+                    None => tokens(a, b, &differing[result], known),
+                },
+            },
+            maximum,
+        }
+    });
+    Ok(outcomes.collect())
+}
+
+/// Elements of one row.
+fn width(tensor: &Tensor) -> usize {
+    match tensor.dims() {
+        [] | [_] => 1,
+        [.., last] => *last,
+    }
+}
+
+fn differing(a: &Tensor, b: &Tensor) -> Vec<bool> {
+    let same = |i: usize| match a.dtype() == b.dtype() {
+        true => a.data().bits(i) == b.data().bits(i),
+        false => a.data().get_f64(i).to_bits() == b.data().get_f64(i).to_bits(),
+    };
+    (0..a.len()).map(|i| !same(i)).collect()
+}
+
+/// The truth of the results that differ and of the scores of those that are kept sets; and why there is none.
+fn truth(
+    before: &Import,
+    arguments: &[Tensor],
+    results: &[Tensor],
+    differs: &dyn Fn(usize) -> bool,
+) -> (Vec<TruthTensor>, Option<String>) {
+    let sets: Vec<&Tensor> =
+        results.iter().enumerate().filter(|(i, t)| differs(*i) && t.dtype() == DType::Pred).map(|(_, t)| t).collect();
+    let demand = |(i, t): (usize, &Tensor)| match differs(i) || sets.iter().any(|set| ranks(t, set)) {
+        true => Demand::Rounded,
+        false => Demand::None,
+    };
+    let demands: Vec<Demand> = results.iter().enumerate().map(demand).collect();
+    match Oracle::default().evaluate(&before.program, arguments, &demands) {
+        Ok(truth) => (truth.outputs, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    }
+}
+
+/// Whether these can be the scores by which the set was kept.
+fn ranks(scores: &Tensor, set: &Tensor) -> bool {
+    scores.dtype().is_float() && scores.dims() == set.dims()
+}
+
+/// The exact scores of a kept set.
+fn scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Option<&'t [f64]> {
+    results.iter().zip(truth).find_map(|(result, truth)| match truth {
+        TruthTensor::Float(float) if ranks(result, set) && float.open.is_empty() => Some(float.rounded.as_slice()),
+        _ => None,
+    })
+}
+
+fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>) -> Verdict {
+    let worst = |of: &Tensor, from: &dyn Fn(usize) -> Option<f64>| {
+        let errors = (0..of.len()).filter_map(|i| Some(ulp_error(format, of.data().get_f64(i), from(i)?)));
+        errors.fold(0.0, f64::max)
+    };
+    let truth = truth.and_then(|truth| match truth {
+        TruthTensor::Float(float) => Some(float),
+        _ => None,
+    });
+    let from_truth =
+        |of: &Tensor| truth.map(|truth| worst(of, &|i| (!truth.open.contains(&i)).then(|| truth.rounded[i])));
+    Verdict::Float {
+        format: format.name,
+        before: from_truth(a),
+        change: worst(b, &|i| Some(a.data().get_f64(i))),
+        after: from_truth(b),
+    }
+}
+
+fn tokens(a: &Tensor, b: &Tensor, differing: &[bool], truth: Option<&TruthTensor>) -> Verdict {
+    let width = width(a);
+    let (mut before_right, mut after_right, mut neither, mut undecided) = (0, 0, 0, 0);
+    for row in (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width) {
+        if !differing[row.clone()].contains(&true) {
+            continue;
+        }
+        let exact: Option<Vec<i64>> = match truth {
+            Some(TruthTensor::Integer { values, .. }) => values[row.clone()].iter().copied().collect(),
+            _ => None,
+        };
+        let is_true = |of: &Tensor, exact: &[i64]| row.clone().zip(exact).all(|(i, t)| of.data().get_i64(i) == *t);
+        match exact {
+            None => undecided += 1,
+            Some(exact) if is_true(a, &exact) => before_right += 1,
+            Some(exact) if is_true(b, &exact) => after_right += 1,
+            Some(_) => neither += 1,
+        }
+    }
+    Verdict::Tokens { before_right, after_right, neither, undecided }
+}
+
+fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
+    let width = match a.dims() {
+        [] => 1,
+        [.., last] => *last,
+    };
+    let rows = || (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width);
+    let keeps = |of: &Tensor, i: usize| of.data().get_i64(i) != 0;
+    let count = |of: &Tensor| (0..of.len()).filter(|i| keeps(of, *i)).count();
+    let empty = |of: &Tensor| rows().filter(|row| !row.clone().any(|i| keeps(of, i))).count();
+    let lost = |of: &Tensor, scores: &[f64]| {
+        let loses = |row: &std::ops::Range<usize>| {
+            let best = scores[row.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            !row.clone().any(|i| scores[i] == best && keeps(of, i))
+        };
+        rows().filter(loses).count()
+    };
+    let exact = truth.and_then(|truth| match truth {
+        TruthTensor::Predicate { values, .. } => values.iter().copied().collect::<Option<Vec<bool>>>(),
+        _ => None,
+    });
+    Verdict::Kept {
+        before: count(a),
+        after: count(b),
+        truth: exact.map(|exact| exact.into_iter().filter(|kept| *kept).count()),
+        empty_before: empty(a),
+        empty_after: empty(b),
+        lost: scores.map(|scores| Lost { before: lost(a, scores), after: lost(b, scores) }),
+    }
+}
+
+/// Pairs of results of which the first is the maximum of each row of the second.
+fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
+    let mut expressions = Expressions::default();
+    let graph = Graph::new(before, &mut expressions);
+    let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
+    let mut found = Vec::new();
+    for (maximum, id) in outputs.iter().enumerate() {
+        let (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, [of]) = expressions.get(*id) else { continue };
+        let is_of = |other: &usize| {
+            let rows = results[*other].len() / width(&results[*other]).max(1);
+            outputs[*other] == *of && results[*other].dims().len() > 1 && results[maximum].len() == rows
+        };
+        found.extend((0..outputs.len()).find(is_of).map(|of| (maximum, of)));
+    }
+    found
+}
+
+/// Rows of `of` in which no element reaches the row's maximum.
+fn unreached(of: &Tensor, maximum: &Tensor) -> usize {
+    let width = width(of);
+    let reaches =
+        |row: usize| (row * width..(row + 1) * width).any(|i| of.data().get_f64(i) >= maximum.data().get_f64(row));
+    (0..maximum.len()).filter(|row| !reaches(*row)).count()
+}
