@@ -2,7 +2,9 @@
 //!
 //! Each operand is `high + low`, and block by block
 //!
-//!     total, rest = two_sum(total, high * high'),   rest += high * low' + low * whole'
+//! ```text
+//! total, rest = two_sum(total, high * high'),   rest += high * low' + low * whole'
+//! ```
 //!
 //! The first product of a block is exact, as all its terms are multiples of one grid and the sum of their magnitudes
 //! stays below 2^53 units (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The others are small, and so is
