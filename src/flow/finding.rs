@@ -31,7 +31,7 @@ pub enum FindingKind {
 /// JSON: `kind` (`two-views`, `two-views-if-compiled`, `mixed-compare`, `narrow-sum`, `narrow-sum-if-compiled`,
 /// `rounded-away`); `subject`, what a person calls the value; `text`, what is the matter, in a sentence; `values` it is
 /// about, copies included; `op_name` and `role` of the first that has one; `views`, who sees them in which precision,
-/// widest first ([`Sight`]); `modes` of what would be if compiled.
+/// widest first; `modes` of what would be if compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub kind: FindingKind,

@@ -83,8 +83,21 @@ fn write_instruction(f: &mut Formatter, instruction: &Instruction, sigil: &str) 
 
 impl Display for Attribute {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
-        write!(f, "{}={}", self.name, self.value)
+        match &self.value {
+            // Computations are names, with `%` or without.
+            Value::Words(names) if self.name.ends_with("_computations") => {
+                write!(f, "{}=", self.name)?;
+                words(f, names, ", ")
+            }
+            value => write!(f, "{}={value}", self.name),
+        }
     }
+}
+
+fn words(f: &mut Formatter, words: &[String], between: &str) -> fmt::Result {
+    f.write_str("{")?;
+    joined(f, words, between, |f, word| f.write_str(word))?;
+    f.write_str("}")
 }
 
 impl Display for Value {
@@ -92,12 +105,9 @@ impl Display for Value {
         match self {
             Value::Word(text) | Value::Braces(text) => f.write_str(text),
             Value::Text(text) => write_text(f, text),
-            Value::Words(words) => {
+            Value::Words(list) => {
                 // XLA parts numbers and settings by a comma, names by a comma and a space.
-                let between = if words.iter().any(|word| word.starts_with('%')) { ", " } else { "," };
-                f.write_str("{")?;
-                joined(f, words, between, |f, word| f.write_str(word))?;
-                f.write_str("}")
+                words(f, list, if list.iter().any(|word| word.starts_with('%')) { ", " } else { "," })
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::num::{Direction, F64, round};
 /// of the terms and however they were split into parts.
 ///
 /// A fixed-point number wide enough for every f64, in chunks of 32 bits whose carries wait: a term changes two chunks,
-/// and no loop runs over the others until [`WAITING`] terms are in.
+/// and no loop runs over the others until a thousand terms are in.
 ///
 /// Source: R. M. Neal, Fast exact summation using small and large superaccumulators, 2015, section 2.
 #[derive(Clone, Debug)]
