@@ -149,7 +149,7 @@ fn express(region: &Computation, roundings: Roundings) -> String {
     for instruction in &region.instructions {
         let expression = expression(region, instruction, &expressions, roundings);
         // What no known region reaches needs no telling apart; this bounds the work on regions made to explode.
-        let known = expression.filter(|e| e.len() < 2048);
+        let known = expression.filter(|e| e.len() < 4096);
         expressions.push(known.unwrap_or_else(|| format!("other#{}", expressions.len())));
     }
     expressions.swap_remove(region.root)
