@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     if let Ok(spec) = name.parse::<ProgramSpec>() {
         let program = built(&spec, EXAMPLE_SIZE)?;
         if named.is_empty() {
-            writeln!(out, "{spec}: {}", spec.built_in.doc())?;
+            writeln!(out, "{spec}: {}", spec.doc())?;
         }
         writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
     } else if named.is_empty() {
@@ -87,7 +87,7 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
 }
 
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "program: {}: {}", case.subject.program, case.subject.program.built_in.doc())?;
+    writeln!(out, "program: {}: {}", case.subject.program, case.subject.program.doc())?;
     writeln!(out, "input: {}", case.subject.input)?;
     for metric in &case.metrics {
         writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit(), metric.metric.doc())?;

@@ -1,6 +1,7 @@
 //! Evaluates the cases of one subject together: one input, one truth, every mode.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -11,6 +12,7 @@ use crate::ir::{Op, Program};
 use crate::metric::{Accumulator, Sample};
 use crate::num::F64;
 use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
+use crate::program::ProgramSpec;
 use crate::subject;
 use crate::suite::{Case, Subject};
 use crate::tensor::Tensor;
@@ -19,7 +21,8 @@ use super::cost::{Cost, operations};
 use super::record::{CheckRecord, Figure, Record, Worst};
 use super::{Outcome, RunError};
 
-/// Cases that share program, input, size and seed, and so share input bits and truth.
+/// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
+/// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
 pub struct Group<'a> {
     pub cases: Vec<&'a Case>,
 }
@@ -29,9 +32,63 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
         let Subject { suite, program, input, n, seed } = &case.subject;
+        let program = match program.file() {
+            None => program.to_string(),
+            Some(file) => {
+                let shapes: Vec<String> =
+                    file.program().entry().parameter_shapes().iter().map(ToString::to_string).collect();
+                format!("({})[rows={}]", shapes.join(", "), program.rows)
+            }
+        };
         by_subject.entry(format!("{suite}/{program}/{input}/{n}/{seed}")).or_default().push(case);
     }
     by_subject.into_values().map(|cases| Group { cases }).collect()
+}
+
+/// The programs of a group over a number of rows, with what ranks their tokens. Built once, and not for every batch.
+struct Prepared<'a> {
+    subjects: Vec<(&'a ProgramSpec, Program)>,
+    /// For each case, the position of its subject.
+    of_case: Vec<usize>,
+    scores: Vec<Program>,
+    /// For each subject, the position of its scores, where a case asks for them.
+    of_subject: Vec<Option<usize>>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(group: &Group<'a>, rows: usize) -> Result<Prepared<'a>, RunError> {
+        let mut prepared =
+            Prepared { subjects: Vec::new(), of_case: Vec::new(), scores: Vec::new(), of_subject: Vec::new() };
+        for case in &group.cases {
+            let fail = |why: String| RunError::Case { case: case.id.clone(), why };
+            let (spec, n) = (&case.subject.program, case.subject.n);
+            let known = prepared.subjects.iter().position(|(other, _)| other.is_same_program(spec));
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    prepared.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+                    prepared.of_subject.push(None);
+                    prepared.subjects.len() - 1
+                }
+            };
+            prepared.of_case.push(at);
+            if prepared.of_subject[at].is_none() && case.checks.iter().any(|c| c.judge.needs_scores()) {
+                let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
+                let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
+                let known = prepared.scores.iter().position(|other| *other == scores);
+                prepared.of_subject[at] = Some(known.unwrap_or(prepared.scores.len()));
+                if known.is_none() {
+                    prepared.scores.push(scores);
+                }
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// The cases of a subject.
+    fn cases_of(&self, group: &Group<'a>, subject: usize) -> Vec<&'a Case> {
+        group.cases.iter().zip(&self.of_case).filter(|(_, at)| **at == subject).map(|(case, _)| *case).collect()
+    }
 }
 
 /// What one case has seen so far.
@@ -47,9 +104,17 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let started = Instant::now();
     let spec = &first.subject.program;
     let size = spec.batch(first.subject.n);
-    let batches: Vec<std::ops::Range<usize>> =
+    let batches: Vec<Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
-    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(|rows| batch(group, rows, oracle)).collect();
+    let prepared = Prepared::new(group, size)?;
+    let part = |rows: Range<usize>| {
+        if rows.len() == size {
+            batch(group, &prepared, rows, oracle)
+        } else {
+            batch(group, &Prepared::new(group, rows.len())?, rows, oracle)
+        }
+    };
+    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
     let mut cost = Cost { suite: first.subject.suite.clone(), work: 0.0, seconds: 0.0 };
@@ -91,54 +156,67 @@ struct Part {
     seconds: f64,
 }
 
+/// What is exactly known of one subject over one batch.
+struct Known {
+    truth: Truth,
+    scale: Option<Vec<f64>>,
+}
+
 /// One batch of rows in every mode.
-fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
+fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
-    let Subject { suite, program: spec, input, n, seed } = &first.subject;
+    let Subject { suite, input, n, seed, .. } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
-    let program = spec.build(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
     let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
-    let taken = taken(&program);
+    let taken = taken(&prepared.subjects[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
     let arguments = input::generate(input, &key, &taken, range).map_err(|e| fail(e.to_string()))?;
-    let (truth, mut stats) = truth_of(group, &program, &arguments, oracle).map_err(fail)?;
-    let scores = if group.cases.iter().flat_map(|c| &c.checks).any(|c| c.judge.needs_scores()) {
-        let scores = spec.scores(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
-        let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
-        let truth = oracle.evaluate(&scores, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
+    let mut stats = Stats::default();
+    let mut work = 0.0;
+    let mut known = Vec::new();
+    for (at, (_, program)) in prepared.subjects.iter().enumerate() {
+        let cases = prepared.cases_of(group, at);
+        let fail = |why: String| RunError::Case { case: cases.first().unwrap_or(&first).id.clone(), why };
+        let (truth, more) = truth_of(&cases, program, &arguments, oracle).map_err(fail)?;
+        stats.merge(&more);
+        let wants_scale = cases.iter().flat_map(|c| &c.metrics).any(|m| m.metric.needs_scale());
+        let scale = if wants_scale { scale::dot_scale(program, &arguments) } else { None };
+        known.push(Known { truth, scale });
+        work += operations(program) * (1 + cases.len()) as f64;
+    }
+    let mut scores = Vec::new();
+    for program in &prepared.scores {
+        let truth = oracle.evaluate(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
         stats.merge(&truth.stats);
-        truth.outputs.into_iter().next()
-    } else {
-        None
-    };
-    let scores = match &scores {
-        Some(TruthTensor::Float(scores)) => Some(scores),
-        _ => None,
-    };
-    let wants_scale = group.cases.iter().flat_map(|c| &c.metrics).any(|m| m.metric.needs_scale());
-    let scale = if wants_scale { scale::dot_scale(&program, &arguments) } else { None };
+        scores.push(truth.outputs.into_iter().next());
+    }
     let mut states = Vec::new();
-    for case in &group.cases {
+    for (case, at) in group.cases.iter().zip(&prepared.of_case) {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-        let got = subject::evaluate(&program, &case.mode, &arguments).map_err(|e| fail(e.to_string()))?;
+        let (program, known) = (&prepared.subjects[*at].1, &known[*at]);
+        let scores = match prepared.of_subject[*at].map(|at| &scores[at]) {
+            Some(Some(TruthTensor::Float(scores))) => Some(scores),
+            _ => None,
+        };
+        let got = subject::evaluate(program, &case.mode, &arguments).map_err(|e| fail(e.to_string()))?;
         let mut state = Progressing {
             metrics: case.metrics.iter().map(|m| Accumulator::new(m.metric)).collect(),
             worst: None,
             tallies: vec![Tally::default(); case.checks.len()],
         };
-        let measured = Measured { program: &program, arguments: &arguments, truth: &truth, scale: scale.as_deref() };
+        let measured = Measured { program, arguments: &arguments, truth: &known.truth, scale: known.scale.as_deref() };
         measure(case, &measured, &got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
-            spec,
+            spec: &case.subject.program,
             n: *n,
             mode: &case.mode,
-            program: &program,
+            program,
             arguments: &arguments,
             got: &got,
-            truth: &truth,
+            truth: &known.truth,
             scores,
             first_row: rows.start,
         };
@@ -147,23 +225,31 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
         }
         states.push(state);
     }
-    let work = operations(&program) * (1 + group.cases.len()) as f64;
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
 }
 
-/// What the program takes, for the input.
+/// What the program takes, for the input, in order of the parameters' numbers.
 fn taken(program: &Program) -> Vec<Argument> {
-    let parameters = program.entry().instructions.iter().filter(|i| matches!(i.op, Op::Parameter(_)));
-    let argument = |i: &crate::ir::Instruction| {
-        Some(Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() })
+    let argument = |i: &crate::ir::Instruction| match i.op {
+        Op::Parameter(number) => {
+            Some((number, Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() }))
+        }
+        _ => None,
     };
-    parameters.filter_map(argument).collect()
+    let mut numbered: Vec<(usize, Argument)> = program.entry().instructions.iter().filter_map(argument).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, argument)| argument).collect()
 }
 
-/// The truth that the group's metrics and checks ask for.
-fn truth_of(group: &Group, program: &Program, arguments: &[Tensor], oracle: &Oracle) -> Result<(Truth, Stats), String> {
+/// The truth that the metrics and checks of one subject's cases ask for.
+fn truth_of(
+    cases: &[&Case],
+    program: &Program,
+    arguments: &[Tensor],
+    oracle: &Oracle,
+) -> Result<(Truth, Stats), String> {
     let mut demands = vec![Demand::None; program.output_names.len()];
-    for case in &group.cases {
+    for case in cases {
         if let Some(output) = case.output
             && case.metrics.iter().any(|m| m.against.is_none())
         {
