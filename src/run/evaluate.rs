@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use crate::check::{Batch, Tally, scale};
 use crate::input::{self, Argument, InputKey};
-use crate::ir::{Op, Program};
+use crate::ir::{Op, Program, outline};
+use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample};
 use crate::num::F64;
 use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
@@ -48,46 +49,67 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
 /// The programs of a group over a number of rows, with what ranks their tokens. Built once, and not for every batch.
 struct Prepared<'a> {
     subjects: Vec<(&'a ProgramSpec, Program)>,
-    /// For each case, the position of its subject.
-    of_case: Vec<usize>,
+    /// What ranks the tokens of some subject.
     scores: Vec<Program>,
-    /// For each subject, the position of its scores, where a case asks for them.
-    of_subject: Vec<Option<usize>>,
+    /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
+    compiled: Vec<(Program, &'a Mode)>,
+    cases: Vec<Places>,
+}
+
+/// What a case looks at, by position.
+struct Places {
+    subject: usize,
+    scores: Option<usize>,
+    compiled: usize,
 }
 
 impl<'a> Prepared<'a> {
     fn new(group: &Group<'a>, rows: usize) -> Result<Prepared<'a>, RunError> {
         let mut prepared =
-            Prepared { subjects: Vec::new(), of_case: Vec::new(), scores: Vec::new(), of_subject: Vec::new() };
+            Prepared { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
+        let (mut score_outlines, mut outlines): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |why: String| RunError::Case { case: case.id.clone(), why };
             let (spec, n) = (&case.subject.program, case.subject.n);
             let known = prepared.subjects.iter().position(|(other, _)| other.is_same_program(spec));
-            let at = match known {
-                Some(at) => at,
-                None => {
-                    prepared.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
-                    prepared.of_subject.push(None);
-                    prepared.subjects.len() - 1
-                }
-            };
-            prepared.of_case.push(at);
-            if prepared.of_subject[at].is_none() && case.checks.iter().any(|c| c.judge.needs_scores()) {
+            let subject = known.unwrap_or(prepared.subjects.len());
+            if known.is_none() {
+                prepared.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+            }
+            let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
                 let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
-                let known = prepared.scores.iter().position(|other| *other == scores);
-                prepared.of_subject[at] = Some(known.unwrap_or(prepared.scores.len()));
+                let text = outline(&scores);
+                let known = score_outlines.iter().position(|other| *other == text);
                 if known.is_none() {
                     prepared.scores.push(scores);
+                    score_outlines.push(text);
                 }
+                Some(known.unwrap_or(prepared.scores.len() - 1))
+            } else {
+                None
+            };
+            let compiled =
+                subject::compiled(&prepared.subjects[subject].1, &case.mode).map_err(|e| fail(e.to_string()))?;
+            let text = outline(&compiled);
+            // Generations that a compiler treats alike often compute alike, too.
+            let same = |(other, known): (&(Program, &Mode), &String)| {
+                *known == text && compute_alike(other.1, &case.mode, &compiled)
+            };
+            let known = prepared.compiled.iter().zip(&outlines).position(same);
+            let at = known.unwrap_or(prepared.compiled.len());
+            if known.is_none() {
+                prepared.compiled.push((compiled, &case.mode));
+                outlines.push(text);
             }
+            prepared.cases.push(Places { subject, scores, compiled: at });
         }
         Ok(prepared)
     }
 
     /// The cases of a subject.
     fn cases_of(&self, group: &Group<'a>, subject: usize) -> Vec<&'a Case> {
-        group.cases.iter().zip(&self.of_case).filter(|(_, at)| **at == subject).map(|(case, _)| *case).collect()
+        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.subject == subject).map(|(case, _)| *case).collect()
     }
 }
 
@@ -193,29 +215,36 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         stats.merge(&truth.stats);
         scores.push(truth.outputs.into_iter().next());
     }
+    let mut computed: Vec<Option<Vec<Tensor>>> = prepared.compiled.iter().map(|_| None).collect();
     let mut states = Vec::new();
-    for (case, at) in group.cases.iter().zip(&prepared.of_case) {
+    for (case, at) in group.cases.iter().zip(&prepared.cases) {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-        let (program, known) = (&prepared.subjects[*at].1, &known[*at]);
-        let scores = match prepared.of_subject[*at].map(|at| &scores[at]) {
+        let (program, known) = (&prepared.subjects[at.subject].1, &known[at.subject]);
+        let scores = match at.scores.map(|at| &scores[at]) {
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
         };
-        let got = subject::evaluate(program, &case.mode, &arguments).map_err(|e| fail(e.to_string()))?;
+        let got = match &mut computed[at.compiled] {
+            Some(got) => got,
+            none => {
+                let (compiled, mode) = &prepared.compiled[at.compiled];
+                none.insert(machine::evaluate(compiled, mode, &arguments).map_err(|e| fail(e.to_string()))?)
+            }
+        };
         let mut state = Progressing {
             metrics: case.metrics.iter().map(|m| Accumulator::new(m.metric)).collect(),
             worst: None,
             tallies: vec![Tally::default(); case.checks.len()],
         };
         let measured = Measured { program, arguments: &arguments, truth: &known.truth, scale: known.scale.as_deref() };
-        measure(case, &measured, &got, rows.start, &mut state).map_err(fail)?;
+        measure(case, &measured, got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
             spec: &case.subject.program,
             n: *n,
             mode: &case.mode,
             program,
             arguments: &arguments,
-            got: &got,
+            got,
             truth: &known.truth,
             scores,
             first_row: rows.start,
