@@ -43,6 +43,7 @@ impl Check for Agreement {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let text = settings.against.as_deref().ok_or("`against` is needed: a mode, a program or `alone`")?;
         let against = if text == "alone" {
+            case.spec.build(case.n, 1).map_err(|e| format!("no row stands alone: {e}"))?;
             Against::Alone
         } else if text.contains('/') {
             Against::Mode(text.parse::<Mode>().map_err(|e| e.to_string())?)

@@ -19,8 +19,9 @@ impl Check for DroppedToken {
     fn doc(&self) -> &'static str {
         "Asks: does the certified most probable token survive? Why it matters: a sampler whose parts disagree about the \
          best token emits another one, at temperature 0 too. Fails when: in a row, none of the tokens that share the \
-         highest exact score is in the kept set (a result `keep`), or the token emitted (a result `token`) is not one of \
-         them. A tie in exact scores is no finding; a wrong token whose declared score equals the best one's is counted \
+         highest exact score is in the kept set (a result `keep`; or, with output = \"max\" or \"threshold\", the tokens \
+         whose score `p`, `z` or `logits` is not below that result), or the token emitted (a result `token`) is not one \
+         of them. A tie in exact scores is no finding; a wrong token whose declared score equals the best one's is counted \
          apart as a tie made by rounding, and is a finding unless the suite expects it."
     }
 
@@ -53,18 +54,27 @@ impl Check for DroppedToken {
     }
 
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
-        let scores = case.spec.scores(case.n, 1).map_err(|e| e.to_string())?;
+        let scores = case.spec.scores(case.n, case.spec.batch(case.n)).map_err(|e| e.to_string())?;
         let Some(scores) = scores else {
             return Err(format!("{} ranks no tokens, so none can be dropped", case.spec));
         };
         let format = scores.entry().instructions[scores.outputs()[0]].shape.dtype().and_then(|d| d.format());
         let format = format.ok_or("scores are not floats")?;
-        let (output, mask) = match &settings.output {
-            Some(name) => (case.output(name)?, name == "keep"),
-            None => case.output("keep").map(|o| (o, true)).or_else(|_| case.output("token").map(|o| (o, false)))?,
+        let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
+        let output = match &settings.output {
+            Some(name) => case.output(name)?,
+            None => case.output("keep").or_else(|_| case.output("token"))?,
         };
-        let order = if mask { case.program.output("tokens") } else { None };
-        Ok(Box::new(Survives { output, mask, order, format, allowance: settings.allowance.unwrap_or(0.0) }))
+        let shown = match case.program.output_names[output].as_str() {
+            "keep" => Shown::Mask { order: case.program.output("tokens") },
+            name @ ("max" | "threshold") => {
+                let scores = find(&["p", "z", "logits"]);
+                let missing = || format!("{} has no scores that could meet its {name}", case.spec);
+                Shown::Threshold { scores: scores.ok_or_else(missing)? }
+            }
+            _ => Shown::Token,
+        };
+        Ok(Box::new(Survives { output, shown, format, allowance: settings.allowance.unwrap_or(0.0) }))
     }
 }
 
@@ -76,12 +86,20 @@ fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, String> {
     Ok(results.into_iter().next())
 }
 
+/// How a result shows which tokens survive.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// One token a row.
+    Token,
+    /// A mask. Where it is in another order than the tokens', `order` is the result that holds their ids.
+    Mask { order: Option<usize> },
+    /// What the results at `scores` must not be below, one value a row.
+    Threshold { scores: usize },
+}
+
 struct Survives {
     output: usize,
-    /// Whether the result is a mask; otherwise it is one token a row.
-    mask: bool,
-    /// Where the mask is in another order than the tokens', the result that holds their ids.
-    order: Option<usize>,
+    shown: Shown,
     format: &'static Format,
     allowance: f64,
 }
@@ -148,21 +166,26 @@ impl Judge for Survives {
 impl Survives {
     /// The token that the row emitted, where the result is one.
     fn emitted(&self, batch: &Batch, row: usize) -> Option<usize> {
-        if self.mask { None } else { usize::try_from(batch.got[self.output].data().get_i64(row)).ok() }
+        match self.shown {
+            Shown::Token => usize::try_from(batch.got[self.output].data().get_i64(row)).ok(),
+            Shown::Mask { .. } | Shown::Threshold { .. } => None,
+        }
     }
 
     fn survives(&self, batch: &Batch, row: usize, top: &Top, emitted: Option<usize>) -> bool {
-        if !self.mask {
-            return emitted.is_some_and(|token| top.best.contains(&token));
-        }
-        let keep = batch.got[self.output].data();
-        match self.order {
-            None => top.best.iter().any(|token| keep.get_i64(row * batch.n + token) != 0),
-            Some(order) => {
+        let result = batch.got[self.output].data();
+        match self.shown {
+            Shown::Token => emitted.is_some_and(|token| top.best.contains(&token)),
+            Shown::Mask { order: None } => top.best.iter().any(|token| result.get_i64(row * batch.n + token) != 0),
+            Shown::Mask { order: Some(order) } => {
                 let ids = batch.got[order].data();
                 (row * batch.n..(row + 1) * batch.n)
-                    .take_while(|at| keep.get_i64(*at) != 0)
+                    .take_while(|at| result.get_i64(*at) != 0)
                     .any(|at| top.best.contains(&(ids.get_i64(at) as usize)))
+            }
+            Shown::Threshold { scores } => {
+                let (scores, least) = (batch.got[scores].data(), result.get_f64(row));
+                top.best.iter().any(|token| scores.get_f64(row * batch.n + token) >= least)
             }
         }
     }
@@ -181,9 +204,14 @@ impl Survives {
         };
         let best = top.best[0];
         let margin = top.margin_ulp.map_or("infinitely".to_string(), |m| format!("{m} ulp"));
-        let instead = match emitted {
-            Some(token) => format!("token {token} with declared score {} was emitted instead", shown(token)),
-            None => "it is not in the kept set".to_string(),
+        let instead = match (emitted, self.shown) {
+            (Some(token), _) => format!("token {token} with declared score {} was emitted instead", shown(token)),
+            (None, Shown::Threshold { scores }) => {
+                let score = batch.got[scores].data().get_f64(row * batch.n + best);
+                let (name, least) = (&batch.program.output_names, batch.got[self.output].data().get_f64(row));
+                format!("its {} = {score} is below {} = {least}", name[scores], name[self.output])
+            }
+            (None, _) => "it is not in the kept set".to_string(),
         };
         format!(
             "row {}: token {best} is the most probable, {margin} ahead, declared score {}; {instead}",

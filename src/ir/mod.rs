@@ -6,6 +6,7 @@ mod dot;
 mod infer;
 pub mod movement;
 mod op;
+mod outline;
 mod pattern;
 mod print;
 mod program;
@@ -17,6 +18,7 @@ pub use op::{
     ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
     WindowDim,
 };
+pub use outline::outline;
 pub use pattern::{
     Comparator, PlainMatmul, Reducer, comparator, comparator_but_for_rounding, is_cumulative, plain_matmul, reducer,
     reducer_but_for_rounding,

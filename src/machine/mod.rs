@@ -1,5 +1,6 @@
 //! Evaluates a program the way a TPU would, in one precision mode.
 
+mod alike;
 mod chip;
 mod evaluate;
 mod integer;
@@ -12,6 +13,7 @@ pub mod select;
 mod value;
 pub mod vector;
 
+pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, chip_named};
 pub use evaluate::{EvalError, evaluate};
 pub use mode::{Mode, ModeError, PRECISIONS, PrecisionRow};

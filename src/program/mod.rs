@@ -1,9 +1,10 @@
-//! Built-in programs: a few lines each that build a list of HLO operations for one size.
+//! Programs: built-in ones, a few lines each that build a list of HLO operations for one size, and those of files.
 
 mod affine_greedy;
 mod approx_max_k;
 mod argmax;
 mod greedy_head;
+mod imported;
 mod keep_max;
 mod matmul;
 mod parameter;
@@ -11,13 +12,16 @@ mod prob_max;
 mod sampler;
 mod softmax;
 mod sort;
+mod spec;
 mod token_two_ways;
 mod top_k;
 mod top_p;
 
 use crate::ir::{Program, ShapeError};
 
-pub use parameter::{ParameterDoc, ParameterError, Parameters, ProgramSpec};
+pub use imported::{Imported, ImportedError};
+pub use parameter::{ParameterDoc, ParameterError, Parameters};
+pub use spec::ProgramSpec;
 
 /// A family of programs, one for each setting of its parameters and each size.
 pub trait BuiltIn: Sync {
@@ -56,6 +60,8 @@ pub enum BuildError {
     ZeroSize { what: &'static str },
     #[error("k = {k} is above the {n} values to take from")]
     TooFewValues { k: usize, n: usize },
+    #[error("{file} computes over {rows} rows of {n} values at a time, and over nothing else")]
+    Fixed { file: String, n: usize, rows: usize },
 }
 
 /// All built-in programs, by name.

@@ -1,16 +1,19 @@
 //! Evaluates the cases of one subject together: one input, one truth, every mode.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::check::{Batch, Scale, Tally};
 use crate::input::{self, Argument, InputKey};
-use crate::ir::{Op, Program};
+use crate::ir::{Op, Program, outline};
+use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample};
 use crate::num::F64;
 use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
+use crate::program::ProgramSpec;
 use crate::subject;
 use crate::suite::{Case, Subject};
 use crate::tensor::Tensor;
@@ -19,7 +22,8 @@ use super::cost::{Cost, operations};
 use super::record::{CheckRecord, Figure, Record, Worst};
 use super::{Outcome, RunError};
 
-/// Cases that share program, input, size and seed, and so share input bits and truth.
+/// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
+/// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
 pub struct Group<'a> {
     pub cases: Vec<&'a Case>,
 }
@@ -29,9 +33,84 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
         let Subject { suite, program, input, n, seed } = &case.subject;
+        let program = match program.file() {
+            None => program.to_string(),
+            Some(file) => {
+                let shapes: Vec<String> =
+                    file.program().entry().parameter_shapes().iter().map(ToString::to_string).collect();
+                format!("({})[rows={}]", shapes.join(", "), program.rows)
+            }
+        };
         by_subject.entry(format!("{suite}/{program}/{input}/{n}/{seed}")).or_default().push(case);
     }
     by_subject.into_values().map(|cases| Group { cases }).collect()
+}
+
+/// The programs of a group over a number of rows, with what ranks their tokens. Built once, and not for every batch.
+struct Prepared<'a> {
+    subjects: Vec<(&'a ProgramSpec, Program)>,
+    /// What ranks the tokens of some subject.
+    scores: Vec<Program>,
+    /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
+    compiled: Vec<(Program, &'a Mode)>,
+    cases: Vec<Places>,
+}
+
+/// What a case looks at, by position.
+struct Places {
+    subject: usize,
+    scores: Option<usize>,
+    compiled: usize,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(group: &Group<'a>, rows: usize) -> Result<Prepared<'a>, RunError> {
+        let mut prepared =
+            Prepared { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
+        let (mut score_outlines, mut outlines): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for case in &group.cases {
+            let fail = |why: String| RunError::Case { case: case.id.clone(), why };
+            let (spec, n) = (&case.subject.program, case.subject.n);
+            let known = prepared.subjects.iter().position(|(other, _)| other.is_same_program(spec));
+            let subject = known.unwrap_or(prepared.subjects.len());
+            if known.is_none() {
+                prepared.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+            }
+            let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
+                let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
+                let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
+                let text = outline(&scores);
+                let known = score_outlines.iter().position(|other| *other == text);
+                if known.is_none() {
+                    prepared.scores.push(scores);
+                    score_outlines.push(text);
+                }
+                Some(known.unwrap_or(prepared.scores.len() - 1))
+            } else {
+                None
+            };
+            let compiled =
+                subject::compiled(&prepared.subjects[subject].1, &case.mode).map_err(|e| fail(e.to_string()))?;
+            let text = outline(&compiled);
+            // Generations that a compiler treats alike often compute alike, too.
+            let same = |(other, known): (&(Program, &Mode), &String)| {
+                *known == text && compute_alike(other.1, &case.mode, &compiled)
+            };
+            let known = prepared.compiled.iter().zip(&outlines).position(same);
+            let at = known.unwrap_or(prepared.compiled.len());
+            if known.is_none() {
+                prepared.compiled.push((compiled, &case.mode));
+                outlines.push(text);
+            }
+            prepared.cases.push(Places { subject, scores, compiled: at });
+        }
+        Ok(prepared)
+    }
+
+    /// The cases of a subject.
+    fn cases_of(&self, group: &Group<'a>, subject: usize) -> Vec<&'a Case> {
+        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.subject == subject).map(|(case, _)| *case).collect()
+    }
 }
 
 /// What one case has seen so far.
@@ -47,9 +126,17 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let started = Instant::now();
     let spec = &first.subject.program;
     let size = spec.batch(first.subject.n);
-    let batches: Vec<std::ops::Range<usize>> =
+    let batches: Vec<Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
-    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(|rows| batch(group, rows, oracle)).collect();
+    let prepared = Prepared::new(group, size)?;
+    let part = |rows: Range<usize>| {
+        if rows.len() == size {
+            batch(group, &prepared, rows, oracle)
+        } else {
+            batch(group, &Prepared::new(group, rows.len())?, rows, oracle)
+        }
+    };
+    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
     let mut cost = Cost { suite: first.subject.suite.clone(), work: 0.0, seconds: 0.0 };
@@ -91,54 +178,73 @@ struct Part {
     seconds: f64,
 }
 
+/// What is exactly known of one subject over one batch.
+struct Known<'a> {
+    truth: Truth,
+    scale: Scale<'a>,
+}
+
 /// One batch of rows in every mode.
-fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
+fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
-    let Subject { suite, program: spec, input, n, seed } = &first.subject;
+    let Subject { suite, input, n, seed, .. } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
-    let program = spec.build(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
     let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
-    let taken = taken(&program);
+    let taken = taken(&prepared.subjects[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
     let arguments = input::generate(input, &key, &taken, range).map_err(|e| fail(e.to_string()))?;
-    let (truth, mut stats) = truth_of(group, &program, &arguments, oracle).map_err(fail)?;
-    let scores = if group.cases.iter().flat_map(|c| &c.checks).any(|c| c.judge.needs_scores()) {
-        let scores = spec.scores(*n, rows.len()).map_err(|e| fail(e.to_string()))?;
-        let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
-        let truth = oracle.evaluate(&scores, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
+    let mut stats = Stats::default();
+    let mut work = 0.0;
+    let mut known = Vec::new();
+    for (at, (_, program)) in prepared.subjects.iter().enumerate() {
+        let cases = prepared.cases_of(group, at);
+        let fail = |why: String| RunError::Case { case: cases.first().unwrap_or(&first).id.clone(), why };
+        let (truth, more) = truth_of(&cases, program, &arguments, oracle).map_err(fail)?;
+        stats.merge(&more);
+        known.push(Known { truth, scale: Scale::new(program, &arguments) });
+        work += operations(program) * (1 + cases.len()) as f64;
+    }
+    let mut scores = Vec::new();
+    for program in &prepared.scores {
+        let truth = oracle.evaluate(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
         stats.merge(&truth.stats);
-        truth.outputs.into_iter().next()
-    } else {
-        None
-    };
-    let scores = match &scores {
-        Some(TruthTensor::Float(scores)) => Some(scores),
-        _ => None,
-    };
-    let scale = Scale::new(&program, &arguments);
+        scores.push(truth.outputs.into_iter().next());
+    }
+    let mut computed: Vec<Option<Vec<Tensor>>> = prepared.compiled.iter().map(|_| None).collect();
     let mut states = Vec::new();
-    for case in &group.cases {
+    for (case, at) in group.cases.iter().zip(&prepared.cases) {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-        let got = subject::evaluate(&program, &case.mode, &arguments).map_err(|e| fail(e.to_string()))?;
+        let (program, known) = (&prepared.subjects[at.subject].1, &known[at.subject]);
+        let scores = match at.scores.map(|at| &scores[at]) {
+            Some(Some(TruthTensor::Float(scores))) => Some(scores),
+            _ => None,
+        };
+        let got = match &mut computed[at.compiled] {
+            Some(got) => got,
+            none => {
+                let (compiled, mode) = &prepared.compiled[at.compiled];
+                none.insert(machine::evaluate(compiled, mode, &arguments).map_err(|e| fail(e.to_string()))?)
+            }
+        };
         let mut state = Progressing {
             metrics: case.metrics.iter().map(|m| Accumulator::new(m.metric)).collect(),
             worst: None,
             tallies: vec![Tally::default(); case.checks.len()],
         };
-        let measured = Measured { program: &program, arguments: &arguments, truth: &truth, scale: &scale };
-        measure(case, &measured, &got, rows.start, &mut state).map_err(fail)?;
+        let measured = Measured { program, arguments: &arguments, truth: &known.truth, scale: &known.scale };
+        measure(case, &measured, got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
-            spec,
+            spec: &case.subject.program,
             n: *n,
             mode: &case.mode,
-            program: &program,
+            program,
             arguments: &arguments,
-            got: &got,
-            truth: &truth,
-            scale: &scale,
+            got,
+            truth: &known.truth,
+            scale: &known.scale,
             scores,
             first_row: rows.start,
         };
@@ -147,23 +253,31 @@ fn batch(group: &Group, rows: std::ops::Range<usize>, oracle: &Oracle) -> Result
         }
         states.push(state);
     }
-    let work = operations(&program) * (1 + group.cases.len()) as f64;
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
 }
 
-/// What the program takes, for the input.
+/// What the program takes, for the input, in order of the parameters' numbers.
 fn taken(program: &Program) -> Vec<Argument> {
-    let parameters = program.entry().instructions.iter().filter(|i| matches!(i.op, Op::Parameter(_)));
-    let argument = |i: &crate::ir::Instruction| {
-        Some(Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() })
+    let argument = |i: &crate::ir::Instruction| match i.op {
+        Op::Parameter(number) => {
+            Some((number, Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() }))
+        }
+        _ => None,
     };
-    parameters.filter_map(argument).collect()
+    let mut numbered: Vec<(usize, Argument)> = program.entry().instructions.iter().filter_map(argument).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    numbered.into_iter().map(|(_, argument)| argument).collect()
 }
 
-/// The truth that the group's metrics and checks ask for.
-fn truth_of(group: &Group, program: &Program, arguments: &[Tensor], oracle: &Oracle) -> Result<(Truth, Stats), String> {
+/// The truth that the metrics and checks of one subject's cases ask for.
+fn truth_of(
+    cases: &[&Case],
+    program: &Program,
+    arguments: &[Tensor],
+    oracle: &Oracle,
+) -> Result<(Truth, Stats), String> {
     let mut demands = vec![Demand::None; program.output_names.len()];
-    for case in &group.cases {
+    for case in cases {
         if let Some(output) = case.output
             && case.metrics.iter().any(|m| m.against.is_none())
         {

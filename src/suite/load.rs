@@ -16,6 +16,7 @@ use crate::name::hint;
 use crate::program::ProgramSpec;
 
 use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
+use super::file::{Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
 
 /// The report that all suites share, by its stem.
@@ -31,7 +32,7 @@ pub struct Suite {
     pub why: String,
     pub source: String,
     pub cases: Vec<Case>,
-    /// A fingerprint of the file's text: a journal of another text is not resumed.
+    /// A fingerprint of the file's text and of the programs it names: a journal of other texts is not resumed.
     pub fingerprint: u64,
 }
 
@@ -91,11 +92,12 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     }
     let mut cases: Vec<Case> = Vec::new();
     let mut ids = BTreeSet::new();
+    let mut files = Files::beside(path);
     for matrix in &table.matrix {
         if let Some(key) = matrix.get_ref().empty_list() {
             return Err(here.error(matrix.span(), format!("`{key}` is an empty list, so the matrix has no cases")));
         }
-        let more = expand(&here, &name, matrix.get_ref())?;
+        let more = expand(&here, &name, matrix, &mut files)?;
         if let Some(twice) = more.iter().find(|case| !ids.insert(case.id.clone())) {
             return Err(here.error(matrix.span(), format!("this matrix gives {} a second time", twice.id)));
         }
@@ -105,13 +107,14 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         return Err(fail("the suite has no matrix, so it has no cases".to_string()));
     }
     cases.sort_by(|a, b| a.id.cmp(&b.id));
-    let fingerprint = fingerprint(&text);
+    let fingerprint = fingerprint([text.as_str()].into_iter().chain(files.texts()));
     Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprint })
 }
 
 /// FNV-1a: short, stable, and only ever compared with itself.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
+    let bytes = texts.flat_map(str::bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 struct Source<'a> {
@@ -135,7 +138,13 @@ impl Source<'_> {
 }
 
 /// All cases of one matrix.
-fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>, SuiteError> {
+fn expand(
+    here: &Source,
+    suite: &str,
+    spanned: &Spanned<MatrixTable>,
+    files: &mut Files,
+) -> Result<Vec<Case>, SuiteError> {
+    let matrix = spanned.get_ref();
     let parsed = |list: &[Spanned<String>]| -> Result<Vec<Mode>, SuiteError> {
         let mut modes = Vec::new();
         for chip in &matrix.chip {
@@ -167,22 +176,32 @@ fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>,
     }
     let mut cases = Vec::new();
     for program in &matrix.program {
-        let spec: ProgramSpec = program.get_ref().parse().map_err(|e| here.error(program.span(), e))?;
+        let spec = spec_of(here, matrix, program, files)?;
+        for (input, place) in inputs.iter().zip(&matrix.input) {
+            files.check_input(&spec, input).map_err(|why| here.error(place.span(), why))?;
+        }
+        let sizes = sizes_of(here, spanned, program, &spec)?;
         for rows in &matrix.rows {
             let given = rows.span().end > 0;
-            if given && spec.rows != 1 {
+            if given && spec.rows != 1 && spec.file().is_none() {
                 return Err(here.error(rows.span(), format!("rows are given here and in {spec}: leave one of them")));
             }
             let count = if given { *rows.get_ref() } else { spec.rows as u64 };
+            let place = || if given { rows.span() } else { program.span() };
             if count == 0 || count > MOST_ROWS {
-                let place = if given { rows.span() } else { program.span() };
-                return Err(here.error(place, format!("rows is {count}: it must be from 1 to {MOST_ROWS}")));
+                return Err(here.error(place(), format!("rows is {count}: it must be from 1 to {MOST_ROWS}")));
             }
-            let spec = ProgramSpec { rows: count as usize, ..spec.clone() };
-            for n in &matrix.n {
-                let size = *n.get_ref() as usize;
+            if let Some(file) = spec.file().filter(|file| count % file.rows() as u64 != 0) {
+                let (path, taken) = (file.path.display(), file.rows());
+                let why =
+                    format!("rows is {count}: {path} takes {taken} at a time, so it must be a multiple of {taken}");
+                return Err(here.error(place(), why));
+            }
+            let spec = spec.over(count as usize);
+            for (size, place) in &sizes {
+                let size = *size;
                 let built = spec.build(size, spec.batch(size));
-                let built = built.map_err(|e| here.error(n.span(), format!("failed to build {spec}: {e}")))?;
+                let built = built.map_err(|e| here.error(place.clone(), format!("failed to build {spec}: {e}")))?;
                 let output = output_of(here, matrix, &spec, &built)?;
                 for mode in &modes {
                     let context = Context { spec: &spec, n: size, mode, program: &built };
@@ -213,6 +232,44 @@ fn expand(here: &Source, suite: &str, matrix: &MatrixTable) -> Result<Vec<Case>,
         }
     }
     Ok(cases)
+}
+
+/// The program of this name: a built-in one, or that of a file.
+fn spec_of(
+    here: &Source,
+    matrix: &MatrixTable,
+    program: &Spanned<String>,
+    files: &mut Files,
+) -> Result<ProgramSpec, SuiteError> {
+    let name = program.get_ref();
+    if is_file(name) {
+        let scores = matrix.scores.as_ref().map(|name| name.get_ref().as_str());
+        let results = matrix.results.as_ref().map(|names| names.get_ref().as_slice());
+        return files.program(name, results, scores).map_err(|why| here.error(program.span(), why));
+    }
+    let spec: ProgramSpec = name.parse().map_err(|e| here.error(program.span(), e))?;
+    let only_files = |key: &str| format!("`{key}` is for programs of files, but {spec} is built in");
+    match (&matrix.results, &matrix.scores) {
+        (Some(results), _) => Err(here.error(results.span(), only_files("results"))),
+        (_, Some(scores)) => Err(here.error(scores.span(), only_files("scores"))),
+        _ => Ok(spec),
+    }
+}
+
+/// The sizes of a program with their places: those that the matrix lists, or the one that a file has.
+fn sizes_of(
+    here: &Source,
+    matrix: &Spanned<MatrixTable>,
+    program: &Spanned<String>,
+    spec: &ProgramSpec,
+) -> Result<Vec<(usize, Range<usize>)>, SuiteError> {
+    match (&matrix.get_ref().n, spec.file()) {
+        (Some(sizes), _) => Ok(sizes.iter().map(|n| (*n.get_ref() as usize, n.span())).collect()),
+        (None, Some(file)) => Ok(vec![(file.n(), program.span())]),
+        (None, None) => {
+            Err(here.error(matrix.span(), format!("missing field `n`, the sizes that {spec} is built for")))
+        }
+    }
 }
 
 /// The place of the part of a mode that an error names.

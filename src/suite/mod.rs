@@ -1,6 +1,7 @@
 //! Suites: TOML files that each make one claim, and the cases they stand for.
 
 mod case;
+mod file;
 mod load;
 mod table;
 

@@ -19,7 +19,12 @@ pub(super) struct SuiteTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MatrixTable {
+    /// Names of built-in programs with their parameters, or paths of HLO files relative to the suite's folder.
     pub program: Vec<Spanned<String>>,
+    /// What checks call the results of a file, in the entry's order; `out0`, `out1`, ... if absent.
+    pub results: Option<Spanned<Vec<String>>>,
+    /// The result or argument (`arg0`, ...) of a file that ranks its tokens.
+    pub scores: Option<Spanned<String>>,
     pub chip: Vec<Spanned<String>>,
     #[serde(default = "default_precision")]
     pub precision: Vec<Spanned<String>>,
@@ -29,7 +34,8 @@ pub(super) struct MatrixTable {
     #[serde(default = "default_refinement")]
     pub refinement: Vec<Spanned<String>>,
     pub input: Vec<Spanned<String>>,
-    pub n: Vec<Spanned<u64>>,
+    /// Sizes; a file has its own.
+    pub n: Option<Vec<Spanned<u64>>>,
     #[serde(default = "default_rows")]
     pub rows: Vec<Spanned<u64>>,
     #[serde(default = "default_seed")]
@@ -55,7 +61,7 @@ impl MatrixTable {
             ("excess", self.excess.len()),
             ("refinement", self.refinement.len()),
             ("input", self.input.len()),
-            ("n", self.n.len()),
+            ("n", self.n.as_ref().map_or(1, Vec::len)),
             ("rows", self.rows.len()),
             ("seed", self.seed.len()),
         ];

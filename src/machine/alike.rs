@@ -1,0 +1,92 @@
+//! Which modes are one machine under several names.
+
+use crate::ir::{Binary, Op, Program, Reducer, reducer};
+use crate::tensor::DType;
+
+use super::chip::Chip;
+use super::mode::Mode;
+use super::refinement::Refinements;
+
+/// Whether two modes compute this program with the same arithmetic in the same orders, so that both give the same bits.
+///
+/// A mode's excess policy is not looked at: the program is as the compiler left it.
+pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
+    let narrow = |mode: &Mode| mode.refinements.narrow.unwrap_or(mode.chip.narrow);
+    let others = |mode: &Mode| Refinements { narrow: None, ..mode.refinements.clone() };
+    // Published error bounds matter only where functions err within them.
+    let bounded = a.functions().perturbs() || b.functions().perturbs();
+    arithmetic(a.chip) == arithmetic(b.chip)
+        && (!bounded || a.chip.eup == b.chip.eup)
+        && a.precision == b.precision
+        && others(a) == others(b)
+        && (narrow(a) == narrow(b) || !sums_bf16(program))
+}
+
+/// What a chip computes with, whatever its name. Its own bf16 operations are the compiler's business, its accumulation of
+/// bf16 sums and its error bounds are looked at apart.
+fn arithmetic(chip: &Chip) -> impl PartialEq + use<> {
+    let Chip {
+        name: _,
+        doc: _,
+        matrix_unit,
+        mxu_block,
+        accumulation,
+        dot_strength_reduction,
+        flush,
+        divide,
+        zero_tie,
+        eup: _,
+        functions,
+        sum,
+        scan,
+        narrow: _,
+        native: _,
+        partial_reduce,
+    } = *chip;
+    let dots = (matrix_unit, mxu_block, accumulation, dot_strength_reduction);
+    (dots, (flush, divide, zero_tie, functions), (sum, scan, partial_reduce))
+}
+
+/// Whether a sum of bf16 stands in the program.
+fn sums_bf16(program: &Program) -> bool {
+    program.computations.iter().any(|computation| {
+        computation.instructions.iter().any(|instruction| match instruction.op {
+            Op::Reduce { to_apply, .. } => {
+                let first = instruction.operands.first().map(|o| &computation.instructions[*o].shape);
+                first.and_then(|shape| shape.dtype()) == Some(DType::BF16)
+                    && reducer(&program.computations[to_apply]) == Some(Reducer::Binary(Binary::Add))
+            }
+            _ => false,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compute_alike;
+    use crate::ir::{Binary, Builder, Program};
+    use crate::machine::Mode;
+    use crate::tensor::DType;
+
+    fn sum(dtype: DType) -> Program {
+        let mut b = Builder::new("sum");
+        let x = b.parameter("x", dtype, &[4, 64]).unwrap();
+        let y = b.reduce(Binary::Add, x, 0.0, &[1]).unwrap();
+        b.finish(&[("y", y)]).unwrap()
+    }
+
+    #[test]
+    fn only_what_computes_alike_is_alike() {
+        let alike = |a: &str, b: &str, dtype| {
+            let [a, b] = [a, b].map(|mode| mode.parse::<Mode>().unwrap());
+            compute_alike(&a, &b, &sum(dtype))
+        };
+        assert!(alike("v4/default/off", "v5e/default/as-compiled", DType::BF16));
+        assert!(!alike("v5e/default/off", "v6e/default/off", DType::F32));
+        assert!(!alike("v4/default/off+exp=worst", "v5e/default/off+exp=worst", DType::F32));
+        assert!(!alike("v5e/default/off", "v5e/high/off", DType::F32));
+        assert!(!alike("v5e/default/off", "v5e/default/off+reduce=chain", DType::F32));
+        assert!(!alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::BF16));
+        assert!(alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::F32));
+    }
+}

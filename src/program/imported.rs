@@ -1,0 +1,225 @@
+//! A program that a file holds: its shapes are fixed, and its results have the names that a suite gives them.
+
+use std::path::PathBuf;
+
+use crate::ir::{Computation, Op, Program, Reducer, Shape, ValueId, reducer_but_for_rounding};
+use crate::tensor::DType;
+
+/// A program read from a file.
+#[derive(PartialEq)]
+pub struct Imported {
+    /// What case ids call it: the file's name without its folder.
+    pub name: String,
+    /// Where it was read.
+    pub path: PathBuf,
+    program: Program,
+    scores: Option<Program>,
+    rows: usize,
+    n: usize,
+}
+
+/// Why a file's program cannot be put to a suite's questions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct ImportedError {
+    /// The value of the entry that does not fit, where it is one.
+    pub value: Option<ValueId>,
+    pub why: String,
+}
+
+impl ImportedError {
+    fn new(value: impl Into<Option<ValueId>>, why: String) -> ImportedError {
+        ImportedError { value: value.into(), why }
+    }
+}
+
+/// What checks take a result of some name for.
+struct Role {
+    names: &'static [&'static str],
+    /// Whether it holds a value for each token of a row; otherwise it holds one a row.
+    wide: bool,
+    fits: fn(DType) -> bool,
+    says: &'static str,
+}
+
+/// The names that checks read results by. Results of other names may have any shape.
+const ROLES: &[Role] = &[
+    Role { names: SCORES, wide: true, fits: DType::is_float, says: "a float for each token of a row" },
+    Role { names: &["keep"], wide: true, fits: |d| d == DType::Pred, says: "a predicate for each token of a row" },
+    Role { names: &["tokens"], wide: true, fits: is_integer, says: "an integer for each token of a row" },
+    Role { names: &["token", "greedy", "token_f32"], wide: false, fits: is_integer, says: "one integer a row" },
+    Role { names: &["max", "threshold"], wide: false, fits: DType::is_float, says: "one float a row" },
+];
+
+/// Results that rank a row's tokens.
+const SCORES: &[&str] = &["p", "z", "logits"];
+
+fn is_integer(dtype: DType) -> bool {
+    !dtype.is_float() && dtype != DType::Pred
+}
+
+impl Imported {
+    /// The program in the file at `path`, its results renamed by `results` in the entry's order, if that is there.
+    ///
+    /// Tokens are ranked by the result or argument (`arg0`, `arg1`, ...) that `scores` names; without it by the result
+    /// `p`, `z` or `logits`, or else by what the argmax behind the result `token` compares.
+    ///
+    /// The leading dim of the first parameter is the rows that the program takes at a time; its last dim, or that of the
+    /// scores, is the size n.
+    ///
+    /// # Errors
+    /// If there is no first parameter of floats with rows, if the names do not match the results, or if a result has a
+    /// name that checks know and another shape or type than they take it for.
+    pub fn new(
+        path: PathBuf,
+        mut program: Program,
+        results: Option<&[String]>,
+        scores: Option<&str>,
+    ) -> Result<Imported, ImportedError> {
+        let entry = program.entry();
+        let parameters = parameters(entry);
+        let Some((first, shape)) = parameters.first().map(|id| (*id, &entry.instructions[*id].shape)) else {
+            return Err(ImportedError::new(
+                None,
+                "the program has no parameter, so a suite has nothing to vary".into(),
+            ));
+        };
+        if let Some(tuple) = parameters.iter().find(|id| entry.instructions[**id].shape.dtype().is_none()) {
+            let shape = &entry.instructions[*tuple].shape;
+            return Err(ImportedError::new(*tuple, format!("no input fills a parameter of shape {shape}")));
+        }
+        if !shape.dtype().is_some_and(DType::is_float) || shape.dims().len() < 2 || shape.elements() == 0 {
+            let why = format!("the first parameter is {shape}: it must hold rows of floats, such as bf16[8,1024]");
+            return Err(ImportedError::new(first, why));
+        }
+        let (rows, width) = (shape.dims()[0], shape.dims().last().copied().unwrap_or(1));
+        if let Some(results) = results {
+            let count = program.output_names.len();
+            if results.len() != count {
+                let why = format!("`results` names {} results, but the program has {count}", results.len());
+                return Err(ImportedError::new(entry.root, why));
+            }
+            if let Some(twice) = (0..count).find(|at| results[..*at].contains(&results[*at])) {
+                return Err(ImportedError::new(None, format!("`results` names {} twice", results[twice])));
+            }
+            program.output_names = results.to_vec();
+        }
+        let ranked = ranking(&program, &parameters, rows, scores)?;
+        let entry = program.entry();
+        let n = ranked.map_or(width, |id| entry.instructions[id].shape.dims()[1]);
+        for (id, name) in program.outputs().into_iter().zip(&program.output_names) {
+            let Some(role) = ROLES.iter().find(|role| role.names.contains(&name.as_str())) else { continue };
+            let shape = &entry.instructions[id].shape;
+            let right: &[usize] = if role.wide { &[rows, n] } else { &[rows] };
+            if shape.dims() != right || !shape.dtype().is_some_and(role.fits) {
+                let why =
+                    format!("checks take `{name}` for {} ({rows} rows, {n} tokens), but it is {shape}", role.says);
+                return Err(ImportedError::new(id, why));
+            }
+        }
+        let scores = ranked.map(|id| sub_program(&program, id));
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Imported { name, path, program, scores, rows, n })
+    }
+
+    /// The program; its results have the suite's names.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program of the scores `[rows, n]` that tokens are ranked by, where there are any.
+    pub fn scores(&self) -> Option<&Program> {
+        self.scores.as_ref()
+    }
+
+    /// Rows that the program takes at a time.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Tokens of a row, or the width of the first parameter where nothing ranks tokens.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// What it is, for people.
+    pub fn doc(&self) -> String {
+        let entry = self.program.entry();
+        let shape = |id: &ValueId| entry.instructions[*id].shape.to_string();
+        let taken: Vec<String> = parameters(entry).iter().map(shape).collect();
+        let outputs = self.program.outputs();
+        let given: Vec<String> =
+            self.program.output_names.iter().zip(&outputs).map(|(name, id)| format!("{name} {}", shape(id))).collect();
+        format!("{} takes {} and gives {}.", self.path.display(), taken.join(", "), given.join(", "))
+    }
+}
+
+/// The parameters in order of their number.
+fn parameters(entry: &Computation) -> Vec<ValueId> {
+    let number = |id: &ValueId| match entry.instructions[*id].op {
+        Op::Parameter(number) => Some(number),
+        _ => None,
+    };
+    let mut ids: Vec<ValueId> = (0..entry.instructions.len()).filter(|id| number(id).is_some()).collect();
+    ids.sort_by_key(number);
+    ids
+}
+
+/// The value of the entry that ranks tokens, of floats `[rows, n]`.
+fn ranking(
+    program: &Program,
+    parameters: &[ValueId],
+    rows: usize,
+    scores: Option<&str>,
+) -> Result<Option<ValueId>, ImportedError> {
+    let (entry, outputs) = (program.entry(), program.outputs());
+    let shape = |id: ValueId| &entry.instructions[id].shape;
+    let ranks = |shape: &Shape| {
+        shape.dtype().is_some_and(DType::is_float) && shape.dims().len() == 2 && shape.dims()[0] == rows
+    };
+    let Some(name) = scores else {
+        let named = SCORES.iter().find_map(|name| program.output(name)).map(|at| outputs[at]);
+        let argmax = || program.output("token").and_then(|at| argmax_operand(program, outputs[at]));
+        return Ok(named.or_else(argmax).filter(|id| ranks(shape(*id))));
+    };
+    let argument = || name.strip_prefix("arg")?.parse::<usize>().ok().and_then(|at| parameters.get(at)).copied();
+    let found = program.output(name).map(|at| outputs[at]).or_else(argument).ok_or_else(|| {
+        let arguments: Vec<String> = (0..parameters.len()).map(|at| format!("arg{at}")).collect();
+        let known = program.output_names.iter().chain(&arguments).map(String::as_str);
+        let hint = crate::name::hint(name, known.collect::<Vec<_>>().iter().copied());
+        ImportedError::new(None, format!("`scores` names `{name}`, which is no result and no argument; {hint}"))
+    })?;
+    if !ranks(shape(found)) {
+        let why = format!("`scores` names `{name}`, which is {}: it must be floats [{rows}, n]", shape(found));
+        return Err(ImportedError::new(found, why));
+    }
+    Ok(Some(found))
+}
+
+/// What the argmax behind an integer result compares, looking through moves.
+fn argmax_operand(program: &Program, mut id: ValueId) -> Option<ValueId> {
+    let entry = program.entry();
+    loop {
+        let instruction = &entry.instructions[id];
+        match instruction.op {
+            Op::Reduce { to_apply, .. }
+                if reducer_but_for_rounding(&program.computations[to_apply]) == Some(Reducer::ArgMax) =>
+            {
+                return instruction.operands.first().copied();
+            }
+            Op::GetTupleElement(_) | Op::Reshape | Op::Copy | Op::Convert => id = *instruction.operands.first()?,
+            _ => return None,
+        }
+    }
+}
+
+/// The program over the same parameters whose one result is a value of the entry.
+fn sub_program(program: &Program, value: ValueId) -> Program {
+    let mut part = program.clone();
+    let entry = &mut part.computations[program.entry];
+    let later = entry.instructions.split_off(value + 1);
+    entry.instructions.extend(later.into_iter().filter(|i| matches!(i.op, Op::Parameter(_))));
+    entry.root = value;
+    part.output_names = vec!["scores".to_string()];
+    part
+}

@@ -1,0 +1,98 @@
+//! Programs that a suite names by their file: each is read, parsed and lowered once a suite.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::hlo::{Import, lower, parse};
+use crate::input::{Argument, InputSpec};
+use crate::ir::{Op, ValueId};
+use crate::program::{Imported, ProgramSpec};
+
+/// How the files of programs end: as people name them, and as XLA dumps them (`--xla_dump_to`).
+const ENDINGS: [&str; 2] = [".hlo", ".txt"];
+
+/// Whether the name of a program is that of a file.
+pub(super) fn is_file(program: &str) -> bool {
+    ENDINGS.iter().any(|ending| program.ends_with(ending))
+}
+
+/// The files of one suite.
+pub(super) struct Files {
+    /// The suite's own folder, which paths are relative to.
+    folder: PathBuf,
+    read: BTreeMap<PathBuf, Read>,
+}
+
+struct Read {
+    text: String,
+    import: Import,
+}
+
+impl Files {
+    /// No files yet, for the suite at this path.
+    pub fn beside(suite: &Path) -> Files {
+        Files { folder: suite.parent().unwrap_or(Path::new("")).to_path_buf(), read: BTreeMap::new() }
+    }
+
+    /// The texts of all files read, in the order of their paths.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.read.values().map(|read| read.text.as_str())
+    }
+
+    /// The program in a file. The error names the file, and the place in it where it has one.
+    pub fn program(
+        &mut self,
+        name: &str,
+        results: Option<&[String]>,
+        scores: Option<&str>,
+    ) -> Result<ProgramSpec, String> {
+        let path = self.folder.join(name);
+        let read = self.read(&path)?;
+        let imported = Imported::new(path.clone(), read.import.program.clone(), results, scores);
+        let imported = imported.map_err(|error| located(&path, &read.import, error.value, &error.why))?;
+        Ok(ProgramSpec::imported(Arc::new(imported)))
+    }
+
+    fn read(&mut self, path: &Path) -> Result<&Read, String> {
+        if !self.read.contains_key(path) {
+            let shown = path.display();
+            let bytes = std::fs::read(path).map_err(|error| format!("failed to read {shown}: {error}"))?;
+            let text = String::from_utf8(bytes).map_err(|error| format!("{shown} is no text: {error}"))?;
+            let module = parse(&text).map_err(|e| format!("{shown}:{}:{}: {}", e.line, e.column, e.message))?;
+            let import =
+                lower(&module).map_err(|e| format!("{shown}:{}:{}: {}: {}", e.at.line, e.at.column, e.name, e.why))?;
+            self.read.insert(path.to_path_buf(), Read { text, import });
+        }
+        self.read.get(path).ok_or_else(|| format!("{} was not read", path.display()))
+    }
+
+    /// Whether an input can fill a file's parameters; the error names the file and the first parameter's place.
+    pub fn check_input(&self, spec: &ProgramSpec, input: &InputSpec) -> Result<(), String> {
+        let Some(file) = spec.file() else { return Ok(()) };
+        let Some(read) = self.read.get(&file.path) else { return Ok(()) };
+        let arguments = arguments_of(spec);
+        let first = |(_, i): &(ValueId, &crate::ir::Instruction)| matches!(i.op, Op::Parameter(0));
+        let place = file.program().entry().instructions.iter().enumerate().find(first).map(|(id, _)| id);
+        let unfit = |why: String| located(&file.path, &read.import, place, &format!("input {input}: {why}"));
+        input.input().check(input, &arguments).map_err(unfit)
+    }
+}
+
+/// What a file's program takes, in order.
+fn arguments_of(spec: &ProgramSpec) -> Vec<Argument> {
+    let shapes = spec.file().map(|file| file.program().entry().parameter_shapes()).unwrap_or_default();
+    let argument = |(at, shape): (usize, &crate::ir::Shape)| {
+        Some(Argument { name: format!("arg{at}"), dtype: shape.dtype()?, dims: shape.dims().to_vec() })
+    };
+    shapes.into_iter().enumerate().filter_map(argument).collect()
+}
+
+/// `file:line:column: why`, or without a place if the value has none.
+fn located(path: &Path, import: &Import, value: Option<ValueId>, why: &str) -> String {
+    let at = value.and_then(|id| import.origins.get(id)).map(|origin| origin.at);
+    match at {
+        Some(at) => format!("{}:{}:{}: {why}", path.display(), at.line, at.column),
+        None => format!("{}: {why}", path.display()),
+    }
+}
