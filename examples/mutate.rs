@@ -50,7 +50,7 @@ fn run() -> Result<bool, Failure> {
     if copy.exists() {
         std::fs::remove_dir_all(&copy)?;
     }
-    for part in ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "examples"] {
+    for part in ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "examples", "benches"] {
         copied(&root.join(part), &copy.join(part))?;
     }
     // A fault must be what turns a test red: without one, all of them pass.
