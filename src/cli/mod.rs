@@ -25,8 +25,8 @@ const REPORTS: &str = "reports";
     version,
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
-        Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, or a \
-        changed gate; 2 could not judge (bad file, unknown name, unsupported operation)."
+        Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
+        changed gate, or two programs that differ; 2 could not judge (bad file, unknown name, unsupported operation)."
 )]
 struct Arguments {
     #[command(subcommand)]
