@@ -67,19 +67,7 @@ impl<'a> Emitter<'_, 'a> {
             let scalar = self.add(op, operands, shape)?;
             return self.add(Op::Broadcast { dims: vec![] }, vec![scalar], Some(spread));
         }
-        let elementwise = matches!(
-            op,
-            Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare { .. }
-                | Op::Select
-                | Op::Clamp
-                | Op::Convert
-                | Op::BitcastConvert
-                | Op::ReducePrecision { .. }
-                | Op::Copy
-        );
-        if !elementwise {
+        if !op.is_elementwise() && op != Op::Copy {
             return Err(self.fail("only elementwise operations can be mapped"));
         }
         let spread = shape.and_then(|s| s.dtype()).map(|dtype| Shape::array(dtype, &over));

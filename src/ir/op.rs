@@ -338,6 +338,21 @@ impl Op {
         first.into_iter().chain(second)
     }
 
+    /// Whether each element of the result is a function of the operands' elements at the same place.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(
+            self,
+            Op::Unary(_)
+                | Op::Binary(_)
+                | Op::Compare { .. }
+                | Op::Select
+                | Op::Clamp
+                | Op::Convert
+                | Op::BitcastConvert
+                | Op::ReducePrecision { .. }
+        )
+    }
+
     /// The position of the first operand that is a start index, for operations that take them.
     pub fn first_start(&self) -> Option<usize> {
         match self {

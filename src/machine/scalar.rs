@@ -83,17 +83,10 @@ impl<'a> Region<'a> {
                     self.slots[slot] = value.scalar(0).unwrap_or(Scalar::Pred(false));
                     vec![slot]
                 }
-                Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare { .. }
-                | Op::Select
-                | Op::Clamp
-                | Op::Convert
-                | Op::BitcastConvert
-                | Op::ReducePrecision { .. } => {
+                op if op.is_elementwise() => {
                     let operands = instruction.operands.iter().map(|o| slots[*o][0]).collect();
                     let slot = self.slot(dtype);
-                    self.steps.push(Step { op: &instruction.op, operands, slot });
+                    self.steps.push(Step { op, operands, slot });
                     vec![slot]
                 }
                 _ => return refuse("it has no meaning"),
