@@ -49,12 +49,7 @@ fn growth(
     for n in sizes {
         let program: Program = spec.build(*n, rows).expect("a valid size");
         let arguments = arguments(*n);
-        let demand =
-            |output: usize| match program.entry().instructions[output].shape.dtype().is_some_and(DType::is_float) {
-                true => Demand::Rounded,
-                false => Demand::None,
-            };
-        let demands: Vec<Demand> = program.outputs().into_iter().map(demand).collect();
+        let demands = vec![Demand::Rounded; program.output_names.len()];
         let best = |what: &str, run: &mut dyn FnMut()| {
             let best =
                 contest(&format!("{name}, n = {n}: {what}"), work(*n) as f64, "op", 3, vec![Contender::new(what, run)]);

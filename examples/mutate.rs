@@ -105,7 +105,12 @@ fn passes(copy: &Path, test: &[String]) -> Result<bool, Failure> {
     if !built.status.success() {
         return Err(format!("the project does not build:\n{}", String::from_utf8_lossy(&built.stderr)).into());
     }
-    Ok(cargo(&[])?.status.success())
+    let run = cargo(&[])?;
+    let said = String::from_utf8_lossy(&run.stdout);
+    if !said.lines().any(|line| line.starts_with("running ") && line != "running 0 tests") {
+        return Err(format!("cargo test {} runs no test", test.join(" ")).into());
+    }
+    Ok(run.status.success())
 }
 
 /// Copies a file, or a folder with all in it.

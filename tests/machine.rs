@@ -1,8 +1,8 @@
 //! Operations of compiled programs that built-in programs do not use, and inputs at the edge of sense, on the machine.
 
 use ulpgate::ir::{
-    ApproxTopK, Binary, Builder, Compare, Op, PartialReduce, Program, Shape, ShapeError, Unary, ValueId, Window,
-    WindowDim,
+    ApproxTopK, Binary, Builder, Compare, Op, PartialReduce, Precision, Program, Shape, ShapeError, Unary, ValueId,
+    Window, WindowDim,
 };
 use ulpgate::machine::{EvalError, Mode, evaluate};
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -119,6 +119,48 @@ fn a_region_that_is_no_known_reducer_is_interpreted() {
     let x = [floats(DType::F32, &dims, &values)];
     let mode = "xla-cpu/default/as-compiled";
     assert_eq!(run(&program(false), mode, &x), run(&program(true), mode, &x));
+}
+
+/// 1 and then 2^-24, which alone is lost beside 1: what survives is what other blocks add up before they meet it. Blocks
+/// of the matrix unit are as long as its array is high: 128 up to v5p, 256 from v6e (FACTS 2.4).
+#[test]
+fn blocks_are_as_long_as_the_array_is_high() {
+    let k = 512;
+    let program = built(|b| {
+        let x = b.parameter("x", DType::BF16, &[2, k])?;
+        let y = b.parameter("y", DType::BF16, &[k, 2])?;
+        Ok(vec![b.matmul(x, y, Precision::Default, DType::F32)?])
+    });
+    let one_then_tiny = |at: usize| if at == 0 { 1.0 } else { 2f64.powi(-24) };
+    let x: Vec<f64> = (0..2 * k).map(|i| one_then_tiny(i % k)).collect();
+    let arguments = [floats(DType::BF16, &[2, k], &x), floats(DType::BF16, &[k, 2], &vec![1.0; 2 * k])];
+    for (chip, block) in
+        [("v2", 128), ("v3", 128), ("v4", 128), ("v5e", 128), ("v5p", 128), ("v6e", 256), ("tpu7x", 256), ("cpu", k)]
+    {
+        let got = run(&program, &format!("{chip}/default/off"), &arguments)[0].data().get_f64(0);
+        assert_eq!(got, 1.0 + (k - block) as f64 * 2f64.powi(-24), "{chip}");
+    }
+}
+
+/// The same for running sums: XLA:CPU's go in blocks of 16, each from zero, behind the sums of the blocks before.
+#[test]
+fn scans_are_blocked_by_sixteen_on_xla_cpu() {
+    let n = 64;
+    let program = built(|b| {
+        let x = b.parameter("x", DType::F32, &[n])?;
+        Ok(vec![b.cumsum(x, 0)?])
+    });
+    let tiny = 2f64.powi(-24);
+    let x: Vec<f64> = (0..n).map(|i| if i == 0 { 1.0 } else { tiny }).collect();
+    let x = [floats(DType::F32, &[n], &x)];
+    let got = run(&program, "xla-cpu/default/off", &x)[0].data().to_f64s();
+    for i in 0..n {
+        // Of the numbers behind the first block of 16, those of whole blocks and of the own one up to here.
+        let behind = (i + 1).saturating_sub(16);
+        let exact = 1.0 + behind as f64 * tiny;
+        assert_eq!(got[i], f64::from(exact as f32), "element {i}");
+    }
+    assert!(run(&program, "cpu/default/off", &x)[0].data().to_f64s().iter().all(|sum| *sum == 1.0));
 }
 
 /// Running maxima along either dim, in a time that grows as the array does.

@@ -425,6 +425,16 @@ mod tests {
                     let got = mpfr.unary(unary, &got);
                     assert!(got.lo <= exact && exact <= *got.hi(), "{unary:?} of {x} at {bits} bits");
                 }
+                // An interval's image holds those of its ends.
+                let (low, high) = (Float::with_val(bits, x), Float::with_val(bits, x + 0.25));
+                let between = Rc::new(Between::ends(low.clone(), high.clone()));
+                for (unary, reference) in functions {
+                    let got = mpfr.unary(unary, &between);
+                    for end in [&low, &high] {
+                        let exact = reference(&Float::with_val(500, end));
+                        assert!(got.lo <= exact && exact <= *got.hi(), "{unary:?} up to {end} at {bits} bits");
+                    }
+                }
                 let (a, b) = (mpfr.exact(x), mpfr.exact(3.7));
                 for (binary, exact) in [
                     (Binary::Add, Float::with_val(500, &wide + 3.7)),
