@@ -199,6 +199,25 @@ fn recall() {
     assert_eq!(bench.outcome("recall", &none(), &got), Outcome::Pass);
     // Too good is a finding as well: this is not what those bins give.
     assert_eq!(bench.outcome("recall", &none(), &bench.truth()), Outcome::Finding);
+    // Half of the winners, and below them elements that are none: in order, and far too few.
+    let x = bench.arguments[0].data().to_f64s();
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    for row in x.chunks_exact(32000) {
+        let mut ranked: Vec<usize> = (0..row.len()).collect();
+        ranked.sort_unstable_by(|a, b| row[*b].total_cmp(&row[*a]));
+        for at in ranked[..32].iter().chain(&ranked[128..160]) {
+            values.push(row[*at] as f32);
+            indices.push(*at as i32);
+        }
+    }
+    let dims = got[0].dims();
+    let poor = [Tensor::new(dims, Data::F32(values)), Tensor::new(dims, Data::S32(indices))];
+    let judged = bench.judge("recall", &none(), &poor);
+    assert_eq!(judged.outcome, Outcome::Finding);
+    assert!(
+        judged.figures.contains(&("broken_rows", 0.0)) && judged.figures.contains(&("recall_observed", 0.5)),
+        "{judged:?}"
+    );
     let exact = Bench::new("approx_max_k[k=64,rows=8]", 32000, "cpu/f32/off", "uniform");
     assert_eq!(exact.outcome("recall", &none(), &exact.truth()), Outcome::Pass);
     // Each invariant by itself.

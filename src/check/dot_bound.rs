@@ -88,3 +88,37 @@ pub(super) fn longest_chain(mode: &Mode, constants: &DotConstants, k: usize) -> 
     };
     additions + constants.extra
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counted by hand: what meets a product of the first block on its way.
+    #[test]
+    fn chains_are_as_long_as_the_declared_order() {
+        let chain = |mode: &str, k: usize| {
+            let mode: Mode = mode.parse().unwrap();
+            let constants = dot_constants(&mode, [Precision::Default; 2], false, [16, k, 16]);
+            longest_chain(&mode, &constants, k)
+        };
+        for (mode, k, additions) in [
+            ("v5e/default/off", 1, 0),
+            ("v5e/default/off", 2, 1),
+            ("v5e/default/off", 100, 99),
+            ("v5e/default/off", 130, 127 + 1),
+            ("v5e/default/off", 1024, 127 + 7),
+            ("v6e/default/off", 1024, 255 + 3),
+            ("v5e/default/off+acc=trunc", 1024, 127 + 7),
+            ("v5e/default/off+acc=chain", 1024, 1023),
+            ("v5e/default/off+acc=pairwise", 1024, 7 + 7),
+            ("v5e/default/off+acc=exact", 1024, 1 + 7),
+            // Three passes are joined by two additions, six by five; a product in f32 is rounded itself.
+            ("v5e/high/off", 1024, 127 + 7 + 2),
+            ("v5e/highest/off", 1024, 127 + 7 + 5),
+            ("v5e/f32/off", 1024, 127 + 7 + 1),
+            ("cpu/f32/off", 1024, 1023 + 1),
+        ] {
+            assert_eq!(chain(mode, k), additions, "{mode} at k = {k}");
+        }
+    }
+}
