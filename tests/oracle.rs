@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rug::Float;
-use ulpgate::ir::{Binary, Builder, Compare, Program, Unary};
+use ulpgate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Unary};
 use ulpgate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
 use ulpgate::program::ProgramSpec;
 use ulpgate::run;
@@ -215,6 +215,36 @@ fn falling_functions_reverse_the_order() {
         let TruthTensor::Float(float) = output else { panic!("{output:?}") };
         assert_eq!((float.tops[0].best.as_slice(), float.tops[0].runner_up), (&[1, 3][..], Some(0)));
     }
+}
+
+/// `jnp.sort` of -p, and back: the k-th largest of p is an element of p, so that `p >= kth` is decided, ties and all.
+#[test]
+fn negating_twice_leads_back() {
+    let n = 40;
+    let mut b = Builder::new("kth");
+    let x = b.parameter("x", DType::BF16, &[1, n]).unwrap();
+    let max = b.reduce(Binary::Maximum, x, f64::NEG_INFINITY, &[1]).unwrap();
+    let max = b.broadcast(max, &[1, n], &[0]).unwrap();
+    let shifted = b.binary(Binary::Subtract, x, max).unwrap();
+    let e = b.unary(Unary::Exponential, shifted).unwrap();
+    let sum = b.reduce(Binary::Add, e, 0.0, &[1]).unwrap();
+    let sum = b.broadcast(sum, &[1, n], &[0]).unwrap();
+    let p = b.binary(Binary::Divide, e, sum).unwrap();
+    let negated = b.unary(Unary::Negate, p).unwrap();
+    let sorted = b.sort(&[negated], 1, true, Compare::Lt, CompareOrder::Total).unwrap();
+    let fifth = b.op(Op::Slice { start: vec![0, 4], limit: vec![1, 5], stride: vec![1, 1] }, &[sorted]).unwrap();
+    let fifth = b.unary(Unary::Negate, fifth).unwrap();
+    let fifth = b.reshape(fifth, &[1]).unwrap();
+    let fifth = b.broadcast(fifth, &[1, n], &[0]).unwrap();
+    let keep = b.compare(Compare::Ge, p, fifth).unwrap();
+    let program = b.finish(&[("keep", keep)]).unwrap();
+    // Each value stands twice: the fifth largest is the third largest of them.
+    let values: Vec<f64> = (0..n).map(|i| ((i / 2 * 7) % 20) as f64 / 8.0).collect();
+    let x = Tensor::new(&[1, n], Data::from_f64s(DType::BF16, &values).unwrap());
+    let (truth, _) = agreed(&program, &[x], &[Demand::Rounded]);
+    let TruthTensor::Predicate { values: keep, .. } = &truth.outputs[0] else { panic!("{truth:?}") };
+    let expected: Vec<Option<bool>> = values.iter().map(|v| Some(*v >= 17.0 / 8.0)).collect();
+    assert_eq!(*keep, expected);
 }
 
 /// Rows that try every branch: ordinary ones, ties, wide spreads, underflow, masks, infinities, NaN, signed zeros.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::ir::{Op, Program, ValueId, movement};
+use crate::ir::{Op, Program, Unary, ValueId, movement};
 
 use super::precision::{Held, Precision, target};
 
@@ -28,12 +28,13 @@ pub struct View {
     pub conversions: Vec<ValueId>,
 }
 
-/// Whether an operation hands on the numbers that it is given, up to rounding: moves, conversions between floats,
-/// elements of tuples.
+/// Whether an operation hands on the numbers that it is given, up to rounding and sign: moves, conversions between
+/// floats, elements of tuples, negation.
 pub fn is_passage(program: &Program, held: &[Held], id: ValueId) -> bool {
     let instruction = &program.entry().instructions[id];
     match instruction.op {
         Op::ReducePrecision { .. } | Op::GetTupleElement(_) | Op::Tuple => true,
+        Op::Unary(Unary::Negate) => true,
         Op::Convert => {
             let from_float = instruction.operands.first().is_some_and(|o| held[*o].first().is_some());
             from_float && held[id].first().is_some()

@@ -23,6 +23,11 @@ fn falls(unary: Unary) -> Option<bool> {
     }
 }
 
+/// The step of a function of one argument.
+fn of_one(unary: Unary) -> Step {
+    Step { function: unary as u16, other: (0, 0), undoes_itself: unary == Unary::Negate }
+}
+
 impl<A: Arithmetic> World<A> {
     pub fn unary_all(&mut self, unary: Unary, x: &FloatArray<A>, wanted: Wanted) -> FloatArray<A> {
         let numbers = self.arithmetic.unary_all(unary, &x.numbers, wanted);
@@ -30,7 +35,7 @@ impl<A: Arithmetic> World<A> {
         if let (Some(falls), Identities::Known { classes, keys }) = (falls(unary), &x.identities)
             && !self.arithmetic.has_nan(&numbers)
         {
-            let step = Step { function: unary as u16, other: (0, 0) };
+            let step = of_one(unary);
             let classes = classes.map(|class| self.classes.after(step, *class));
             let keys = if falls { keys.map(|key| -key) } else { keys.clone() };
             return FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None };
@@ -61,7 +66,7 @@ impl<A: Arithmetic> World<A> {
         let Some(flips) = flips else { return Identity { class: self.classes.fresh(1), key: 0.0 } };
         // Negation and the absolute value of a negative number are one function.
         let unary = if unary == Unary::Abs { Unary::Negate } else { unary };
-        let class = self.classes.after(Step { function: unary as u16, other: (0, 0) }, x.identity.class);
+        let class = self.classes.after(of_one(unary), x.identity.class);
         Identity { class, key: if flips { -x.identity.key } else { x.identity.key } }
     }
 
@@ -177,7 +182,7 @@ impl<A: Arithmetic> World<A> {
         };
         let function = 256 + (binary as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
         let other = (parameter.identity.class, parameter.identity.key.to_bits());
-        Some((Step { function, other }, falls))
+        Some((Step { function, other, undoes_itself: false }, falls))
     }
 
     /// The order of a number against zero, where the enclosure decides it.

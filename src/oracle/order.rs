@@ -29,6 +29,8 @@ pub(super) struct Step {
     pub function: u16,
     /// The other operand's class and the bits of its key; zeros for a function of one argument.
     pub other: (u64, u64),
+    /// Whether the same step leads back, as negation does.
+    pub undoes_itself: bool,
 }
 
 /// All classes made so far, in blocks: classes made together for the elements of one array take steps together.
@@ -65,6 +67,9 @@ impl Classes {
             None => {
                 let first = self.fresh(block.end - block.start);
                 self.known.insert((step, block.start), first);
+                if step.undoes_itself {
+                    self.known.insert((step, first), block.start);
+                }
                 first
             }
         };
