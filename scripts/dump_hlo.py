@@ -21,6 +21,7 @@ that jax 0.10.2 with libtpu 0.0.42.1 knows: v2:2x2, v3:2x2, v4:2x2x1, v5e:2x2, v
 import argparse
 import importlib
 import importlib.util
+import inspect
 import os
 import pathlib
 import re
@@ -112,7 +113,10 @@ def on_cpu(f, name, folder, arguments):
 
 def for_topology(f, name, folder, topology, arguments):
     """Writes the HLO that the TPU compiler makes for one chip of this topology."""
-    device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+    try:
+        device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+    except Exception as error:
+        sys.exit(f"dump_hlo: topology {topology}: {str(error).splitlines()[0]}")
     placed = jax.sharding.SingleDeviceSharding(device)
     abstract = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placed) for a in arguments]
     write(folder, name, jax.jit(f).trace(*abstract).lower(lowering_platforms=("tpu",)))
@@ -131,6 +135,9 @@ def main():
     parser.add_argument("--inputs", type=pathlib.Path, help="a safetensors file with arg0, ... to use instead of shapes")
     options = parser.parse_args()
 
+    takes = [p for p in inspect.signature(options.function).parameters.values() if p.default is p.empty]
+    if not options.inputs and len(options.shapes) < len([p for p in takes if p.kind is p.POSITIONAL_OR_KEYWORD]):
+        parser.error(f"{len(options.shapes)} shapes are given, but the function takes {len(takes)} arguments")
     if options.inputs:
         tensors = load_file(options.inputs)
         arguments = [tensors[f"arg{i}"] for i in range(len(tensors))]

@@ -326,19 +326,27 @@ fn what_cannot_be_evaluated_is_refused_with_its_place() {
     let broken = written("broken.hlo", &text.replacen("parameter(0)", "parameter(0", 1));
     let cut = written("cut.safetensors", "no tensors");
     let other = reference("top_k_f32.inputs.safetensors");
+    let more = scratch("more.safetensors");
+    let x = tensors("prob_max.inputs", "arg").remove(0);
+    safetensors::write(more.as_ref(), &[("arg0".to_string(), x.clone()), ("arg1".to_string(), x)]).unwrap();
     for (file, inputs, mode, parts) in [
         (&unknown, &inputs, "v5e/default/off", &["unknown.hlo", "cholesky"][..]),
         (&broken, &inputs, "v5e/default/off", &["broken.hlo", ":"][..]),
         (&"missing.hlo".to_string(), &inputs, "v5e/default/off", &["missing.hlo", "No such file"][..]),
         (&file, &cut, "v5e/default/off", &["cut.safetensors"][..]),
         (&file, &"missing.safetensors".to_string(), "v5e/default/off", &["missing.safetensors"][..]),
-        (&file, &other, "v5e/default/off", &["bf16[8,1024]"][..]),
+        (&file, &other, "v5e/default/off", &["arg0 is f32[8,1024]", "takes bf16[8,1024]"][..]),
+        (&file, &more, "v5e/default/off", &["arg1 is more than the program takes"][..]),
         (&file, &inputs, "v5/default/off", &["v5"][..]),
     ] {
         let (code, text, error) = eval(&[file, "--inputs", inputs, "--out", &out, "--mode", mode]);
         assert_eq!((code, text.as_str(), error.lines().count()), (2, "", 1), "{error}");
         assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
     }
+    // What is compiled may be compiled again, but not without a word.
+    let compiled = reference("prob_max.excess_on.hlo");
+    let (code, _, error) = eval(&[&compiled, "--inputs", &inputs, "--out", &out, "--mode", "v5e/default/tpu"]);
+    assert!(code == 0 && error.starts_with("note: ") && error.contains("compiled already"), "{error}");
     let (code, _, error) = eval(&[&file, "--inputs", &inputs, "--out", "no/such/folder/out.safetensors"]);
     assert_eq!(code, 2);
     assert!(error.contains("no/such/folder"), "{error}");

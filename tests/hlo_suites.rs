@@ -190,3 +190,13 @@ fn results_and_scores_are_refused_where_they_do_not_fit() {
         &["no row stands alone: suites/dumps/pick.hlo computes over 4 rows"],
     );
 }
+
+#[test]
+fn what_is_compiled_is_not_compiled_again() {
+    let compiled = PICK.replacen("HloModule pick", "HloModule pick, is_scheduled=true", 1);
+    assert_ne!(compiled, PICK);
+    let suite = SUITE.replace("\"as-compiled\"", "\"tpu\"");
+    let err = Folder::new(&suite, &compiled).exits(2, &["run"]);
+    assert!(err.contains("suites/pick.toml:9:11: ") && err.contains("is compiled already"), "{err}");
+    Folder::new(&suite, PICK).exits(0, &["run"]);
+}

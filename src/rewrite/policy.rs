@@ -22,6 +22,13 @@ pub struct Policy {
     pub(super) narrow_sums: bool,
 }
 
+impl Policy {
+    /// Whether it changes any program.
+    pub fn rewrites(&self) -> bool {
+        self.normalize || self.narrow_sums || self.simplify_conversions
+    }
+}
+
 /// All policies, least first.
 pub static POLICIES: &[&Policy] = &[&OFF, &AS_COMPILED, &CPU, &GPU, &TPU];
 

@@ -8,6 +8,7 @@ use crate::hlo::{Import, lower, parse};
 use crate::input::{Argument, InputSpec};
 use crate::ir::{Op, ValueId};
 use crate::program::{Imported, ProgramSpec};
+use crate::rewrite::{Policy, policy_named};
 
 /// How the files of programs end: as people name them, and as XLA dumps them (`--xla_dump_to`).
 const ENDINGS: [&str; 2] = [".hlo", ".txt"];
@@ -27,6 +28,8 @@ pub(super) struct Files {
 struct Read {
     text: String,
     import: Import,
+    /// Whether a compiler has been at it.
+    compiled: bool,
 }
 
 impl Files {
@@ -62,9 +65,20 @@ impl Files {
             let module = parse(&text).map_err(|e| format!("{shown}:{}:{}: {}", e.line, e.column, e.message))?;
             let import =
                 lower(&module).map_err(|e| format!("{shown}:{}:{}: {}: {}", e.at.line, e.at.column, e.name, e.why))?;
-            self.read.insert(path.to_path_buf(), Read { text, import });
+            let compiled = module.is_compiled();
+            self.read.insert(path.to_path_buf(), Read { text, import, compiled });
         }
         self.read.get(path).ok_or_else(|| format!("{} was not read", path.display()))
+    }
+
+    /// Whether a mode's excess precision makes sense for a file: what is compiled is not compiled again.
+    pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<(), String> {
+        let read = spec.file().and_then(|file| self.read.get(&file.path));
+        let rewrites = policy_named(excess).is_some_and(Policy::rewrites);
+        if rewrites && read.is_some_and(|read| read.compiled) {
+            return Err(format!("{spec} is compiled already: excess must be `as-compiled` or `off`, not `{excess}`"));
+        }
+        Ok(())
     }
 
     /// Whether an input can fill a file's parameters; the error names the file and the first parameter's place.

@@ -180,6 +180,9 @@ fn expand(
         for (input, place) in inputs.iter().zip(&matrix.input) {
             files.check_input(&spec, input).map_err(|why| here.error(place.span(), why))?;
         }
+        for excess in &matrix.excess {
+            files.check_excess(&spec, excess.get_ref()).map_err(|why| here.error(excess.span(), why))?;
+        }
         let sizes = sizes_of(here, spanned, program, &spec)?;
         for rows in &matrix.rows {
             let given = rows.span().end > 0;

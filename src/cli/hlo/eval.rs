@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::file::safetensors;
-use crate::ir::Program;
+use crate::ir::{Program, Shape};
 use crate::machine::Mode;
 use crate::oracle::{Demand, Oracle, Truth, TruthTensor};
 use crate::subject;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Exit, Failure};
-use super::import;
+use super::{note_second_compilation, read};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -47,7 +47,9 @@ struct Line {
 }
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let program = import(&arguments.file)?.program;
+    let (module, import) = read(&arguments.file)?;
+    let program = import.program;
+    note_second_compilation(&arguments.file, &module, &arguments.mode);
     let inputs = inputs(&arguments.inputs, &program)?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let (results, sensitive) = if arguments.exact {
@@ -94,21 +96,28 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 
 /// The program's arguments by number.
 pub(super) fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Failure> {
+    let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
     let mut given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
+    let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
+    let has = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
     let mut tensors = Vec::new();
     for (number, shape) in program.entry().parameter_shapes().into_iter().enumerate() {
         let name = format!("arg{number}");
-        let at = given.iter().position(|(n, _)| *n == name).ok_or_else(|| {
-            let names: Vec<&str> = given.iter().map(|(n, _)| n.as_str()).collect();
-            let has = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
-            Failure::Message(format!(
-                "{}: {name} is missing, which must be {shape}; the file has {has}",
-                path.display()
-            ))
-        })?;
-        tensors.push(given.swap_remove(at).1);
+        let at = given.iter().position(|(n, _)| *n == name);
+        let at = at.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}; the file has {has}")))?;
+        let tensor = given.swap_remove(at).1;
+        let found = Shape::array(tensor.dtype(), tensor.dims());
+        if found != *shape {
+            return Err(fail(format!("{name} is {found}, but the program takes {shape}")));
+        }
+        tensors.push(tensor);
     }
-    Ok(tensors)
+    match given.iter().find(|(name, _)| name.starts_with("arg")) {
+        Some((name, _)) => {
+            Err(fail(format!("{name} is more than the program takes: it has {} arguments", tensors.len())))
+        }
+        None => Ok(tensors),
+    }
 }
 
 /// The truth as tensors. An element that stayed open is an error: it is never guessed.
