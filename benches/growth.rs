@@ -10,7 +10,7 @@ use ulpgate::ir::Program;
 use ulpgate::machine::{self, Mode};
 use ulpgate::oracle::{Demand, Oracle};
 use ulpgate::program::ProgramSpec;
-use ulpgate::tensor::{DType, Data, Tensor};
+use ulpgate::tensor::{Data, Tensor};
 
 const ROWS: usize = 8;
 /// Rows of a matmul's left operand and columns of its right one.
