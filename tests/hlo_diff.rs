@@ -270,6 +270,124 @@ fn a_reduce_precision_more_or_less_is_a_rounding() {
     assert_eq!(lines(&of_texts(&narrow, wide)), ["rounding-removed e: f16 for n -> f32 for n"]);
 }
 
+/// What names pair must still compute the same, up to rounding.
+#[test]
+fn what_computes_something_else_is_never_no_change() {
+    let lines_of = |name: &str, from: &str, to: &str| {
+        let before = text(name);
+        lines(&of_texts(&before, &replaced(&before, from, to)))
+    };
+    for (name, from, to, expected) in [
+        (
+            "cpu/affine_greedy.before",
+            "constant(0.6992)",
+            "constant(0.5)",
+            &["precision-changed mul.3: multiply by 0.69921875 -> multiply by 0.5"][..],
+        ),
+        (
+            "cpu/affine_greedy.before",
+            "constant(0.1001)",
+            "constant(3)",
+            &["precision-changed add.3: add 0.100097656 -> add 3"],
+        ),
+        (
+            "tpu/v5e/top_p.excess_on",
+            "constant(0.9)",
+            "constant(0.5)",
+            &[
+                "precision-changed convert_reduce_fusion/lt.12 (jit(top_p)/lt): compare LT with 0.9 -> compare LT with 0.5",
+            ],
+        ),
+        (
+            "cpu/top_k.before",
+            "largest=true",
+            "largest=false",
+            &["precision-changed top_k.3: largest first -> smallest first"],
+        ),
+        (
+            "cpu/prob_max.before",
+            "maximum(",
+            "minimum(",
+            &[
+                "precision-changed reduce_max.14: reduce by maximum -> reduce by minimum from -inf",
+                "precision-changed reduce_max.15: reduce by maximum -> reduce by minimum from -inf",
+            ],
+        ),
+        (
+            "tpu/v5e/top_p.excess_on",
+            "direction=GE",
+            "direction=GT",
+            &[
+                "precision-changed and_select_fusion/ge.19 (jit(top_p)/jit(take_along_axis)/ge): compare GE -> \
+                 compare GT",
+                "precision-changed iota_reduce_fusion/ge.13 (jit(top_p)/ge): compare GE -> compare GT",
+            ],
+        ),
+        (
+            "cpu/softmax_f32.before",
+            "constant(0)",
+            "constant(2)",
+            &["precision-changed reduce_sum.7: reduce by add -> reduce by add from 2"],
+        ),
+        (
+            "cpu/greedy_head.before",
+            "direction=GT",
+            "direction=LT",
+            &["precision-changed jit_greedy_head_.3/reduce.11: index of the largest -> index of the smallest"],
+        ),
+        ("cpu/softmax_f32.before", " exponential(", " tanh(", &["precision-changed exp.1: exponential -> tanh"]),
+    ] {
+        assert_eq!(lines_of(name, from, to), expected, "{name} {from} {to}");
+    }
+}
+
+/// Results that are moved and made by nothing have no name to be paired by.
+#[test]
+fn results_that_are_only_moved_are_compared() {
+    let program = |root: &str| {
+        format!("HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n{root}}}\n")
+    };
+    let of = |one: &str, other: &str| lines(&of_texts(&program(one), &program(other)));
+    assert_eq!(
+        of("  ROOT s = f32[4] slice(x), slice={[0:4]}\n", "  ROOT s = f32[4] slice(x), slice={[4:8]}\n"),
+        ["precision-changed s: slice [0:4:1] -> slice [4:8:1]"]
+    );
+    assert_eq!(
+        of("  ROOT t = (f32[8], f32[8]) tuple(x, y)\n", "  ROOT t = (f32[8], f32[8]) tuple(y, x)\n"),
+        ["precision-changed x: parameter 0 -> parameter 1", "precision-changed y: parameter 1 -> parameter 0"]
+    );
+    assert_eq!(
+        of("  ROOT r = f32[8] maximum(x, y)\n", "  ROOT r = f32[8] minimum(x, y)\n"),
+        ["precision-changed r: maximum -> minimum"]
+    );
+    assert_eq!(
+        of("  ROOT r = f32[8] subtract(x, y)\n", "  ROOT r = f32[8] subtract(y, x)\n"),
+        ["precision-changed r: subtract of x, y -> subtract of y, x"]
+    );
+}
+
+/// Two ways to write one value: the compilers' own rewrites of the programs in `tests/data/hlo_more`.
+#[test]
+fn rewrites_that_round_alike_are_no_change() {
+    let program = |body: &str| format!("HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n{body}}}\n");
+    let of = |one: &str, other: &str| of_texts(&program(one), &program(other));
+    let one = "  one = f32[] constant(1)\n  b = f32[8] broadcast(one), dimensions={}\n";
+    let less = "  one = f32[] constant(-1)\n  b = f32[8] broadcast(one), dimensions={}\n";
+    let (subtracted, added) =
+        (format!("{one}  ROOT r = f32[8] subtract(x, b)\n"), format!("{less}  ROOT r = f32[8] add(x, b)\n"));
+    assert_eq!(of(&subtracted, &added), Difference::default());
+    // A constant that vanishes beside another, and one that does not.
+    let twice = |tiny: &str| {
+        format!(
+            "{one}  d = f32[8] subtract(x, b)\n  tiny = f32[] constant({tiny})\n  \
+             t = f32[8] broadcast(tiny), dimensions={{}}\n  ROOT r = f32[8] add(d, t)\n"
+        )
+    };
+    assert_eq!(of(&twice("1.17549435e-38"), &added), Difference::default());
+    assert_ne!(of(&twice("0.25"), &added), Difference::default());
+    assert_ne!(of(&subtracted, &subtracted.replace("constant(1)", "constant(-1)")), Difference::default());
+}
+
 fn inputs_of(program: &str) -> Vec<Tensor> {
     let given = safetensors::read(&data().join(format!("{program}.inputs.safetensors"))).unwrap();
     given.into_iter().map(|(_, tensor)| tensor).collect()
@@ -379,4 +497,6 @@ fn what_cannot_be_judged_exits_with_2() {
     let one = write("diff_one.hlo", "  ROOT r = f32[8] add(a, x)\n");
     let other = write("diff_other.hlo", "  s = f32[8] tanh(a)\n  ROOT r = f32[8] add(s, x)\n");
     readable(&[&one, &other], "without a counterpart");
+    let (_, _, err) = printed(&ulpgate(&[&one, &other]));
+    assert!(err.ends_with(&format!("counterpart: {other} computes s, which {one} does not\n")), "{err}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Computation, Instruction, Op, Program};
+use crate::ir::{Binary, Computation, Instruction, Op, Program, Unary};
 use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -92,6 +92,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         let value = match &instruction.op {
             Op::Constant(tensor) => return splat(tensor),
             Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy => operand(0)?,
+            Op::Unary(Unary::Floor) => operand(0)?.floor(),
+            Op::Unary(Unary::Ceil) => operand(0)?.ceil(),
             Op::Binary(Binary::Add) => operand(0)? + operand(1)?,
             Op::Binary(Binary::Subtract) => operand(0)? - operand(1)?,
             Op::Binary(Binary::Multiply) => operand(0)? * operand(1)?,

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hlo::Import;
-use crate::ir::ValueId;
+use crate::ir::{Binary, ValueId};
 
 use super::change::{Change, ChangeKind, Difference};
+use super::disagree::{Disagreement, disagreements};
 use super::expression::{ExpressionId, Head};
 use super::graph::{Graph, Value};
 use super::pair::Pair;
@@ -46,6 +47,7 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
     same_results(before, after)?;
     let pair = Pair::new(before, after);
     let comparison = Comparison::new(&pair);
+    let disagreements = disagreements(&pair);
     let mut changes = Vec::new();
     let mut seen = BTreeSet::new();
     for (id, value) in pair.before.values.iter().enumerate() {
@@ -58,6 +60,7 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
     comparison.selections(&mut changes);
     comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
+    comparison.disagreements(disagreements, &mut changes);
     let [left, right] = pair.unmatched();
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
@@ -150,9 +153,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
         // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
         // for a divisor may be rounded.
         let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
+        let reciprocal = self.is_by_reciprocal(id);
         let in_full = |v: &Value| {
             let form = v.form.as_ref()?;
             Some(match (v.products.filter(|_| of_dots), v.by) {
+                (None, None) if reciprocal && form == "multiply" => "multiply by the reciprocal".to_string(),
                 (Some(width), _) => format!("{form}, products in {width}"),
                 (None, Some(by)) => format!("{form} by {}", number(by)),
                 (None, None) => form.clone(),
@@ -164,6 +169,14 @@ impl<'p, 'a> Comparison<'p, 'a> {
             changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
         }
         changes
+    }
+
+    /// Whether a value is a product with a reciprocal in both programs, which is what a division is as well.
+    fn is_by_reciprocal(&self, id: ExpressionId) -> bool {
+        let expressions = &self.pair.expressions;
+        let (head, operands) = expressions.get(id);
+        let of_both = *head == Head::Binary(Binary::Multiply) && expressions.taken().all(|(_, other)| other != id);
+        of_both && operands.iter().any(|operand| *expressions.get(*operand).0 == Head::Reciprocal)
     }
 
     /// Readers that see more or fewer bits than before.
@@ -306,6 +319,20 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
+    /// Values that only names or results paired and that do not compute the same.
+    fn disagreements(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
+        for Disagreement { value, texts: [left, right], .. } in found {
+            let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
+            // Another operation in its place may be told of already.
+            let told = |c: &Change| {
+                c.name == change.name && matches!(c.kind, ChangeKind::PrecisionChanged | ChangeKind::TopkChanged)
+            };
+            if !changes.iter().any(told) {
+                changes.push(change);
+            }
+        }
+    }
+
     /// What a top-k, its values or its indices, was taken of.
     fn selected_of(&self, mut id: ExpressionId) -> ExpressionId {
         while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
@@ -348,7 +375,7 @@ fn widths(widths: &BTreeSet<Width>) -> String {
 }
 
 /// The shortest decimal of a number, as an f32 where it is one.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let narrow = value as f32;
     if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
 }

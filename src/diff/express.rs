@@ -153,11 +153,11 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return vec![self.expressions.apply(Head::Gather { elements }, vec![operands[0]])];
             }
             Op::Tuple => return self.all(instruction),
-            Op::While { body, .. } => {
-                let body = self.region(*body);
+            Op::While { condition, body } => {
+                let body = [self.region(*condition), self.region(*body)].concat();
                 let parts = (0..instruction.operands.len()).map(|i| {
                     let operands = [&operands[..], &body[..]].concat();
-                    self.expressions.apply(Head::Other(format!("while {i}")), operands)
+                    self.expressions.apply(Head::Loop(i), operands)
                 });
                 return parts.collect();
             }
@@ -209,6 +209,11 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             let by = self.combiner(region);
             let head = Head::Reduce { by, results };
+            // A sum that starts elsewhere is another sum.
+            let start = self.values[instruction.operands[1]].scalar.filter(|_| value.float);
+            if start.is_some_and(|start| !is_neutral(by, start)) {
+                return vec![self.expressions.apply(head, operands.to_vec())];
+            }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
                 (&mut value.form, by, self.expressions.get(operands[0]))
             {
@@ -306,6 +311,17 @@ impl<'p, 'e> Builder<'p, 'e> {
         let known = values[region.root].expressions.clone();
         self.regions.insert(id, known.clone());
         known
+    }
+}
+
+/// Whether a reduction that starts at this number is one of its elements alone.
+fn is_neutral(by: Combiner, start: f64) -> bool {
+    match by {
+        Combiner::Known(Binary::Add) => start == 0.0,
+        Combiner::Known(Binary::Multiply) => start == 1.0,
+        Combiner::Known(Binary::Maximum) => start == f64::NEG_INFINITY,
+        Combiner::Known(Binary::Minimum) => start == f64::INFINITY,
+        Combiner::Known(_) | Combiner::Region(_) => true,
     }
 }
 

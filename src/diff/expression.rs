@@ -1,9 +1,9 @@
 //! Expressions over a program's parameters, shared between the two programs: equal arithmetic has one number.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ir::{Binary, Compare, Unary};
-use crate::num::{BF16, Direction, round_f64};
+use crate::num::{BF16, Direction, F32, round_f64};
 
 /// Number of an expression in its [`Expressions`].
 pub(super) type ExpressionId = usize;
@@ -64,8 +64,28 @@ pub(super) enum Head {
     Gather {
         elements: usize,
     },
+    /// One of the values that a loop carries; what it computes are the operands, the body's values among them.
+    Loop(usize),
     /// Anything else, with what tells it apart.
     Other(String),
+}
+
+impl Head {
+    /// Whether the order of the operands is no matter.
+    pub fn commutes(&self) -> bool {
+        match self {
+            Head::Binary(b) => !matches!(
+                b,
+                Binary::Subtract
+                    | Binary::Remainder
+                    | Binary::ShiftLeft
+                    | Binary::ShiftRightArithmetic
+                    | Binary::ShiftRightLogical
+            ),
+            Head::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
+            _ => false,
+        }
+    }
 }
 
 /// All expressions of two programs.
@@ -75,6 +95,8 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
+    /// Those of them that the programs made since [`Expressions::forget_taken`]: what is, and what it is taken for.
+    taken: BTreeMap<ExpressionId, ExpressionId>,
     /// Steps of a reduction or scan that is taken in several: what they make is part of the whole.
     steps: HashSet<ExpressionId>,
 }
@@ -83,6 +105,21 @@ impl Expressions {
     /// Takes `one` for `other` from now on.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
         self.same_as.insert(one, other);
+    }
+
+    /// Starts to note anew which expressions are taken for another one.
+    pub fn forget_taken(&mut self) {
+        self.taken.clear();
+    }
+
+    /// The expressions that were taken for another one although they are not equal.
+    pub fn taken(&self) -> impl Iterator<Item = (ExpressionId, ExpressionId)> {
+        self.taken.iter().map(|(one, other)| (*one, *other))
+    }
+
+    /// What an expression stands as in the programs' values.
+    pub fn stands_as(&self, id: ExpressionId) -> ExpressionId {
+        self.taken.get(&id).copied().unwrap_or(id)
     }
 
     /// Says that an expression is one step of a reduction or scan.
@@ -106,7 +143,9 @@ impl Expressions {
             self.list.push((head, operands));
         }
         // Identifications point to expressions of the other program and are never chained.
-        self.same_as.get(&id).copied().unwrap_or(id)
+        let Some(other) = self.same_as.get(&id).copied() else { return id };
+        self.taken.insert(id, other);
+        other
     }
 
     pub fn leaf(&mut self, head: Head) -> ExpressionId {
@@ -166,10 +205,24 @@ impl Expressions {
             (Head::Binary(Binary::Multiply), [a, b]) if self.is(*a, 1.0) || self.is(*b, 1.0) => {
                 return if self.is(*a, 1.0) { *b } else { *a };
             }
+            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*a, *b) => return *b,
+            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*b, *a) => return *a,
             (Head::Binary(Binary::Add), [a, b]) if self.is(*a, 0.0) || self.is(*b, 0.0) => {
                 return if self.is(*a, 0.0) { *b } else { *a };
             }
             (Head::Binary(Binary::Subtract), [a, b]) if self.is(*b, 0.0) => return *a,
+            (Head::Binary(Binary::Subtract), [a, b]) => {
+                // The same sum, rounded once.
+                if let Some(value) = self.value(*b) {
+                    let (a, negated) = (*a, self.constant(-value));
+                    return self.apply(Head::Binary(Binary::Add), vec![a, negated]);
+                }
+            }
+            (Head::Select, [predicate, yes, no]) => {
+                if let Some(is_so) = self.known_predicate(*predicate) {
+                    return if is_so { *yes } else { *no };
+                }
+            }
             (Head::Binary(Binary::Maximum), [a, b]) => {
                 let neutral = f64::NEG_INFINITY;
                 if self.is(*a, neutral) || self.is(*b, neutral) {
@@ -192,22 +245,26 @@ impl Expressions {
         if let Some(scan) = self.blocked_scan(&head, &operands) {
             return scan;
         }
-        let commutes = match head {
-            Head::Binary(b) => !matches!(
-                b,
-                Binary::Subtract
-                    | Binary::Remainder
-                    | Binary::ShiftLeft
-                    | Binary::ShiftRightArithmetic
-                    | Binary::ShiftRightLogical
-            ),
-            Head::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
-            _ => false,
-        };
-        if commutes {
+        if head.commutes() {
             operands.sort_unstable();
         }
         self.intern(head, operands)
+    }
+
+    /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
+    fn vanishes(&self, constant: ExpressionId, sum: ExpressionId) -> bool {
+        let (Some(small), (Head::Binary(Binary::Add), [a, b])) = (self.value(constant), self.get(sum)) else {
+            return false;
+        };
+        let large = self.value(*a).or(self.value(*b));
+        large.is_some_and(|large| round_f64(&F32, large + small, Direction::NearestEven) == large)
+    }
+
+    /// The answer of a comparison of constants, where their rounding cannot have changed it.
+    fn known_predicate(&self, id: ExpressionId) -> Option<bool> {
+        let (Head::Compare(direction), [a, b]) = self.get(id) else { return None };
+        let ordering = self.value(*a)?.partial_cmp(&self.value(*b)?)?;
+        ordering.is_ne().then(|| direction.of(Some(ordering)))
     }
 
     /// The scan that `within blocks + scan of the blocks' totals` is, if this is that sum.

@@ -23,6 +23,7 @@ impl<'a> Pair<'a> {
     pub fn new(before: &'a Import, after: &'a Import) -> Pair<'a> {
         let mut expressions = Expressions::default();
         for _ in 0..ROUNDS {
+            expressions.forget_taken();
             let graphs = (Graph::new(before, &mut expressions), Graph::new(after, &mut expressions));
             let pairs = pairs(&graphs.0, &graphs.1);
             if pairs.is_empty() {
@@ -30,6 +31,7 @@ impl<'a> Pair<'a> {
             }
             pairs.into_iter().for_each(|(one, other)| expressions.identify(one, other));
         }
+        expressions.forget_taken();
         let (before, after) = (Graph::new(before, &mut expressions), Graph::new(after, &mut expressions));
         Pair { before, after, expressions }
     }

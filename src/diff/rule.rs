@@ -119,11 +119,13 @@ pub(super) fn entering(op: &Op, computations: &[Computation], slot: usize, opera
     seen.reduce(Width::join).unwrap_or(Width::UNLIMITED)
 }
 
-/// What an operation that rounds is called when it is compared with another that stands for the same value; `divides_by`
-/// is the divisor where it is one constant. `None` where nothing is rounded or another comparison tells.
-pub(super) fn form(op: &Op, divides_by: Option<f64>, narrow_operands: bool) -> Option<String> {
+/// What an operation that rounds is called when it is compared with another that stands for the same value; `constant`
+/// is the second operand where it is one number. `None` where nothing is rounded or another comparison tells.
+pub(super) fn form(op: &Op, constant: Option<f64>, narrow_operands: bool) -> Option<String> {
     Some(match op {
-        Op::Binary(Binary::Divide) if divides_by.is_some_and(is_power_of_two) => Binary::Multiply.name().to_string(),
+        Op::Binary(Binary::Divide) if constant.is_some_and(is_power_of_two) => Binary::Multiply.name().to_string(),
+        // Subtracting a constant is adding its negative.
+        Op::Binary(Binary::Subtract) if constant.is_some() => Binary::Add.name().to_string(),
         Op::Dot { precision, .. } => {
             let [lhs, rhs] = precision.map(Precision::name);
             match narrow_operands {

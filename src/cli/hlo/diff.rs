@@ -68,13 +68,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let is_same = found.changes.is_empty() && results.is_empty();
     let [left, right] = &found.unmatched;
     if !left.is_empty() || !right.is_empty() {
-        let why = format!(
-            "nothing is known about values without a counterpart: in {}: {}; in {}: {}",
-            arguments.before.display(),
-            listed(left),
-            arguments.after.display(),
-            listed(right)
-        );
+        let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
+        let sides = [(left, &one, &other), (right, &other, &one)];
+        let notes: Vec<String> = sides.into_iter().filter_map(|(names, of, to)| without(names, of, to)).collect();
+        let why = format!("nothing is known about values without a counterpart: {}", notes.join("; "));
         if is_same {
             return Err(Failure::Message(why));
         }
@@ -84,8 +81,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     Ok(if is_same { Exit::AsExpected } else { Exit::Found })
 }
 
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "none".to_string() } else { names.join(", ") }
+/// What is said of one file's values that the other does not compute.
+fn without(names: &[String], of: &str, other: &str) -> Option<String> {
+    (!names.is_empty()).then(|| format!("{of} computes {}, which {other} does not", names.join(", ")))
 }
 
 fn as_json(change: &Change) -> serde_json::Value {

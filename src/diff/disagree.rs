@@ -1,0 +1,283 @@
+//! Where values that only names or results paired compute different things.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::ir::{Compare, Op, ValueId};
+
+use super::expression::{Combiner, ExpressionId, Expressions, Head};
+use super::graph::Graph;
+use super::pair::Pair;
+
+/// What two paired values do not have in common, each as deep down as the two can be told apart.
+pub(super) struct Disagreement {
+    /// BEFORE's value that is told of.
+    pub value: ValueId,
+    /// What it computes, and what AFTER computes in its place.
+    pub texts: [String; 2],
+}
+
+/// All disagreements of the pairs that the expressions alone would not have made, and of results that no pair accounts
+/// for. What contains a value that the other program does not compute is left to the note on those.
+pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
+    let graphs = [&pair.before, &pair.after];
+    let expressions = &pair.expressions;
+    let live: BTreeSet<ExpressionId> = all(&pair.after).collect();
+    // An expression of AFTER that stands under another number is found by the value that has it.
+    let mut roots: Vec<(Option<ValueId>, ExpressionId, ExpressionId)> = expressions
+        .taken()
+        .filter(|(_, taken_for)| live.contains(taken_for))
+        .map(|(one, taken_for)| (None, taken_for, one))
+        .collect();
+    let [left, right] = graphs.map(|graph| graph.import.program.outputs());
+    for (one, other) in left.into_iter().zip(right) {
+        let (before, after) = (&pair.before.values[one], &pair.after.values[other]);
+        let selected_otherwise = before.selection.is_some() && after.selection.is_some();
+        if before.expression() != after.expression() && !selected_otherwise {
+            roots.push((Some(one), before.expression(), after.expression()));
+        }
+    }
+    let unknown: [BTreeSet<ExpressionId>; 2] = {
+        let [left, right] = pair.unmatched();
+        let of = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.values[id].expression()).collect();
+        [of(&pair.before, left), of(&pair.after, right)]
+    };
+    let mut found: Vec<Disagreement> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (at, before, after) in roots {
+        let root = at.or_else(|| instance(&pair.before, before));
+        for sides in apart(expressions, before, after) {
+            let is_unknown = |side: usize| expressions.parts([sides[side]]).iter().any(|id| unknown[side].contains(id));
+            let Some(value) = instance(&pair.before, sides[0]).or(root) else { continue };
+            if !is_unknown(0) && !is_unknown(1) && seen.insert((value, sides)) {
+                found.push(Disagreement { value, texts: texts(pair, sides) });
+            }
+        }
+    }
+    found.sort_by_key(|d| d.value);
+    found
+}
+
+fn all(graph: &Graph) -> impl Iterator<Item = ExpressionId> {
+    graph.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied())
+}
+
+/// The value by which an expression is known; constants are known by those who use them.
+fn instance(graph: &Graph, id: ExpressionId) -> Option<ValueId> {
+    let mut of = graph.values.iter().enumerate().filter(|(_, v)| v.live && v.expressions == [id] && v.scalar.is_none());
+    let first = of.next()?;
+    std::iter::once(first).chain(of).min_by_key(|(at, v)| (!v.is_made(), *at)).map(|(at, _)| at)
+}
+
+/// The deepest places in which two expressions differ.
+fn apart(expressions: &Expressions, before: ExpressionId, after: ExpressionId) -> Vec<[ExpressionId; 2]> {
+    let mut found = Vec::new();
+    let mut open = vec![[before, after]];
+    let mut passed = BTreeSet::new();
+    while let Some(sides) = open.pop() {
+        if sides[0] == sides[1] || !passed.insert(sides) {
+            continue;
+        }
+        let [(head, operands), (other, others)] = sides.map(|id| expressions.get(id));
+        if matches!((head, other), (Head::Loop(_), Head::Loop(_))) {
+            if !differing(expressions, sides).iter().all(Vec::is_empty) {
+                found.push(sides);
+            }
+            continue;
+        }
+        if !alike(head, other) || operands.len() != others.len() {
+            found.push(sides);
+            continue;
+        }
+        let Some(below) = operand_pairs(expressions, head, operands, others) else {
+            found.push(sides);
+            continue;
+        };
+        // A constant is told of with the operation that uses it.
+        match below.iter().flatten().any(|id| is_leaf(expressions, *id)) {
+            true => found.push(sides),
+            false => open.extend(below),
+        }
+    }
+    found
+}
+
+/// Whether two expressions do the same with their operands. Where elements lie is no matter of precision, so a gather is
+/// a slice.
+fn alike(one: &Head, other: &Head) -> bool {
+    let places = |one: &Head, other: &Head| matches!((one, other), (Head::Gather { .. }, Head::Slice(_)));
+    one == other || places(one, other) || places(other, one)
+}
+
+fn is_leaf(expressions: &Expressions, id: ExpressionId) -> bool {
+    expressions.get(id).1.is_empty()
+}
+
+/// The operands that differ, side by side; `None` where it cannot be said which stands for which.
+fn operand_pairs(
+    expressions: &Expressions,
+    head: &Head,
+    operands: &[ExpressionId],
+    others: &[ExpressionId],
+) -> Option<Vec<[ExpressionId; 2]>> {
+    if !head.commutes() {
+        let pairs: Vec<_> = operands.iter().zip(others).map(|(a, b)| [*a, *b]).filter(|[a, b]| a != b).collect();
+        // Operands that changed places.
+        let crossed = pairs.len() > 1 && pairs.iter().any(|[a, _]| pairs.iter().any(|[_, b]| a == b));
+        return (!crossed).then_some(pairs);
+    }
+    let (mut left, mut right) = (operands.to_vec(), others.to_vec());
+    left.retain(|id| match right.iter().position(|other| other == id) {
+        Some(at) => {
+            right.remove(at);
+            false
+        }
+        None => true,
+    });
+    let alike = |a: ExpressionId, b: ExpressionId| alike(expressions.get(a).0, expressions.get(b).0);
+    if let ([a, b], [c, d]) = (&left[..], &right[..]) {
+        let straight = alike(*a, *c) || alike(*b, *d);
+        let crossed = alike(*a, *d) || alike(*b, *c);
+        return match (straight, crossed) {
+            (true, _) => Some(vec![[*a, *c], [*b, *d]]),
+            (false, true) => Some(vec![[*a, *d], [*b, *c]]),
+            (false, false) => None,
+        };
+    }
+    Some(left.into_iter().zip(right).map(|(a, b)| [a, b]).collect())
+}
+
+/// What only one of two expressions does anywhere below. Loops carry what compilers please, in any order, so that
+/// places are left out.
+fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<String>; 2] {
+    let [before, after] = sides.map(|id| expressions.parts([id]));
+    let labels = |own: &HashSet<ExpressionId>| -> BTreeSet<String> {
+        own.iter().filter(|id| !is_of_the_loop(expressions, **id)).map(|id| label(expressions.get(*id).0)).collect()
+    };
+    let (left, right) = (labels(&before), labels(&after));
+    let only =
+        |own: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> { own.difference(other).cloned().collect() };
+    [only(&left, &right), only(&right, &left)]
+}
+
+/// Whether an expression has to do with how a loop runs: what it carries, and what its first trip takes instead.
+fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
+    let (head, operands) = expressions.get(id);
+    match head {
+        Head::Loop(_) | Head::Argument(_) | Head::Integers | Head::Select => true,
+        Head::Compare(Compare::Eq | Compare::Ne) => operands.iter().all(|id| is_leaf(expressions, *id)),
+        _ => false,
+    }
+}
+
+/// What both sides of a disagreement are called.
+fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
+    let expressions = &pair.expressions;
+    let graphs = [&pair.before, &pair.after];
+    if let [(Head::Loop(_), _), (Head::Loop(_), _)] = sides.map(|id| expressions.get(id)) {
+        return differing(expressions, sides).map(|labels| match labels.is_empty() {
+            true => "loop without it".to_string(),
+            false => format!("loop with {}", labels.join(", ")),
+        });
+    }
+    let first = instance(&pair.before, sides[0]).map(|at| pair.before.name(at));
+    let named = [0, 1].map(|side| operation(graphs[side], expressions, sides[side], first));
+    if named[0] != named[1] {
+        return named;
+    }
+    let in_full = [0, 1].map(|side| {
+        let operands = expressions.get(sides[side]).1;
+        let names: Vec<String> = operands.iter().map(|id| called(graphs[side], expressions, *id)).collect();
+        let size = match expressions.get(sides[side]).0 {
+            Head::Reduce { results, .. } | Head::Index { results, .. } => format!(" to {results} elements"),
+            _ => String::new(),
+        };
+        format!("{}{size} of {}", named[side], names.join(", "))
+    });
+    if in_full[0] != in_full[1] {
+        return in_full;
+    }
+    let [one, other] = in_full;
+    [one, format!("another {other}")]
+}
+
+/// `multiply by 0.5`, `compare GE`, `reduce by maximum`: as the instruction of that name has it, else the first.
+fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: Option<&str>) -> String {
+    let (head, operands) = expressions.get(id);
+    let (instructions, stands_as) = (&graph.entry().instructions, expressions.stands_as(id));
+    let computing = (0..instructions.len()).filter(|at| {
+        let value = &graph.values[*at];
+        let is_it = value.live && value.is_made() && value.expressions.contains(&stands_as);
+        is_it && matches!(instructions[*at].op, Op::Compare { .. } | Op::Unary(_) | Op::Binary(_) | Op::Dot { .. })
+    });
+    let computing = computing.min_by_key(|at| (named != Some(graph.name(*at)), *at));
+    let name = match computing.map(|at| &instructions[at].op) {
+        Some(Op::Compare { direction, .. }) => format!("compare {}", direction.name()),
+        Some(op) if !matches!(head, Head::Scan { .. }) => op.opcode().to_string(),
+        _ => label(head),
+    };
+    let number = operands.iter().find_map(|operand| exactly(graph, expressions, *operand));
+    match (number, head, name.as_str()) {
+        (Some(number), _, "multiply") => format!("multiply by {number}"),
+        (Some(number), _, "add") => format!("add {number}"),
+        (Some(number), Head::Reduce { .. }, _) if operands.len() > 1 => format!("{name} from {number}"),
+        (Some(number), Head::Binary(_) | Head::Compare(_), _) => format!("{name} with {number}"),
+        _ => name,
+    }
+}
+
+/// What an operation is called where there is no instruction for it.
+fn label(head: &Head) -> String {
+    let by = |combiner: &Combiner| match combiner {
+        Combiner::Known(binary) => binary.name(),
+        Combiner::Region(_) => "a region",
+    };
+    match head {
+        Head::Parameter(n) => format!("parameter {n}"),
+        Head::Argument(n) => format!("argument {n}"),
+        Head::Constant(bits) => super::compare::number(f64::from_bits(*bits)),
+        Head::Table(_) => "array of constants".to_string(),
+        Head::Integers => "integers".to_string(),
+        Head::FromIntegers => "convert of integers".to_string(),
+        Head::Unary(unary) => unary.name().to_string(),
+        Head::Reciprocal => "reciprocal".to_string(),
+        Head::Binary(binary) => binary.name().to_string(),
+        Head::Compare(direction) => format!("compare {}", direction.name()),
+        Head::Select => "select".to_string(),
+        Head::Reduce { by: combiner, .. } => format!("reduce by {}", by(combiner)),
+        Head::Index { largest: true, .. } => "index of the largest".to_string(),
+        Head::Index { largest: false, .. } => "index of the smallest".to_string(),
+        Head::Scan { by: combiner, .. } => format!("scan by {}", by(combiner)),
+        Head::Sorted { descending } => if *descending { "largest first" } else { "smallest first" }.to_string(),
+        Head::Candidates => "best of each bin".to_string(),
+        Head::Slice(cuts) => {
+            let cuts: Vec<String> =
+                cuts.iter().map(|(start, limit, stride)| format!("{start}:{limit}:{stride}")).collect();
+            format!("slice [{}]", cuts.join(", "))
+        }
+        Head::Reverse => "reverse".to_string(),
+        Head::Concatenate => "concatenate".to_string(),
+        Head::Pad(edges) => {
+            let edges: Vec<String> =
+                edges.iter().map(|(low, high, interior)| format!("{low}_{high}_{interior}")).collect();
+            format!("pad {}", edges.join("x"))
+        }
+        Head::Gather { elements } => format!("gather of {elements}"),
+        Head::Loop(_) => "loop".to_string(),
+        Head::Other(name) => name.clone(),
+    }
+}
+
+/// The number that an expression is in this program, before it was taken as bf16.
+fn exactly(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> Option<String> {
+    let rounded = expressions.value(id)?;
+    let exact = graph.values.iter().filter(|v| v.live && v.expressions == [id]).find_map(|v| v.scalar);
+    Some(super::compare::number(exact.unwrap_or(rounded)))
+}
+
+/// A value as an operand: its name or number.
+fn called(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> String {
+    let name = |at: ValueId| graph.name(at).rsplit('/').next().unwrap_or_default().to_string();
+    exactly(graph, expressions, id)
+        .or_else(|| instance(graph, id).map(name))
+        .unwrap_or_else(|| label(expressions.get(id).0))
+}
