@@ -270,75 +270,47 @@ fn a_reduce_precision_more_or_less_is_a_rounding() {
     assert_eq!(lines(&of_texts(&narrow, wide)), ["rounding-removed e: f16 for n -> f32 for n"]);
 }
 
+/// An edit (file, what, by what) and what is said of it; a line that starts with `+` is said as well.
+const EDITS: &str = "\
+cpu/affine_greedy.before | constant(0.6992) | constant(0.5) | mul.3: multiply by 0.69921875 -> multiply by 0.5
+cpu/affine_greedy.before | constant(0.1001) | constant(3) | add.3: add 0.100097656 -> add 3
+tpu/v5e/top_p.excess_on | constant(0.9) | constant(0.5) | convert_reduce_fusion/lt.12 (jit(top_p)/lt): compare LT with \
+0.9 -> compare LT with 0.5
+cpu/top_k.before | largest=true | largest=false | top_k.3: largest first -> smallest first
+cpu/prob_max.before | maximum( | minimum( | reduce_max.14: reduce by maximum -> reduce by minimum from -inf
++ reduce_max.15: reduce by maximum -> reduce by minimum from -inf
+tpu/v5e/top_p.excess_on | direction=GE | direction=GT | and_select_fusion/ge.19 (jit(top_p)/jit(take_along_axis)/ge): \
+compare GE -> compare GT
++ iota_reduce_fusion/ge.13 (jit(top_p)/ge): compare GE -> compare GT
+cpu/softmax_f32.before | constant(0) | constant(2) | reduce_sum.7: reduce by add -> reduce by add from 2
+cpu/greedy_head.before | direction=GT | direction=LT | jit_greedy_head_.3/reduce.11: index of the largest -> index of \
+the smallest
+cpu/softmax_f32.before | exponential( | tanh( | exp.1: exponential -> tanh
+";
+
 /// What names pair must still compute the same, up to rounding.
 #[test]
 fn what_computes_something_else_is_never_no_change() {
-    let lines_of = |name: &str, from: &str, to: &str| {
+    for edit in EDITS.replace("\n+", " +").lines() {
+        let [name, from, to, said] = edit.split(" | ").collect::<Vec<_>>()[..] else { panic!("{edit}") };
         let before = text(name);
-        lines(&of_texts(&before, &replaced(&before, from, to)))
-    };
-    for (name, from, to, expected) in [
-        (
-            "cpu/affine_greedy.before",
-            "constant(0.6992)",
-            "constant(0.5)",
-            &["precision-changed mul.3: multiply by 0.69921875 -> multiply by 0.5"][..],
-        ),
-        (
-            "cpu/affine_greedy.before",
-            "constant(0.1001)",
-            "constant(3)",
-            &["precision-changed add.3: add 0.100097656 -> add 3"],
-        ),
-        (
-            "tpu/v5e/top_p.excess_on",
-            "constant(0.9)",
-            "constant(0.5)",
-            &[
-                "precision-changed convert_reduce_fusion/lt.12 (jit(top_p)/lt): compare LT with 0.9 -> compare LT with 0.5",
-            ],
-        ),
-        (
-            "cpu/top_k.before",
-            "largest=true",
-            "largest=false",
-            &["precision-changed top_k.3: largest first -> smallest first"],
-        ),
-        (
-            "cpu/prob_max.before",
-            "maximum(",
-            "minimum(",
-            &[
-                "precision-changed reduce_max.14: reduce by maximum -> reduce by minimum from -inf",
-                "precision-changed reduce_max.15: reduce by maximum -> reduce by minimum from -inf",
-            ],
-        ),
-        (
-            "tpu/v5e/top_p.excess_on",
-            "direction=GE",
-            "direction=GT",
-            &[
-                "precision-changed and_select_fusion/ge.19 (jit(top_p)/jit(take_along_axis)/ge): compare GE -> \
-                 compare GT",
-                "precision-changed iota_reduce_fusion/ge.13 (jit(top_p)/ge): compare GE -> compare GT",
-            ],
-        ),
-        (
-            "cpu/softmax_f32.before",
-            "constant(0)",
-            "constant(2)",
-            &["precision-changed reduce_sum.7: reduce by add -> reduce by add from 2"],
-        ),
-        (
-            "cpu/greedy_head.before",
-            "direction=GT",
-            "direction=LT",
-            &["precision-changed jit_greedy_head_.3/reduce.11: index of the largest -> index of the smallest"],
-        ),
-        ("cpu/softmax_f32.before", " exponential(", " tanh(", &["precision-changed exp.1: exponential -> tanh"]),
-    ] {
-        assert_eq!(lines_of(name, from, to), expected, "{name} {from} {to}");
+        let expected: Vec<String> = said.split(" + ").map(|line| format!("precision-changed {line}")).collect();
+        assert_eq!(lines(&of_texts(&before, &replaced(&before, from, to))), expected, "{edit}");
     }
+}
+
+/// Integers are left to compilers, but not where one file is the other with an edit.
+#[test]
+fn edited_integers_are_told_of() {
+    let before = text("cpu/affine_greedy.before");
+    let edited = replaced(&before, "constant.5 = s32[] constant(0)", "constant.5 = s32[] constant(7)");
+    assert_eq!(
+        lines(&of_texts(&before, &edited)),
+        ["precision-changed jit_affine_greedy_.6/constant.5: constant 0 -> constant 7"]
+    );
+    let scanned = text("cpu/top_p.before");
+    let edited = replaced(&scanned, "constant.10 = f32[] constant(0)", "constant.10 = f32[] constant(17)");
+    assert_eq!(kinds(&of_texts(&scanned, &edited)), [ChangeKind::PrecisionChanged]);
 }
 
 /// Results that are moved and made by nothing have no name to be paired by.

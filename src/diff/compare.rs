@@ -7,6 +7,7 @@ use crate::ir::{Binary, ValueId};
 
 use super::change::{Change, ChangeKind, Difference};
 use super::disagree::{Disagreement, disagreements};
+use super::edited::edited;
 use super::expression::{ExpressionId, Head};
 use super::graph::{Graph, Value};
 use super::pair::Pair;
@@ -60,7 +61,7 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
     comparison.selections(&mut changes);
     comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
-    comparison.disagreements(disagreements, &mut changes);
+    comparison.others(disagreements, &mut changes);
     let [left, right] = pair.unmatched();
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
@@ -320,8 +321,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
     }
 
     /// Values that only names or results paired and that do not compute the same.
-    fn disagreements(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
-        for Disagreement { value, texts: [left, right], .. } in found {
+    fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
+        let found = found.into_iter().map(|d| (d.value, d.texts));
+        for (value, [left, right]) in
+            found.chain(edited(&self.pair.before, &self.pair.after, self.pair.expressions.integers()))
+        {
             let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
             // Another operation in its place may be told of already.
             let told = |c: &Change| {

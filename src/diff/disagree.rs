@@ -1,6 +1,6 @@
 //! Where values that only names or results paired compute different things.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Compare, Op, ValueId};
 
@@ -147,15 +147,22 @@ fn operand_pairs(
 }
 
 /// What only one of two expressions does anywhere below. Loops carry what compilers please, in any order, so that
-/// places are left out.
+/// places are left out; how often something is done counts where both loops carry as many values, and so as many
+/// counters.
 fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<String>; 2] {
-    let [before, after] = sides.map(|id| expressions.parts([id]));
-    let labels = |own: &HashSet<ExpressionId>| -> BTreeSet<String> {
-        own.iter().filter(|id| !is_of_the_loop(expressions, **id)).map(|id| label(expressions.get(*id).0)).collect()
+    let [one, other] = sides.map(|id| expressions.get(id).1.len());
+    let counts = one == other;
+    let [left, right] = sides.map(|id| {
+        let mut labels = BTreeMap::<String, usize>::new();
+        for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {
+            *labels.entry(label(expressions.get(part).0)).or_default() += 1;
+        }
+        labels
+    });
+    let only = |own: &BTreeMap<String, usize>, other: &BTreeMap<String, usize>| -> Vec<String> {
+        let more = own.iter().filter(|(label, count)| other.get(*label).is_none_or(|others| counts && others < *count));
+        more.map(|(label, _)| label.clone()).collect()
     };
-    let (left, right) = (labels(&before), labels(&after));
-    let only =
-        |own: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> { own.difference(other).cloned().collect() };
     [only(&left, &right), only(&right, &left)]
 }
 

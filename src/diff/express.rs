@@ -91,8 +91,9 @@ impl<'p, 'e> Builder<'p, 'e> {
                     value.steps = vec![over[along]];
                     value.form = Some("scan".to_string()).filter(|_| value.float);
                     let rows = over.iter().product::<usize>() / over[along].max(1);
-                    let head = Head::Scan { by: self.combiner(*to_apply), rows };
-                    return vec![self.expressions.apply(head, vec![operands[0]])];
+                    let by = self.combiner(*to_apply);
+                    let taken = if self.starts_elsewhere(instruction, by) { 2 } else { 1 };
+                    return vec![self.expressions.apply(Head::Scan { by, rows }, operands[..taken].to_vec())];
                 } else if let Some(block) = rule::block(window) {
                     return self.reduce(instruction, *to_apply, block, &operands, value);
                 } else {
@@ -199,19 +200,17 @@ impl<'p, 'e> Builder<'p, 'e> {
         let arrays = operands.len() / 2;
         let results = instruction.shape.elements() / arrays.max(1);
         if arrays == 1 {
+            let by = self.combiner(region);
             // A reduction of one element moves it.
-            if at_once == 1 {
+            if at_once == 1 && !self.starts_elsewhere(instruction, by) {
                 value.role = Role::Moves { from: 0, to: 1 };
                 value.accumulation = None;
                 value.form = None;
                 value.steps = self.values[instruction.operands[0]].steps.clone();
                 return vec![operands[0]];
             }
-            let by = self.combiner(region);
             let head = Head::Reduce { by, results };
-            // A sum that starts elsewhere is another sum.
-            let start = self.values[instruction.operands[1]].scalar.filter(|_| value.float);
-            if start.is_some_and(|start| !is_neutral(by, start)) {
+            if self.starts_elsewhere(instruction, by) {
                 return vec![self.expressions.apply(head, operands.to_vec())];
             }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
@@ -245,6 +244,12 @@ impl<'p, 'e> Builder<'p, 'e> {
         let extreme = self.expressions.apply(Head::Reduce { by, results }, vec![operands[0]]);
         let index = self.expressions.apply(Head::Index { largest, results }, vec![operands[0]]);
         vec![extreme, index]
+    }
+
+    /// Whether a reduction or scan of one array does not start at nothing: a sum from one is no sum of the elements.
+    fn starts_elsewhere(&self, instruction: &Instruction, by: Combiner) -> bool {
+        let start = instruction.operands.get(1).map(|start| &self.values[*start]);
+        start.and_then(|start| start.scalar.filter(|_| start.float)).is_some_and(|start| !is_neutral(by, start))
     }
 
     fn sort(

@@ -107,6 +107,11 @@ impl Expressions {
         self.same_as.insert(one, other);
     }
 
+    /// The expression of all integers that no float has part in; none where there are no such.
+    pub fn integers(&self) -> Option<ExpressionId> {
+        self.known.get(&(Head::Integers, Vec::new())).copied()
+    }
+
     /// Starts to note anew which expressions are taken for another one.
     pub fn forget_taken(&mut self) {
         self.taken.clear();

@@ -9,6 +9,7 @@ mod build;
 mod change;
 mod compare;
 mod disagree;
+mod edited;
 mod express;
 mod expression;
 mod graph;
