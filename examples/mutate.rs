@@ -1,7 +1,7 @@
 //! Plants each fault of `tests/mutations.toml` alone in a copy of the project and runs the test that must see it.
 //!
-//! `cargo run --release --example mutate [TEXT]` runs those whose name contains TEXT. The copy is built in a folder of
-//! its own below the target folder, which is used again by the next run.
+//! `cargo run --example mutate [TEXT]` runs those whose name contains TEXT. The copy lies below the target folder; it
+//! shares the crates that `cargo test` has built (from cargo 1.91 on), and its own binaries lie apart.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -96,8 +96,7 @@ fn passes(copy: &Path, test: &[String]) -> Result<bool, Failure> {
             .args(arguments)
             .current_dir(copy)
             .env("CARGO_TARGET_DIR", copy.join("../build"))
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env("CARGO_BUILD_BUILD_DIR", copy.join("../.."))
             .stdin(Stdio::null())
             .output()
     };
