@@ -55,14 +55,25 @@ impl Kernel for Exp {
     }
 }
 
-/// A function of two intervals.
-struct Two<F>(F);
+/// A type for each operation: see the kernels of pairs.
+macro_rules! kernels {
+    ($($name:ident = $operation:path;)*) => {$(
+        struct $name;
 
-impl<F: Fn(Interval, Interval) -> Interval> Kernel for Two<F> {
-    #[inline(always)]
-    fn apply(&self, x: Interval, y: Interval) -> Interval {
-        (self.0)(x, y)
-    }
+        impl Kernel for $name {
+            #[inline(always)]
+            fn apply(&self, x: Interval, y: Interval) -> Interval {
+                $operation(x, y)
+            }
+        }
+    )*};
+}
+
+kernels! {
+    Add = kernels::add;
+    Sub = kernels::sub;
+    Mul = kernels::mul;
+    Div = kernels::div;
 }
 
 /// Applies a kernel to all elements, and the whole operation to those that the kernel leaves out.
@@ -281,10 +292,10 @@ impl Arithmetic for Fast {
     fn binary_all(&mut self, binary: Binary, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {
         let (operands, whole) = ([x, y], operation(binary));
         match binary {
-            Binary::Add => widest(Apply { operands, kernel: Two(kernels::add), whole }),
-            Binary::Subtract => widest(Apply { operands, kernel: Two(kernels::sub), whole }),
-            Binary::Multiply => widest(Apply { operands, kernel: Two(kernels::mul), whole }),
-            Binary::Divide => widest(Apply { operands, kernel: Two(kernels::div), whole }),
+            Binary::Add => widest(Apply { operands, kernel: Add, whole }),
+            Binary::Subtract => widest(Apply { operands, kernel: Sub, whole }),
+            Binary::Multiply => widest(Apply { operands, kernel: Mul, whole }),
+            Binary::Divide => widest(Apply { operands, kernel: Div, whole }),
             _ => Intervals {
                 lo: Column::same(f64::NEG_INFINITY, x.lo.len()),
                 hi: Column::same(f64::INFINITY, x.lo.len()),

@@ -85,37 +85,38 @@ impl Chunk {
 
 /// A function of one or two pairs for a loop to apply.
 trait Kernel {
-    fn apply(&self, x: Pair, y: Pair) -> Pair;
+    fn apply(&self, x: Pair, y: Pair, tables: &Tables) -> Pair;
 }
 
-/// A function with a table.
-struct Tabled<F>(F, Tables);
+/// A type for each kernel. A function passed as a value is called through a shim that the compiler may leave apart, and
+/// then without the instructions of [`widest`].
+macro_rules! kernels {
+    ($($name:ident = |$x:pat_param, $y:pat_param, $tables:pat_param| $result:expr;)*) => {$(
+        struct $name;
 
-impl<F: Fn(Pair, &Tables) -> Pair> Kernel for Tabled<F> {
-    #[inline(always)]
-    fn apply(&self, x: Pair, _: Pair) -> Pair {
-        (self.0)(x, &self.1)
-    }
+        impl Kernel for $name {
+            #[inline(always)]
+            fn apply(&self, $x: Pair, $y: Pair, $tables: &Tables) -> Pair {
+                $result
+            }
+        }
+    )*};
 }
 
-/// A function of one pair.
-struct One<F>(F);
-
-impl<F: Fn(Pair) -> Pair> Kernel for One<F> {
-    #[inline(always)]
-    fn apply(&self, x: Pair, _: Pair) -> Pair {
-        (self.0)(x)
-    }
-}
-
-/// A function of two pairs.
-struct Two<F>(F);
-
-impl<F: Fn(Pair, Pair) -> Pair> Kernel for Two<F> {
-    #[inline(always)]
-    fn apply(&self, x: Pair, y: Pair) -> Pair {
-        (self.0)(x, y)
-    }
+kernels! {
+    Exp = |x, _, tables| pair::exp(x, tables);
+    Expm1 = |x, _, tables| pair::expm1(x, tables);
+    Log = |x, _, tables| pair::log(x, tables);
+    Log1p = |x, _, tables| pair::log1p(x, tables);
+    Logistic = |x, _, tables| pair::logistic(x, tables);
+    Neg = |x, _, _| x.neg();
+    Rsqrt = |x, _, _| pair::rsqrt(x);
+    Sqrt = |x, _, _| pair::sqrt(x);
+    Tanh = |x, _, tables| pair::tanh(x, tables);
+    Add = |x, y, _| pair::add(x, y);
+    Sub = |x, y, _| pair::sub(x, y);
+    Mul = |x, y, _| pair::mul(x, y);
+    Div = |x, y, _| pair::div(x, y);
 }
 
 /// Applies a kernel to all elements, and the interval operation to those that are irregular.
@@ -133,12 +134,13 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
         let [x, y] = self.operands;
         let len = x.hi.len();
         let [mut hi, mut lo, mut error] = [0; 3].map(|_| store::vector(len));
+        let tables = Tables::ready();
         let [mut a, mut b, mut out] = [Chunk::ONES; 3];
         for start in (0..len).step_by(CHUNK) {
             a.load(x, start);
             b.load(y, start);
             for i in 0..CHUNK {
-                out.put(i, self.kernel.apply(a.at(i), b.at(i)));
+                out.put(i, self.kernel.apply(a.at(i), b.at(i), &tables));
             }
             let count = CHUNK.min(len - start);
             if out.error.iter().fold(false, |any, e| any | e.is_nan()) {
@@ -335,18 +337,18 @@ impl Arithmetic for Pairs {
             let results: Vec<Pair> = pairs.iter().map(|x| self.unary(unary, x)).collect();
             return collected(&results, run);
         }
-        let (operands, tables) = ([x, x], Tables::ready());
+        let operands = [x, x];
         let whole = |x, _| fast::of(unary, x);
         match unary {
-            Unary::Exponential => widest(Apply { operands, kernel: Tabled(pair::exp, tables), whole }),
-            Unary::ExponentialMinusOne => widest(Apply { operands, kernel: Tabled(pair::expm1, tables), whole }),
-            Unary::Log => widest(Apply { operands, kernel: Tabled(pair::log, tables), whole }),
-            Unary::LogPlusOne => widest(Apply { operands, kernel: Tabled(pair::log1p, tables), whole }),
-            Unary::Logistic => widest(Apply { operands, kernel: Tabled(pair::logistic, tables), whole }),
-            Unary::Negate => widest(Apply { operands, kernel: One(Pair::neg), whole }),
-            Unary::Rsqrt => widest(Apply { operands, kernel: One(pair::rsqrt), whole }),
-            Unary::Sqrt => widest(Apply { operands, kernel: One(pair::sqrt), whole }),
-            Unary::Tanh => widest(Apply { operands, kernel: Tabled(pair::tanh, tables), whole }),
+            Unary::Exponential => widest(Apply { operands, kernel: Exp, whole }),
+            Unary::ExponentialMinusOne => widest(Apply { operands, kernel: Expm1, whole }),
+            Unary::Log => widest(Apply { operands, kernel: Log, whole }),
+            Unary::LogPlusOne => widest(Apply { operands, kernel: Log1p, whole }),
+            Unary::Logistic => widest(Apply { operands, kernel: Logistic, whole }),
+            Unary::Negate => widest(Apply { operands, kernel: Neg, whole }),
+            Unary::Rsqrt => widest(Apply { operands, kernel: Rsqrt, whole }),
+            Unary::Sqrt => widest(Apply { operands, kernel: Sqrt, whole }),
+            Unary::Tanh => widest(Apply { operands, kernel: Tanh, whole }),
             _ => {
                 let results: Vec<Pair> = (0..x.hi.len()).map(|at| self.unary(unary, &x.at(at))).collect();
                 collected(&results, 1)
@@ -357,10 +359,10 @@ impl Arithmetic for Pairs {
     fn binary_all(&mut self, binary: Binary, x: &PairColumns, y: &PairColumns, _wanted: Wanted) -> PairColumns {
         let (operands, whole) = ([x, y], fast::operation(binary));
         match binary {
-            Binary::Add => widest(Apply { operands, kernel: Two(pair::add), whole }),
-            Binary::Subtract => widest(Apply { operands, kernel: Two(pair::sub), whole }),
-            Binary::Multiply => widest(Apply { operands, kernel: Two(pair::mul), whole }),
-            Binary::Divide => widest(Apply { operands, kernel: Two(pair::div), whole }),
+            Binary::Add => widest(Apply { operands, kernel: Add, whole }),
+            Binary::Subtract => widest(Apply { operands, kernel: Sub, whole }),
+            Binary::Multiply => widest(Apply { operands, kernel: Mul, whole }),
+            Binary::Divide => widest(Apply { operands, kernel: Div, whole }),
             _ => collected(&vec![Pair::UNKNOWN; x.hi.len()], 1),
         }
     }

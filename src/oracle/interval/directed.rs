@@ -54,16 +54,10 @@ fn split(a: f64) -> (f64, f64) {
 /// The neighbours of `a + b`; ends of opposite infinities do not occur.
 #[inline(always)]
 pub fn add(a: f64, b: f64) -> Bracket {
-    let (sum, error) = two_sum(a, b);
-    if error.is_nan() && sum.is_finite() { add_large(sum, a, b) } else { bracket(sum, error) }
-}
-
-/// [`add`] where a part of the sum in `two_sum` overflows although the sum does not: a quarter of it does not either.
-#[cold]
-fn add_large(sum: f64, a: f64, b: f64) -> Bracket {
-    // Exact: both operands are large, or no part would overflow.
-    let (_, error) = two_sum(a / 4.0, b / 4.0);
-    bracket(sum, error)
+    let sum = a + b;
+    // Dekker 1971. With the larger known, no part overflows unless the sum does, as one in `two_sum` may.
+    let (large, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
+    bracket(sum, small - (sum - large))
 }
 
 /// The neighbours of `a * b`.
