@@ -1,4 +1,4 @@
-//! The one place that chooses wider instructions at run time, and the one place with `unsafe`.
+//! The one place of the vector unit that chooses wider instructions at run time, and its one place with `unsafe`.
 
 /// A loop over values, worth compiling for wider instructions.
 pub(super) trait Loop {
