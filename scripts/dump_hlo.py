@@ -39,6 +39,11 @@ import numpy as np
 from jax.experimental import topologies
 from safetensors.numpy import load_file, save_file
 
+try:
+    from jaxlib._hlo import HloPrintOptions
+except ImportError:  # Before jaxlib 0.8 or so.
+    from jaxlib.xla_extension import HloPrintOptions
+
 # HLO's names of element types, and JAX's.
 DTYPES = {
     "pred": jnp.bool_, "s8": jnp.int8, "s16": jnp.int16, "s32": jnp.int32, "s64": jnp.int64,
@@ -87,6 +92,16 @@ def draw(shapes, seed, scale):
             yield np.asarray(random.integers(0, 100, dims)).astype(dtype)
 
 
+def text_of(executable):
+    """The compiled text, with constants in full that `as_text` would leave out for their size."""
+    text = executable.as_text()
+    if "{...}" not in text:
+        return text
+    options = HloPrintOptions()
+    options.print_large_constants = True
+    return executable.runtime_executable().hlo_modules()[0].to_string(options)
+
+
 def write(folder, name, lowered):
     """Writes the three texts, and returns the two executables."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,21 +109,25 @@ def write(folder, name, lowered):
     compiled = {}
     for setting, flag in EXCESS.items():
         compiled[setting] = lowered.compile(compiler_options={"xla_allow_excess_precision": flag})
-        (folder / f"{name}.{setting}.hlo").write_text(compiled[setting].as_text())
+        (folder / f"{name}.{setting}.hlo").write_text(text_of(compiled[setting]))
     print(f"{folder}/{name}.{{before,excess_on,excess_off}}.hlo")
     return compiled
+
+
+def numbered(prefix, arrays):
+    """Tensors by their numbered names, contiguous; scalars stay scalars."""
+    return {f"{prefix}{i}": np.array(array, order="C") for i, array in enumerate(arrays)}
 
 
 def on_cpu(f, name, folder, arguments):
     """Writes HLO, inputs and outputs of XLA:CPU."""
     device = jax.devices("cpu")[0]
     placed = [jax.device_put(argument, device) for argument in arguments]
-    compiled = write(folder, name, jax.jit(f).lower(*placed))
-    save_file({f"arg{i}": np.ascontiguousarray(a) for i, a in enumerate(arguments)}, folder / f"{name}.inputs.safetensors")
+    compiled = write(folder, name, jax.jit(f, keep_unused=True).lower(*placed))
+    save_file(numbered("arg", arguments), folder / f"{name}.inputs.safetensors")
     for setting, executable in compiled.items():
         outputs = jax.tree.leaves(executable(*placed))
-        tensors = {f"out{i}": np.ascontiguousarray(np.asarray(o)) for i, o in enumerate(outputs)}
-        save_file(tensors, folder / f"{name}.{setting}.outputs.safetensors")
+        save_file(numbered("out", outputs), folder / f"{name}.{setting}.outputs.safetensors")
 
 
 def for_topology(f, name, folder, topology, arguments):
@@ -119,7 +138,7 @@ def for_topology(f, name, folder, topology, arguments):
         sys.exit(f"dump_hlo: topology {topology}: {str(error).splitlines()[0]}")
     placed = jax.sharding.SingleDeviceSharding(device)
     abstract = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placed) for a in arguments]
-    write(folder, name, jax.jit(f).trace(*abstract).lower(lowering_platforms=("tpu",)))
+    write(folder, name, jax.jit(f, keep_unused=True).trace(*abstract).lower(lowering_platforms=("tpu",)))
 
 
 def main():

@@ -149,3 +149,76 @@ fn moving_may_convert() {
     assert_eq!(results[0].data().to_f64s(), [1.5, 1.5, -3.0, -3.0]);
     assert_eq!((results[1].dtype(), results[1].data().to_f64s()), (DType::BF16, vec![1.0, 1.0]));
 }
+
+/// The TPU compiler fuses a conversion into the copy beside it: `astype(bf16)` behind a transpose.
+#[test]
+fn copies_convert() {
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[2] parameter(0)\n  c = bf16[2] copy(x)\n  ROOT w = f32[2] \
+                convert(c)\n}\n";
+    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let rounded = program.entry().instructions.iter().any(|i| i.shape.dtype() == Some(DType::BF16));
+    assert!(rounded, "{program:?}");
+    let mode: Mode = "v5e/f32/as-compiled".parse().unwrap();
+    let out = subject::evaluate(&program, &mode, &[floats(&[2], &[1.003_906_3, -3.0])]).unwrap();
+    assert_eq!(out[0].data().to_f64s(), [1.0, -3.0]);
+}
+
+/// A TPU sort takes bf16 operands with a region over f32, and orders the same.
+#[test]
+fn sorts_widen_to_their_region() {
+    let text = "HloModule m\n\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n  j = \
+                s32[] parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT\n}\n\nENTRY e {\n  x = bf16[4] \
+                parameter(0)\n  n = s32[4] iota(), iota_dimension=0\n  s = (f32[4], s32[4]) sort(x, n), dimensions={0}, \
+                is_stable=true, to_apply=less\n  v = f32[4] get-tuple-element(s), index=0\n  p = s32[4] \
+                get-tuple-element(s), index=1\n  ROOT t = (f32[4], s32[4]) tuple(v, p)\n}\n";
+    let x = Tensor::new(&[4], Data::from_f64s(DType::BF16, &[2.0, -1.0, 2.0, 0.5]).unwrap());
+    assert_eq!(results(text, &[x]), [[-1.0, 0.5, 2.0, 2.0], [1.0, 3.0, 0.0, 2.0]]);
+}
+
+/// A loop may carry one array and no tuple.
+#[test]
+fn loops_over_one_array_run() {
+    let text = "HloModule m\n\nsmall {\n  s = f32[] parameter(0)\n  l = f32[] constant(100)\n  ROOT c = pred[] compare(s, \
+                l), direction=LT\n}\n\ntwice {\n  b = f32[] parameter(0)\n  ROOT d = f32[] add(b, b)\n}\n\nENTRY e {\n  x \
+                = f32[] parameter(0)\n  ROOT w = f32[] while(x), condition=small, body=twice\n}\n";
+    assert_eq!(results(text, &[floats(&[], &[3.0])]), [[192.0]]);
+}
+
+/// A sum of predicates is their disjunction, a product their conjunction.
+#[test]
+fn predicates_add_and_multiply() {
+    for (opcode, expected) in [("add", [0.0, 1.0, 1.0, 1.0]), ("multiply", [0.0, 0.0, 0.0, 1.0])] {
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  p = pred[4] parameter(0)\n  q = pred[4] parameter(1)\n  r = pred[4] \
+             {opcode}(p, q)\n  ROOT n = s32[4] convert(r)\n}}\n"
+        );
+        let [p, q] = [[false, false, true, true], [false, true, false, true]]
+            .map(|bits| Tensor::new(&[4], Data::Pred(bits.to_vec())));
+        assert_eq!(results(&text, &[p, q]), [expected], "{opcode}");
+    }
+}
+
+/// A bitcast to another type of the same width moves elements as the two layouts say.
+#[test]
+fn bitcasts_between_types_follow_layouts() {
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[2,2]{1,0} parameter(0)\n  ROOT b = s32[2,2]{0,1} bitcast(x)\n}\n";
+    let bits = |v: f32| f64::from(v.to_bits());
+    let [a, b, c, d] = [1.0f32, 2.0, 3.0, 4.0];
+    let expected = [bits(a), bits(c), bits(b), bits(d)];
+    assert_eq!(results(text, &[floats(&[2, 2], &[a, b, c, d])]), [expected]);
+}
+
+/// Compiled dots mix float types, and take predicates for masks.
+#[test]
+fn dots_widen_their_operands() {
+    for (dtype, ones) in
+        [("bf16", Data::from_f64s(DType::BF16, &[1.0, 0.0])), ("pred", Some(Data::Pred(vec![true, false])))]
+    {
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[2,2] parameter(0)\n  y = {dtype}[2,1] parameter(1)\n  ROOT d = f32[2,1] \
+             dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, operand_precision={{highest,highest}}\n}}\n"
+        );
+        let y = Tensor::new(&[2, 1], ones.unwrap());
+        assert_eq!(results(&text, &[floats(&[2, 2], &[1.5, 2.0, 3.25, 4.0]), y]), [[1.5, 3.25]], "{dtype}");
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! Dims without a window are plain: `bf_io->bf` is `[b,f] x [i,o]`. A spatial dim may be a batch dim in disguise: with
 //! `size=n stride=n-1 lhs_dilate=n`, output position `p` meets only element `p` of both operands. Or it may be a free
-//! dim of the left operand, where the window has one element. Which of these it is, is found by listing what each
-//! output position meets, so that no rule about windows is taken on trust.
+//! dim of one operand, where the other has one element: with `size=n pad=n-1_n-1 rhs_reversal=1`, of the right one. Which
+//! of these it is, is found by listing what each output position meets, so that no rule about windows is taken on trust.
 
 use crate::ir::DotDims;
 
@@ -12,9 +12,9 @@ use super::attribute::WindowSpec;
 /// A convolution as a dot between transposed and reshaped operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AsDot {
-    /// Dims of the right operand, of extent one, that are dropped before the dot; ascending.
-    pub dropped: Vec<usize>,
-    /// Dimension numbers, over the right operand without the dropped dims.
+    /// Dims of the left and of the right operand, of extent one, that are dropped before the dot; ascending.
+    pub dropped: [Vec<usize>; 2],
+    /// Dimension numbers, over the operands without the dropped dims.
     pub dims: DotDims,
     /// Output dim `i` is dim `permutation[i]` of the dot's result.
     pub permutation: Vec<usize>,
@@ -25,6 +25,7 @@ pub(super) struct AsDot {
 enum Spatial {
     Batch,
     LhsFree,
+    RhsFree,
 }
 
 /// Reads `dim_labels` (`0fb_o0i->0bf`) and the window. The error completes "convolution: ".
@@ -45,33 +46,41 @@ pub(super) fn as_dot(labels: &str, window: &[WindowSpec], lhs: &[usize], rhs: &[
             format!("spatial dim {d} meets several elements: only convolutions that stand for a dot are supported")
         })?);
     }
-    let mut dropped = Vec::new();
+    let mut dropped = [vec![], vec![]];
     for (d, kind) in kinds.iter().enumerate() {
-        if *kind == Spatial::LhsFree {
-            dropped.push(place(right, digit(d)?)?);
+        match kind {
+            Spatial::Batch => {}
+            Spatial::LhsFree => dropped[1].push(place(right, digit(d)?)?),
+            Spatial::RhsFree => dropped[0].push(place(left, digit(d)?)?),
         }
     }
-    dropped.sort_unstable();
-    // The right operand's dims once those are gone.
-    let kept = |r: usize| r - dropped.iter().filter(|d| **d < r).count();
-    let mut dims = DotDims {
-        lhs_contracting: vec![place(left, 'f')?],
-        rhs_contracting: vec![kept(place(right, 'i')?)],
-        ..DotDims::default()
-    };
-    if lhs[dims.lhs_contracting[0]] != rhs[place(right, 'i')?] {
+    dropped.iter_mut().for_each(|dims| dims.sort_unstable());
+    // An operand's dims once those are gone.
+    let kept = |side: usize, dim: usize| dim - dropped[side].iter().filter(|d| **d < dim).count();
+    let (contracted, features) = (place(left, 'f')?, place(right, 'i')?);
+    if lhs[contracted] != rhs[features] {
         return Err("feature groups are not supported".to_string());
     }
-    let mut batch_labels = Vec::new();
+    let mut dims = DotDims {
+        lhs_contracting: vec![kept(0, contracted)],
+        rhs_contracting: vec![kept(1, features)],
+        ..DotDims::default()
+    };
+    // What the dot gives: batch dims, the left operand's free dims in order, the right operand's.
+    let mut given = Vec::new();
     for (d, _) in kinds.iter().enumerate().filter(|(_, kind)| **kind == Spatial::Batch) {
-        dims.lhs_batch.push(place(left, digit(d)?)?);
-        dims.rhs_batch.push(kept(place(right, digit(d)?)?));
-        batch_labels.push(digit(d)?);
+        dims.lhs_batch.push(kept(0, place(left, digit(d)?)?));
+        dims.rhs_batch.push(kept(1, place(right, digit(d)?)?));
+        given.push(digit(d)?);
     }
-    // What the dot gives: batch dims, the left operand's free dims in order, the right operand's one.
-    let mut given = batch_labels;
-    given.extend(left.chars().filter(|c| *c != 'f' && !given.contains(c)).collect::<Vec<_>>());
-    given.push('f');
+    let free = |labels: &str, side: usize, other: char, given: &[char]| -> Vec<char> {
+        let all = labels.chars().enumerate().filter(|(at, c)| *c != other && !dropped[side].contains(at));
+        all.map(|(_, c)| c).filter(|c| !given.contains(c)).collect()
+    };
+    let batch = given.clone();
+    given.extend(free(left, 0, 'f', &batch));
+    // The right operand's own features are the output's.
+    given.extend(free(right, 1, 'i', &batch).into_iter().map(|c| if c == 'o' { 'f' } else { c }));
     let permutation = output.chars().map(|c| given.iter().position(|g| *g == c).ok_or_else(malformed));
     Ok(AsDot { dropped, dims, permutation: permutation.collect::<Result<_, _>>()? })
 }
@@ -98,12 +107,13 @@ fn spatial(w: &WindowSpec, lhs: usize, rhs: usize) -> Option<Spatial> {
         pairs.collect::<Vec<_>>()
     };
     let all = |expected: &dyn Fn(i64) -> (i64, i64)| (0..positions).all(|p| met(p) == [expected(p)]);
-    if positions != lhs as i64 {
-        None
-    } else if rhs == 1 && all(&|p| (p, 0)) {
+    let positions_of = |extent: usize| positions == extent as i64;
+    if rhs == 1 && positions_of(lhs) && all(&|p| (p, 0)) {
         Some(Spatial::LhsFree)
-    } else if rhs == lhs && all(&|p| (p, p)) {
+    } else if rhs == lhs && positions_of(lhs) && all(&|p| (p, p)) {
         Some(Spatial::Batch)
+    } else if lhs == 1 && positions_of(rhs) && all(&|p| (0, p)) {
+        Some(Spatial::RhsFree)
     } else {
         None
     }
@@ -119,7 +129,7 @@ mod tests {
     #[test]
     fn a_matmul_is_plain() {
         let found = as_dot("bf_io->bf", &[], &[8, 256], &[256, 1024]);
-        assert_eq!(found, Ok(AsDot { dropped: vec![], dims: DotDims::matmul(), permutation: vec![0, 1] }));
+        assert_eq!(found, Ok(AsDot { dropped: [vec![], vec![]], dims: DotDims::matmul(), permutation: vec![0, 1] }));
         let transposed = as_dot("fb_oi->fb", &[], &[256, 8], &[1024, 256]).map(|f| (f.dims, f.permutation));
         let dims = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![1], ..DotDims::default() };
         assert_eq!(transposed, Ok((dims, vec![1, 0])));
@@ -132,14 +142,27 @@ mod tests {
         let found = as_dot("0fb_o0i->0bf", &[window], &[4, 64, 1], &[128, 4, 64]);
         let dims =
             DotDims { lhs_contracting: vec![1], rhs_contracting: vec![2], lhs_batch: vec![0], rhs_batch: vec![1] };
-        assert_eq!(found, Ok(AsDot { dropped: vec![], dims, permutation: vec![0, 1, 2] }));
+        assert_eq!(found, Ok(AsDot { dropped: [vec![], vec![]], dims, permutation: vec![0, 1, 2] }));
     }
 
     #[test]
     fn a_window_of_one_is_a_free_dim() {
         let found = as_dot("b0f_0io->b0f", &[PLAIN], &[2, 5, 16], &[1, 16, 32]);
         let dims = DotDims { lhs_contracting: vec![2], rhs_contracting: vec![0], ..DotDims::default() };
-        assert_eq!(found, Ok(AsDot { dropped: vec![0], dims, permutation: vec![0, 1, 2] }));
+        assert_eq!(found, Ok(AsDot { dropped: [vec![], vec![0]], dims, permutation: vec![0, 1, 2] }));
+    }
+
+    /// As the TPU compiler writes a mixture of experts, `td,edf->tef`.
+    #[test]
+    fn a_reversed_window_over_one_element_is_a_free_dim_of_the_right_operand() {
+        let window = WindowSpec { size: 8, pad: (7, 7), reversed: true, ..PLAIN };
+        let found = as_dot("bf0_0io->b0f", &[window], &[16, 64, 1], &[8, 64, 32]);
+        let dims = DotDims { lhs_contracting: vec![1], rhs_contracting: vec![1], ..DotDims::default() };
+        assert_eq!(found, Ok(AsDot { dropped: [vec![2], vec![]], dims: dims.clone(), permutation: vec![0, 1, 2] }));
+        let found = as_dot("bf0_oi0->0fb", &[window], &[16, 64, 1], &[32, 64, 8]);
+        assert_eq!(found, Ok(AsDot { dropped: [vec![2], vec![]], dims, permutation: vec![2, 1, 0] }));
+        let unreversed = WindowSpec { reversed: false, ..window };
+        assert!(as_dot("bf0_0io->b0f", &[unreversed], &[16, 64, 1], &[8, 64, 32]).is_err());
     }
 
     #[test]

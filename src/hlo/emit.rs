@@ -49,7 +49,7 @@ impl<'a> Emitter<'_, 'a> {
 
     /// The region that an attribute names.
     pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
-        self.lowering.region(self.instruction, attribute, self.scope.depth)
+        self.lowering.region(self.instruction, attribute, false, self.scope.depth)
     }
 
     pub fn computation(&self, id: ComputationId) -> &ir::Computation {
@@ -124,14 +124,21 @@ impl<'a> Emitter<'_, 'a> {
             "copy" | "opt-barrier" => {
                 let op = if self.instruction.opcode == "copy" { Op::Copy } else { Op::OptimizationBarrier };
                 let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))
+                let moved = self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))?;
+                // The TPU compiler fuses a conversion into the copy beside it.
+                match moved {
+                    Value::Array(id) => Ok(Value::Array(self.settled(id, &self.claimed()?)?)),
+                    other => Ok(other),
+                }
             }
             "conditional" => self.conditional(&operands),
             "while" => {
                 let state = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
                 let mut arrays = Vec::new();
                 state.leaves(&mut arrays);
-                let op = Op::While { condition: self.region("condition")?, body: self.region("body")? };
+                // The state is a tuple, if only of one array.
+                let body = self.lowering.region(self.instruction, "body", true, self.scope.depth)?;
+                let op = Op::While { condition: self.region("condition")?, body };
                 let looped = self.emit(op, arrays, None)?;
                 let mut index = 0;
                 self.each_array(&state, &mut |emitter, _| {

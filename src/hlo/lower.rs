@@ -165,8 +165,8 @@ pub(super) struct Lowering<'a> {
     /// Positions of the file's computations by name.
     places: HashMap<&'a str, usize>,
     pub computations: Vec<ir::Computation>,
-    /// Regions lowered already, by position in the file.
-    regions: HashMap<usize, ComputationId>,
+    /// Regions lowered already, by position in the file, and whether an array is given as a tuple.
+    regions: HashMap<(usize, bool), ComputationId>,
 }
 
 impl<'a> Lowering<'a> {
@@ -180,17 +180,24 @@ impl<'a> Lowering<'a> {
         place.ok_or_else(|| LowerError::new(instruction, format!("no computation is called {name}")))
     }
 
-    /// The region that an attribute names, as a computation of its own.
-    pub fn region(&mut self, instruction: &ast::Instruction, attribute: &str, depth: usize) -> Result<ComputationId> {
+    /// The region that an attribute names, as a computation of its own; its result is a tuple if it is one in the file,
+    /// or if that is asked for.
+    pub fn region(
+        &mut self,
+        instruction: &ast::Instruction,
+        attribute: &str,
+        tuple: bool,
+        depth: usize,
+    ) -> Result<ComputationId> {
         let place = self.place(instruction, Attributes::of(instruction).callee(attribute)?)?;
-        if let Some(id) = self.regions.get(&place) {
+        if let Some(id) = self.regions.get(&(place, tuple)) {
             return Ok(*id);
         }
         let computation = &self.module.computations[place];
         let mut body = Body::default();
         let root = self.inline(computation, None, &mut body, &Scope { depth: depth + 1, ..Scope::default() })?;
         let root = match root {
-            Value::Array(id) => id,
+            Value::Array(id) if !tuple => id,
             other => {
                 let mut parts = Vec::new();
                 other.leaves(&mut parts);
@@ -200,7 +207,7 @@ impl<'a> Lowering<'a> {
         };
         let instructions = body.instructions;
         self.computations.push(ir::Computation { name: computation.name.clone(), instructions, root });
-        self.regions.insert(place, self.computations.len() - 1);
+        self.regions.insert((place, tuple), self.computations.len() - 1);
         Ok(self.computations.len() - 1)
     }
 

@@ -71,7 +71,14 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     if let Some(binary) = BINARIES.iter().find(|b| b.name() == opcode) {
         let mut operands = operands;
         e.widest(&mut operands)?;
-        return e.emit(Op::Binary(*binary), operands, None);
+        let of_predicates = operands.iter().all(|o| e.shape(*o).dtype() == Some(DType::Pred));
+        // Sums and products of predicates, as the TPU compiler puts padded parts together (XLA's evaluator).
+        let binary = match binary {
+            Binary::Add if of_predicates => Binary::Or,
+            Binary::Multiply if of_predicates => Binary::And,
+            _ => *binary,
+        };
+        return e.emit(Op::Binary(binary), operands, None);
     }
     let op = match opcode {
         "broadcast" => return broadcast(e, operands, claimed),
@@ -128,7 +135,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "clamp" => Op::Clamp,
         "reduce" => {
             let dims = attributes.numbers("dimensions")?;
-            return over_region(e, operands, |to_apply| Op::Reduce { dims, to_apply });
+            return over_region(e, operands, 1, |to_apply| Op::Reduce { dims, to_apply });
         }
         "reduce-window" => {
             let window = attributes.window("window")?;
@@ -136,13 +143,13 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 return Err(e.fail("a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
-            return over_region(e, operands, |to_apply| Op::ReduceWindow { window, to_apply });
+            return over_region(e, operands, 1, |to_apply| Op::ReduceWindow { window, to_apply });
         }
-        "sort" => Op::Sort {
-            dim: one(e, "dimensions")?,
-            stable: attributes.flag("is_stable")?,
-            to_apply: e.region("to_apply")?,
-        },
+        "sort" => {
+            let (dim, stable) = (one(e, "dimensions")?, attributes.flag("is_stable")?);
+            // Two parameters for each operand: the elements compared.
+            return over_region(e, operands, 2, |to_apply| Op::Sort { dim, stable, to_apply });
+        }
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
@@ -164,15 +171,21 @@ fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
     }
 }
 
-/// A reduction, of windows or of whole dims; where its arrays, inits and region differ in their float types, in the widest.
+/// A reduction, of windows or of whole dims, or a sort; where its operands and region differ in their float types, in the
+/// widest. Each operand stands for `each` neighbouring parameters of the region.
 ///
 /// Modelling choice: a bf16 region over f32 operands, as the TPU compiler writes it (FACTS 9), sees them unrounded.
-fn over_region(e: &mut Emitter, mut operands: Vec<ValueId>, op: impl FnOnce(ComputationId) -> Op) -> Result<ValueId> {
+fn over_region(
+    e: &mut Emitter,
+    mut operands: Vec<ValueId>,
+    each: usize,
+    op: impl FnOnce(ComputationId) -> Op,
+) -> Result<ValueId> {
     let mut to_apply = e.region("to_apply")?;
     let takes: Vec<Option<DType>> =
         e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
-    // Operands are N arrays and N inits, parameters N accumulated and N incoming: the same order of types.
-    if operands.iter().zip(&takes).any(|(o, dtype)| e.shape(*o).dtype() != *dtype) {
+    // A reduction's operands are N arrays and N inits, its parameters N accumulated and N incoming: types in one order.
+    if operands.iter().zip(takes.iter().step_by(each)).any(|(o, dtype)| e.shape(*o).dtype() != *dtype) {
         to_apply = e.wide_region("to_apply")?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {
@@ -231,15 +244,20 @@ fn broadcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<
 
 /// The same memory seen as another array: a reshape, or whatever the two layouts make of it.
 fn bitcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
-    let operand = single(e, &operands)?;
-    let from = e.shape(operand).clone();
-    if from.dtype() != claimed.dtype() {
-        return e.emit(Op::BitcastConvert, vec![operand], Some(claimed));
+    let mut operand = single(e, &operands)?;
+    let mut from = e.shape(operand).clone();
+    let converted = from.dtype() != claimed.dtype();
+    if let Some(dtype) = claimed.dtype().filter(|_| converted) {
+        from = from.with_dtype(dtype);
+        operand = e.emit(Op::BitcastConvert, vec![operand], Some(from.clone()))?;
     }
     let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
     let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
     let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
     if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {
+        if converted && from == claimed {
+            return Ok(operand);
+        }
         return e.emit(Op::Reshape, vec![operand], Some(claimed));
     }
     // Element by element: the operand as a list, and the position of each result in it.
@@ -292,7 +310,8 @@ fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueI
     product(e, dims, [lhs, rhs], Some(claimed))
 }
 
-/// A dot of two operands, rounded to bf16 first where the algorithm says so.
+/// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, and mask
+/// with predicates: the operands are widened to one float type, exactly.
 fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
     let (precision, rounds) = precision(e)?;
     if rounds {
@@ -301,6 +320,14 @@ fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Op
             *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
         }
     }
+    let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
+    for operand in &mut operands {
+        if let (Some(float), Some(DType::Pred)) = (float, e.shape(*operand).dtype()) {
+            let number = e.shape(*operand).with_dtype(float);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
+        }
+    }
+    e.widest(&mut operands)?;
     e.emit(Op::Dot { dims, precision }, operands.to_vec(), shape)
 }
 
@@ -311,26 +338,29 @@ fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
             return Err(e.fail(format!("{groups} is not supported")));
         }
     }
-    let [lhs, mut rhs] = pair(e, &operands)?;
+    let mut sides = pair(e, &operands)?;
     let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
     let window = attributes.window("window")?;
-    let as_dot = convolution::as_dot(labels, &window, e.shape(lhs).dims(), e.shape(rhs).dims());
+    let as_dot = convolution::as_dot(labels, &window, e.shape(sides[0]).dims(), e.shape(sides[1]).dims());
     let as_dot = as_dot.map_err(|why| e.fail(why))?;
-    let dtype = e.shape(rhs).dtype().unwrap_or(DType::F32);
-    if !as_dot.dropped.is_empty() {
-        let dims = e.shape(rhs).dims().iter().enumerate();
-        let kept: Vec<usize> = dims.filter(|(d, _)| !as_dot.dropped.contains(d)).map(|(_, n)| *n).collect();
-        rhs = e.emit(Op::Reshape, vec![rhs], Some(Shape::array(dtype, &kept)))?;
+    for (side, dropped) in sides.iter_mut().zip(&as_dot.dropped) {
+        if !dropped.is_empty() {
+            let shape = e.shape(*side);
+            let dims = shape.dims().iter().enumerate();
+            let kept: Vec<usize> = dims.filter(|(d, _)| !dropped.contains(d)).map(|(_, n)| *n).collect();
+            let shape = Shape::array(shape.dtype().unwrap_or(DType::F32), &kept);
+            *side = e.emit(Op::Reshape, vec![*side], Some(shape))?;
+        }
     }
     // A result may be wider than its operands.
-    let plan = DotPlan::new(&as_dot.dims, e.shape(lhs).dims(), e.shape(rhs).dims());
+    let plan = DotPlan::new(&as_dot.dims, e.shape(sides[0]).dims(), e.shape(sides[1]).dims());
     let in_order = as_dot.permutation.is_sorted();
     let mut given = vec![0; as_dot.permutation.len()];
     for (to, from) in as_dot.permutation.iter().enumerate() {
         given[*from] = claimed.dims().get(to).copied().unwrap_or(plan.n);
     }
     let result = claimed.dtype().map(|dtype| Shape::Array { dtype, dims: given });
-    let dotted = product(e, as_dot.dims, [lhs, rhs], result)?;
+    let dotted = product(e, as_dot.dims, sides, result)?;
     if in_order {
         return Ok(dotted);
     }
