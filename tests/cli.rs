@@ -329,6 +329,8 @@ fn folders_and_files_that_cannot_be_used_are_refused() {
     folder.exits(2, &["run", "--out", "suites/tiny.toml"]);
     folder.exits(2, &["gate", "--baseline", "suites/tiny.toml"]);
     folder.exits(2, &["gate", "--baseline", "suites/tiny.toml", "--bless"]);
+    assert!(folder.exits(2, &["gate", "--baseline", "missing"]).err.contains("does not exist"));
+    assert!(folder.exits(2, &["hlo"]).err.contains("a subcommand is missing"));
     assert_eq!(folder.read("suites/tiny.toml"), TINY);
     fs::write(folder.path("suites/tiny.toml"), [0xff, 0xfe]).unwrap();
     assert!(folder.exits(2, &["run"]).err.contains("tiny.toml"));
@@ -641,6 +643,15 @@ fn modes_programs_and_cases_are_explained() {
     assert!(kept.contains("leaves the program as it is declared"), "{kept}");
     let case = folder.exits(0, &["explain", "keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0"]).out;
     assert!(case.contains("Why it matters: ") && case.contains("check: dropped_token (expected: pass)"), "{case}");
+    for (wrong, said) in [
+        ("v5e/defalt/cpu", "default"),
+        ("keep_max/v5e/defalt/cpu", "default"),
+        ("keep_max[guard=foo]/v5e/default/cpu", "guard"),
+        ("keep/keep_max/v5e/default/cpu", "the nearest case is keep/keep_max[rows=64]"),
+    ] {
+        let err = folder.exits(2, &["explain", wrong]).err;
+        assert!(err.contains(said) && (wrong.starts_with("keep/") || !err.contains("nearest case")), "{err}");
+    }
     // No suites are needed for what is not in them.
     fs::remove_dir_all(folder.path("suites")).unwrap();
     for name in ["keep_max", "v5e/default/off", "top_k[k=4]", "top_k[k=4]/cpu/f32/off"] {

@@ -5,12 +5,12 @@ use std::io::Write;
 use clap::Args;
 
 use crate::ir::{Program, outline};
-use crate::machine::{Mode, REFINEMENTS};
+use crate::machine::{Mode, REFINEMENTS, chip_named};
 use crate::name::nearest;
-use crate::program::ProgramSpec;
+use crate::program::{ProgramSpec, program_named};
 use crate::rewrite;
 use crate::subject;
-use crate::suite::Case;
+use crate::suite::{Case, Suite};
 
 use super::list::entries;
 use super::{Exit, Failure, suites};
@@ -71,19 +71,35 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = suites(&[])?;
     let case = suites.iter().flat_map(|s| s.cases.iter().map(move |c| (s, c))).find(|(_, c)| c.id == name);
     let Some((suite, case)) = case else {
-        // The mode's own message says most about a path that is nothing.
-        let why = name.parse::<Mode>().err().map(|e| e.to_string()).unwrap_or_default();
-        let ids: Vec<&str> = suites.iter().flat_map(|s| &s.cases).map(|c| c.id.as_str()).collect();
-        let near = ids.into_iter().min_by_key(|id| strsim::damerau_levenshtein(id, name)).unwrap_or_default();
-        return Err(Failure::Message(format!(
-            "`{name}` is no mode ({why}), no program in a mode and no case; the nearest case is {near}"
-        )));
+        return Err(Failure::Message(what_is_wrong(name, &suites)));
     };
     writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
     explain_case(case, out)?;
     explain_mode(&case.mode, out)?;
     explain_program(&built(&case.subject.program, case.subject.n)?, &case.mode, out)?;
     Ok(Exit::AsExpected)
+}
+
+/// Why a path is nothing: what follows a chip is a mode, what follows a program is one, all else is meant as a case.
+fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let why = |error: &dyn std::fmt::Display| format!("`{path}`: {error}");
+    if chip_named(first).is_some()
+        && let Err(error) = path.parse::<Mode>()
+    {
+        return why(&error);
+    }
+    if program_named(first.split('[').next().unwrap_or(first)).is_some() {
+        if let Err(error) = first.parse::<ProgramSpec>() {
+            return why(&error);
+        }
+        if let Err(error) = rest.parse::<Mode>() {
+            return why(&error);
+        }
+    }
+    let ids = suites.iter().flat_map(|suite| &suite.cases).map(|case| case.id.as_str());
+    let near = ids.min_by_key(|id| strsim::damerau_levenshtein(id, path)).unwrap_or_default();
+    format!("`{path}` is no mode, no program in a mode and no case; the nearest case is {near}")
 }
 
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! `ulpgate gate`: fresh reports against the committed ones.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -36,6 +36,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let baseline = folder(&arguments.baseline, REPORTS);
     if baseline.exists() && !baseline.is_dir() {
         return Err(Failure::Message(format!("the baseline {} is no folder", baseline.display())));
+    }
+    // A first run has no reports yet; a folder that is named is one that should be there.
+    if baseline != Path::new(REPORTS) && !baseline.exists() && !arguments.bless {
+        let why = format!("the baseline {} does not exist; `gate --bless` writes a first one", baseline.display());
+        return Err(Failure::Message(why));
     }
     let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &Progress::on_stderr())?;
     let fits = run::fits(&suites, &outcome.records);

@@ -60,6 +60,9 @@ pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                return could_not_judge("a subcommand is missing: eval, show or diff; see `ulpgate hlo --help`");
+            }
             if error.use_stderr() {
                 return could_not_judge(&usage_error(&error.to_string()));
             }

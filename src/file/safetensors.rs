@@ -17,9 +17,10 @@ use super::write_whole;
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    #[error("{}: failed to read it: {source}", path.display())]
+    Unread { path: PathBuf, source: std::io::Error },
+    #[error("{}: failed to write it: {source}", path.display())]
+    Unwritten { path: PathBuf, source: std::io::Error },
     /// The bytes break the format.
     #[error("{}: not a safetensors file: {reason}", path.display())]
     Malformed { path: PathBuf, reason: String },
@@ -54,7 +55,7 @@ fn format_name(dtype: DType) -> Dtype {
 
 /// All tensors of a file, sorted by name.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
-    let bytes = std::fs::read(path).map_err(|source| FileError::Io { path: path.to_path_buf(), source })?;
+    let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
 }
 
@@ -85,7 +86,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
 /// the widest types come first, then names in order, as the crate sorts them for alignment.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError> {
     let bytes = to_bytes(path, tensors)?;
-    write_whole(path, &bytes).map_err(|source| FileError::Io { path: path.to_path_buf(), source })
+    write_whole(path, &bytes).map_err(|source| FileError::Unwritten { path: path.to_path_buf(), source })
 }
 
 /// The bytes of a file with these tensors; `path` only names it in errors.

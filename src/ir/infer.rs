@@ -334,7 +334,12 @@ fn dot(dims: &DotDims, lhs: &Shape, rhs: &Shape, given: Option<&Shape>) -> Resul
         && in_range(&dims.rhs_batch, r.len());
     let pairs = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| l[*x] == r[*y]);
     let fits = ranges && pairs(&dims.lhs_contracting, &dims.rhs_contracting) && pairs(&dims.lhs_batch, &dims.rhs_batch);
-    ensure!(fits, "dot of {lhs} with {rhs} by {dims:?}");
+    let DotDims { lhs_contracting, rhs_contracting, lhs_batch, rhs_batch } = dims;
+    ensure!(
+        fits,
+        "dot of {lhs} with {rhs}: dims {lhs_contracting:?} do not contract with {rhs_contracting:?}, batch dims \
+         {lhs_batch:?} and {rhs_batch:?}"
+    );
     ensure!(lhs_dtype == rhs_dtype && lhs_dtype.is_float(), "dot of {lhs} with {rhs}: float operands of one type only");
     let mut out: Vec<usize> = dims.lhs_batch.iter().map(|d| l[*d]).collect();
     out.extend(DotDims::free(l.len(), &dims.lhs_contracting, &dims.lhs_batch).iter().map(|d| l[*d]));
