@@ -10,6 +10,9 @@ use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::tensor::{DType, Data, Tensor};
 
+#[path = "hlo_diff/edited.rs"]
+mod edited;
+
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
 
 fn data() -> PathBuf {
@@ -297,20 +300,6 @@ fn what_computes_something_else_is_never_no_change() {
         let expected: Vec<String> = said.split(" + ").map(|line| format!("precision-changed {line}")).collect();
         assert_eq!(lines(&of_texts(&before, &replaced(&before, from, to))), expected, "{edit}");
     }
-}
-
-/// Integers are left to compilers, but not where one file is the other with an edit.
-#[test]
-fn edited_integers_are_told_of() {
-    let before = text("cpu/affine_greedy.before");
-    let edited = replaced(&before, "constant.5 = s32[] constant(0)", "constant.5 = s32[] constant(7)");
-    assert_eq!(
-        lines(&of_texts(&before, &edited)),
-        ["precision-changed jit_affine_greedy_.6/constant.5: constant 0 -> constant 7"]
-    );
-    let scanned = text("cpu/top_p.before");
-    let edited = replaced(&scanned, "constant.10 = f32[] constant(0)", "constant.10 = f32[] constant(17)");
-    assert_eq!(kinds(&of_texts(&scanned, &edited)), [ChangeKind::PrecisionChanged]);
 }
 
 /// Results that are moved and made by nothing have no name to be paired by.

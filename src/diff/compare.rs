@@ -320,20 +320,26 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
-    /// Values that only names or results paired and that do not compute the same.
+    /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
-        let found = found.into_iter().map(|d| (d.value, d.texts));
-        for (value, [left, right]) in
-            found.chain(edited(&self.pair.before, &self.pair.after, self.pair.expressions.integers()))
-        {
-            let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
-            // Another operation in its place may be told of already.
-            let told = |c: &Change| {
-                c.name == change.name && matches!(c.kind, ChangeKind::PrecisionChanged | ChangeKind::TopkChanged)
-            };
-            if !changes.iter().any(told) {
-                changes.push(change);
-            }
+        found.into_iter().for_each(|d| self.other(d.value, d.texts, changes));
+        let (seen, unseen): (Vec<_>, Vec<_>) =
+            edited(&self.pair.before, &self.pair.after, &self.pair.expressions).into_iter().partition(|edit| edit.seen);
+        unseen.into_iter().for_each(|edit| self.other(edit.value, edit.texts, changes));
+        // What the expressions saw and found no words for.
+        if changes.is_empty() {
+            seen.into_iter().for_each(|edit| self.other(edit.value, edit.texts, changes));
+        }
+    }
+
+    /// Another operation in a value's place, unless that is told of already.
+    fn other(&self, value: ValueId, [left, right]: [String; 2], changes: &mut Vec<Change>) {
+        let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
+        let told = |c: &Change| {
+            c.name == change.name && matches!(c.kind, ChangeKind::PrecisionChanged | ChangeKind::TopkChanged)
+        };
+        if !changes.iter().any(told) {
+            changes.push(change);
         }
     }
 

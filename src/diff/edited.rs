@@ -1,32 +1,100 @@
-//! What was edited in integers, which the expressions leave out.
+//! What was edited where one file is the other but for a few operations. The expressions leave out integers that no
+//! float has part in, how loops run and where elements lie: here every operation is held against the one in its place.
 
-use crate::ir::{Op, ValueId};
+use std::collections::HashMap;
+
+use crate::ir::{Instruction, Op, ValueId};
 use crate::tensor::Tensor;
 
 use super::build::splat;
-use super::expression::ExpressionId;
+use super::compare::number;
+use super::expression::Expressions;
 use super::graph::Graph;
+use super::numbering::{Numbers, Regions, normal, same_operation, same_values, transparent};
 
-/// Integers and predicates that no float has part in and that are another operation, or have other attributes, in
-/// AFTER: (the value, what it was, what it is). Compilers compute them as they please, so that nothing is said unless
-/// both programs have the same values, by name. `integers` is the expression of all of them.
-pub(super) fn edited(before: &Graph, after: &Graph, integers: Option<ExpressionId>) -> Vec<(ValueId, [String; 2])> {
-    let [left, right] = [before, after].map(|graph| &graph.entry().instructions);
-    let alike = left.len() == right.len()
-        && left.iter().zip(right).all(|(a, b)| (&a.name, &a.shape, &a.operands) == (&b.name, &b.shape, &b.operands));
-    if !alike {
-        return Vec::new();
+/// An operation that does something else in AFTER.
+pub(super) struct Edit {
+    /// BEFORE's value.
+    pub value: ValueId,
+    /// What it was, and what it is.
+    pub texts: [String; 2],
+    /// Whether the expressions see that the two differ, so that another line may tell of it.
+    pub seen: bool,
+}
+
+/// All edits; none unless both programs have the same values, by name or in the same order. Compilers compute integers
+/// and move elements as they please, so nothing is to be said of other programs.
+pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -> Vec<Edit> {
+    let Some(counterparts) = counterparts(before, after) else { return Vec::new() };
+    let mut numbers = Numbers::default();
+    let programs = [&before.import.program, &after.import.program];
+    let [mut left, mut right] = programs.map(Regions::new);
+    let own = numbers.values(before.entry(), &mut left);
+    let others = numbers.values(after.entry(), &mut right);
+    let mut edits = Vec::new();
+    for (value, other) in counterparts.iter().copied().enumerate().filter(|(id, _)| before.values[*id].live) {
+        if own[value] == others[other] {
+            continue;
+        }
+        let sides = [&before.entry().instructions[value], &after.entry().instructions[other]];
+        // What was edited below is told of there.
+        let in_place = |id: &ValueId| others[counterparts[*id]];
+        let (a, of_a) = normal(programs[0], &sides[0].op, sides[0].operands.iter().map(in_place).collect());
+        let (b, of_b) = normal(programs[1], &sides[1].op, sides[1].operands.iter().map(|id| others[*id]).collect());
+        let regions = [numbers.called(sides[0], &mut left), numbers.called(sides[1], &mut right)];
+        let both_pass = transparent(before.entry(), sides[0]) && transparent(after.entry(), sides[1]);
+        let same_op = both_pass || (regions[0] == regions[1] && same_operation(&a, &b));
+        if same_op && of_a == of_b {
+            continue;
+        }
+        // Arithmetic that computes the same up to rounding, which the expressions know.
+        let arithmetic = |op: &Op| matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Constant(_));
+        if !same_op && before.values[value].float && arithmetic(&a) && arithmetic(&b) {
+            continue;
+        }
+        let of_both = [&before.values[value], &after.values[other]].map(|v| &v.expressions);
+        let seen =
+            of_both[0] != of_both[1] || expressions.taken().any(|(_, stands_as)| of_both[0].contains(&stands_as));
+        edits.push(Edit { value, texts: texts([before, after], sides), seen });
     }
-    let changed = left.iter().zip(right).enumerate().filter(|(id, (a, b))| {
-        let value = &before.values[*id];
-        a.op != b.op && value.live && value.expressions.first().copied() == integers && a.op.callees().next().is_none()
+    edits
+}
+
+/// AFTER's value for each of BEFORE, if the two programs have the same values.
+fn counterparts(before: &Graph, after: &Graph) -> Option<Vec<ValueId>> {
+    let [left, right] = [before, after].map(|graph| &graph.entry().instructions);
+    if left.len() != right.len() {
+        return None;
+    }
+    let alike = |ids: &[ValueId]| left.iter().zip(ids).all(|(a, id)| same_values(&a.shape, &right[*id].shape));
+    let named: HashMap<&str, ValueId> = right.iter().enumerate().map(|(id, b)| (b.name.as_str(), id)).collect();
+    let by_name: Option<Vec<ValueId>> = left.iter().map(|a| named.get(a.name.as_str()).copied()).collect();
+    let in_order = (0..right.len()).collect();
+    [by_name.filter(|_| named.len() == right.len()), Some(in_order)].into_iter().flatten().find(|ids| alike(ids))
+}
+
+/// What both sides of an edit are called: with the operands where the operations alone do not tell them apart.
+fn texts(graphs: [&Graph; 2], sides: [&Instruction; 2]) -> [String; 2] {
+    let named = sides.map(|side| text(&side.op));
+    if named[0] != named[1] {
+        return named;
+    }
+    let [left, right] = [0, 1].map(|side| {
+        let names: Vec<String> = sides[side].operands.iter().map(|id| called(graphs[side], *id)).collect();
+        format!("{} of {}", named[side], names.join(", "))
     });
-    changed
-        .map(|(id, (a, b))| match [text(&a.op), text(&b.op)] {
-            [one, other] if one == other => (id, [one, format!("another {other}")]),
-            texts => (id, texts),
-        })
-        .collect()
+    if left != right {
+        return [left, right];
+    }
+    let [one, other] = named;
+    [one, format!("another {other}")]
+}
+
+/// A value as an operand: its name or number.
+fn called(graph: &Graph, id: ValueId) -> String {
+    let name = graph.name(id).rsplit('/').next().unwrap_or_default();
+    let element = graph.element(id).map(|index| format!("{{{index}}}")).unwrap_or_default();
+    graph.values[id].scalar.map_or(format!("{name}{element}"), number)
 }
 
 fn text(op: &Op) -> String {
@@ -35,6 +103,7 @@ fn text(op: &Op) -> String {
         Op::Constant(tensor) => constant(tensor).unwrap_or_else(|| "array of constants".to_string()),
         Op::Iota { dim } => format!("iota along dim {dim}"),
         Op::Compare { direction, .. } => format!("compare {}", direction.name()),
+        Op::Sort { stable: true, .. } => "stable sort".to_string(),
         op => op.opcode().to_string(),
     }
 }

@@ -336,8 +336,9 @@ fn approximate(recall: f32, bins: usize, n: usize) -> String {
         false => format!("approximate, recall {recall}, {bins} bins"),
     }
 }
+
 /// FNV-1a over the elements, each rounded to bf16.
-fn fingerprint(tensor: &Tensor) -> u64 {
+pub(super) fn fingerprint(tensor: &Tensor) -> u64 {
     let data = tensor.data();
     let element = |i| match data.dtype().is_float() {
         true => round_f64(&BF16, data.get_f64(i), Direction::NearestEven).to_bits(),

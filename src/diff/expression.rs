@@ -77,6 +77,7 @@ impl Head {
             Head::Binary(b) => !matches!(
                 b,
                 Binary::Subtract
+                    | Binary::Divide
                     | Binary::Remainder
                     | Binary::ShiftLeft
                     | Binary::ShiftRightArithmetic
@@ -105,11 +106,6 @@ impl Expressions {
     /// Takes `one` for `other` from now on.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
         self.same_as.insert(one, other);
-    }
-
-    /// The expression of all integers that no float has part in; none where there are no such.
-    pub fn integers(&self) -> Option<ExpressionId> {
-        self.known.get(&(Head::Integers, Vec::new())).copied()
     }
 
     /// Starts to note anew which expressions are taken for another one.

@@ -13,6 +13,7 @@ mod edited;
 mod express;
 mod expression;
 mod graph;
+mod numbering;
 mod outcome;
 mod pair;
 mod reading;

@@ -1,0 +1,65 @@
+//! One file against itself with an edit that the expressions do not see.
+
+use ulpgate::diff::{ChangeKind, Difference};
+
+use super::{kinds, lines, of_texts, replaced, text};
+
+/// Integers are left to compilers, but not where one file is the other with an edit.
+#[test]
+fn edited_integers_are_told_of() {
+    let before = text("cpu/affine_greedy.before");
+    let edited = replaced(&before, "constant.5 = s32[] constant(0)", "constant.5 = s32[] constant(7)");
+    assert_eq!(
+        lines(&of_texts(&before, &edited)),
+        ["precision-changed jit_affine_greedy_.6/constant.5: constant 0 -> constant 7"]
+    );
+    let scanned = text("cpu/top_p.before");
+    let edited = replaced(&scanned, "constant.10 = f32[] constant(0)", "constant.10 = f32[] constant(17)");
+    assert_eq!(kinds(&of_texts(&scanned, &edited)), [ChangeKind::PrecisionChanged]);
+}
+
+/// An edit of one operand leaves every other operation in its place.
+#[test]
+fn operands_of_integers_that_changed_places_are_told_of() {
+    let before = text("tpu/v4/cross_entropy.excess_on");
+    let of = |from: &str, to: &str| lines(&of_texts(&before, &replaced(&before, from, to)));
+    let at = |name: &str| format!("compare_select_fusion.1/{name}");
+    let op_name = "jit(cross_entropy)/jit(take_along_axis)";
+    assert_eq!(
+        of("compare(%bitcast.4, %broadcast.47)", "compare(%broadcast.47, %bitcast.4)"),
+        [format!(
+            "precision-changed {} ({op_name}/lt): compare LT of bitcast.4, 0 -> compare LT of 0, bitcast.4",
+            at("lt.6")
+        )]
+    );
+    assert_eq!(
+        of("select(%lt.6, %add.8, %bitcast.4)", "select(%lt.6, %bitcast.4, %add.8)"),
+        [format!(
+            "precision-changed {} ({op_name}/select_n): select of lt.6, add.8, bitcast.4 -> select of lt.6, \
+             bitcast.4, add.8",
+            at("select_n.9")
+        )]
+    );
+    // The same comparison read from the other side, other names, a sum of integers the other way round.
+    let turned = "compare(%broadcast.47, %bitcast.4), direction=GT";
+    assert_eq!(of("compare(%bitcast.4, %broadcast.47), direction=LT", turned), [""; 0]);
+    assert_eq!(of("%lt.6", "%less"), [""; 0]);
+    assert_eq!(of("add(%bitcast.4, %broadcast.46)", "add(%broadcast.46, %bitcast.4)"), [""; 0]);
+}
+
+/// Equal keys fall otherwise, unless the comparator orders them by place.
+#[test]
+fn a_sort_that_is_no_longer_stable_is_told_of() {
+    let stable = text("cpu/top_k.excess_on");
+    let found = of_texts(&stable, &replaced(&stable, "is_stable=true, ", ""));
+    assert_eq!(lines(&found), ["precision-changed sort (jit(top_k)/top_k): stable sort -> sort"]);
+    let (equal, earlier) = ("  e = pred[] compare(f, s), direction=EQ\n", "  i = pred[] compare(c, d), direction=LT\n");
+    let pinned = format!(
+        "HloModule m\nby {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  \
+         d = s32[] parameter(3)\n  f = pred[] compare(a, b), direction=GT\n  s = pred[] compare(b, a), \
+         direction=GT\n{equal}{earlier}  ROOT r = pred[] select(e, i, f)\n}}\nENTRY main {{\n  \
+         x = f32[8] parameter(0)\n  n = s32[8] iota(), iota_dimension=0\n  \
+         ROOT t = (f32[8], s32[8]) sort(x, n), dimensions={{0}}, is_stable=true, to_apply=by\n}}\n"
+    );
+    assert_eq!(of_texts(&pinned, &replaced(&pinned, "is_stable=true, ", "")), Difference::default());
+}
