@@ -57,6 +57,12 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let inverse = self.expressions.constant(1.0 / self.divisor(instruction).unwrap_or(1.0));
                 return vec![self.expressions.apply(Head::Binary(Binary::Multiply), vec![operands[0], inverse])];
             }
+            // Integers without a float in them are one expression: `k - 1` is `k + -1`.
+            Op::Binary(Binary::Subtract)
+                if !value.float && matches!(self.expressions.get(operands[1]).0, Head::Integers) =>
+            {
+                Head::Binary(Binary::Add)
+            }
             Op::Binary(binary) => {
                 let neutral = operands.clone();
                 let id = self.expressions.apply(Head::Binary(*binary), operands);

@@ -63,3 +63,23 @@ fn a_sort_that_is_no_longer_stable_is_told_of() {
     );
     assert_eq!(of_texts(&pinned, &replaced(&pinned, "is_stable=true, ", "")), Difference::default());
 }
+
+/// As compilers write `k - 1`.
+#[test]
+fn subtracting_an_integer_is_adding_its_negative() {
+    let of = |last: &str| {
+        format!(
+            "HloModule m\nsum {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}}\nENTRY \
+             main {{\n  x = f32[4,8] parameter(0)\n  z = f32[] constant(0)\n  y = f32[4,8] broadcast(z), dimensions={{}}\n  \
+             g = pred[4,8] compare(x, y), direction=GT\n  n = s32[4,8] convert(g)\n  o = s32[] constant(0)\n  k = s32[4] \
+             reduce(n, o), dimensions={{1}}, to_apply=sum\n{last}}}\n"
+        )
+    };
+    let before =
+        of("  i = s32[] constant(1)\n  j = s32[4] broadcast(i), dimensions={}\n  ROOT r = s32[4] subtract(k, j)\n");
+    let after = "  i = s32[] constant(-1)\n  j = s32[4] broadcast(i), dimensions={}\n  r = s32[4] add(k, j)\n  ROOT q = \
+                 s32[4] copy(r)\n";
+    assert_eq!(lines(&of_texts(&before, &of(after))), [""; 0]);
+    let doubled = after.replace("add(k, j)", "multiply(k, j)");
+    assert_eq!(kinds(&of_texts(&before, &of(&doubled))), [ChangeKind::PrecisionChanged]);
+}
