@@ -15,12 +15,21 @@ use super::{integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// The steps of a sum in this type: f32, or as the mode says for a bf16 sum; narrower types accumulate in f32.
+/// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower types
+/// accumulate in f32.
 fn step_of(machine: &Machine, dtype: DType) -> StepRounding {
-    if dtype == DType::BF16 {
-        machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow)
-    } else {
-        StepRounding::F32
+    match machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow) {
+        StepRounding::F32 => StepRounding::F32,
+        _ => own_step(dtype),
+    }
+}
+
+/// The steps of a sum that is stored in its own type after every addition.
+fn own_step(dtype: DType) -> StepRounding {
+    match dtype {
+        DType::BF16 => StepRounding::Bf16,
+        DType::F16 => StepRounding::F16,
+        _ => StepRounding::F32,
     }
 }
 
@@ -200,8 +209,7 @@ pub(super) fn reduce_window(
         (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero => {
             let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
             // A running mass in bf16 is stored in bf16 at every step.
-            let step = if *dtype == DType::BF16 { StepRounding::Bf16 } else { StepRounding::F32 };
-            let mut sums = vector::running_sums(values, length, order, step, &machine.unit);
+            let mut sums = vector::running_sums(values, length, order, own_step(*dtype), &machine.unit);
             vector::in_chunks(&mut sums, |_, chunk| vector::round_to(*dtype, chunk));
             Value::float(*dtype, sums)
         }
