@@ -173,7 +173,9 @@ macro_rules! with_adder {
 /// Lanes of a vector register, and sublanes.
 const LANES: usize = 128;
 const SUBLANES: usize = 8;
-const TREE: usize = 32;
+
+/// The length of a window of [`SumOrder::Tree32`].
+pub const TREE: usize = 32;
 
 /// Chains that run side by side, so that one addition need not wait for the one before: rows, of which more would fall
 /// into the same places of the cache, and short blocks.
