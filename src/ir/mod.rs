@@ -20,7 +20,7 @@ pub use op::{
 };
 pub use outline::outline;
 pub use pattern::{
-    Comparator, PlainMatmul, Reducer, comparator, comparator_but_for_rounding, is_cumulative, plain_matmul, reducer,
-    reducer_but_for_rounding,
+    Comparator, Cumulative, PlainMatmul, Reducer, comparator, comparator_but_for_rounding, cumulative, is_cumulative,
+    plain_matmul, reducer, reducer_but_for_rounding,
 };
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

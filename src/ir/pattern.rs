@@ -131,17 +131,34 @@ fn ordered_bits(float: &str, bits: u32) -> String {
     format!("select(LT({integer},constant(0)),xor({integer},constant({mask})),{integer})")
 }
 
+/// A window over all elements up to its own, or from its own on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cumulative {
+    pub dim: usize,
+    /// Whether it covers the elements from its own on, as with `reverse=True`.
+    pub reversed: bool,
+}
+
 /// The dim along which a window covers all elements up to its own, as `cumsum` lowers (window n, low padding n - 1).
 pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
+    cumulative(window, dims).filter(|c| !c.reversed).map(|c| c.dim)
+}
+
+/// How a window is cumulative, in either direction (window n, low or high padding n - 1), if it is.
+pub fn cumulative(window: &Window, dims: &[usize]) -> Option<Cumulative> {
     let trivial = |d: usize| {
         let w = window.0[d];
         w.size == 1 && w.stride == 1 && w.pad_low == 0 && w.pad_high == 0 && w.base_dilation == 1
     };
     let (along, w) = window.0.iter().enumerate().find(|(_, w)| w.size > 1)?;
-    let covers = w.size == dims[along]
-        && w.pad_low == w.size as i64 - 1
-        && (w.stride, w.pad_high, w.base_dilation, w.window_dilation) == (1, 0, 1, 1);
-    (covers && (0..dims.len()).all(|d| d == along || trivial(d))).then_some(along)
+    let others = w.size as i64 - 1;
+    let reversed = match (w.pad_low, w.pad_high) {
+        (low, 0) if low == others => false,
+        (0, high) if high == others => true,
+        _ => return None,
+    };
+    let covers = w.size == dims[along] && (w.stride, w.base_dilation, w.window_dilation) == (1, 1, 1);
+    (covers && (0..dims.len()).all(|d| d == along || trivial(d))).then_some(Cumulative { dim: along, reversed })
 }
 
 /// A region's value as one expression; operands of commutative operations in alphabetical order.

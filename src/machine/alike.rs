@@ -19,7 +19,7 @@ pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
         && (!bounded || a.chip.eup == b.chip.eup)
         && a.precision == b.precision
         && others(a) == others(b)
-        && (narrow(a) == narrow(b) || !sums_bf16(program))
+        && (narrow(a) == narrow(b) || !sums_narrow(program))
 }
 
 /// What a chip computes with, whatever its name. Its own bf16 operations are the compiler's business, its accumulation of
@@ -47,13 +47,13 @@ fn arithmetic(chip: &Chip) -> impl PartialEq + use<> {
     (dots, (flush, divide, zero_tie, functions), (sum, scan, partial_reduce))
 }
 
-/// Whether a sum of bf16 stands in the program.
-fn sums_bf16(program: &Program) -> bool {
+/// Whether a sum of bf16 or f16 stands in the program.
+fn sums_narrow(program: &Program) -> bool {
     program.computations.iter().any(|computation| {
         computation.instructions.iter().any(|instruction| match instruction.op {
             Op::Reduce { to_apply, .. } => {
                 let first = instruction.operands.first().map(|o| &computation.instructions[*o].shape);
-                first.and_then(|shape| shape.dtype()) == Some(DType::BF16)
+                matches!(first.and_then(|shape| shape.dtype()), Some(DType::BF16 | DType::F16))
                     && reducer(&program.computations[to_apply]) == Some(Reducer::Binary(Binary::Add))
             }
             _ => false,

@@ -247,7 +247,7 @@ impl<'a> Machine<'a> {
     }
 
     /// An elementwise operation of two operands of a float type up to f32; `once` divides by multiplying with the
-    /// divisor's reciprocal.
+    /// divisor's reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
     fn binary(&self, binary: Binary, left: Value, right: &Operand, once: bool) -> Value {
         let Value::Float(dtype, values) = left else { return left };
         let mut values = Rc::unwrap_or_clone(values);
@@ -255,6 +255,9 @@ impl<'a> Machine<'a> {
             let mut reciprocals = vec![1.0; right.elements().len()];
             let divisors = Side::whole(right.elements().f32s());
             vector::binary(Binary::Divide, DType::F32, &mut reciprocals, divisors, &self.unit);
+            if dtype == DType::F16 {
+                vector::round_to(DType::F16, &mut reciprocals);
+            }
             let right = right.clone().map(|_| Value::float(DType::F32, reciprocals));
             vector::binary(Binary::Multiply, dtype, &mut values, right.side(), &self.unit);
         } else {

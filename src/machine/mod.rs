@@ -1,6 +1,7 @@
 //! Evaluates a program the way a TPU would, in one precision mode.
 
 mod alike;
+mod blocks;
 mod chip;
 mod evaluate;
 mod integer;

@@ -1,26 +1,36 @@
 //! Operations that apply a region or select among elements: reductions, windows, sorts, top-k.
 
 use crate::ir::{
-    ApproxTopK, Binary, Comparator, Computation, Instruction, PartialReduce, Reducer, Shape, Window, approx,
-    comparator, comparator_but_for_rounding, is_cumulative, movement, reducer, reducer_but_for_rounding,
+    ApproxTopK, Binary, Comparator, Computation, Cumulative, Instruction, PartialReduce, Reducer, Shape, Window,
+    approx, comparator, comparator_but_for_rounding, cumulative, movement, reducer, reducer_but_for_rounding,
 };
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
+use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, unsupported};
 use super::scalar::{Region, Scalar};
 use super::value::{Operand, Value};
-use super::vector::{self, StepRounding};
+use super::vector::{self, StepRounding, SumOrder};
 use super::{integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// The steps of a sum in this type: f32, or as the mode says for a bf16 sum; narrower types accumulate in f32.
+/// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower types
+/// accumulate in f32.
 fn step_of(machine: &Machine, dtype: DType) -> StepRounding {
-    if dtype == DType::BF16 {
-        machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow)
-    } else {
-        StepRounding::F32
+    match machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow) {
+        StepRounding::F32 => StepRounding::F32,
+        _ => own_step(dtype),
+    }
+}
+
+/// The steps of a sum that is stored in its own type after every addition.
+fn own_step(dtype: DType) -> StepRounding {
+    match dtype {
+        DType::BF16 => StepRounding::Bf16,
+        DType::F16 => StepRounding::F16,
+        _ => StepRounding::F32,
     }
 }
 
@@ -55,13 +65,23 @@ pub(super) fn reduce(
     // Reduced dims go last, so that each result's elements lie together.
     let rows: Vec<Value> = whole.by_ref().take(count).map(|o| permuted(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
+    let sum_order = machine.mode.refinements.reduce.unwrap_or(machine.mode.chip.sum);
+    let tree = || Tree::new(&reduced.iter().map(|d| dims[*d]).collect::<Vec<usize>>());
+    // Windows of one dim, each from zero, are what the vector unit's own sum knows.
+    let flat = reduced.iter().filter(|d| dims[**d] > 1).count() < 2;
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
-            let sum_order = machine.mode.refinements.reduce.unwrap_or(machine.mode.chip.sum);
             let step = step_of(machine, *dtype);
             let init = inits[0].f32s()[0];
-            let mut out = vector::sums(values, results, width, sum_order, step, &unit);
-            if init != 0.0 {
+            let in_windows = sum_order == SumOrder::Tree32 && !(flat && init == 0.0);
+            let mut out = if in_windows {
+                let (values, tree): (&[f32], Tree) = (values, tree());
+                let window = |window: &[f32]| vector::sum(window, SumOrder::Chain, step, &unit);
+                vector::over_rows(results, width, |row| tree.reduce(&values[span(row)], init, window))
+            } else {
+                vector::sums(values, results, width, sum_order, step, &unit)
+            };
+            if init != 0.0 && !in_windows {
                 out.iter_mut().for_each(|sum| *sum = vector::binary_scalar(Binary::Add, init, *sum, &unit));
             }
             vector::round_to(*dtype, &mut out);
@@ -103,6 +123,18 @@ pub(super) fn reduce(
             let row = |row| select::greater_keep(&values[span(row)], init, &ids[span(row)], machine.unit.flush);
             let (best, at) = (0..results).map(row).unzip();
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
+        }
+        (_, [values @ (Value::Float(..) | Value::Double(_))]) if sum_order == SumOrder::Tree32 => {
+            let init = inits[0].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let mut region = Region::new(machine, to_apply)?;
+            let mut apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
+            let tree = tree();
+            let reductions = (0..results).map(|row| {
+                let row: Vec<Scalar> = span(row).filter_map(|at| values.scalar(at)).collect();
+                tree.reduce(&row, init, |window| window.iter().copied().reduce(&mut apply).unwrap_or(init))
+            });
+            let reductions: Vec<Scalar> = reductions.collect();
+            Value::of_scalars(values.dtype().unwrap_or(DType::Pred), &reductions)
         }
         _ => {
             let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
@@ -186,7 +218,7 @@ pub(super) fn reduce_window(
     shape: &Shape,
 ) -> Result<Value> {
     let dims = shape.dims();
-    let Some(dim) = is_cumulative(window, dims) else {
+    let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         return windows(machine, instruction, window, to_apply, operands, dims);
     };
     // The last dim is the one that sums run along.
@@ -196,25 +228,21 @@ pub(super) fn reduce_window(
     let length = dims[dim].max(1);
     let known = reducer(&machine.program.computations[to_apply]);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
+    let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
     let running = match (known, &rows) {
-        (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero => {
-            let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
+        (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero && !reversed => {
             // A running mass in bf16 is stored in bf16 at every step.
-            let step = if *dtype == DType::BF16 { StepRounding::Bf16 } else { StepRounding::F32 };
-            let mut sums = vector::running_sums(values, length, order, step, &machine.unit);
+            let mut sums = vector::running_sums(values, length, order, own_step(*dtype), &machine.unit);
             vector::in_chunks(&mut sums, |_, chunk| vector::round_to(*dtype, chunk));
             Value::float(*dtype, sums)
         }
         _ => {
-            // A window from the init over all elements so far is the window before it and one element more.
             let init = operands[1].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
-            let mut region = Region::new(machine, to_apply)?;
-            let mut state = init;
+            let mut scan = Scan { region: Region::new(machine, to_apply)?, init, reversed };
             let mut results = Vec::with_capacity(rows.len());
-            for at in 0..rows.len() {
-                let before = if at % length == 0 { init } else { state };
-                state = region.apply([Some(before), rows.scalar(at)].into_iter().flatten()).next().unwrap_or(before);
-                results.push(state);
+            for start in (0..rows.len()).step_by(length) {
+                let row: Vec<Scalar> = (start..start + length).filter_map(|at| rows.scalar(at)).collect();
+                results.extend(scan.row(&row, order));
             }
             Value::of_scalars(rows.dtype().unwrap_or(DType::Pred), &results)
         }

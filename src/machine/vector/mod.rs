@@ -13,7 +13,7 @@ pub use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, e
 pub use error::{ErrorBound, ErrorModel, Eup};
 pub use lanes::Side;
 pub(super) use lanes::{in_chunks, in_rows, over_rows};
-pub use order::{ScanOrder, StepRounding, SumOrder, running_sum, running_sums, sum, sums};
+pub use order::{ScanOrder, StepRounding, SumOrder, TREE, running_sum, running_sums, sum, sums};
 pub use rounding::{reduce_precision, reduce_precision_code, round_to};
 
 /// A vector unit as one mode has it.

@@ -1,6 +1,8 @@
 //! Orders of sums and running sums (FACTS 3.2).
 
-use crate::num::{bf16_nearest, flush_f32};
+use std::marker::PhantomData;
+
+use crate::num::{Direction, F16, bf16_nearest, flush_f32, round_f64};
 
 use super::VectorUnit;
 use super::lanes::{in_rows, over_rows};
@@ -84,15 +86,18 @@ pub enum StepRounding {
     #[default]
     F32,
     Bf16,
+    F16,
 }
 
 impl StepRounding {
+    /// How a bf16 sum may accumulate.
     pub const ALL: &'static [StepRounding] = &[StepRounding::F32, StepRounding::Bf16];
 
     pub const fn name(self) -> &'static str {
         match self {
             StepRounding::F32 => "f32",
             StepRounding::Bf16 => "bf16",
+            StepRounding::F16 => "f16",
         }
     }
 
@@ -104,34 +109,63 @@ impl StepRounding {
         match self {
             StepRounding::F32 => "accumulated in f32 and rounded once",
             StepRounding::Bf16 => "rounded to bf16 at every addition",
+            StepRounding::F16 => "rounded to f16 at every addition",
         }
+    }
+}
+
+/// What an addition's sum in f32 is rounded to.
+trait Step: Copy {
+    fn round(sum: f32) -> f32;
+}
+
+/// [`StepRounding::F32`], [`StepRounding::Bf16`] and [`StepRounding::F16`] as types.
+#[derive(Clone, Copy)]
+struct InF32;
+#[derive(Clone, Copy)]
+struct InBf16;
+#[derive(Clone, Copy)]
+struct InF16;
+
+impl Step for InF32 {
+    #[inline(always)]
+    fn round(sum: f32) -> f32 {
+        sum
+    }
+}
+
+impl Step for InBf16 {
+    #[inline(always)]
+    fn round(sum: f32) -> f32 {
+        bf16_nearest(sum)
+    }
+}
+
+impl Step for InF16 {
+    #[inline(always)]
+    fn round(sum: f32) -> f32 {
+        round_f64(&F16, f64::from(sum), Direction::NearestEven) as f32
     }
 }
 
 /// Additions of the unit; what they do is known when the loops around them are compiled.
 #[derive(Clone, Copy)]
-struct Adder<const FLUSH: bool, const BF16: bool>;
+struct Adder<const FLUSH: bool, S>(PhantomData<S>);
 
 /// Runs `$body` with `$adder` bound to the adder of a step and a unit.
 macro_rules! with_adder {
+    (@of $flush:literal, $rounds:ty, $adder:ident => $body:expr) => {{
+        let $adder = Adder::<$flush, $rounds>(PhantomData);
+        $body
+    }};
     ($step:expr, $unit:expr, $adder:ident => $body:expr) => {
         match ($unit.flush, $step) {
-            (false, StepRounding::F32) => {
-                let $adder = Adder::<false, false>;
-                $body
-            }
-            (false, StepRounding::Bf16) => {
-                let $adder = Adder::<false, true>;
-                $body
-            }
-            (true, StepRounding::F32) => {
-                let $adder = Adder::<true, false>;
-                $body
-            }
-            (true, StepRounding::Bf16) => {
-                let $adder = Adder::<true, true>;
-                $body
-            }
+            (false, StepRounding::F32) => with_adder!(@of false, InF32, $adder => $body),
+            (false, StepRounding::Bf16) => with_adder!(@of false, InBf16, $adder => $body),
+            (false, StepRounding::F16) => with_adder!(@of false, InF16, $adder => $body),
+            (true, StepRounding::F32) => with_adder!(@of true, InF32, $adder => $body),
+            (true, StepRounding::Bf16) => with_adder!(@of true, InBf16, $adder => $body),
+            (true, StepRounding::F16) => with_adder!(@of true, InF16, $adder => $body),
         }
     };
 }
@@ -139,7 +173,9 @@ macro_rules! with_adder {
 /// Lanes of a vector register, and sublanes.
 const LANES: usize = 128;
 const SUBLANES: usize = 8;
-const TREE: usize = 32;
+
+/// The length of a window of [`SumOrder::Tree32`].
+pub const TREE: usize = 32;
 
 /// Chains that run side by side, so that one addition need not wait for the one before: rows, of which more would fall
 /// into the same places of the cache, and short blocks.
@@ -193,11 +229,11 @@ pub fn running_sums(values: &[f32], width: usize, order: ScanOrder, step: StepRo
     out
 }
 
-impl<const FLUSH: bool, const BF16: bool> Adder<FLUSH, BF16> {
+impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
     #[inline(always)]
     fn add(self, a: f32, b: f32) -> f32 {
         let sum = if FLUSH { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
-        if BF16 { bf16_nearest(sum) } else { sum }
+        S::round(sum)
     }
 
     fn chain(self, values: &[f32]) -> f32 {
@@ -394,7 +430,7 @@ mod tests {
     fn rows_together_are_rows_alone() {
         let (count, width) = (11, 83);
         let values = values(count * width);
-        for step in StepRounding::ALL {
+        for step in &[StepRounding::F32, StepRounding::Bf16, StepRounding::F16] {
             for order in SumOrder::ALL {
                 let alone: Vec<f32> = values.chunks(width).map(|row| sum(row, *order, *step, &UNIT)).collect();
                 assert_eq!(sums(&values, count, width, *order, *step, &UNIT), alone, "{order:?}");
