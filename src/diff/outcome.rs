@@ -258,9 +258,11 @@ fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f6
     let count = |of: &Tensor| (0..of.len()).filter(|i| keeps(of, *i)).count();
     let empty = |of: &Tensor| rows().filter(|row| !row.clone().any(|i| keeps(of, i))).count();
     let lost = |of: &Tensor, scores: &[f64]| {
+        // Where a score is NaN, no token is the most probable one.
         let loses = |row: &std::ops::Range<usize>| {
+            let ranked = !scores[row.clone()].iter().any(|score| score.is_nan());
             let best = scores[row.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            !row.clone().any(|i| scores[i] == best && keeps(of, i))
+            ranked && !row.clone().any(|i| scores[i] == best && keeps(of, i))
         };
         rows().filter(loses).count()
     };
@@ -301,4 +303,22 @@ fn unreached(of: &Tensor, maximum: &Tensor) -> usize {
     let reaches =
         |row: usize| (row * width..(row + 1) * width).any(|i| of.data().get_f64(i) >= maximum.data().get_f64(row));
     (0..maximum.len()).filter(|row| !reaches(*row)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Data;
+
+    #[test]
+    fn a_row_without_a_most_probable_token_loses_none() {
+        let set = |kept: [bool; 4]| Tensor::new(&[2, 2], Data::Pred(kept.to_vec()));
+        let (all, none) = (set([true; 4]), set([false; 4]));
+        let of = |scores: [f64; 4]| match kept(&all, &none, None, Some(&scores)) {
+            Verdict::Kept { lost, .. } => lost,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of([0.25, 0.75, 0.5, 0.5]), Some(Lost { before: 0, after: 2 }));
+        assert_eq!(of([0.25, 0.75, f64::NAN, f64::NAN]), Some(Lost { before: 0, after: 1 }));
+    }
 }
