@@ -76,6 +76,9 @@ const MORE: &[&str] = &[
     "cond",
 ];
 
+/// Those that are there for the CPU alone.
+const MORE_ON_CPU: &[&str] = &["scans"];
+
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
@@ -134,7 +137,7 @@ fn difference(ours: &Tensor, xla: &Tensor, closeness: Closeness, inputs: &[Tenso
 fn compare(source: &str, excess: &str, policy: &str) {
     let mode: Mode = format!("xla-cpu/default/{policy}").parse().unwrap();
     let mut failed = Vec::new();
-    let more = MORE.iter().map(|name| (data().join("hlo_more/cpu"), *name, [].as_slice()));
+    let more = MORE.iter().chain(MORE_ON_CPU).map(|name| (data().join("hlo_more/cpu"), *name, [].as_slice()));
     for (folder, name, loose) in PROGRAMS.iter().map(|(name, loose)| (folder(), *name, *loose)).chain(more) {
         let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
         let xla = tensors_in(&folder, &format!("{name}.excess_{excess}.outputs"), "out");

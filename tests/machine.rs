@@ -163,28 +163,35 @@ fn scans_are_blocked_by_sixteen_on_xla_cpu() {
     assert!(run(&program, "cpu/default/off", &x)[0].data().to_f64s().iter().all(|sum| *sum == 1.0));
 }
 
-/// Running maxima along either dim, in a time that grows as the array does.
+/// Running maxima along either dim, in either direction, in a time that grows as the array does.
 #[test]
 fn running_maxima() {
     let (rows, n) = (3, 20_000);
-    for dim in [0, 1] {
+    for (dim, reversed) in [(0, false), (1, false), (0, true), (1, true)] {
         let dims = if dim == 1 { [rows, n] } else { [n, rows] };
+        let others = n as i64 - 1;
+        let (pad_low, pad_high) = if reversed { (0, others) } else { (others, 0) };
         let program = built(|b| {
             let x = b.parameter("x", DType::F32, &dims)?;
             let to_apply = b.binary_region(Binary::Maximum, DType::F32)?;
             let mut window = vec![WindowDim::of_size(1); 2];
-            window[dim] = WindowDim { pad_low: n as i64 - 1, ..WindowDim::of_size(n) };
+            window[dim] = WindowDim { pad_low, pad_high, ..WindowDim::of_size(n) };
             let low = b.constant(DType::F32, f64::NEG_INFINITY)?;
             Ok(vec![b.op(Op::ReduceWindow { window: Window(window), to_apply }, &[x, low])?])
         });
         let values: Vec<f64> = (0..rows * n).map(|i| ((i * 7919) % 10_007) as f64).collect();
-        let got = run(&program, "v5e/default/off", &[floats(DType::F32, &dims, &values)])[0].data().to_f64s();
-        let at = |row: usize, i: usize| if dim == 1 { row * n + i } else { i * rows + row };
-        for row in 0..rows {
-            let mut best = f64::NEG_INFINITY;
-            for i in 0..n {
-                best = best.max(values[at(row, i)]);
-                assert_eq!(got[at(row, i)], best);
+        let at = |row: usize, i: usize| {
+            let i = if reversed { n - 1 - i } else { i };
+            if dim == 1 { row * n + i } else { i * rows + row }
+        };
+        for mode in ["v5e/default/off", "xla-cpu/default/off"] {
+            let got = run(&program, mode, &[floats(DType::F32, &dims, &values)])[0].data().to_f64s();
+            for row in 0..rows {
+                let mut best = f64::NEG_INFINITY;
+                for i in 0..n {
+                    best = best.max(values[at(row, i)]);
+                    assert_eq!(got[at(row, i)], best);
+                }
             }
         }
     }
