@@ -10,7 +10,6 @@ use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::tensor::{DType, Data, Tensor};
 
-#[path = "hlo_diff/edited.rs"]
 mod edited;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];

@@ -1,0 +1,78 @@
+//! What `list` and `explain` say.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::{Folder, KEEP, TINY, edited};
+
+#[test]
+fn everything_listed_is_explained() {
+    let folder = Folder::new(&[("tiny", TINY), ("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    let text = folder.exits(0, &["list"]).out;
+    let all: serde_json::Value = serde_json::from_str(&folder.exits(0, &["list", "--json"]).out).unwrap();
+    let entries = all.as_array().unwrap();
+    let mut kinds = BTreeSet::new();
+    for entry in entries {
+        let [kind, name, doc] = ["kind", "name", "doc"].map(|key| entry[key].as_str().unwrap());
+        kinds.insert(kind.to_string());
+        assert!(text.contains(name) && !doc.is_empty(), "{kind} {name}");
+        let explained = folder.exits(0, &["explain", name]).out;
+        assert!(explained.contains(doc), "{kind} {name}: {explained}");
+    }
+    assert_eq!(kinds.len(), 10, "{kinds:?}");
+    for kind in kinds {
+        let listed: serde_json::Value = serde_json::from_str(&folder.exits(0, &["list", &kind, "--json"]).out).unwrap();
+        let of_kind: Vec<_> = entries.iter().filter(|e| e["kind"] == kind.as_str()).cloned().collect();
+        assert_eq!(listed, serde_json::Value::Array(of_kind));
+        assert!(folder.exits(0, &["list", &kind]).out.starts_with(&format!("{kind}\n")));
+    }
+}
+
+#[test]
+fn modes_programs_and_cases_are_explained() {
+    let folder = Folder::new(&[("tiny", TINY), ("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    let mode = folder.exits(0, &["explain", "v5e/default/tpu+acc=pairwise"]).out;
+    assert!(mode.contains("chip v5e: ") && mode.contains("acc=pairwise: "), "{mode}");
+    let rewritten = folder.exits(0, &["explain", "keep_max/v5e/default/cpu"]).out;
+    assert!(rewritten.contains("As the compiler leaves it:") && rewritten.contains("bf16["), "{rewritten}");
+    let kept = folder.exits(0, &["explain", "keep_max/v5e/default/off"]).out;
+    assert!(kept.contains("leaves the program as it is declared"), "{kept}");
+    let case = folder.exits(0, &["explain", "keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0"]).out;
+    assert!(case.contains("Why it matters: ") && case.contains("check: dropped_token (expected: pass)"), "{case}");
+    for (wrong, said) in [
+        ("v5e/defalt/cpu", "default"),
+        ("keep_max/v5e/defalt/cpu", "default"),
+        ("keep_max[guard=foo]/v5e/default/cpu", "guard"),
+        ("keep/keep_max/v5e/default/cpu", "the nearest case is keep/keep_max[rows=64]"),
+    ] {
+        let err = folder.exits(2, &["explain", wrong]).err;
+        assert!(err.contains(said) && (wrong.starts_with("keep/") || !err.contains("nearest case")), "{err}");
+    }
+    // No suites are needed for what is not in them.
+    fs::remove_dir_all(folder.path("suites")).unwrap();
+    for name in ["keep_max", "v5e/default/off", "top_k[k=4]", "top_k[k=4]/cpu/f32/off"] {
+        folder.exits(0, &["explain", name]);
+    }
+    folder.exits(0, &["list"]);
+    folder.exits(2, &["list", "suites"]);
+}
+
+#[test]
+fn unknown_names_are_not_explained() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    let says = |name: &str, said: &str| {
+        let ran = folder.exits(2, &["explain", name]);
+        assert!(ran.err.contains(said), "{name}: {}", ran.err);
+        assert_eq!(ran.out, "", "{name}");
+    };
+    says("argmx", "did you mean `argmax`?");
+    says("tinny", "did you mean `tiny`?");
+    says("v5e/default/of", "did you mean `off`?");
+    says("tiny/argmax[rows=2]/v5e/default/off/normal/9/0", "tiny/argmax[rows=2]/v5e/default/off/normal/8/0");
+    says("xyzzy-plugh-frotz", "`ulpgate list`");
+    says("", "`ulpgate list`");
+    says("two\nlines", "two lines");
+    says("/", "no mode");
+    says("top_k[k=5000]", "failed to build top_k[k=5000] for n = 1024");
+    says("top_k[k=5000]/v5e/default/off", "failed to build top_k[k=5000] for n = 1024");
+}

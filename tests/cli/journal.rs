@@ -1,0 +1,88 @@
+//! Runs that were killed and go on.
+
+use std::fs;
+
+use super::{Folder, SOFTMAX, TINY};
+
+/// A folder with a finished run, and a journal of the same run.
+fn journaled() -> (Folder, String) {
+    let folder = Folder::new(&[("softmax", SOFTMAX), ("tiny", TINY)]);
+    folder.exits(0, &["run"]);
+    // A part with --resume keeps its journal for the whole.
+    folder.exits(0, &["run", "--resume", "--filter", "/", "--jobs", "1"]);
+    let journal = folder.read("reports/.journal.jsonl");
+    assert_eq!(journal.lines().count(), 10, "{journal}");
+    fs::remove_file(folder.path("reports/.journal.jsonl")).unwrap();
+    (folder, journal)
+}
+
+#[test]
+fn a_journal_resumes_after_its_last_whole_line() {
+    let (folder, journal) = journaled();
+    let expected = folder.bytes("reports");
+    let ends: Vec<usize> = journal.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let mut cuts =
+        vec![0, 1, ends[0] - 1, ends[0], ends[0] + 1, ends[4], ends[4] - 1, journal.len() - 1, journal.len()];
+    cuts.extend((0..journal.len()).step_by(487));
+    for cut in cuts {
+        fs::remove_dir_all(folder.path("reports")).unwrap();
+        fs::create_dir(folder.path("reports")).unwrap();
+        folder.write("reports/.journal.jsonl", &journal[..cut]);
+        folder.exits(0, &["run", "--resume"]);
+        assert_eq!(folder.bytes("reports"), expected, "cut at {cut}; the journal is removed at the end");
+    }
+    // Half of a character is cut off like half of a line.
+    fs::remove_dir_all(folder.path("reports")).unwrap();
+    fs::create_dir(folder.path("reports")).unwrap();
+    let cut = [&journal.as_bytes()[..ends[2]], b"{\"case\":\"\xc3"].concat();
+    fs::write(folder.path("reports/.journal.jsonl"), cut).unwrap();
+    folder.exits(0, &["run", "--resume"]);
+    assert_eq!(folder.bytes("reports"), expected);
+}
+
+#[test]
+fn records_of_a_journal_are_taken_and_not_evaluated_again() {
+    let (folder, journal) = journaled();
+    let planted = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    assert_ne!(planted, journal);
+    folder.write("reports/.journal.jsonl", &planted);
+    folder.exits(0, &["run", "--resume"]);
+    assert!(folder.read("reports/tiny.csv").contains(",7,"));
+    // Without --resume a journal is of no account.
+    folder.write("reports/.journal.jsonl", &planted);
+    folder.exits(0, &["run"]);
+    assert!(!folder.read("reports/tiny.csv").contains(",7,"));
+}
+
+#[test]
+fn a_damaged_journal_is_refused_where_it_is_damaged() {
+    let (folder, journal) = journaled();
+    let before = folder.bytes("reports");
+    let mut lines: Vec<&str> = journal.lines().collect();
+    lines[4] = "{\"case\": 5";
+    let damaged = lines.join("\n") + "\n";
+    folder.write("reports/.journal.jsonl", &damaged);
+    let err = folder.exits(2, &["run", "--resume"]).err;
+    assert!(err.contains(".journal.jsonl:5: the journal is damaged") && err.contains("without --resume"), "{err}");
+    assert_eq!(folder.read("reports/.journal.jsonl"), damaged, "nothing is lost");
+    folder.write("reports/.journal.jsonl", "no journal\n");
+    assert!(folder.exits(2, &["run", "--resume"]).err.contains(".journal.jsonl:1: the journal is damaged"));
+    folder.exits(0, &["run"]);
+    assert_eq!(folder.bytes("reports"), before);
+}
+
+#[test]
+fn a_journal_of_other_suites_is_begun_anew() {
+    let (folder, journal) = journaled();
+    let planted = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    // Another text of a suite of the same name.
+    folder.write("suites/tiny.toml", &format!("{TINY}# changed\n"));
+    folder.write("reports/.journal.jsonl", &planted);
+    folder.exits(0, &["run", "--resume"]);
+    assert!(!folder.read("reports/tiny.csv").contains(",7,"));
+    // Another choice of suites.
+    folder.write("suites/tiny.toml", TINY);
+    folder.write("reports/.journal.jsonl", &planted);
+    folder.exits(0, &["run", "--resume", "tiny"]);
+    assert!(!folder.read("reports/tiny.csv").contains(",7,"));
+}

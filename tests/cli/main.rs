@@ -1,0 +1,151 @@
+//! The command line from outside: exit codes, messages, reports, gate and journal, each in a folder of its own.
+
+mod explain;
+mod gate;
+mod journal;
+mod refused;
+mod selection;
+mod verdicts;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A suite of one case in which nothing is found. Tests change single lines of it.
+const TINY: &str = r#"claim = "The most probable token survives"
+why = "A token that is lost is never sampled"
+source = "FACTS 1.5"
+
+[[matrix]]
+program = ["argmax"]
+chip = ["v5e"]
+input = ["normal"]
+n = [8]
+rows = [2]
+check = [{ kind = "dropped_token" }]
+"#;
+
+/// A suite whose mask loses tokens under the CPU compiler's excess precision, and none without it.
+const KEEP: &str = r#"claim = "The mask keeps the most probable token"
+why = "A token that is lost is never sampled"
+source = "FACTS 1.5"
+
+[[matrix]]
+program = ["keep_max"]
+chip = ["v5e"]
+excess = ["EXCESS"]
+input = ["normal"]
+n = [256]
+rows = [64]
+
+[[matrix.check]]
+kind = "dropped_token"
+"#;
+
+/// A suite with several subjects, metrics, a bound and a fit.
+const SOFTMAX: &str = r#"claim = "Softmax stays inside its bound"
+why = "Samplers decide on it"
+source = "FACTS 4"
+
+[[matrix]]
+program = ["softmax"]
+chip = ["v5e", "cpu"]
+input = ["normal"]
+n = [8, 16, 32, 64]
+rows = [4]
+metric = ["max_ulp", "mean_ulp"]
+
+[[matrix.check]]
+kind = "bound"
+
+[[matrix.check]]
+kind = "growth"
+metric = "max_ulp"
+slope = 0.0
+expect = "report"
+because = "Sizes are too small to say much."
+"#;
+
+/// A working directory with suites of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a run of the program left.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Folder {
+    fn new(suites: &[(&str, &str)]) -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ulpgate-cli-{}-{number}", std::process::id()));
+        let folder = Folder(path);
+        fs::create_dir_all(folder.0.join("suites")).unwrap();
+        suites.iter().for_each(|(name, text)| folder.write(&format!("suites/{name}.toml"), text));
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Names in a folder, sorted; none if it does not exist.
+    fn names(&self, name: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(name)).into_iter().flatten();
+        let names: BTreeSet<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.into_iter().collect()
+    }
+
+    /// All files below a folder with their bytes.
+    fn bytes(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        let read = |file: String| (file.clone(), fs::read(self.path(name).join(file)).unwrap());
+        self.names(name).into_iter().map(read).collect()
+    }
+
+    fn ran(&self, arguments: &[&str]) -> Ran {
+        let output = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).current_dir(&self.0).output();
+        let Output { status, stdout, stderr } = output.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+
+    /// Runs and holds the exit code to `code`; an error is one line on standard error.
+    #[track_caller]
+    fn exits(&self, code: i32, arguments: &[&str]) -> Ran {
+        let ran = self.ran(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}\n{}\n{}", ran.out, ran.err);
+        if code == 2 {
+            assert_eq!(ran.err.lines().count(), 1, "{arguments:?}: {}", ran.err);
+            assert!(ran.err.starts_with("ulpgate: ") && ran.err.ends_with('\n'), "{}", ran.err);
+        }
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        ran
+    }
+}
+
+/// A suite with single texts replaced, each of which must be there once.
+#[track_caller]
+fn edited(text: &str, edits: &[(&str, &str)]) -> String {
+    edits.iter().fold(text.to_string(), |text, (from, to)| {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        text.replace(from, to)
+    })
+}

@@ -1,0 +1,58 @@
+//! Parts of the cases, shards and threads.
+
+use super::{Folder, KEEP, SOFTMAX, TINY, edited};
+
+#[test]
+fn part_of_the_cases_writes_no_report_unless_told_where() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    folder.exits(0, &["run"]);
+    let before = folder.bytes("reports");
+    for part in [&["--filter", "/cpu/"][..], &["--shard", "1/2"], &["--slow", "--filter", "/8/"]] {
+        let ran = folder.exits(0, &[&["run"], part].concat());
+        assert!(ran.out.contains("no report was written"), "{}", ran.out);
+    }
+    assert_eq!(folder.bytes("reports"), before);
+    folder.exits(0, &["run", "--filter", "/cpu/", "--out", "part"]);
+    assert_eq!(folder.bytes("reports"), before);
+    assert_eq!(folder.read("part/softmax.csv").lines().count(), 5);
+    // More parts than subjects leave some empty.
+    folder.exits(0, &["run", "--shard", "99/99"]);
+}
+
+#[test]
+fn one_suite_leaves_the_reports_over_all_suites_alone() {
+    let folder = Folder::new(&[("softmax", SOFTMAX), ("tiny", TINY)]);
+    folder.exits(0, &["run"]);
+    let before = folder.bytes("reports");
+    folder.write("reports/tiny.csv", "");
+    folder.exits(0, &["run", "tiny"]);
+    assert_eq!(folder.bytes("reports"), before);
+    assert!(folder.exits(0, &["gate", "tiny"]).out.contains("1 cases"));
+}
+
+#[test]
+fn shards_cover_every_case_once() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    folder.exits(0, &["run", "--out", "whole"]);
+    folder.exits(0, &["run", "--shard", "1/2", "--out", "first"]);
+    folder.exits(0, &["run", "--shard", "2/2", "--out", "second"]);
+    let rows = |name: &str| -> Vec<String> {
+        folder.read(&format!("{name}/softmax.csv")).lines().skip(1).map(str::to_string).collect()
+    };
+    let mut parts = [rows("first"), rows("second")];
+    assert!(parts.iter().all(|rows| !rows.is_empty()));
+    let mut joined = std::mem::take(&mut parts[0]);
+    joined.append(&mut parts[1]);
+    joined.sort();
+    assert_eq!(joined, rows("whole"));
+}
+
+#[test]
+fn reports_do_not_depend_on_threads() {
+    let keep = edited(KEEP, &[("EXCESS", "cpu"), ("rows = [64]", "rows = [64]\nseed = [0, 1, 2]")]);
+    let folder = Folder::new(&[("softmax", SOFTMAX), ("keep", &keep), ("tiny", TINY)]);
+    folder.exits(1, &["run", "--jobs", "1", "--out", "one"]);
+    folder.exits(1, &["run", "--jobs", "4", "--out", "four"]);
+    assert_eq!(folder.names("one").len(), 5);
+    assert_eq!(folder.bytes("one"), folder.bytes("four"));
+}

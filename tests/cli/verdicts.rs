@@ -1,0 +1,57 @@
+//! Exit codes and what is printed, by what the suites expect.
+
+use super::{Folder, KEEP, SOFTMAX, TINY, edited};
+
+#[test]
+fn what_is_expected_exits_with_0_and_reports() {
+    let folder = Folder::new(&[("tiny", TINY), ("softmax", SOFTMAX)]);
+    let ran = folder.exits(0, &[]);
+    assert!(ran.out.contains("9 cases") && ran.out.contains("0 not expected"), "{}", ran.out);
+    assert_eq!(folder.names("reports"), ["SUMMARY.md", "growth.csv", "softmax.csv", "tiny.csv"]);
+    let report = folder.read("reports/tiny.csv");
+    assert!(report.starts_with("case,verdict,dropped_token,"), "{report}");
+    assert!(report.contains("\ntiny/argmax[rows=2]/v5e/default/off/normal/8/0,pass,pass,0,"), "{report}");
+    let report = folder.read("reports/softmax.csv");
+    assert_eq!(report.lines().count(), 9, "{report}");
+    assert!(report.lines().skip(1).is_sorted(), "{report}");
+    assert_eq!(folder.read("reports/growth.csv").lines().count(), 3);
+    assert!(folder.read("reports/SUMMARY.md").contains("| tiny |"));
+    // A second run changes nothing and says so.
+    let before = folder.bytes("reports");
+    assert!(folder.exits(0, &["run"]).out.contains("reports is unchanged"));
+    assert_eq!(folder.bytes("reports"), before);
+}
+
+#[test]
+fn an_unexpected_finding_exits_with_1_and_shows_its_evidence() {
+    let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    let ran = folder.exits(1, &["run"]);
+    assert!(
+        ran.out.contains("unexpected-finding: dropped_token in keep/keep_max[rows=64]/v5e/default/cpu/"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("is the most probable") && ran.out.contains("(0x"), "{}", ran.out);
+    assert!(folder.read("reports/keep.csv").contains(",unexpected-finding,finding,"));
+    let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "off")]))]);
+    folder.exits(0, &["run"]);
+}
+
+#[test]
+fn an_expected_finding_must_occur() {
+    let expected = format!("{KEEP}expect = \"finding\"\nbecause = \"rule B (FACTS 1.3)\"\n");
+    let folder = Folder::new(&[("keep", &edited(&expected, &[("EXCESS", "cpu")]))]);
+    folder.exits(0, &["run"]);
+    assert!(folder.read("reports/keep.csv").contains(",expected-finding,finding,"));
+    let folder = Folder::new(&[("keep", &edited(&expected, &[("EXCESS", "off")]))]);
+    let ran = folder.exits(1, &["run"]);
+    assert!(ran.out.contains("missing-finding") && ran.out.contains("expected because rule B"), "{}", ran.out);
+}
+
+#[test]
+fn what_is_only_reported_exits_with_0() {
+    let reported = format!("{KEEP}expect = \"report\"\nbecause = \"read in the source, not measured\"\n");
+    for excess in ["off", "cpu"] {
+        Folder::new(&[("keep", &edited(&reported, &[("EXCESS", excess)]))]).exits(0, &["run"]);
+    }
+}
