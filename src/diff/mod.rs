@@ -3,7 +3,8 @@
 //! Values are matched by what they compute, not by how: each gets an expression over the parameters that looks through
 //! everything that is no arithmetic (conversions, roundings, copies, reshapes, broadcasts, fusion boundaries), so that
 //! one value that several fusions compute anew is one expression with several instances. What the expressions leave
-//! open, names and results pair; a pair of that kind that does not compute the same is reported. For each pair the readings are compared: who reads the value, in which width.
+//! open, names and results pair; a pair of that kind that does not compute the same is reported. For each pair the
+//! readings are compared: who reads the value, in which width.
 
 mod build;
 mod change;

@@ -66,21 +66,19 @@ pub(super) fn as_dot(labels: &str, window: &[WindowSpec], lhs: &[usize], rhs: &[
         rhs_contracting: vec![kept(1, features)],
         ..DotDims::default()
     };
-    // What the dot gives: batch dims, the left operand's free dims in order, the right operand's.
-    let mut given = Vec::new();
+    let mut batch = Vec::new();
     for (d, _) in kinds.iter().enumerate().filter(|(_, kind)| **kind == Spatial::Batch) {
         dims.lhs_batch.push(kept(0, place(left, digit(d)?)?));
         dims.rhs_batch.push(kept(1, place(right, digit(d)?)?));
-        given.push(digit(d)?);
+        batch.push(digit(d)?);
     }
-    let free = |labels: &str, side: usize, other: char, given: &[char]| -> Vec<char> {
-        let all = labels.chars().enumerate().filter(|(at, c)| *c != other && !dropped[side].contains(at));
-        all.map(|(_, c)| c).filter(|c| !given.contains(c)).collect()
+    let free = |labels: &str, side: usize, contracted: char| -> Vec<char> {
+        let kept = labels.chars().enumerate().filter(|(at, _)| !dropped[side].contains(at)).map(|(_, c)| c);
+        kept.filter(|c| *c != contracted && !batch.contains(c)).collect()
     };
-    let batch = given.clone();
-    given.extend(free(left, 0, 'f', &batch));
-    // The right operand's own features are the output's.
-    given.extend(free(right, 1, 'i', &batch).into_iter().map(|c| if c == 'o' { 'f' } else { c }));
+    // What the dot gives: batch dims, each operand's free dims in order. The right one's `o` is the output's `f`.
+    let given = [batch.clone(), free(left, 0, 'f'), free(right, 1, 'i')].concat();
+    let given: Vec<char> = given.into_iter().map(|c| if c == 'o' { 'f' } else { c }).collect();
     let permutation = output.chars().map(|c| given.iter().position(|g| *g == c).ok_or_else(malformed));
     Ok(AsDot { dropped, dims, permutation: permutation.collect::<Result<_, _>>()? })
 }

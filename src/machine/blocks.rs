@@ -67,7 +67,7 @@ impl Scan<'_> {
     pub fn row(&mut self, row: &[Scalar], order: ScanOrder) -> Vec<Scalar> {
         match order {
             ScanOrder::Blocked(block) if row.len() > block => self.in_blocks(row, block),
-            ScanOrder::Blocked(_) if self.reversed => self.windows(row),
+            ScanOrder::Blocked(_) => self.windows(row),
             _ => self.chain(row),
         }
     }

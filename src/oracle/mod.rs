@@ -1,8 +1,9 @@
 //! Evaluates a program over the real numbers and returns proven enclosures.
 //!
 //! A first pass computes with f64 intervals, outward rounded; what it cannot prove is done again with pairs of f64, and
-//! what they cannot prove, element by element, with MPFR intervals at rising precision. Where an answer is given, it does not depend on where the precision started. See "Truth" in
-//! DESIGN.md for what the formula means and for what is refused.
+//! what they cannot prove, element by element, with MPFR intervals at rising precision. Where an answer is given, it
+//! does not depend on where the precision started. See "Truth" in DESIGN.md for what the formula means and for what is
+//! refused.
 
 mod answer;
 mod arithmetic;

@@ -79,7 +79,8 @@ mod tests {
         Integer::from(n).binomial(u32::try_from(k).unwrap())
     }
 
-    /// The expected recall of Samaga et al. (arXiv 2506.04165; FACTS 5.4), to 500 bits: B buckets of N/B positions, the best `kept` of each.
+    /// The expected recall of Samaga et al. (arXiv 2506.04165; FACTS 5.4), to 500 bits: B buckets of N/B positions, the
+    /// best `kept` of each.
     fn samaga(n: u64, buckets: u64, k: u64, kept: u64) -> f64 {
         let size = n / buckets;
         let wide = |n: Integer| Float::with_val(500, n);

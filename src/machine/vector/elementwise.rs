@@ -9,8 +9,8 @@ use super::function;
 use super::lanes::{Side, combine, in_chunks, zip};
 use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
 
-/// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then perturbed where the unit's
-/// error model says so.
+/// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
+/// perturbed where the unit's error model says so.
 ///
 /// Where the unit flushes, subnormal operands count as zeros and subnormal results become zeros. As measured on XLA:CPU
 /// (jaxlib 0.10.2), `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
