@@ -1,0 +1,508 @@
+//! Programs of the search, a tree of their own, and how they read as HLO text.
+
+use std::fmt::Write;
+
+use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
+use ulpgate::tensor::{DType, Data, Tensor};
+
+/// A program: nodes over earlier nodes, of which some are its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    pub outputs: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub op: Op,
+    pub operands: Vec<usize>,
+    pub dtype: DType,
+    pub dims: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// A parameter or a constant, by the codes of its elements.
+    Leaf {
+        codes: Vec<u64>,
+        parameter: bool,
+    },
+    Iota {
+        dim: usize,
+    },
+    Convert,
+    BitcastConvert,
+    ReducePrecision {
+        exponent_bits: u32,
+        mantissa_bits: u32,
+    },
+    Copy,
+    Barrier,
+    Broadcast {
+        dims: Vec<usize>,
+    },
+    Reshape,
+    Transpose {
+        permutation: Vec<usize>,
+    },
+    Slice {
+        start: Vec<usize>,
+        limit: Vec<usize>,
+        stride: Vec<usize>,
+    },
+    Concatenate {
+        dim: usize,
+    },
+    Pad {
+        low: Vec<i64>,
+        high: Vec<i64>,
+        interior: Vec<usize>,
+    },
+    Reverse {
+        dims: Vec<usize>,
+    },
+    DynamicSlice {
+        sizes: Vec<usize>,
+    },
+    DynamicUpdateSlice,
+    /// Rows of the operand, by a vector of indices.
+    Take,
+    Unary(Unary),
+    Binary(Binary),
+    Compare {
+        direction: Compare,
+        order: CompareOrder,
+    },
+    Select,
+    Clamp,
+    /// Operands: an array and a scalar init.
+    Reduce {
+        dims: Vec<usize>,
+        binary: Binary,
+    },
+    /// Of one array with its positions; gives the value (0) or the position (1).
+    ArgExtreme {
+        dim: usize,
+        largest: bool,
+        result: usize,
+    },
+    /// Operands: an array and a scalar init that changes nothing.
+    Window {
+        windows: Vec<Window>,
+        binary: Binary,
+    },
+    /// Of one key and what is carried along; gives one of them.
+    Sort {
+        dim: usize,
+        stable: bool,
+        comparator: Comparator,
+        result: usize,
+    },
+    /// Gives the values (0) or the indices (1).
+    TopK {
+        k: usize,
+        largest: bool,
+        result: usize,
+    },
+    Dot {
+        lhs_contracting: usize,
+        rhs_contracting: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub size: usize,
+    pub stride: usize,
+    pub low: i64,
+    pub high: i64,
+    pub base_dilation: usize,
+    pub window_dilation: usize,
+}
+
+/// How a sort compares its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparator {
+    pub kind: Kind,
+    pub descending: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The float or integer comparison.
+    Partial,
+    /// TOTALORDER.
+    Total,
+    /// TOTALORDER of what `jnp.sort` makes of floats: -0 is +0, every NaN is the one.
+    Canonical,
+    /// By magnitude: no comparator that anybody recognises.
+    Magnitude,
+    /// Partial; where neither goes first, the lower of the second operand, as the TPU compiler makes a sort stable.
+    Ties,
+}
+
+impl Op {
+    /// The opcode with what decides about its meaning: for listings of causes.
+    pub fn name(&self) -> String {
+        match self {
+            Op::Leaf { parameter: true, .. } => "parameter".into(),
+            Op::Leaf { .. } => "constant".into(),
+            Op::Iota { .. } => "iota".into(),
+            Op::Convert => "convert".into(),
+            Op::BitcastConvert => "bitcast-convert".into(),
+            Op::ReducePrecision { .. } => "reduce-precision".into(),
+            Op::Copy => "copy".into(),
+            Op::Barrier => "opt-barrier".into(),
+            Op::Broadcast { .. } => "broadcast".into(),
+            Op::Reshape => "reshape".into(),
+            Op::Transpose { .. } => "transpose".into(),
+            Op::Slice { .. } => "slice".into(),
+            Op::Concatenate { .. } => "concatenate".into(),
+            Op::Pad { .. } => "pad".into(),
+            Op::Reverse { .. } => "reverse".into(),
+            Op::DynamicSlice { .. } => "dynamic-slice".into(),
+            Op::DynamicUpdateSlice => "dynamic-update-slice".into(),
+            Op::Take => "gather".into(),
+            Op::Unary(unary) => unary.name().into(),
+            Op::Binary(binary) => binary.name().into(),
+            Op::Compare { direction, order: CompareOrder::Partial } => format!("compare {}", direction.name()),
+            Op::Compare { direction, .. } => format!("compare {} TOTALORDER", direction.name()),
+            Op::Select => "select".into(),
+            Op::Clamp => "clamp".into(),
+            Op::Reduce { binary, .. } => format!("reduce {}", binary.name()),
+            Op::ArgExtreme { largest, .. } => if *largest { "argmax" } else { "argmin" }.into(),
+            Op::Window { binary, .. } => format!("reduce-window {}", binary.name()),
+            Op::Sort { comparator, .. } => format!("sort {:?}", comparator.kind),
+            Op::TopK { .. } => "topk".into(),
+            Op::Dot { .. } => "dot".into(),
+        }
+    }
+}
+
+impl Node {
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    fn shape(&self) -> String {
+        shape(self.dtype, &self.dims)
+    }
+}
+
+fn shape(dtype: DType, dims: &[usize]) -> String {
+    format!("{dtype}[{}]", list(dims))
+}
+
+fn list(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The elements with these codes.
+pub fn data(dtype: DType, codes: &[u64]) -> Data {
+    use half::{bf16, f16};
+    macro_rules! each {
+        ($variant:ident, $of:expr) => {
+            Data::$variant(codes.iter().map(|code| $of(*code)).collect())
+        };
+    }
+    match dtype {
+        DType::Pred => each!(Pred, |c| c & 1 != 0),
+        DType::S8 => each!(S8, |c| c as i8),
+        DType::S16 => each!(S16, |c| c as i16),
+        DType::S32 => each!(S32, |c| c as i32),
+        DType::S64 => each!(S64, |c| c as i64),
+        DType::U8 => each!(U8, |c| c as u8),
+        DType::U16 => each!(U16, |c| c as u16),
+        DType::U32 => each!(U32, |c| c as u32),
+        DType::U64 => each!(U64, |c| c),
+        DType::F8E5M2 => each!(F8E5M2, |c| c as u8),
+        DType::F8E4M3FN => each!(F8E4M3FN, |c| c as u8),
+        DType::F16 => each!(F16, |c| f16::from_bits(c as u16)),
+        DType::BF16 => each!(BF16, |c| bf16::from_bits(c as u16)),
+        DType::F32 => each!(F32, |c| f32::from_bits(c as u32)),
+        DType::F64 => each!(F64, f64::from_bits),
+    }
+}
+
+impl Graph {
+    /// The values of the parameters, in order.
+    pub fn arguments(&self) -> Vec<Tensor> {
+        let leaf = |node: &Node| match &node.op {
+            Op::Leaf { codes, parameter: true } => Some(Tensor::new(&node.dims, data(node.dtype, codes))),
+            _ => None,
+        };
+        self.nodes.iter().filter_map(leaf).collect()
+    }
+
+    /// Without nodes that no result needs.
+    pub fn pruned(&self) -> Graph {
+        let mut used = vec![false; self.nodes.len()];
+        self.outputs.iter().for_each(|o| used[*o] = true);
+        for id in (0..self.nodes.len()).rev() {
+            if used[id] {
+                self.nodes[id].operands.iter().for_each(|o| used[*o] = true);
+            }
+        }
+        let mut moved = vec![0; self.nodes.len()];
+        let mut nodes = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate().filter(|(id, _)| used[*id]) {
+            moved[id] = nodes.len();
+            let operands = node.operands.iter().map(|o| moved[*o]).collect();
+            nodes.push(Node { operands, ..node.clone() });
+        }
+        Graph { nodes, outputs: self.outputs.iter().map(|o| moved[*o]).collect() }
+    }
+
+    /// As HLO text. Constants must not be NaN with a meaning in its bits: HLO text has none.
+    pub fn text(&self) -> String {
+        let mut text = Text { regions: Vec::new(), lines: String::new(), parameters: 0 };
+        for (id, node) in self.nodes.iter().enumerate() {
+            text.node(self, id, node);
+        }
+        let shapes: Vec<String> = self.outputs.iter().map(|o| self.nodes[*o].shape()).collect();
+        let names: Vec<String> = self.outputs.iter().map(|o| format!("v{o}")).collect();
+        let root = format!("  ROOT results = ({}) tuple({})\n", shapes.join(", "), names.join(", "));
+        let regions: String = text.regions.iter().map(|(_, body)| format!("{body}\n")).collect();
+        format!("HloModule search\n\n{regions}ENTRY main {{\n{}{root}}}\n", text.lines)
+    }
+}
+
+struct Text {
+    /// Names and texts.
+    regions: Vec<(String, String)>,
+    lines: String,
+    parameters: usize,
+}
+
+impl Text {
+    fn line(&mut self, name: &str, shape: &str, call: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.lines, "  {name} = {shape} {call}");
+    }
+
+    fn region(&mut self, name: String, body: impl FnOnce(&str) -> String) -> String {
+        if !self.regions.iter().any(|(known, _)| *known == name) {
+            let text = format!("{name} {{\n{}}}\n", body(&name));
+            self.regions.push((name.clone(), text));
+        }
+        name
+    }
+
+    fn binary_region(&mut self, binary: Binary, dtype: DType) -> String {
+        let opcode = binary.name();
+        self.region(format!("{}_{dtype}", opcode.replace('-', "_")), |_| {
+            format!("  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n  ROOT r = {dtype}[] {opcode}(a, b)\n")
+        })
+    }
+
+    fn node(&mut self, graph: &Graph, id: usize, node: &Node) {
+        let (name, shape_text) = (format!("v{id}"), node.shape());
+        let operands: Vec<String> = node.operands.iter().map(|o| format!("v{o}")).collect();
+        let joined = operands.join(", ");
+        let dtype = node.dtype;
+        let dims_of = |operand: usize| graph.nodes[node.operands[operand]].dims.as_slice();
+        let dtype_of = |operand: usize| graph.nodes[node.operands[operand]].dtype;
+        let plain = |opcode: &str| format!("{opcode}({joined})");
+        let with = |opcode: &str, attributes: String| format!("{opcode}({joined}), {attributes}");
+        let call = match &node.op {
+            Op::Leaf { parameter: true, .. } => {
+                self.parameters += 1;
+                format!("parameter({})", self.parameters - 1)
+            }
+            Op::Leaf { codes, .. } => format!("constant({})", literal(&data(dtype, codes), &node.dims)),
+            Op::Iota { dim } => format!("iota(), iota_dimension={dim}"),
+            Op::Convert => plain("convert"),
+            Op::BitcastConvert => plain("bitcast-convert"),
+            Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+                with("reduce-precision", format!("exponent_bits={exponent_bits}, mantissa_bits={mantissa_bits}"))
+            }
+            Op::Copy => plain("copy"),
+            Op::Barrier => plain("opt-barrier"),
+            Op::Broadcast { dims } => with("broadcast", format!("dimensions={{{}}}", list(dims))),
+            Op::Reshape => plain("reshape"),
+            Op::Transpose { permutation } => with("transpose", format!("dimensions={{{}}}", list(permutation))),
+            Op::Slice { start, limit, stride } => {
+                let range = |d: usize| format!("[{}:{}:{}]", start[d], limit[d], stride[d]);
+                let ranges: Vec<String> = (0..start.len()).map(range).collect();
+                with("slice", format!("slice={{{}}}", ranges.join(", ")))
+            }
+            Op::Concatenate { dim } => with("concatenate", format!("dimensions={{{dim}}}")),
+            Op::Pad { low, high, interior } => {
+                let edge = |d: usize| format!("{}_{}_{}", low[d], high[d], interior[d]);
+                with("pad", format!("padding={}", (0..low.len()).map(edge).collect::<Vec<_>>().join("x")))
+            }
+            Op::Reverse { dims } => with("reverse", format!("dimensions={{{}}}", list(dims))),
+            Op::DynamicSlice { sizes } => with("dynamic-slice", format!("dynamic_slice_sizes={{{}}}", list(sizes))),
+            Op::DynamicUpdateSlice => plain("dynamic-update-slice"),
+            Op::Take => {
+                let rest: Vec<usize> = (1..dims_of(0).len()).collect();
+                let sizes = [&[1], &dims_of(0)[1..]].concat();
+                with(
+                    "gather",
+                    format!(
+                        "offset_dims={{{}}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, \
+                         slice_sizes={{{}}}",
+                        list(&rest),
+                        list(&sizes)
+                    ),
+                )
+            }
+            Op::Unary(unary) => plain(unary.name()),
+            Op::Binary(binary) => plain(binary.name()),
+            Op::Compare { direction, order } => {
+                let total = if *order == CompareOrder::Total { ", type=TOTALORDER" } else { "" };
+                with("compare", format!("direction={}{total}", direction.name()))
+            }
+            Op::Select => plain("select"),
+            Op::Clamp => plain("clamp"),
+            Op::Reduce { dims, binary } => {
+                let region = self.binary_region(*binary, dtype);
+                with("reduce", format!("dimensions={{{}}}, to_apply={region}", list(dims)))
+            }
+            Op::Window { windows, binary } => {
+                let region = self.binary_region(*binary, dtype);
+                with("reduce-window", format!("window={{{}}}, to_apply={region}", window(windows)))
+            }
+            Op::ArgExtreme { dim, largest, result } => {
+                let of = dtype_of(0);
+                let region = self.arg_region(of, *largest);
+                let (indices, kept) = (shape(DType::S32, dims_of(0)), list(&node.dims));
+                self.line(&format!("{name}.at"), &indices, &format!("iota(), iota_dimension={dim}"));
+                let worst = if *largest { "-inf" } else { "inf" };
+                self.line(&format!("{name}.low"), &format!("{of}[]"), &format!("constant({worst})"));
+                self.line(&format!("{name}.zero"), "s32[]", "constant(0)");
+                self.line(
+                    &format!("{name}.pair"),
+                    &format!("({of}[{kept}], s32[{kept}])"),
+                    &format!(
+                        "reduce({joined}, {name}.at, {name}.low, {name}.zero), dimensions={{{dim}}}, to_apply={region}"
+                    ),
+                );
+                format!("get-tuple-element({name}.pair), index={result}")
+            }
+            Op::Sort { dim, stable, comparator, result } => {
+                let dtypes: Vec<DType> = (0..operands.len()).map(dtype_of).collect();
+                let region = self.comparator(*comparator, &dtypes);
+                let call = with("sort", format!("dimensions={{{dim}}}, is_stable={stable}, to_apply={region}"));
+                if operands.len() == 1 {
+                    call
+                } else {
+                    let parts: Vec<String> = (0..operands.len()).map(|o| shape(dtype_of(o), dims_of(o))).collect();
+                    self.line(&format!("{name}.all"), &format!("({})", parts.join(", ")), &call);
+                    format!("get-tuple-element({name}.all), index={result}")
+                }
+            }
+            Op::TopK { k, largest, result } => {
+                let dims = list(&node.dims);
+                let parts = format!("({}[{dims}], s32[{dims}])", dtype_of(0));
+                self.line(&format!("{name}.both"), &parts, &with("topk", format!("k={k}, largest={largest}")));
+                format!("get-tuple-element({name}.both), index={result}")
+            }
+            Op::Dot { lhs_contracting, rhs_contracting } => with(
+                "dot",
+                format!("lhs_contracting_dims={{{lhs_contracting}}}, rhs_contracting_dims={{{rhs_contracting}}}"),
+            ),
+        };
+        self.line(&name, &shape_text, &call);
+    }
+
+    /// JAX's combiner of values with positions (FACTS 4).
+    fn arg_region(&mut self, dtype: DType, largest: bool) -> String {
+        let direction = if largest { "GT" } else { "LT" };
+        self.region(format!("arg_{direction}_{dtype}"), |_| {
+            format!(
+                "  v = {dtype}[] parameter(0)\n  i = s32[] parameter(1)\n  w = {dtype}[] parameter(2)\n  j = s32[] \
+                 parameter(3)\n  better = pred[] compare(v, w), direction={direction}\n  nan = pred[] compare(v, v), \
+                 direction=NE\n  first = pred[] or(better, nan)\n  equal = pred[] compare(v, w), direction=EQ\n  before \
+                 = pred[] compare(i, j), direction=LT\n  tie = pred[] and(equal, before)\n  take = pred[] or(first, \
+                 tie)\n  value = {dtype}[] select(first, v, w)\n  index = s32[] select(take, i, j)\n  ROOT pair = \
+                 ({dtype}[], s32[]) tuple(value, index)\n"
+            )
+        })
+    }
+
+    fn comparator(&mut self, comparator: Comparator, dtypes: &[DType]) -> String {
+        let Comparator { kind, descending } = comparator;
+        let direction = if descending { "GT" } else { "LT" };
+        let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+        self.region(format!("{kind:?}_{direction}_{}", names.join("_")), |_| {
+            let mut body = String::new();
+            for (at, dtype) in dtypes.iter().enumerate() {
+                let _ = writeln!(body, "  a{at} = {dtype}[] parameter({})", 2 * at);
+                let _ = writeln!(body, "  b{at} = {dtype}[] parameter({})", 2 * at + 1);
+            }
+            let key = dtypes[0];
+            match kind {
+                Kind::Partial => {
+                    let _ = writeln!(body, "  ROOT r = pred[] compare(a0, b0), direction={direction}");
+                }
+                Kind::Total => {
+                    let _ = writeln!(body, "  ROOT r = pred[] compare(a0, b0), direction={direction}, type=TOTALORDER");
+                }
+                Kind::Magnitude => {
+                    let _ = writeln!(body, "  a = {key}[] abs(a0)\n  b = {key}[] abs(b0)");
+                    let _ = writeln!(body, "  ROOT r = pred[] compare(a, b), direction={direction}");
+                }
+                Kind::Canonical => {
+                    let _ = writeln!(body, "  zero = {key}[] constant(0)\n  nan = {key}[] constant(nan)");
+                    for side in ["a", "b"] {
+                        let _ = writeln!(
+                            body,
+                            "  {side}.zero = pred[] compare({side}0, zero), direction=EQ\n  {side}.n = {key}[] \
+                             select({side}.zero, zero, {side}0)\n  {side}.nan = pred[] compare({side}0, {side}0), \
+                             direction=NE\n  {side} = {key}[] select({side}.nan, nan, {side}.n)"
+                        );
+                    }
+                    let _ = writeln!(body, "  ROOT r = pred[] compare(a, b), direction={direction}, type=TOTALORDER");
+                }
+                Kind::Ties => {
+                    let _ = writeln!(
+                        body,
+                        "  before = pred[] compare(a0, b0), direction={direction}\n  after = pred[] compare(b0, a0), \
+                         direction={direction}\n  tie = pred[] compare(before, after), direction=EQ\n  earlier = pred[] \
+                         compare(a1, b1), direction=LT\n  ROOT r = pred[] select(tie, earlier, before)"
+                    );
+                }
+            }
+            body
+        })
+    }
+}
+
+fn window(windows: &[Window]) -> String {
+    let join = |of: &dyn Fn(&Window) -> String| windows.iter().map(of).collect::<Vec<_>>().join("x");
+    format!(
+        "size={} stride={} pad={} lhs_dilate={} rhs_dilate={}",
+        join(&|w| w.size.to_string()),
+        join(&|w| w.stride.to_string()),
+        join(&|w| format!("{}_{}", w.low, w.high)),
+        join(&|w| w.base_dilation.to_string()),
+        join(&|w| w.window_dilation.to_string())
+    )
+}
+
+/// A constant's elements in braces, one level a dim.
+fn literal(data: &Data, dims: &[usize]) -> String {
+    let element = |i: usize| match data {
+        Data::Pred(v) => v[i].to_string(),
+        Data::U64(v) => v[i].to_string(),
+        _ if data.dtype().is_float() => {
+            let value = data.get_f64(i);
+            if value.is_nan() { "nan".to_string() } else { format!("{value:?}") }
+        }
+        _ => data.get_i64(i).to_string(),
+    };
+    fn nested(dims: &[usize], at: &mut usize, element: &dyn Fn(usize) -> String) -> String {
+        match dims.split_first() {
+            None => {
+                *at += 1;
+                element(*at - 1)
+            }
+            Some((n, rest)) => {
+                let parts: Vec<String> = (0..*n).map(|_| nested(rest, at, element)).collect();
+                format!("{{{}}}", parts.join(", "))
+            }
+        }
+    }
+    nested(dims, &mut 0, &element)
+}

@@ -1,0 +1,107 @@
+//! A search for wrong answers of the oracle: random programs over all opcodes and element types, each evaluated by every
+//! rung from every starting precision, against an independent judge.
+//!
+//! The judge (`number`, `function`, `judge`) shares no code with the oracle: its numbers are exact polynomials over the
+//! transcendental numbers that a program makes, enclosed by MPFR, beside NaN, infinities and signed zeros. A program is a
+//! list of choices (`draw`), so that a failure is made smaller by taking choices away.
+
+mod array;
+mod ast;
+mod draw;
+mod function;
+mod generate;
+mod judge;
+mod leaf;
+mod number;
+mod search;
+mod template;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use search::{Tally, check, describe, generated, reduce};
+
+/// Checks programs `from..to` of a seed.
+fn search(seed: u64, from: u64, to: u64) -> Tally {
+    let one = |number| {
+        let (graph, _) = generated(seed, number);
+        let mut tally = Tally::default();
+        if check(&graph, &mut tally).is_some() {
+            tally.failed.push(number);
+        }
+        tally
+    };
+    (from..to).into_par_iter().map(one).reduce(Tally::default, Tally::merge)
+}
+
+/// A number from the environment.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
+fn report(tally: &Tally) -> String {
+    let mut lines = vec![format!(
+        "{} programs: {} results right, {} not judged, {} programs failed",
+        tally.programs,
+        tally.right,
+        tally.unjudged,
+        tally.failed.len()
+    )];
+    let mut causes: Vec<_> = tally.undecided.iter().collect();
+    causes.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[0] + counts[1]));
+    lines.push("undecided by the default oracle (known to the judge, not known):".to_string());
+    lines.extend(causes.iter().take(60).map(|(cause, counts)| format!("  {:6} {:6}  {cause}", counts[0], counts[1])));
+    lines.push("refused:".to_string());
+    lines.extend(tally.refused.iter().map(|(reason, count)| format!("  {count:6}  {reason}")));
+    lines.join("\n")
+}
+
+/// The smallest programs of some failures, one of each kind.
+fn reduced(seed: u64, failed: &[u64], most: usize) -> Vec<String> {
+    let found: Vec<(String, usize, String)> = failed
+        .par_iter()
+        .take(most)
+        .filter_map(|number| {
+            let (graph, choices) = generated(seed, *number);
+            let failure = check(&graph, &mut Tally::default())?;
+            let (graph, failure) = reduce(choices, failure);
+            let mut names: Vec<String> = graph.nodes.iter().map(|n| n.op.name()).collect();
+            names.sort();
+            names.dedup();
+            names.retain(|name| name != "parameter" && name != "constant" && name != "broadcast");
+            let size = graph.nodes.len();
+            Some((names.join(" + "), size, format!("seed {seed} program {number}, {}", describe(&graph, &failure))))
+        })
+        .collect();
+    let mut kinds: BTreeMap<String, (usize, String, usize)> = BTreeMap::new();
+    for (kind, size, text) in found {
+        let entry = kinds.entry(kind).or_insert((size, text.clone(), 0));
+        entry.2 += 1;
+        if size < entry.0 {
+            (entry.0, entry.1) = (size, text);
+        }
+    }
+    kinds.into_iter().map(|(kind, (_, text, count))| format!("== {kind} ({count} times)\n{text}")).collect()
+}
+
+fn quiet() {
+    std::panic::set_hook(Box::new(|info| {
+        // Panics of the oracle are caught and reported with their program; those of the search itself are not.
+        let own = info.location().is_some_and(|l| l.file().starts_with("tests/"));
+        if own {
+            eprintln!("{info}");
+        }
+    }));
+}
+
+#[test]
+fn answers_are_the_judges() {
+    quiet();
+    let (seed, count) = (setting("ULPGATE_SEARCH_SEED", 1), setting("ULPGATE_SEARCH_PROGRAMS", 4000));
+    let tally = search(seed, 0, count);
+    println!("{}", report(&tally));
+    let failures = reduced(seed, &tally.failed, setting("ULPGATE_SEARCH_REDUCED", 8) as usize);
+    assert!(tally.failed.is_empty(), "{} programs failed\n{}", tally.failed.len(), failures.join("\n"));
+}

@@ -1,0 +1,583 @@
+//! Numbers of the judge: NaN, infinities and signed zeros in the open, and nonzero reals as exact polynomials.
+//!
+//! A real is a sum of rational multiples of monomials over *atoms*: reals that have no rational value, each known by the
+//! function and the exact arguments that made it. So what cancels exactly does so here whatever the precision, and an
+//! enclosure by MPFR, outward rounded, tells the sign of what is left.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rug::float::Round;
+use rug::{Float, Integer, Rational};
+
+/// What an element is.
+#[derive(Clone, Debug)]
+pub enum Num {
+    Nan(Nan),
+    Inf {
+        neg: bool,
+    },
+    /// `None`: a zero whose sign depends on what is not known.
+    Zero {
+        neg: Option<bool>,
+    },
+    Real(Rc<Real>),
+    /// Nothing is known, not even whether it is a number; and why.
+    Unknown(&'static str),
+}
+
+/// The bits of a NaN, as far as they have a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nan {
+    pub neg: Option<bool>,
+    /// The fraction field; `None` after a conversion between formats.
+    pub payload: Option<u64>,
+}
+
+/// A real number.
+#[derive(Debug)]
+pub struct Real {
+    poly: Poly,
+    range: Range,
+    /// Whether it is proven not to be zero.
+    nonzero: bool,
+}
+
+/// Atoms with exponents, ascending.
+type Monomial = Vec<(u32, i32)>;
+/// Monomials with nonzero coefficients, ascending.
+pub type Poly = Vec<(Monomial, Rational)>;
+
+/// A real lies between the two; an infinite end stands for what is beyond MPFR's range.
+#[derive(Clone, Debug)]
+pub struct Range {
+    pub lo: Float,
+    pub hi: Float,
+}
+
+/// What made an atom: two of one name and one argument are one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Made {
+    Abs,
+    Exp,
+    ExpMinusOne,
+    Larger,
+    Log,
+    LogPlusOne,
+    Logistic,
+    Product,
+    Reciprocal,
+    Smaller,
+    Sqrt,
+    Sum,
+    Tanh,
+}
+
+/// More monomials than this become an atom.
+const TERMS: usize = 24;
+/// Rationals of more bits become an atom.
+const RATIONAL_BITS: u32 = 1 << 15;
+
+/// All that was computed at one precision.
+pub struct World {
+    pub bits: u32,
+    atoms: Vec<(Range, bool)>,
+    known: HashMap<(Made, Vec<Poly>), u32>,
+}
+
+pub const NAN: Num = Num::Nan(Nan { neg: Some(false), payload: None });
+
+impl Num {
+    pub fn zero(neg: bool) -> Num {
+        Num::Zero { neg: Some(neg) }
+    }
+
+    /// Whether it is negative (a zero or infinity of negative sign is), as far as that is known.
+    pub fn is_negative(&self) -> Option<bool> {
+        match self {
+            Num::Inf { neg } => Some(*neg),
+            Num::Zero { neg } => *neg,
+            Num::Real(real) => real.is_negative(),
+            Num::Nan(_) | Num::Unknown(_) => None,
+        }
+    }
+
+    pub fn is_known_nonzero(&self) -> bool {
+        matches!(self, Num::Real(real) if real.nonzero)
+    }
+}
+
+impl Real {
+    pub fn range(&self) -> &Range {
+        &self.range
+    }
+
+    pub fn poly(&self) -> &Poly {
+        &self.poly
+    }
+
+    pub fn nonzero(&self) -> bool {
+        self.nonzero
+    }
+
+    /// The value, if it is rational.
+    pub fn rational(&self) -> Option<&Rational> {
+        rational(&self.poly)
+    }
+
+    /// The sign of a real that is not zero.
+    pub fn is_negative(&self) -> Option<bool> {
+        if self.range.lo > 0 || self.nonzero && self.range.lo.is_zero() {
+            Some(false)
+        } else if self.range.hi < 0 || self.nonzero && self.range.hi.is_zero() {
+            Some(true)
+        } else {
+            None
+        }
+    }
+}
+
+impl Range {
+    pub fn new(lo: Float, hi: Float) -> Range {
+        debug_assert!(lo <= hi, "{lo} {hi}");
+        Range { lo, hi }
+    }
+
+    fn negated(self) -> Range {
+        Range { lo: -self.hi, hi: -self.lo }
+    }
+
+    fn excludes_zero(&self) -> bool {
+        self.lo > 0 || self.hi < 0
+    }
+
+    fn plus(&self, other: &Range, bits: u32) -> Range {
+        Range::new(down(bits, &self.lo + &other.lo), up(bits, &self.hi + &other.hi))
+    }
+
+    fn times(&self, other: &Range, bits: u32) -> Range {
+        let (mut lo, mut hi) = (Float::with_val(bits, f64::INFINITY), Float::with_val(bits, f64::NEG_INFINITY));
+        for a in [&self.lo, &self.hi] {
+            for b in [&other.lo, &other.hi] {
+                // An infinite end is a real beyond the range: zero times it is zero.
+                let is_zero = a.is_zero() || b.is_zero();
+                let (below, above) = match is_zero {
+                    true => (Float::new(bits), Float::new(bits)),
+                    false => (down(bits, a * b), up(bits, a * b)),
+                };
+                lo = lo.min(&below);
+                hi = hi.max(&above);
+            }
+        }
+        Range::new(lo, hi)
+    }
+
+    /// One over a real that is not zero.
+    fn inverted(&self, bits: u32) -> Range {
+        if self.hi <= 0 {
+            return self.clone().negated().inverted(bits).negated();
+        }
+        if self.lo < 0 {
+            let infinite = |v: f64| Float::with_val(bits, v);
+            return Range::new(infinite(f64::NEG_INFINITY), infinite(f64::INFINITY));
+        }
+        // A lower end may be a zero of either sign, whose inverse here is +inf.
+        let hi = match self.lo.is_zero() {
+            true => Float::with_val(bits, f64::INFINITY),
+            false => up(bits, self.lo.recip_ref()),
+        };
+        Range::new(down(bits, self.hi.recip_ref()), hi)
+    }
+
+    fn hull(&self, other: &Range) -> Range {
+        let lo = if self.lo < other.lo { &self.lo } else { &other.lo };
+        let hi = if self.hi > other.hi { &self.hi } else { &other.hi };
+        Range::new(lo.clone(), hi.clone())
+    }
+}
+
+pub fn down<T>(bits: u32, value: T) -> Float
+where
+    Float: rug::ops::AssignRound<T, Round = Round, Ordering = Ordering>,
+{
+    Float::with_val_round(bits, value, Round::Down).0
+}
+
+pub fn up<T>(bits: u32, value: T) -> Float
+where
+    Float: rug::ops::AssignRound<T, Round = Round, Ordering = Ordering>,
+{
+    Float::with_val_round(bits, value, Round::Up).0
+}
+
+/// The value of a polynomial without atoms.
+fn rational(poly: &Poly) -> Option<&Rational> {
+    match poly.as_slice() {
+        [(monomial, value)] if monomial.is_empty() => Some(value),
+        _ => None,
+    }
+}
+
+fn sum(a: &Poly, b: &Poly) -> Poly {
+    let mut terms = Vec::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let order = match (a.peek(), b.peek()) {
+            (None, None) => return terms,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((x, _)), Some((y, _))) => x.cmp(y),
+        };
+        match order {
+            Ordering::Less => terms.extend(a.next().cloned()),
+            Ordering::Greater => terms.extend(b.next().cloned()),
+            Ordering::Equal => {
+                if let (Some((monomial, x)), Some((_, y))) = (a.next(), b.next()) {
+                    let total = Rational::from(x + y);
+                    if total != 0 {
+                        terms.push((monomial.clone(), total));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn product_of_monomials(a: &Monomial, b: &Monomial) -> Monomial {
+    let mut all: Monomial = Vec::with_capacity(a.len() + b.len());
+    for (atom, exponent) in a.iter().chain(b) {
+        match all.iter_mut().find(|(known, _)| known == atom) {
+            Some((_, total)) => *total += exponent,
+            None => all.push((*atom, *exponent)),
+        }
+    }
+    all.retain(|(_, exponent)| *exponent != 0);
+    all.sort_unstable();
+    all
+}
+
+fn product(a: &Poly, b: &Poly) -> Poly {
+    let mut terms: Poly = Vec::new();
+    for (x, p) in a {
+        let mut row: Poly = b.iter().map(|(y, q)| (product_of_monomials(x, y), Rational::from(p * q))).collect();
+        row.sort_by(|a, b| a.0.cmp(&b.0));
+        terms = sum(&terms, &row);
+    }
+    terms
+}
+
+impl World {
+    pub fn new(bits: u32) -> World {
+        World { bits, atoms: Vec::new(), known: HashMap::new() }
+    }
+
+    /// A rational; zero is +0.
+    pub fn number(&mut self, value: Rational) -> Num {
+        if value == 0 { Num::zero(false) } else { self.real(vec![(Vec::new(), value)], true) }
+    }
+
+    pub fn integer(&mut self, value: i128) -> Num {
+        self.number(Rational::from(Integer::from(value)))
+    }
+
+    /// The number that a polynomial stands for; `nonzero` if that is known of it. The zero polynomial is +0.
+    fn real(&mut self, poly: Poly, nonzero: bool) -> Num {
+        if poly.is_empty() {
+            return Num::zero(false);
+        }
+        let range = self.enclose(&poly);
+        let nonzero = nonzero || range.excludes_zero() || rational(&poly).is_some();
+        let too_long = rational(&poly)
+            .is_some_and(|r| r.numer().significant_bits() + r.denom().significant_bits() > RATIONAL_BITS);
+        if poly.len() > TERMS || too_long {
+            return self.atom(Made::Sum, vec![poly], nonzero, |_, _| range);
+        }
+        Num::Real(Rc::new(Real { poly, range, nonzero }))
+    }
+
+    /// What `made` makes of exact arguments; `range` encloses it, when it is asked for.
+    pub fn atom(
+        &mut self,
+        made: Made,
+        arguments: Vec<Poly>,
+        nonzero: bool,
+        range: impl FnOnce(&World, &[Poly]) -> Range,
+    ) -> Num {
+        let key = (made, arguments);
+        let id = match self.known.get(&key) {
+            Some(id) => *id,
+            None => {
+                let range = range(self, &key.1);
+                let id = self.atoms.len() as u32;
+                let nonzero = nonzero || range.excludes_zero();
+                self.atoms.push((range, nonzero));
+                self.known.insert(key, id);
+                id
+            }
+        };
+        let (range, nonzero) = self.atoms[id as usize].clone();
+        Num::Real(Rc::new(Real { poly: vec![(vec![(id, 1)], Rational::from(1))], range, nonzero }))
+    }
+
+    /// An enclosure of a rational; exact if it is a binary fraction.
+    pub fn enclose_rational(&self, value: &Rational) -> Range {
+        if value.denom().is_power_of_two() {
+            let exact = Float::with_val(value.numer().significant_bits().max(2), value);
+            return Range::new(exact.clone(), exact);
+        }
+        let bits = self.bits + 64;
+        Range::new(down(bits, value), up(bits, value))
+    }
+
+    pub fn enclose(&self, poly: &Poly) -> Range {
+        if let Some(value) = rational(poly) {
+            return self.enclose_rational(value);
+        }
+        let bits = self.bits;
+        let mut total: Option<Range> = None;
+        for (monomial, coefficient) in poly {
+            let mut term = Range::new(down(bits, coefficient), up(bits, coefficient));
+            for (atom, exponent) in monomial {
+                let (range, _) = &self.atoms[*atom as usize];
+                let range = if *exponent < 0 { range.inverted(bits) } else { range.clone() };
+                for _ in 0..exponent.unsigned_abs() {
+                    term = term.times(&range, bits);
+                }
+            }
+            total = Some(total.map_or(term.clone(), |total| total.plus(&term, bits)));
+        }
+        total.unwrap_or_else(|| Range::new(Float::new(bits), Float::new(bits)))
+    }
+
+    pub fn negate(&mut self, x: &Num) -> Num {
+        match x {
+            Num::Nan(nan) => Num::Nan(Nan { neg: nan.neg.map(|n| !n), ..*nan }),
+            Num::Inf { neg } => Num::Inf { neg: !neg },
+            Num::Zero { neg } => Num::Zero { neg: neg.map(|n| !n) },
+            Num::Unknown(_) => x.clone(),
+            Num::Real(real) => {
+                let poly = real.poly.iter().map(|(m, c)| (m.clone(), Rational::from(-c))).collect();
+                let range = real.range.clone().negated();
+                Num::Real(Rc::new(Real { poly, range, nonzero: real.nonzero }))
+            }
+        }
+    }
+
+    pub fn add(&mut self, x: &Num, y: &Num) -> Num {
+        match (x, y) {
+            (Num::Nan(_), _) | (_, Num::Nan(_)) => NAN,
+            (Num::Unknown(_), _) => x.clone(),
+            (_, Num::Unknown(_)) => y.clone(),
+            (Num::Inf { neg: a }, Num::Inf { neg: b }) if a != b => NAN,
+            (Num::Inf { .. }, _) => x.clone(),
+            (_, Num::Inf { .. }) => y.clone(),
+            (Num::Zero { neg: a }, Num::Zero { neg: b }) => Num::Zero {
+                neg: match (a, b) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                },
+            },
+            (Num::Zero { .. }, _) => y.clone(),
+            (_, Num::Zero { .. }) => x.clone(),
+            (Num::Real(a), Num::Real(b)) => {
+                let total = sum(&a.poly, &b.poly);
+                self.real(total, false)
+            }
+        }
+    }
+
+    pub fn subtract(&mut self, x: &Num, y: &Num) -> Num {
+        let minus = self.negate(y);
+        self.add(x, &minus)
+    }
+
+    pub fn multiply(&mut self, x: &Num, y: &Num) -> Num {
+        let signs = x.is_negative().zip(y.is_negative()).map(|(a, b)| a != b);
+        match (x, y) {
+            (Num::Nan(_), _) | (_, Num::Nan(_)) => NAN,
+            (Num::Unknown(_), _) => x.clone(),
+            (_, Num::Unknown(_)) => y.clone(),
+            (Num::Inf { .. }, Num::Zero { .. }) | (Num::Zero { .. }, Num::Inf { .. }) => NAN,
+            (Num::Inf { .. }, other) | (other, Num::Inf { .. }) => match signs {
+                Some(neg) => Num::Inf { neg },
+                None if other.is_known_nonzero() => Num::Unknown("infinity of unknown sign"),
+                None => Num::Unknown("infinity times what may be zero"),
+            },
+            (Num::Zero { .. }, _) | (_, Num::Zero { .. }) => Num::Zero { neg: signs },
+            (Num::Real(a), Num::Real(b)) => {
+                let nonzero = a.nonzero && b.nonzero;
+                if a.poly.len() * b.poly.len() > TERMS {
+                    let both = if a.poly <= b.poly {
+                        vec![a.poly.clone(), b.poly.clone()]
+                    } else {
+                        vec![b.poly.clone(), a.poly.clone()]
+                    };
+                    let range = a.range.times(&b.range, self.bits);
+                    return self.atom(Made::Product, both, nonzero, |_, _| range);
+                }
+                let poly = product(&a.poly, &b.poly);
+                self.real(poly, nonzero)
+            }
+        }
+    }
+
+    pub fn divide(&mut self, x: &Num, y: &Num) -> Num {
+        let signs = x.is_negative().zip(y.is_negative()).map(|(a, b)| a != b);
+        match (x, y) {
+            (Num::Nan(_), _) | (_, Num::Nan(_)) => NAN,
+            (Num::Unknown(_), _) => x.clone(),
+            (_, Num::Unknown(_)) => y.clone(),
+            (Num::Inf { .. }, Num::Inf { .. }) | (Num::Zero { .. }, Num::Zero { .. }) => NAN,
+            (_, Num::Real(real)) if !real.nonzero => Num::Unknown("division by what may be zero"),
+            (Num::Inf { .. }, _) => signs.map_or(Num::Unknown("infinity of unknown sign"), |neg| Num::Inf { neg }),
+            (Num::Real(real), Num::Zero { .. }) if !real.nonzero => Num::Unknown("what may be zero over zero"),
+            (_, Num::Zero { .. }) => signs.map_or(Num::Unknown("infinity of unknown sign"), |neg| Num::Inf { neg }),
+            (_, Num::Inf { .. }) | (Num::Zero { .. }, _) => Num::Zero { neg: signs },
+            (Num::Real(_), Num::Real(divisor)) => {
+                let inverse = self.reciprocal(divisor);
+                self.multiply(x, &inverse)
+            }
+        }
+    }
+
+    /// One over a real that is not zero.
+    fn reciprocal(&mut self, x: &Real) -> Num {
+        if let [(monomial, coefficient)] = x.poly.as_slice() {
+            let monomial = monomial.iter().map(|(atom, exponent)| (*atom, -exponent)).collect();
+            return self.real(vec![(monomial, Rational::from(coefficient.recip_ref()))], true);
+        }
+        // Multiples of one sum have one atom.
+        let leading = x.poly[0].1.clone();
+        let scaled: Poly = x.poly.iter().map(|(m, c)| (m.clone(), Rational::from(c / &leading))).collect();
+        let bits = self.bits;
+        // The sum's own range, not the polynomial's: what is known not to be zero may not show it there.
+        let range = x.range.inverted(bits);
+        let scale = self.enclose_rational(&leading);
+        let inverse = self.atom(Made::Reciprocal, vec![scaled], true, |_, _| range.times(&scale, bits));
+        let factor = self.number(leading.recip());
+        self.multiply(&inverse, &factor)
+    }
+
+    /// How two numbers compare by IEEE; `Some(None)` if they are unordered, `None` if it is not known.
+    pub fn compare(&mut self, x: &Num, y: &Num) -> Option<Option<Ordering>> {
+        let by_sign = |neg: bool| Some(Some(if neg { Ordering::Less } else { Ordering::Greater }));
+        match (x, y) {
+            (Num::Nan(_), _) | (_, Num::Nan(_)) => Some(None),
+            (Num::Unknown(_), _) | (_, Num::Unknown(_)) => None,
+            (Num::Inf { neg: a }, Num::Inf { neg: b }) => Some(Some(b.cmp(a))),
+            (Num::Inf { neg }, _) => by_sign(*neg),
+            (_, Num::Inf { neg }) => by_sign(!*neg),
+            (Num::Zero { .. }, Num::Zero { .. }) => Some(Some(Ordering::Equal)),
+            (Num::Real(a), Num::Zero { .. }) => by_sign(a.is_negative()?),
+            (Num::Zero { .. }, Num::Real(b)) => by_sign(!b.is_negative()?),
+            (Num::Real(a), Num::Real(b)) => {
+                if a.poly == b.poly {
+                    return Some(Some(Ordering::Equal));
+                }
+                if let (Some(a), Some(b)) = (a.rational(), b.rational()) {
+                    return Some(Some(a.cmp(b)));
+                }
+                if a.range.hi < b.range.lo {
+                    return Some(Some(Ordering::Less));
+                }
+                if a.range.lo > b.range.hi {
+                    return Some(Some(Ordering::Greater));
+                }
+                match self.subtract(x, y) {
+                    Num::Zero { .. } => Some(Some(Ordering::Equal)),
+                    Num::Real(gap) => by_sign(gap.is_negative()?),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// How two numbers compare by IEEE 754-2019 5.10 totalOrder.
+    pub fn total_compare(&mut self, x: &Num, y: &Num) -> Option<Ordering> {
+        match (x, y) {
+            (Num::Nan(a), Num::Nan(b)) => {
+                let (a_neg, b_neg) = (a.neg?, b.neg?);
+                if a_neg != b_neg {
+                    return Some(b_neg.cmp(&a_neg));
+                }
+                let order = a.payload?.cmp(&b.payload?);
+                Some(if a_neg { order.reverse() } else { order })
+            }
+            (Num::Nan(a), _) => Some(if a.neg? { Ordering::Less } else { Ordering::Greater }),
+            (_, Num::Nan(b)) => Some(if b.neg? { Ordering::Greater } else { Ordering::Less }),
+            (Num::Zero { neg: a }, Num::Zero { neg: b }) => Some((*b)?.cmp(&(*a)?)),
+            _ => self.compare(x, y)?,
+        }
+    }
+
+    /// The larger or the smaller: a NaN prevails, +0 is above -0.
+    pub fn extreme(&mut self, x: &Num, y: &Num, largest: bool) -> Num {
+        let made = if largest { Made::Larger } else { Made::Smaller };
+        match (x, y) {
+            (Num::Nan(_), _) | (_, Num::Nan(_)) => NAN,
+            (Num::Unknown(_), _) => x.clone(),
+            (_, Num::Unknown(_)) => y.clone(),
+            (Num::Zero { neg: a }, Num::Zero { neg: b }) => {
+                // The sign that prevails, and the one that needs both.
+                let prevails = Some(!largest);
+                let neg = if *a == prevails || *b == prevails {
+                    prevails
+                } else if *a == Some(largest) && *b == Some(largest) {
+                    Some(largest)
+                } else {
+                    None
+                };
+                Num::Zero { neg }
+            }
+            _ => match self.compare(x, y) {
+                Some(Some(Ordering::Less)) => if largest { y } else { x }.clone(),
+                Some(Some(_)) => if largest { x } else { y }.clone(),
+                _ => {
+                    let parts = |num: &Num| match num {
+                        Num::Real(real) => (real.poly.clone(), real.range.clone(), real.nonzero),
+                        _ => (Poly::new(), Range::new(Float::new(2), Float::new(2)), false),
+                    };
+                    let ((a, a_range, a_nonzero), (b, b_range, b_nonzero)) = (parts(x), parts(y));
+                    let (lo, hi) = match largest {
+                        true => (a_range.lo.max(&b_range.lo), a_range.hi.max(&b_range.hi)),
+                        false => (a_range.lo.min(&b_range.lo), a_range.hi.min(&b_range.hi)),
+                    };
+                    let both = if a <= b { vec![a, b] } else { vec![b, a] };
+                    self.atom(made, both, a_nonzero && b_nonzero, |_, _| Range::new(lo, hi))
+                }
+            },
+        }
+    }
+
+    /// One of two, nobody knows which.
+    pub fn either(&mut self, x: &Num, y: &Num) -> Num {
+        match (x, y) {
+            (Num::Nan(a), Num::Nan(b)) if a == b => x.clone(),
+            (Num::Inf { neg: a }, Num::Inf { neg: b }) if a == b => x.clone(),
+            (Num::Zero { neg: a }, Num::Zero { neg: b }) => Num::Zero { neg: if a == b { *a } else { None } },
+            (Num::Real(a), Num::Real(b)) if a.poly == b.poly => x.clone(),
+            _ => Num::Unknown("a choice that is not known"),
+        }
+    }
+
+    pub fn abs(&mut self, x: &Num) -> Num {
+        match x {
+            Num::Nan(nan) => Num::Nan(Nan { neg: Some(false), ..*nan }),
+            Num::Inf { .. } => Num::Inf { neg: false },
+            Num::Zero { .. } => Num::zero(false),
+            Num::Unknown(_) => x.clone(),
+            Num::Real(real) => match real.is_negative() {
+                Some(false) => x.clone(),
+                Some(true) => self.negate(x),
+                None => {
+                    let bits = self.bits;
+                    let top = real.range.clone().negated().hull(&real.range).hi;
+                    let range = Range::new(Float::new(bits), top);
+                    self.atom(Made::Abs, vec![real.poly.clone()], real.nonzero, |_, _| range)
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Programs against the judge: what fails, made small, and what stays undecided, by cause.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ulpgate::hlo::{lower, parse};
+use ulpgate::ir::Program;
+use ulpgate::oracle::{Demand, Oracle, OracleError, Truth};
+
+use super::ast::{Graph, Op};
+use super::draw::Draw;
+use super::generate;
+use super::judge;
+use super::number::World;
+use super::verdict::{Answer, Verdict, answers};
+
+/// Bits of the judge's first look and of its second, which sees more than the oracle's last.
+const JUDGE_BITS: [u32; 2] = [320, 4608];
+
+/// Every way to start that is tried. The last one is the one that users have.
+pub fn oracles() -> [(&'static str, Oracle); 6] {
+    let of = |start_bits, max_bits, fast| Oracle { start_bits, max_bits, fast };
+    [
+        ("mpfr from 8", of(8, 4096, false)),
+        ("mpfr from 24 to 200", of(24, 200, false)),
+        ("mpfr from 200", of(200, 4096, false)),
+        ("f64 to 8", of(8, 8, true)),
+        ("f64, mpfr from 24", of(24, 512, true)),
+        ("default", Oracle::default()),
+    ]
+}
+
+/// Why a program fails.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub oracle: &'static str,
+    pub demand: Demand,
+    /// The result that is wrong; none if the oracle panics.
+    pub output: Option<usize>,
+    pub what: String,
+}
+
+/// Counts over programs.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub programs: u64,
+    /// Answers equal to the judge's.
+    pub right: u64,
+    /// Answers where the judge does not know.
+    pub unjudged: u64,
+    /// Results that the default oracle leaves undecided: by cause, those that the judge knows and those that it does not.
+    pub undecided: BTreeMap<String, [u64; 2]>,
+    /// Programs that are refused, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Programs with a failure: their number in the seed.
+    pub failed: Vec<u64>,
+}
+
+impl Tally {
+    pub fn merge(mut self, other: Tally) -> Tally {
+        self.programs += other.programs;
+        self.right += other.right;
+        self.unjudged += other.unjudged;
+        for (cause, counts) in other.undecided {
+            let own = self.undecided.entry(cause).or_default();
+            own.iter_mut().zip(counts).for_each(|(own, count)| *own += count);
+        }
+        for (reason, count) in other.refused {
+            *self.refused.entry(reason).or_default() += count;
+        }
+        self.failed.extend(other.failed);
+        self
+    }
+}
+
+/// The program that `ulpgate` reads from the printed text.
+pub fn program(graph: &Graph) -> Program {
+    let text = graph.text();
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    lower(&module).unwrap_or_else(|error| panic!("{error} in\n{text}")).program
+}
+
+/// The judge's verdicts on the results.
+pub fn verdicts(graph: &Graph) -> Vec<Verdict> {
+    let look = |bits| -> Vec<Verdict> {
+        let mut world = World::new(bits);
+        let values = judge::evaluate(&mut world, graph);
+        graph.outputs.iter().map(|o| Verdict::new(&mut world, &graph.nodes[*o], &values[*o])).collect()
+    };
+    let first = look(JUDGE_BITS[0]);
+    if first.iter().all(|verdict| verdict.open() == 0) { first } else { look(JUDGE_BITS[1]) }
+}
+
+fn run(
+    oracle: &Oracle,
+    program: &Program,
+    graph: &Graph,
+    demand: Demand,
+) -> Result<Result<Truth, OracleError>, String> {
+    let demands = vec![demand; graph.outputs.len()];
+    let arguments = graph.arguments();
+    let caught = catch_unwind(AssertUnwindSafe(|| oracle.evaluate(program, &arguments, &demands)));
+    caught.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
+    })
+}
+
+/// Compares every oracle's answers with the judge's, up to the first failure.
+pub fn check(graph: &Graph, tally: &mut Tally) -> Option<Failure> {
+    let program = program(graph);
+    let verdicts = verdicts(graph);
+    tally.programs += 1;
+    for (name, oracle) in oracles() {
+        for demand in [Demand::Rounded, Demand::Order] {
+            let failure = |output, what| Some(Failure { oracle: name, demand, output, what });
+            let truth = match run(&oracle, &program, graph, demand) {
+                Err(panic) => return failure(None, format!("panic: {panic}")),
+                Ok(Err(OracleError::NoMeaning { opcode, why, .. })) => {
+                    *tally.refused.entry(format!("{opcode}: {why}")).or_default() += 1;
+                    continue;
+                }
+                Ok(Err(error)) => return failure(None, format!("error: {error}")),
+                Ok(Ok(truth)) => truth,
+            };
+            for (at, (verdict, output)) in verdicts.iter().zip(&truth.outputs).enumerate() {
+                let mut open = [0, 0];
+                for answer in answers(verdict, output) {
+                    match answer {
+                        Answer::Right => tally.right += 1,
+                        Answer::Unjudged => tally.unjudged += 1,
+                        Answer::Undecided { known } => open[usize::from(!known)] += 1,
+                        Answer::Wrong(what) => return failure(Some(graph.outputs[at]), what),
+                    }
+                }
+                if name == "default" && open != [0, 0] {
+                    let counts = tally.undecided.entry(cause(graph, graph.outputs[at], &oracle)).or_default();
+                    counts.iter_mut().zip(open).for_each(|(own, count)| *own += count);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The first operation on the way to an output that has no decided result of its own: its name, and what it is applied to.
+fn cause(graph: &Graph, output: usize, oracle: &Oracle) -> String {
+    let alone = Graph { nodes: graph.nodes.clone(), outputs: vec![output] }.pruned();
+    let nodes = &alone.nodes;
+    let describe = |id: usize| {
+        let of: Vec<String> = nodes[id].operands.iter().map(|o| nodes[*o].op.name()).collect();
+        format!("{} of {}", nodes[id].op.name(), of.join(", "))
+    };
+    for id in 0..nodes.len() {
+        if matches!(nodes[id].op, Op::Leaf { .. }) {
+            continue;
+        }
+        let one = Graph { nodes: nodes.clone(), outputs: vec![id] }.pruned();
+        let open = match run(oracle, &program(&one), &one, Demand::Rounded) {
+            Ok(Ok(truth)) => truth.stats.undecided,
+            _ => 1,
+        };
+        if open > 0 {
+            return describe(id);
+        }
+    }
+    format!("order: {}", describe(nodes.len() - 1))
+}
+
+/// One program of a seed.
+pub fn generated(seed: u64, number: u64) -> (Graph, Vec<u32>) {
+    let mut draw = Draw::seeded(seed, number);
+    let graph = generate::graph(&mut draw);
+    (graph, draw.taken)
+}
+
+/// What a failure is about, so that a smaller program fails in the same way.
+fn kind(graph: &Graph, failure: &Failure) -> String {
+    match failure.output {
+        None => failure.what.chars().take(40).collect(),
+        Some(output) => format!("{} {:?}", graph.nodes[output].op.name(), failure.demand),
+    }
+}
+
+/// The smallest program found that fails in the same way, by fewer and smaller choices.
+pub fn reduce(choices: Vec<u32>, failure: Failure) -> (Graph, Failure) {
+    let attempt = |choices: &[u32], wanted: &str| -> Option<(Graph, Failure, Vec<u32>)> {
+        let mut draw = Draw::replayed(choices.to_vec());
+        let graph = generate::graph(&mut draw);
+        let failure = check(&graph, &mut Tally::default())?;
+        let taken = std::mem::take(&mut draw.taken);
+        (kind(&graph, &failure) == wanted).then_some((graph, failure, taken))
+    };
+    let weight = |graph: &Graph, choices: &[u32]| {
+        let elements: usize = graph.nodes.iter().map(|n| n.len()).sum();
+        (graph.nodes.len() * 4 + elements, choices.len(), choices.iter().map(|c| u64::from(*c)).sum::<u64>())
+    };
+    let mut draw = Draw::replayed(choices.clone());
+    let graph = generate::graph(&mut draw);
+    let wanted = kind(&graph, &failure);
+    let mut best = (graph, failure, choices);
+    loop {
+        let before = weight(&best.0, &best.2);
+        for width in [16, 8, 4, 2, 1] {
+            let mut at = 0;
+            while at < best.2.len() {
+                let mut shorter = best.2.clone();
+                shorter.drain(at..(at + width).min(shorter.len()));
+                match attempt(&shorter, &wanted) {
+                    Some(found) if weight(&found.0, &found.2) < weight(&best.0, &best.2) => best = found,
+                    _ => at += width,
+                }
+            }
+        }
+        for at in 0..best.2.len() {
+            for smaller in [0, 1, best.2.get(at).map_or(0, |c| c / 2)] {
+                if at < best.2.len() && smaller < best.2[at] {
+                    let mut changed = best.2.clone();
+                    changed[at] = smaller;
+                    match attempt(&changed, &wanted) {
+                        Some(found) if weight(&found.0, &found.2) < weight(&best.0, &best.2) => best = found,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        if weight(&best.0, &best.2) >= before {
+            break;
+        }
+    }
+    // Only the result that is wrong.
+    if let Some(output) = best.1.output {
+        let alone = Graph { nodes: best.0.nodes.clone(), outputs: vec![output] }.pruned();
+        if let Some(failure) = check(&alone, &mut Tally::default()) {
+            return (alone, failure);
+        }
+    }
+    (best.0, best.1)
+}
+
+/// A failure for people: the program, its arguments with their bits, and what is wrong.
+pub fn describe(graph: &Graph, failure: &Failure) -> String {
+    let mut text = format!("{:?} from `{}`: ", failure.demand, failure.oracle);
+    match failure.output {
+        Some(output) => text.push_str(&format!("v{output}{}\n", failure.what)),
+        None => text.push_str(&format!("{}\n", failure.what)),
+    }
+    for (id, node) in graph.nodes.iter().enumerate() {
+        if let Op::Leaf { codes, parameter: true } = &node.op {
+            let data = super::ast::data(node.dtype, codes);
+            let hex: Vec<String> = codes.iter().map(|c| format!("{c:#x}")).collect();
+            let values: Vec<String> = match node.dtype.is_float() {
+                true => (0..data.len()).map(|i| format!("{:e}", data.get_f64(i))).collect(),
+                false => Vec::new(),
+            };
+            text.push_str(&format!("v{id} = [{}] {}\n", hex.join(", "), values.join(", ")));
+        }
+    }
+    text.push_str(&graph.text());
+    text
+}
