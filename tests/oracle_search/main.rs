@@ -10,6 +10,7 @@ mod ast;
 mod draw;
 mod function;
 mod generate;
+mod hardware;
 mod judge;
 mod leaf;
 mod number;
@@ -26,7 +27,7 @@ use search::{Tally, check, describe, generated, reduce};
 /// Checks programs `from..to` of a seed.
 fn search(seed: u64, from: u64, to: u64) -> Tally {
     let one = |number| {
-        let (graph, _) = generated(seed, number);
+        let graph = generated(seed, number);
         let mut tally = Tally::default();
         if check(&graph, &mut tally).is_some() {
             tally.failed.push(number);
@@ -64,9 +65,9 @@ fn reduced(seed: u64, failed: &[u64], most: usize) -> Vec<String> {
         .par_iter()
         .take(most)
         .filter_map(|number| {
-            let (graph, choices) = generated(seed, *number);
+            let graph = generated(seed, *number);
             let failure = check(&graph, &mut Tally::default())?;
-            let (graph, failure) = reduce(choices, failure);
+            let (graph, failure) = reduce(graph, failure);
             let mut names: Vec<String> = graph.nodes.iter().map(|n| n.op.name()).collect();
             names.sort();
             names.dedup();
