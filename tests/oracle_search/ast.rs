@@ -253,6 +253,17 @@ impl Graph {
         Graph { nodes, outputs: self.outputs.iter().map(|o| moved[*o]).collect() }
     }
 
+    /// With parameters in the place of all constants.
+    pub fn with_parameters(&self) -> Graph {
+        let mut graph = self.clone();
+        for node in &mut graph.nodes {
+            if let Op::Leaf { parameter, .. } = &mut node.op {
+                *parameter = true;
+            }
+        }
+        graph
+    }
+
     /// With one node in the place of another, later one.
     pub fn replaced(&self, old: usize, new: usize) -> Graph {
         let mut graph = self.clone();
