@@ -5,7 +5,7 @@ mod contest;
 
 use contest::{Contender, contest};
 use ulpgate::ir::{Binary, Builder, Program, Unary};
-use ulpgate::oracle::{Demand, Oracle};
+use ulpgate::oracle::{Demand, Oracle, Rung};
 use ulpgate::program::ProgramSpec;
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -93,7 +93,7 @@ fn magnitudes(tensor: &Tensor) -> Tensor {
 }
 
 fn oracle(fast: bool) -> Oracle {
-    if fast { Oracle::default() } else { Oracle { fast: false, start_bits: 200, ..Oracle::default() } }
+    if fast { Oracle::default() } else { Oracle { first: Some(Rung::Mpfr), start_bits: 200, ..Oracle::default() } }
 }
 
 fn ask(oracle: &Oracle, program: &Program, arguments: &[Tensor], demands: &[Demand]) {

@@ -101,7 +101,9 @@ impl std::fmt::Display for DType {
 }
 
 /// Elements in row-major order. The eight-bit floats are kept as their codes.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// Two are equal if their bits are: +0 and -0 differ, and a NaN equals one with the same sign and payload.
+#[derive(Clone, Debug)]
 pub enum Data {
     Pred(Vec<bool>),
     S8(Vec<i8>),
@@ -167,6 +169,15 @@ macro_rules! map_data {
         }
     };
 }
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Data) -> bool {
+        let same_kind = self.dtype() == other.dtype() && self.len() == other.len();
+        same_kind && (0..self.len()).all(|i| self.bits(i) == other.bits(i))
+    }
+}
+
+impl Eq for Data {}
 
 impl Data {
     pub fn dtype(&self) -> DType {
@@ -337,8 +348,8 @@ impl Data {
     }
 }
 
-/// A dense array.
-#[derive(Clone, Debug, PartialEq)]
+/// A dense array. Two are equal if their types, dims and bits are.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     dims: Vec<usize>,
     data: Data,
@@ -417,6 +428,16 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What compares equal as a number need not be the same value: 1 / +0 is not 1 / -0.
+    #[test]
+    fn equal_tensors_have_equal_bits() {
+        let f32s = |values: &[f32]| Tensor::new(&[values.len()], Data::F32(values.to_vec()));
+        assert_ne!(f32s(&[0.0, 1.0]), f32s(&[-0.0, 1.0]));
+        assert_eq!(f32s(&[f32::NAN]), f32s(&[f32::NAN]));
+        assert_ne!(f32s(&[f32::NAN]), f32s(&[-f32::NAN]));
+        assert_ne!(Tensor::new(&[1], Data::S32(vec![1])), Tensor::new(&[1], Data::U32(vec![1])));
+    }
 
     /// The shortcuts of `from_f64s` against the codes of the format, NaNs with their signs included.
     #[test]

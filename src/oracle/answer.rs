@@ -26,10 +26,10 @@ impl<A: Arithmetic> Pass<'_, A> {
                     TruthTensor::Float(self.ordered(array, dims, format))
                 }
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
-                    let values = value.integers().iter().map(|v| v.map(|v| v != 0)).collect();
+                    let values = value.integers().values.iter().map(|v| v.map(|v| v != 0)).collect();
                     TruthTensor::Predicate { dims, values }
                 }
-                (Some(value), _) => TruthTensor::Integer { dims, values: value.integers().to_vec() },
+                (Some(value), _) => TruthTensor::Integer { dims, values: value.integers().values.to_vec() },
             });
         }
         Truth { outputs, stats: self.world.arithmetic.stats() }
@@ -64,9 +64,18 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     /// The top of the row of `n` elements from `start` on.
     fn top(&mut self, array: &FloatArray<A>, start: usize, n: usize, format: &Format) -> Top {
-        let nans: Vec<usize> = (0..n).filter(|i| self.is_nan(array, start + i)).collect();
-        if !nans.is_empty() {
-            return Top { best: nans, runner_up: None, margin_ulp: None, decided: true };
+        let (mut nans, mut are_numbers) = (Vec::new(), true);
+        for i in 0..n {
+            let number = self.world.number(array, start + i);
+            if self.world.arithmetic.is_nan(&number) {
+                nans.push(i);
+            } else {
+                are_numbers &= self.world.arithmetic.is_number(&number);
+            }
+        }
+        if !nans.is_empty() || !are_numbers {
+            // What is unknown may be NaN, too.
+            return Top { best: nans, runner_up: None, margin_ulp: None, decided: are_numbers };
         }
         let all: Vec<usize> = (0..n).collect();
         let (leader, mut decided) = self.leader(array, start, &all);
@@ -82,15 +91,16 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
         let (runner_up, known) = self.leader(array, start, &below);
         let margin_ulp = runner_up.and_then(|r| self.margin(array, start + leader, start + r, format));
-        // An infinite best has no margin in ulps; any other must have one.
+        // A best that is infinite, or beyond all f64, has no margin in ulps; any other must have one.
         let bounds = |at: usize| self.world.arithmetic.bounds(&self.world.number(array, start + at));
         let (lo, hi) = bounds(leader);
-        let has_margin = runner_up.is_none() || margin_ulp.is_some() || (lo == hi && lo.is_infinite());
+        let is_beyond = hi.is_infinite() && (lo == hi || lo == f64::MAX);
+        let has_margin = runner_up.is_none() || margin_ulp.is_some() || is_beyond;
         let runner_is_finite = runner_up.is_none_or(|r| bounds(r).1 != f64::NEG_INFINITY);
         Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite) }
     }
 
-    /// How two elements of one array compare: by their keys if they are of one class.
+    /// How two numbers of one array compare: by their keys if they are of one class.
     fn versus(&mut self, array: &FloatArray<A>, a: usize, b: usize) -> Comparison {
         if let Identities::Known { classes, keys } = &array.identities
             && classes.at(a) == classes.at(b)

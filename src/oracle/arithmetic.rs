@@ -22,6 +22,10 @@ pub(super) type Wanted<'a> = Option<&'a [bool]>;
 
 /// Proven operations on enclosures of extended reals. NaN and the infinities are definite values, as in IEEE 754.
 ///
+/// An enclosure is one of three things: exactly one value (a number, a zero with its sign, an infinity, NaN), a finite
+/// real number between two ends (where it may be zero, nothing is claimed of that zero's sign), or unknown: any value,
+/// NaN and the infinities included. Nothing may be concluded from an unknown one but that it is unknown.
+///
 /// Arrays of numbers have operations of their own, which give for each element what the operation on one gives, or a
 /// narrower enclosure.
 pub(super) trait Arithmetic {
@@ -29,6 +33,9 @@ pub(super) trait Arithmetic {
     type Numbers: Clone;
 
     fn exact(&self, value: f64) -> Self::Number;
+
+    /// An integer, exactly where the arithmetic holds it.
+    fn exact_integer(&self, value: i128) -> Self::Number;
 
     /// A number that nothing is known of.
     fn unknown(&self) -> Self::Number;
@@ -39,29 +46,83 @@ pub(super) trait Arithmetic {
     /// Add, subtract, multiply or divide.
     fn binary(&mut self, binary: Binary, x: &Self::Number, y: &Self::Number) -> Self::Number;
 
+    /// C's `fmod`: `x - n y` with n the quotient truncated; a zero has the sign of x (IEEE 754-2019 9.2, C17 F.10.7.1).
+    fn remainder(&mut self, x: &Self::Number, y: &Self::Number) -> Self::Number {
+        if self.is_nan(x) || self.is_nan(y) {
+            return self.exact(f64::NAN);
+        }
+        match (self.as_exact(x), self.as_exact(y)) {
+            // The remainder of two f64 is an f64.
+            (Some(x), Some(y)) => return self.exact(x % y),
+            (Some(x), _) if x.is_infinite() => return self.exact(f64::NAN),
+            (_, Some(y)) if y == 0.0 => return self.exact(f64::NAN),
+            (_, Some(y)) if y.is_infinite() && self.is_number(x) => return x.clone(),
+            _ if !self.is_number(x) || !self.is_number(y) => return self.unknown(),
+            _ => {}
+        }
+        let (lo, hi) = self.bounds(y);
+        if lo <= 0.0 && hi >= 0.0 {
+            // The divisor may be zero.
+            return self.unknown();
+        }
+        if self.as_exact(x) == Some(0.0) {
+            return x.clone();
+        }
+        let quotient = self.binary(Binary::Divide, x, y);
+        let Some(count) = self.truncated(&quotient) else {
+            let reach = lo.abs().max(hi.abs());
+            return self.hull(&self.exact(-reach), &self.exact(reach));
+        };
+        let multiple = self.binary(Binary::Multiply, &self.exact_integer(count), y);
+        let rest = self.binary(Binary::Subtract, x, &multiple);
+        if self.as_exact(&rest) != Some(0.0) {
+            return rest;
+        }
+        match self.bounds(x) {
+            (lo, _) if lo > 0.0 => rest,
+            (_, hi) if hi < 0.0 => self.exact(-0.0),
+            _ => self.unknown(),
+        }
+    }
+
     fn sum(&mut self, terms: &[Self::Number]) -> Self::Number;
 
-    /// `[m,k] x [k,n]` of exact operands, row-major.
+    /// `[m,k] x [k,n]`, row-major, of exactly known finite or infinite operands.
     fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3]) -> Dots<Self::Number>;
 
-    /// [`Arithmetic::exact_dots`] of operands as they lie in tensors, where a copy in f64 can be spared.
+    /// [`Arithmetic::exact_dots`] of tensors' elements.
     fn tensor_dots(&mut self, lhs: &Data, rhs: &Data, sizes: [usize; 3]) -> Dots<Self::Number> {
         self.exact_dots(&lhs.to_f64s(), &rhs.to_f64s(), sizes)
     }
 
-    /// The smallest enclosure of both.
+    /// The smallest enclosure of both; neither is NaN, unknown or an infinity.
     fn hull(&self, x: &Self::Number, y: &Self::Number) -> Self::Number;
 
-    /// The order of two numbers that are not NaN, where the enclosures decide it.
+    /// How two numbers compare, where their enclosures decide it. The two zeros are equal.
     fn compare(&self, x: &Self::Number, y: &Self::Number) -> Option<Ordering>;
 
+    /// Whether this is NaN, for certain.
     fn is_nan(&self, x: &Self::Number) -> bool;
 
-    /// The value, where it is known exactly and f64 holds it.
+    /// Whether this is a real number or an infinity, for certain: neither NaN nor unknown.
+    fn is_number(&self, x: &Self::Number) -> bool;
+
+    /// The value, where it is known exactly and f64 holds it. Of NaN the sign means nothing here.
     fn as_exact(&self, x: &Self::Number) -> Option<f64>;
 
     /// An f64 not above the number, and one not below it; neighbours of it where the arithmetic can tell.
     fn bounds(&self, x: &Self::Number) -> (f64, f64);
+
+    /// The number without its fraction, where that is decided; far beyond every integer type it saturates.
+    fn truncated(&self, x: &Self::Number) -> Option<i128> {
+        if !self.is_number(x) {
+            return None;
+        }
+        let (lo, hi) = self.bounds(x);
+        // `as` truncates and saturates.
+        let (low, high) = (lo as i128, hi as i128);
+        (low == high).then_some(low)
+    }
 
     /// The number rounded to nearest even in f64, where the enclosure decides it.
     fn rounded(&self, x: &Self::Number) -> Option<f64>;
@@ -69,7 +130,6 @@ pub(super) trait Arithmetic {
     /// Counts for the statistics.
     fn stats(&self) -> Stats;
 
-    /// Exactly these values.
     /// The number as a pair, where it is one.
     fn as_pair(&self, _: &Self::Number) -> Option<Pair> {
         None
@@ -80,6 +140,7 @@ pub(super) trait Arithmetic {
         None
     }
 
+    /// Exactly these values.
     fn exacts(&self, values: &Column<f64>) -> Self::Numbers;
 
     fn collect(&self, numbers: Vec<Self::Number>) -> Self::Numbers;
@@ -120,7 +181,11 @@ pub(super) trait Arithmetic {
         self.collect(sums)
     }
 
-    fn has_nan(&self, numbers: &Self::Numbers) -> bool;
+    /// Whether every element [is a number](Arithmetic::is_number).
+    fn all_numbers(&self, numbers: &Self::Numbers) -> bool;
+
+    /// The elements that are not exactly known, but may be this value.
+    fn around(&self, numbers: &Self::Numbers, value: f64) -> Vec<usize>;
 
     /// Every element as [`Arithmetic::rounded`] gives it; NaN for an undecided one, too.
     fn rounded_all(&self, numbers: &Self::Numbers) -> Vec<f64>;

@@ -93,10 +93,23 @@ impl<T: Clone> Column<T> {
 }
 
 impl Column<f64> {
-    /// Whether any value is NaN.
-    pub fn has_nan(&self) -> bool {
-        // A sum over chunks, so that it takes a few instructions for each.
-        self.values.chunks(CHUNK).any(|chunk| chunk.iter().fold(false, |any, v| any | v.is_nan()))
+    /// Whether `test` holds for the values of all elements, taken together with those of another column.
+    #[inline(always)]
+    pub fn all_with(&self, other: &Column<f64>, test: impl Fn(f64, f64) -> bool) -> bool {
+        if self.run != other.run {
+            return (0..self.len()).all(|at| test(*self.at(at), *other.at(at)));
+        }
+        // Chunk by chunk without a branch inside, so that it takes a few instructions for each.
+        let chunks = self.values.chunks(CHUNK).zip(other.values.chunks(CHUNK));
+        chunks.into_iter().all(|(a, b)| a.iter().zip(b).fold(true, |all, (a, b)| all & test(*a, *b)))
+    }
+
+    /// The elements for whose values, taken together with those of another column, `test` holds.
+    pub fn positions_with(&self, other: &Column<f64>, test: impl Fn(f64, f64) -> bool) -> Vec<usize> {
+        if self.all_with(other, |a, b| !test(a, b)) {
+            return Vec::new();
+        }
+        (0..self.len()).filter(|at| test(*self.at(*at), *other.at(*at))).collect()
     }
 
     /// Of `init` followed by the elements of a range, those from `start` on, zeros behind the last.

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::ir::Binary;
+use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
 use super::column::{Column, Mover};
@@ -16,12 +17,35 @@ pub(super) struct Element<N> {
     pub identity: Identity,
 }
 
-/// The value of one instruction. `None` stands for an integer or predicate that the precision does not decide.
+/// The value of one instruction.
 pub(super) enum Value<A: Arithmetic> {
     Float(FloatArray<A>),
-    /// Integers and predicates (0 and 1).
-    Integer(Rc<Vec<Option<i64>>>),
+    Integer(Integers),
     Tuple(Vec<Value<A>>),
+}
+
+/// Integers or predicates (0 and 1) of one type. `None` stands for one that the precision does not decide; a u64 of 2^63
+/// or more is held as its bits ([`Integers::number`] gives the number).
+#[derive(Clone, Debug)]
+pub(super) struct Integers {
+    pub dtype: DType,
+    pub values: Rc<Vec<Option<i64>>>,
+}
+
+impl Integers {
+    /// The number that element `at` is.
+    pub fn number(&self, at: usize) -> Option<i128> {
+        let value = self.values[at]?;
+        Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
+    }
+
+    /// How two elements compare, of this array and of one of the same type.
+    pub fn compare(&self, at: usize, other: &Integers, other_at: usize) -> Comparison {
+        match (self.number(at), other.number(other_at)) {
+            (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
+            _ => Comparison::Open,
+        }
+    }
 }
 
 /// Float elements in row-major order. A clone shares everything.
@@ -57,7 +81,7 @@ impl<A: Arithmetic> Clone for Value<A> {
     fn clone(&self) -> Value<A> {
         match self {
             Value::Float(array) => Value::Float(array.clone()),
-            Value::Integer(values) => Value::Integer(Rc::clone(values)),
+            Value::Integer(integers) => Value::Integer(integers.clone()),
             Value::Tuple(parts) => Value::Tuple(parts.clone()),
         }
     }
@@ -80,8 +104,12 @@ impl<A: Arithmetic> Clone for Identities<A> {
 }
 
 impl<A: Arithmetic> Value<A> {
-    pub fn integer(values: Vec<Option<i64>>) -> Value<A> {
-        Value::Integer(Rc::new(values))
+    pub fn integer(dtype: DType, values: Vec<Option<i64>>) -> Value<A> {
+        Value::Integer(Integers { dtype, values: Rc::new(values) })
+    }
+
+    pub fn predicate(values: Vec<Option<bool>>) -> Value<A> {
+        Value::integer(DType::Pred, values.into_iter().map(|v| v.map(i64::from)).collect())
     }
 
     /// The array of a float value; shape checking makes sure that it is one.
@@ -95,10 +123,14 @@ impl<A: Arithmetic> Value<A> {
         }
     }
 
-    pub fn integers(&self) -> &[Option<i64>] {
+    /// The array of an integer or predicate value; shape checking makes sure that it is one.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn integers(&self) -> &Integers {
         match self {
-            Value::Integer(values) => values,
-            _ => &[],
+            Value::Integer(integers) => integers,
+            _ => unreachable!("shape checking gives integers to operations on integers"),
         }
     }
 }
@@ -238,44 +270,75 @@ impl<A: Arithmetic> World<A> {
         self.arithmetic.is_nan(&x.number)
     }
 
+    /// The value, where it is known exactly and f64 holds it; a NaN with its sign and payload.
+    pub fn exact_value(&self, x: &Element<A::Number>) -> Option<f64> {
+        match (self.is_nan(x), x.identity) {
+            (true, Identity { class: 0, key }) => Some(key),
+            (true, _) => Some(f64::NAN),
+            _ => self.arithmetic.as_exact(&x.number),
+        }
+    }
+
     pub fn compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
-        if self.is_nan(x) || self.is_nan(y) {
-            return Comparison::Unordered;
-        }
-        if x.identity.class == y.identity.class
-            && let Some(ordering) = x.identity.key.partial_cmp(&y.identity.key)
-        {
-            return Comparison::Is(ordering);
-        }
-        self.arithmetic.compare(&x.number, &y.number).map_or(Comparison::Open, Comparison::Is)
+        self.compare_numbers(&x.number, &y.number, || (x.identity, y.identity))
     }
 
     /// How two elements of arrays compare. Identities are worked out only if the enclosures do not tell.
     pub fn compare_at(&mut self, x: (&FloatArray<A>, usize), y: (&FloatArray<A>, usize)) -> Comparison {
         let (a, b) = (self.number(x.0, x.1), self.number(y.0, y.1));
-        if self.arithmetic.is_nan(&a) || self.arithmetic.is_nan(&b) {
-            return Comparison::Unordered;
+        match self.compare_numbers(&a, &b, || (Identity::fresh(0), Identity::fresh(1))) {
+            Comparison::Open => {
+                let identities = (self.identity(x.0, x.1), self.identity(y.0, y.1));
+                self.compare_numbers(&a, &b, || identities)
+            }
+            decided => decided,
         }
-        if let Some(ordering) = self.arithmetic.compare(&a, &b) {
-            return Comparison::Is(ordering);
-        }
-        let (a, b) = (self.identity(x.0, x.1), self.identity(y.0, y.1));
-        let ordering = if a.class == b.class { a.key.partial_cmp(&b.key) } else { None };
-        ordering.map_or(Comparison::Open, Comparison::Is)
     }
 
-    /// IEEE totalOrder. Numbers that are known only as reals have no sign of zero and no NaN payload to order by.
+    /// How two numbers compare, by their enclosures or else by their identities.
+    fn compare_numbers(
+        &self,
+        x: &A::Number,
+        y: &A::Number,
+        identities: impl FnOnce() -> (Identity, Identity),
+    ) -> Comparison {
+        if self.arithmetic.is_nan(x) || self.arithmetic.is_nan(y) {
+            return Comparison::Unordered;
+        }
+        // What is unknown may be NaN, which no identity orders, or an infinity, which absorbs what identities tell apart.
+        if !self.arithmetic.is_number(x) || !self.arithmetic.is_number(y) {
+            return Comparison::Open;
+        }
+        if let Some(ordering) = self.arithmetic.compare(x, y) {
+            return Comparison::Is(ordering);
+        }
+        let (x, y) = identities();
+        x.compare(&y).map_or(Comparison::Open, Comparison::Is)
+    }
+
+    /// IEEE 754-2019 totalOrder (5.10). Between two zeros the signs decide, which enclosures may leave open; a NaN stands
+    /// beyond the infinity of its sign.
     pub fn total_compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
-        match (self.arithmetic.as_exact(&x.number), self.arithmetic.as_exact(&y.number)) {
+        match (self.exact_value(x), self.exact_value(y)) {
             (Some(a), Some(b)) => Comparison::Is(a.total_cmp(&b)),
-            (Some(nan), None) if nan.is_nan() => {
+            (Some(nan), None) if nan.is_nan() && self.arithmetic.is_number(&y.number) => {
                 Comparison::Is(if nan.is_sign_negative() { Ordering::Less } else { Ordering::Greater })
             }
-            (None, Some(nan)) if nan.is_nan() => {
+            (None, Some(nan)) if nan.is_nan() && self.arithmetic.is_number(&x.number) => {
                 Comparison::Is(if nan.is_sign_negative() { Ordering::Greater } else { Ordering::Less })
             }
-            _ => self.compare(x, y),
+            _ => match self.compare(x, y) {
+                Comparison::Unordered => Comparison::Open,
+                Comparison::Is(Ordering::Equal) if self.may_be_zero(&x.number) => Comparison::Open,
+                decided => decided,
+            },
         }
+    }
+
+    /// Whether zero is among what a number may be.
+    pub fn may_be_zero(&self, x: &A::Number) -> bool {
+        let (lo, hi) = self.arithmetic.bounds(x);
+        lo <= 0.0 && hi >= 0.0
     }
 
     /// The larger (or smaller) of two elements; a NaN wins. Where it is open, the hull of both.
@@ -291,18 +354,34 @@ impl<A: Arithmetic> World<A> {
     }
 
     /// One of two equal elements: of -0 and +0 the one that IEEE 754-2019 maximum (or minimum) takes.
-    fn of_equals(&self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
-        let negative_zero = |e: &Element<A::Number>| {
-            self.arithmetic.as_exact(&e.number).is_some_and(|v| v == 0.0 && v.is_sign_negative())
+    fn of_equals(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
+        if !self.may_be_zero(&x.number) {
+            return x.clone();
+        }
+        // The zero that beats any other.
+        let prevails = |e: &Element<A::Number>| {
+            let value = self.arithmetic.as_exact(&e.number);
+            value.is_some_and(|v| v == 0.0 && v.is_sign_positive() == largest)
         };
-        if negative_zero(x) == largest { y.clone() } else { x.clone() }
+        match (prevails(x), prevails(y), x.identity.is(&y.identity)) {
+            (true, ..) | (_, _, true) => x.clone(),
+            (_, true, _) => y.clone(),
+            _ if self.arithmetic.as_exact(&x.number).is_some() && self.arithmetic.as_exact(&y.number).is_some() => {
+                x.clone()
+            }
+            _ => self.either(x, y),
+        }
     }
 
     /// An element that is one of two, it is not known which.
     pub fn either(&mut self, x: &Element<A::Number>, y: &Element<A::Number>) -> Element<A::Number> {
+        if x.identity.is(&y.identity) {
+            return x.clone();
+        }
         let infinity = |e: &Element<A::Number>| self.arithmetic.as_exact(&e.number).filter(|v| v.is_infinite());
+        let are_numbers = self.arithmetic.is_number(&x.number) && self.arithmetic.is_number(&y.number);
         // Between an infinity and a number there is no enclosure of finite numbers.
-        if self.is_nan(x) || self.is_nan(y) || infinity(x) != infinity(y) {
+        if !are_numbers || infinity(x) != infinity(y) {
             return self.unknown();
         }
         let hull = self.arithmetic.hull(&x.number, &y.number);

@@ -33,7 +33,7 @@ impl<A: Arithmetic> World<A> {
         let numbers = self.arithmetic.unary_all(unary, &x.numbers, wanted);
         let len = x.len;
         if let (Some(falls), Identities::Known { classes, keys }) = (falls(unary), &x.identities)
-            && !self.arithmetic.has_nan(&numbers)
+            && self.arithmetic.all_numbers(&numbers)
         {
             let step = of_one(unary);
             let classes = classes.map(|class| self.classes.after(step, *class));
@@ -52,7 +52,13 @@ impl<A: Arithmetic> World<A> {
 
     fn unary_identity(&mut self, unary: Unary, x: &Element<A::Number>, number: &A::Number) -> Identity {
         if self.arithmetic.is_nan(number) {
-            return Identity::exact(f64::NAN);
+            // Negation and the absolute value are operations on the sign bit (IEEE 754-2019 5.5.1); what arithmetic makes or
+            // passes on is the NaN without a sign and payload of its own (6.2.3, 6.3).
+            return Identity::exact(match (unary, self.exact_value(x)) {
+                (Unary::Negate, Some(nan)) => -nan,
+                (Unary::Abs, Some(nan)) => nan.abs(),
+                _ => f64::NAN,
+            });
         }
         let sign = self.sign(&x.number);
         let positive = sign == Some(Ordering::Greater);
@@ -78,16 +84,23 @@ impl<A: Arithmetic> World<A> {
         left_is_parameter: bool,
         wanted: Wanted,
     ) -> FloatArray<A> {
-        if matches!(binary, Binary::Maximum | Binary::Minimum) {
+        if matches!(binary, Binary::Maximum | Binary::Minimum | Binary::Remainder) {
             let mut out = Vec::with_capacity(x.len);
             for at in 0..x.len {
                 let (a, b) = (self.element(x, at), self.element(y, at));
-                out.push(self.extreme(&a, &b, binary == Binary::Maximum));
+                out.push(match binary {
+                    Binary::Remainder => {
+                        let number = self.arithmetic.remainder(&a.number, &b.number);
+                        self.fresh(number)
+                    }
+                    _ => self.extreme(&a, &b, binary == Binary::Maximum),
+                });
             }
             return self.collect(out);
         }
         let len = x.len;
         let numbers = self.arithmetic.binary_all(binary, &x.numbers, &y.numbers, wanted);
+        let numbers = self.cancelled(binary, x, y, numbers);
         let identities = match self.binary_steps(binary, x, y, left_is_parameter, &numbers) {
             Some((classes, keys)) => Identities::Known { classes, keys },
             None => {
@@ -97,6 +110,43 @@ impl<A: Arithmetic> World<A> {
             }
         };
         FloatArray { len, numbers, identities, rounded: None }
+    }
+
+    /// The results with those made exact that are zero or one because their operands are one value: `x - x`, `x + -x` and
+    /// `x / x` of finite numbers, which no enclosure shows.
+    fn cancelled(&mut self, binary: Binary, x: &FloatArray<A>, y: &FloatArray<A>, numbers: A::Numbers) -> A::Numbers {
+        let value = match binary {
+            Binary::Add | Binary::Subtract => 0.0,
+            Binary::Divide => 1.0,
+            _ => return numbers,
+        };
+        let mut exact = Vec::new();
+        for at in self.arithmetic.around(&numbers, value) {
+            let (a, b) = (self.element(x, at), self.element(y, at));
+            let other = if binary == Binary::Add { self.negated(b.identity) } else { b.identity };
+            if a.identity.is(&other) && self.is_finite(&a.number) && self.is_finite(&b.number) {
+                exact.push(at);
+            }
+        }
+        if exact.is_empty() {
+            return numbers;
+        }
+        let mut all: Vec<A::Number> = (0..x.len).map(|at| self.arithmetic.at(&numbers, at)).collect();
+        exact.into_iter().for_each(|at| all[at] = self.arithmetic.exact(value));
+        self.arithmetic.collect(all)
+    }
+
+    /// Whether this is a finite number, for certain.
+    pub fn is_finite(&self, x: &A::Number) -> bool {
+        self.arithmetic.is_number(x) && self.arithmetic.as_exact(x).is_none_or(f64::is_finite)
+    }
+
+    /// The identity of an element with its sign changed.
+    pub fn negated(&mut self, identity: Identity) -> Identity {
+        match identity.class {
+            0 => Identity::exact(-identity.key),
+            class => Identity { class: self.classes.after(of_one(Unary::Negate), class), key: -identity.key },
+        }
     }
 
     /// The identities of all results, where long runs of them take the same step.
@@ -116,13 +166,18 @@ impl<A: Arithmetic> World<A> {
         };
         let runs = [classes.run(), other_classes.run(), other_keys.run()];
         let run = runs.into_iter().min().filter(|run| runs.iter().all(|r| r.is_multiple_of(*run)))?;
-        if run < LONG || binary == Binary::Divide && left_is_parameter || self.arithmetic.has_nan(numbers) {
+        if run < LONG || binary == Binary::Divide && left_is_parameter || !self.arithmetic.all_numbers(numbers) {
             return None;
         }
         let mut stepped = Vec::with_capacity(x.len / run);
         let mut flips = Vec::with_capacity(x.len / run);
         for at in (0..x.len).step_by(run) {
             let other = self.element(parameter, at);
+            if matches!(binary, Binary::Multiply | Binary::Divide)
+                && self.arithmetic.as_exact(&other.number).is_some_and(|v| v.abs() == 1.0)
+            {
+                return None;
+            }
             let (step, falls) = self.binary_step(binary, None, &other, left_is_parameter)?;
             stepped.push(self.classes.after(step, *classes.at(at)));
             flips.push(falls);
@@ -146,6 +201,19 @@ impl<A: Arithmetic> World<A> {
     ) -> Option<Identity> {
         if self.arithmetic.is_nan(number) {
             return Some(Identity::exact(f64::NAN));
+        }
+        // One times a value is the value, however it is written: a sum sees that it cancels.
+        let factors: &[_] = match binary {
+            Binary::Multiply => &[(x, y), (y, x)],
+            Binary::Divide => &[(x, y)],
+            _ => &[],
+        };
+        for (other, unit) in factors {
+            match self.arithmetic.as_exact(&unit.number) {
+                Some(1.0) => return Some(other.identity),
+                Some(-1.0) => return Some(self.negated(other.identity)),
+                _ => {}
+            }
         }
         let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
         let (step, falls) = self.binary_step(binary, Some(variable), parameter, left_is_parameter)?;

@@ -9,9 +9,10 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Wanted};
+use super::bits;
 use super::column::Mover;
 use super::demand::Truth;
-use super::elements::{Comparison, FloatArray, Value, World};
+use super::elements::{Comparison, Element, FloatArray, Value, World};
 use super::integer;
 use super::order::Classes;
 use super::plan::{Need, Plan, Sums};
@@ -23,6 +24,16 @@ pub enum OracleError {
     Argument { number: usize, given: String, expected: String },
     #[error("{name}: {opcode} has no meaning over the real numbers here: {why}")]
     NoMeaning { name: String, opcode: &'static str, why: &'static str },
+}
+
+/// Why a bit pattern is refused that a later rung may know.
+const NOT_EXACT: &str = "the operand is not exactly known";
+
+impl OracleError {
+    /// Whether a rung with more bits may get further.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, OracleError::NoMeaning { why: NOT_EXACT, .. })
+    }
 }
 
 /// The state of one pass.
@@ -164,9 +175,9 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     fn tensor_value(&self, tensor: &Tensor) -> Value<A> {
         if tensor.dtype().is_float() {
-            Value::Float(self.world.exacts(tensor.data().to_f64s()))
+            Value::Float(self.world.exacts(bits::values(tensor.data())))
         } else {
-            Value::integer(tensor.data().to_i64s().into_iter().map(Some).collect())
+            Value::integer(tensor.dtype(), tensor.data().to_i64s().into_iter().map(Some).collect())
         }
     }
 
@@ -182,7 +193,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let refuse =
             |why| OracleError::NoMeaning { name: instruction.name.clone(), opcode: instruction.op.opcode(), why };
         if movement::is_movement(&instruction.op) {
-            return self.movement(instruction, operands, shapes).ok_or_else(|| refuse("a start index is undecided"));
+            return self.movement(instruction, operands, shapes).ok_or_else(|| refuse("it moves nothing"));
         }
         Ok(match &instruction.op {
             Op::Constant(value) => self.tensor_value(value),
@@ -196,15 +207,15 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::ReducePrecision { .. } => operands[0].clone(),
             Op::BitcastConvert => {
                 let from = shapes[0].dtype().unwrap_or(dtype);
-                self.bitcast(&operands[0], from, dtype).ok_or_else(|| refuse("the operand is not exactly known"))?
+                self.bitcast(&operands[0], from, dtype).ok_or_else(|| refuse(NOT_EXACT))?
             }
-            Op::Unary(Unary::IsFinite) => Value::integer(self.is_finite(operands[0].floats())),
+            Op::Unary(Unary::IsFinite) => Value::predicate(self.is_finite(operands[0].floats())),
             Op::Unary(unary) if dtype.is_float() => {
                 Value::Float(self.world.unary_all(*unary, operands[0].floats(), wanted))
             }
             Op::Unary(unary) => {
                 let apply = |x: &Option<i64>| x.map(|v| integer::wrap(dtype, integer::unary(*unary, v, dtype)));
-                Value::integer(operands[0].integers().iter().map(apply).collect())
+                Value::integer(dtype, operands[0].integers().values.iter().map(apply).collect())
             }
             Op::Binary(binary) if dtype.is_float() => {
                 let left_is_parameter = self.is_spread(instruction, 0) && !self.is_spread(instruction, 1);
@@ -212,12 +223,12 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Value::Float(self.world.binary_all(*binary, x, y, left_is_parameter, wanted))
             }
             Op::Binary(binary) => {
-                let pairs = operands[0].integers().iter().zip(operands[1].integers());
+                let pairs = operands[0].integers().values.iter().zip(operands[1].integers().values.iter());
                 let apply = |(x, y): (&Option<i64>, &Option<i64>)| integer::binary(*binary, *x, *y, dtype);
-                Value::integer(pairs.map(apply).collect())
+                Value::integer(dtype, pairs.map(apply).collect())
             }
             Op::Compare { direction, order } => {
-                Value::integer(self.compare(*direction, *order, &operands[0], &operands[1]))
+                Value::predicate(self.compare(*direction, *order, &operands[0], &operands[1]))
             }
             Op::Select => self.select(&operands[0], &operands[1], &operands[2]),
             Op::Clamp => self.clamp(operands),
@@ -238,11 +249,12 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::While { condition, body } => {
                 let mut state = operands.to_vec();
                 for trip in 0.. {
-                    match self.call(*condition, &state)?.integers().first() {
-                        Some(Some(0)) => break,
-                        Some(Some(_)) if trip < TRIP_BOUND => {}
-                        Some(Some(_)) => return Err(refuse("the loop does not end within the trip bound")),
-                        _ => return Err(refuse("whether the loop goes on is undecided")),
+                    match self.call(*condition, &state)?.integers().number(0) {
+                        Some(0) => break,
+                        Some(_) if trip < TRIP_BOUND => {}
+                        Some(_) => return Err(refuse("the loop does not end within the trip bound")),
+                        // A rung that does not know when the loop ends knows nothing of its result.
+                        None => return Ok(self.forgotten(&instruction.shape)),
                     }
                     state = match self.call(*body, &state)? {
                         Value::Tuple(parts) => parts,
@@ -262,17 +274,31 @@ impl<A: Arithmetic> Pass<'_, A> {
         producer.is_some_and(|p| matches!(p.op, Op::Broadcast { .. } | Op::Constant(_)))
     }
 
-    fn is_finite(&self, x: &FloatArray<A>) -> Vec<Option<i64>> {
+    fn is_finite(&self, x: &FloatArray<A>) -> Vec<Option<bool>> {
+        let arithmetic = &self.world.arithmetic;
         let finite = |at| {
             let number = self.world.number(x, at);
-            let (lo, hi) = self.world.arithmetic.bounds(&number);
-            match self.world.arithmetic.as_exact(&number) {
-                Some(v) => Some(i64::from(v.is_finite())),
-                // An inexact enclosure holds a real number, unless nothing is known of it.
-                None => (lo != f64::NEG_INFINITY || hi != f64::INFINITY).then_some(1),
+            match arithmetic.as_exact(&number) {
+                Some(value) => Some(value.is_finite()),
+                // Any other number is a real one.
+                None => {
+                    (arithmetic.is_nan(&number) || arithmetic.is_number(&number)).then(|| !arithmetic.is_nan(&number))
+                }
             }
         };
         (0..x.len).map(finite).collect()
+    }
+
+    /// A value of this shape of which nothing is known.
+    pub(super) fn forgotten(&mut self, shape: &Shape) -> Value<A> {
+        match shape {
+            Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.forgotten(part)).collect()),
+            Shape::Array { dtype, .. } if dtype.is_float() => {
+                let numbers = vec![self.world.arithmetic.unknown(); shape.elements()];
+                Value::Float(self.world.fresh_all(numbers))
+            }
+            Shape::Array { dtype, .. } => Value::integer(*dtype, vec![None; shape.elements()]),
+        }
     }
 
     fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Option<Value<A>> {
@@ -281,17 +307,23 @@ impl<A: Arithmetic> Pass<'_, A> {
             return Some(value.clone());
         }
         let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
-        let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().iter().copied()).collect::<Option<_>>()?;
+        // An index clamps: beyond every array it may as well be the largest.
+        let start = |o: &Value<A>, at: usize| o.integers().number(at).map(|v| i64::try_from(v).unwrap_or(i64::MAX));
+        let all = starts.iter().flat_map(|o| (0..o.integers().values.len()).map(move |at| start(o, at)));
+        let Some(starts) = all.collect::<Option<Vec<i64>>>() else {
+            return Some(self.forgotten(&instruction.shape));
+        };
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let out_dims = instruction.shape.dims();
         let dims: Vec<&[usize]> = shapes[..operands.len()].iter().map(|s| s.dims()).collect();
-        if instruction.shape.dtype().is_some_and(DType::is_float) {
+        let dtype = instruction.shape.dtype()?;
+        if dtype.is_float() {
             let arrays: Vec<&FloatArray<A>> = operands.iter().map(Value::floats).collect();
             let mover = Mover { op, dims, starts: &starts, starts_dims, out_dims };
             self.world.moved(&arrays, &mover).map(Value::Float)
         } else {
-            let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers(), d)).collect();
-            movement::apply(op, &parts, &starts, starts_dims, out_dims).map(Value::integer)
+            let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers().values.as_slice(), d)).collect();
+            movement::apply(op, &parts, &starts, starts_dims, out_dims).map(|values| Value::integer(dtype, values))
         }
     }
 
@@ -299,65 +331,95 @@ impl<A: Arithmetic> Pass<'_, A> {
         if dtype.is_float() {
             Value::Float(self.world.exacts(values.into_iter().map(|v| v as f64).collect()))
         } else {
-            Value::integer(integer::wrap_all(dtype, values).into_iter().map(Some).collect())
+            Value::integer(dtype, integer::wrap_all(dtype, values).into_iter().map(Some).collect())
         }
     }
 
     /// Between float types nothing changes; to an integer the real value is truncated, as HLO's convert does.
     fn convert(&mut self, operand: &Value<A>, from: DType, to: DType) -> Value<A> {
-        match (from.is_float(), to.is_float()) {
-            (true, true) => operand.clone(),
-            (false, true) => {
-                let number = |v: &Option<i64>| match v {
-                    Some(v) => self.world.exact(*v as f64),
-                    None => self.world.unknown(),
-                };
-                let elements = operand.integers().iter().map(number).collect();
+        match (operand, to.is_float()) {
+            (Value::Float(_), true) | (Value::Tuple(_), _) => operand.clone(),
+            (Value::Integer(integers), true) => {
+                let elements =
+                    (0..integers.values.len()).map(|at| self.of_integer(integers.number(at), from)).collect();
                 Value::Float(self.world.collect(elements))
             }
-            (false, false) => {
-                Value::integer(operand.integers().iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
+            (Value::Integer(integers), false) if to == DType::Pred => {
+                Value::predicate(integers.values.iter().map(|v| v.map(|v| v != 0)).collect())
             }
-            (true, false) => {
+            (Value::Integer(integers), false) => {
+                Value::integer(to, integers.values.iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
+            }
+            (Value::Float(array), false) if to == DType::Pred => {
                 let zero = self.world.arithmetic.exact(0.0);
-                let array = operand.floats();
+                let differs = |at| {
+                    let number = self.world.number(array, at);
+                    let is_nan = self.world.arithmetic.is_nan(&number);
+                    let ordering = self.world.arithmetic.compare(&number, &zero);
+                    if is_nan { Some(true) } else { ordering.map(|o| o != Ordering::Equal) }
+                };
+                Value::predicate((0..array.len).map(differs).collect())
+            }
+            (Value::Float(array), false) => {
                 let truncated = |at| {
                     let number = self.world.number(array, at);
-                    if to == DType::Pred {
-                        let ordering = self.world.arithmetic.compare(&number, &zero);
-                        return ordering.map(|o| i64::from(o != Ordering::Equal));
+                    if self.world.arithmetic.is_nan(&number) {
+                        return Some(0);
                     }
+                    // Where the fraction is open, the edge of the type may still be all that either end gives.
                     let (lo, hi) = self.world.arithmetic.bounds(&number);
-                    // `as` truncates, saturates and takes NaN to 0, as XLA does.
-                    let (low, high) = (integer::saturate(to, lo), integer::saturate(to, hi));
-                    (low == high).then_some(low)
+                    let (low, high) = (integer::saturate(to, lo as i128), integer::saturate(to, hi as i128));
+                    let is_number = self.world.arithmetic.is_number(&number);
+                    let by_ends = (is_number && low == high).then_some(low);
+                    self.world.arithmetic.truncated(&number).map(|v| integer::saturate(to, v)).or(by_ends)
                 };
-                Value::integer((0..array.len).map(truncated).collect())
+                Value::integer(to, (0..array.len).map(truncated).collect())
             }
         }
     }
 
-    fn bitcast(&self, operand: &Value<A>, from: DType, to: DType) -> Option<Value<A>> {
-        let bits: Vec<u64> = match (from.format(), operand) {
+    /// An integer of a type as a float; of an undecided one the range is known.
+    fn of_integer(&mut self, value: Option<i128>, from: DType) -> Element<A::Number> {
+        let (low, high) = integer::range(from);
+        let (low, high) = (value.unwrap_or(low), value.unwrap_or(high));
+        let [low, high] = [low, high].map(|v| self.world.arithmetic.exact_integer(v));
+        let number = if value.is_some() { low } else { self.world.arithmetic.hull(&low, &high) };
+        match self.world.arithmetic.as_exact(&number) {
+            Some(exact) => self.world.exact(exact),
+            None => self.world.fresh(number),
+        }
+    }
+
+    /// `None` if some element is not exactly known, or no value of its type.
+    fn bitcast(&mut self, operand: &Value<A>, from: DType, to: DType) -> Option<Value<A>> {
+        let codes: Vec<Option<u64>> = match (from.format(), operand) {
             (Some(format), Value::Float(array)) => {
-                let exact = |at| {
-                    let value = self.world.arithmetic.as_exact(&self.world.number(array, at));
-                    Some(format.encode(value.filter(|v| format.contains(*v))?))
-                };
-                (0..array.len).map(exact).collect::<Option<_>>()?
+                let elements = self.world.elements(array);
+                let code = |element| Some(Some(bits::code(format, self.world.exact_value(&element)?)?));
+                elements.into_iter().map(code).collect::<Option<_>>()?
             }
-            _ => operand.integers().iter().map(|v| v.map(|v| v as u64)).collect::<Option<_>>()?,
+            _ => operand.integers().values.iter().map(|v| v.map(|v| v as u64)).collect(),
         };
         Some(match to.format() {
-            Some(format) => Value::Float(self.world.exacts(bits.into_iter().map(|b| format.decode(b)).collect())),
-            None => Value::integer(bits.into_iter().map(|b| Some(integer::wrap(to, b as i64))).collect()),
+            Some(format) => {
+                let value = |code: Option<u64>| match code {
+                    Some(code) => self.world.exact(bits::value(format, code)),
+                    None => self.world.unknown(),
+                };
+                let elements = codes.into_iter().map(value).collect();
+                Value::Float(self.world.collect(elements))
+            }
+            None => Value::integer(to, codes.into_iter().map(|c| c.map(|c| integer::wrap(to, c as i64))).collect()),
         })
     }
 
-    fn compare(&mut self, direction: Compare, order: CompareOrder, x: &Value<A>, y: &Value<A>) -> Vec<Option<i64>> {
+    fn compare(&mut self, direction: Compare, order: CompareOrder, x: &Value<A>, y: &Value<A>) -> Vec<Option<bool>> {
         if let (Value::Integer(x), Value::Integer(y)) = (x, y) {
-            let pairs = x.iter().zip(y.iter());
-            return pairs.map(|(x, y)| Some(i64::from(direction.of(Some((*x)?.cmp(&(*y)?)))))).collect();
+            let compared = (0..x.values.len()).map(|at| match x.compare(at, y, at) {
+                Comparison::Is(ordering) => Some(direction.of(Some(ordering))),
+                _ => None,
+            });
+            return compared.collect();
         }
         let (x, y) = (x.floats(), y.floats());
         let mut results = Vec::with_capacity(x.len);
@@ -370,9 +432,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 }
             };
             results.push(match comparison {
-                Comparison::Is(ordering) => Some(i64::from(direction.of(Some(ordering)))),
-                Comparison::Unordered => Some(i64::from(direction.of(None))),
-                Comparison::Open => self.decided_anyway(direction, (x, at), (y, at)),
+                Comparison::Is(ordering) => Some(direction.of(Some(ordering))),
+                Comparison::Unordered => Some(direction.of(None)),
+                Comparison::Open => self.decided_anyway(direction, order, (x, at), (y, at)),
             });
         }
         results
@@ -382,23 +444,27 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn decided_anyway(
         &self,
         direction: Compare,
+        order: CompareOrder,
         x: (&FloatArray<A>, usize),
         y: (&FloatArray<A>, usize),
-    ) -> Option<i64> {
-        let bounds = |(array, at)| self.world.arithmetic.bounds(&self.world.number(array, at));
-        let ((x_lo, x_hi), (y_lo, y_hi)) = (bounds(x), bounds(y));
+    ) -> Option<bool> {
+        let (x, y) = (self.world.number(x.0, x.1), self.world.number(y.0, y.1));
+        let arithmetic = &self.world.arithmetic;
+        // What is unknown may be NaN, which is neither above nor below; and in totalOrder equal ends may be zeros.
+        if !arithmetic.is_number(&x) || !arithmetic.is_number(&y) || order == CompareOrder::Total {
+            return None;
+        }
+        let ((x_lo, x_hi), (y_lo, y_hi)) = (arithmetic.bounds(&x), arithmetic.bounds(&y));
         match direction {
-            Compare::Ge | Compare::Lt if x_lo >= y_hi => Some(i64::from(direction == Compare::Ge)),
-            Compare::Le | Compare::Gt if x_hi <= y_lo => Some(i64::from(direction == Compare::Le)),
+            Compare::Ge | Compare::Lt if x_lo >= y_hi => Some(direction == Compare::Ge),
+            Compare::Le | Compare::Gt if x_hi <= y_lo => Some(direction == Compare::Le),
             _ => None,
         }
     }
 
     fn select(&mut self, predicate: &Value<A>, on_true: &Value<A>, on_false: &Value<A>) -> Value<A> {
-        let chosen = |i: usize| {
-            let flags = predicate.integers();
-            if flags.len() == 1 { flags[0] } else { flags[i] }
-        };
+        let flags = predicate.integers();
+        let chosen = |i: usize| flags.number(if flags.values.len() == 1 { 0 } else { i });
         if let (Value::Integer(a), Value::Integer(b)) = (on_true, on_false) {
             let pick = |(i, (a, b)): (usize, (&Option<i64>, &Option<i64>))| match chosen(i) {
                 Some(0) => *b,
@@ -406,7 +472,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 None if a == b => *a,
                 None => None,
             };
-            return Value::integer(a.iter().zip(b.iter()).enumerate().map(pick).collect());
+            return Value::integer(a.dtype, a.values.iter().zip(b.values.iter()).enumerate().map(pick).collect());
         }
         let (a, b) = (on_true.floats(), on_false.floats());
         let mut picked = Vec::with_capacity(a.len);
@@ -426,9 +492,12 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn clamp(&mut self, operands: &[Value<A>]) -> Value<A> {
         let (low, value, high) = (&operands[0], &operands[1], &operands[2]);
         if let Value::Integer(values) = value {
-            let edge = |v: &Value<A>, i: usize| v.integers()[if v.integers().len() == 1 { 0 } else { i }];
-            let clamped = |(i, v): (usize, &Option<i64>)| Some((*v)?.max(edge(low, i)?).min(edge(high, i)?));
-            return Value::integer(values.iter().enumerate().map(clamped).collect());
+            let edge = |edges: &Value<A>, i: usize| {
+                let edges = edges.integers();
+                edges.number(if edges.values.len() == 1 { 0 } else { i })
+            };
+            let clamped = |i| Some((values.number(i)?.max(edge(low, i)?).min(edge(high, i)?)) as i64);
+            return Value::integer(values.dtype, (0..values.values.len()).map(clamped).collect());
         }
         let (low, value, high) = (low.floats(), value.floats(), high.floats());
         let mut clamped = Vec::with_capacity(value.len);

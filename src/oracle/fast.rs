@@ -171,6 +171,13 @@ pub(super) fn of(unary: Unary, x: Interval) -> Interval {
     function(unary)(x)
 }
 
+/// Whether an interval of these ends holds numbers only: it is neither NaN nor [`Interval::UNKNOWN`].
+#[inline(always)]
+fn is_number(lo: f64, hi: f64) -> bool {
+    // Of NaN and of the widest interval no end is a number.
+    (lo > f64::NEG_INFINITY) | (hi < f64::INFINITY)
+}
+
 /// One end of a sum of intervals that are finite, from the sum of their ends.
 fn end(ends: &Column<f64>, init: f64, range: Range<usize>) -> Option<Interval> {
     let total = pair::sum(range.len() + 1, |start, out| {
@@ -192,6 +199,15 @@ impl Arithmetic for Fast {
 
     fn exact(&self, value: f64) -> Interval {
         Interval::exact(value)
+    }
+
+    fn exact_integer(&self, value: i128) -> Interval {
+        let nearest = value as f64;
+        match (nearest as i128).cmp(&value) {
+            Ordering::Equal => Interval::exact(nearest),
+            Ordering::Less => Interval { lo: nearest, hi: nearest.next_up() },
+            Ordering::Greater => Interval { lo: nearest.next_down(), hi: nearest },
+        }
     }
 
     fn unknown(&self) -> Interval {
@@ -233,6 +249,10 @@ impl Arithmetic for Fast {
 
     fn is_nan(&self, x: &Interval) -> bool {
         x.lo.is_nan()
+    }
+
+    fn is_number(&self, x: &Interval) -> bool {
+        is_number(x.lo, x.hi)
     }
 
     fn as_exact(&self, x: &Interval) -> Option<f64> {
@@ -333,8 +353,15 @@ impl Arithmetic for Fast {
         Intervals { lo: Column::new(lo), hi: Column::new(hi) }
     }
 
-    fn has_nan(&self, numbers: &Intervals) -> bool {
-        numbers.lo.has_nan()
+    fn all_numbers(&self, numbers: &Intervals) -> bool {
+        numbers.lo.all_with(&numbers.hi, is_number)
+    }
+
+    fn around(&self, numbers: &Intervals, value: f64) -> Vec<usize> {
+        if numbers.is_exact() {
+            return Vec::new();
+        }
+        numbers.lo.positions_with(&numbers.hi, |lo, hi| (lo <= value) & (hi >= value) & (lo < hi))
     }
 
     fn rounded_all(&self, numbers: &Intervals) -> Vec<f64> {

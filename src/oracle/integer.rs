@@ -13,18 +13,19 @@ pub(super) fn wrap_all(dtype: DType, values: Vec<i64>) -> Vec<i64> {
     Data::from_i64s(dtype, &values).map_or(values, |data| data.to_i64s())
 }
 
-/// A float truncated into `dtype`'s range.
-pub(super) fn saturate(dtype: DType, value: f64) -> i64 {
+/// The smallest and the largest number of a type.
+pub(super) fn range(dtype: DType) -> (i128, i128) {
     match dtype {
-        DType::S8 => i64::from(value as i8),
-        DType::S16 => i64::from(value as i16),
-        DType::S32 => i64::from(value as i32),
-        DType::U8 => i64::from(value as u8),
-        DType::U16 => i64::from(value as u16),
-        DType::U32 => i64::from(value as u32),
-        DType::U64 => value as u64 as i64,
-        _ => value as i64,
+        DType::Pred => (0, 1),
+        _ if dtype.is_signed() => (-(1 << (dtype.bits() - 1)), (1 << (dtype.bits() - 1)) - 1),
+        _ => (0, (1 << dtype.bits()) - 1),
     }
+}
+
+/// The number of `dtype`'s range next to this one, as [`super::elements::Integers`] hold it.
+pub(super) fn saturate(dtype: DType, value: i128) -> i64 {
+    let (low, high) = range(dtype);
+    value.clamp(low, high) as i64
 }
 
 /// One operand; results wrap once the caller stores them.
@@ -38,6 +39,12 @@ pub(super) fn unary(op: Unary, v: i64, dtype: DType) -> i64 {
         Unary::Sign => i64::from(v != 0),
         _ => v,
     }
+}
+
+/// The lowest `width` bits as a signed number.
+fn sign_extended(value: i64, width: i64) -> i64 {
+    let unused = 64 - width;
+    value << unused >> unused
 }
 
 /// Two operands. Results wrap, division by zero gives -1, a shift beyond the width gives 0 or the sign. `and` and `or`
@@ -87,7 +94,8 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
                 0
             }
         }
-        Binary::ShiftRightArithmetic => a >> if inside { b } else { 63 },
+        // An unsigned operand's top bit counts as its sign: LLVM's ashr, which XLA emits, has no type of its own.
+        Binary::ShiftRightArithmetic => sign_extended(a, width) >> if inside { b } else { 63 },
     };
     Some(wrap(dtype, value))
 }

@@ -7,6 +7,8 @@
 
 mod answer;
 mod arithmetic;
+mod between;
+mod bits;
 mod column;
 mod demand;
 pub mod dot;
@@ -24,6 +26,7 @@ mod pair;
 mod pairs;
 mod plan;
 mod radix;
+mod ratio;
 mod reduce;
 mod select;
 mod share;
@@ -33,6 +36,7 @@ use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};
 
 use answer::Answers;
+use arithmetic::Arithmetic;
 use fast::Fast;
 use mpfr::Mpfr;
 use pairs::Pairs;
@@ -41,20 +45,31 @@ use plan::{Plan, Sums};
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 pub use evaluate::OracleError;
 
+/// An arithmetic that a pass computes in; each proves more than the one before it, and takes longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// Intervals with f64 ends.
+    Intervals,
+    /// Pairs of f64 with a bound on their error.
+    Pairs,
+    /// MPFR intervals of rising precision.
+    Mpfr,
+}
+
 /// How precision rises.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
+    /// The rung to begin with; `None` for the one that suits what is asked.
+    pub first: Option<Rung>,
     /// Precision of the first MPFR pass, in bits; each further one has twice as many.
     pub start_bits: u32,
     /// The last precision tried; what is still open then is reported as undecidable.
     pub max_bits: u32,
-    /// Whether the passes over f64 intervals and over pairs of f64 come first.
-    pub fast: bool,
 }
 
 impl Default for Oracle {
     fn default() -> Oracle {
-        Oracle { start_bits: 128, max_bits: 4096, fast: true }
+        Oracle { first: None, start_bits: 128, max_bits: 4096 }
     }
 }
 
@@ -66,49 +81,80 @@ impl Oracle {
     pub fn evaluate(&self, program: &Program, arguments: &[Tensor], demands: &[Demand]) -> Result<Truth, OracleError> {
         evaluate::check_arguments(program, arguments)?;
         let shared = share::share_equal(program);
-        let mut answers = Answers::new(&shared, demands);
-        let mut stats = Stats::default();
-        let mut sums = Sums::new();
-        if self.fast {
-            let asks_for_pairs = asks_for_pairs(&shared, demands);
-            if !asks_for_pairs {
-                let plan = Plan::new(&shared, answers.demands(), &answers.wanted(), Sums::new());
-                let (truth, _) = evaluate::run(Fast::default(), &shared, arguments, &plan)?;
-                stats.merge(&truth.stats);
-                stats.fast += answers.add(truth.outputs);
-            }
-            if answers.open() > 0 || asks_for_pairs {
-                let plan = Plan::new(&shared, answers.demands(), &answers.wanted(), Sums::new());
-                let (truth, found) = evaluate::run(Pairs::default(), &shared, arguments, &plan)?;
-                if asks_for_pairs {
-                    stats.merge(&truth.stats);
-                } else {
-                    stats.escalations += 1;
-                }
-                stats.pairs += answers.add(truth.outputs);
-                sums = found;
-            }
-            if answers.open() == 0 {
-                return Ok(answers.finish(stats));
-            }
-            stats.escalations += 1;
+        let asks_for_pairs = asks_for_pairs(&shared, demands);
+        let first = self.first.unwrap_or(if asks_for_pairs { Rung::Pairs } else { Rung::Intervals });
+        let mut search = Search {
+            program: &shared,
+            arguments,
+            answers: Answers::new(&shared, demands),
+            stats: Stats::default(),
+            sums: Sums::new(),
+            passes: 0,
+        };
+        let mut is_open = true;
+        if first <= Rung::Intervals {
+            is_open = search.unless_passed_on(Rung::Intervals, Fast::default())?;
+        }
+        if first <= Rung::Pairs && is_open {
+            is_open = search.unless_passed_on(Rung::Pairs, Pairs::default())?;
         }
         let mut bits = self.start_bits.max(2);
-        loop {
+        while is_open {
             // At first with the sums of the pairs: then an element costs no more than itself.
-            let sums = if answers.only_roundings_open() { std::mem::take(&mut sums) } else { Sums::new() };
-            let is_partial = !sums.is_empty();
-            let plan = Plan::new(&shared, answers.demands(), &answers.wanted(), sums);
-            let (truth, _) = evaluate::run(Mpfr::new(bits), &shared, arguments, &plan)?;
-            stats.mpfr += answers.add(truth.outputs);
-            stats.highest_bits = bits;
-            if answers.open() == 0 || bits >= self.max_bits && !is_partial {
-                return Ok(answers.finish(stats));
-            }
-            stats.escalations += 1;
+            let is_partial = search.answers.only_roundings_open() && !search.sums.is_empty();
+            let is_last = bits >= self.max_bits && !is_partial;
+            search.stats.highest_bits = bits;
+            is_open = if is_last {
+                search.pass(Rung::Mpfr, Mpfr::new(bits))?;
+                false
+            } else {
+                search.unless_passed_on(Rung::Mpfr, Mpfr::new(bits))?
+            };
             if !is_partial {
                 bits = (bits * 2).min(self.max_bits);
             }
+        }
+        Ok(search.answers.finish(search.stats))
+    }
+}
+
+/// The passes over one program.
+struct Search<'a> {
+    program: &'a Program,
+    arguments: &'a [Tensor],
+    answers: Answers,
+    stats: Stats,
+    /// What the pairs have found of reductions.
+    sums: Sums,
+    passes: u64,
+}
+
+impl Search<'_> {
+    /// Answers what a rung can of what is open, and returns whether anything still is.
+    fn pass<A: Arithmetic>(&mut self, rung: Rung, arithmetic: A) -> Result<bool, OracleError> {
+        let is_first = self.passes == 0;
+        self.passes += 1;
+        self.stats.escalations += u64::from(!is_first);
+        let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
+        let plan = Plan::new(self.program, self.answers.demands(), &self.answers.wanted(), sums);
+        let (truth, found) = evaluate::run(arithmetic, self.program, self.arguments, &plan)?;
+        if is_first {
+            self.stats.merge(&truth.stats);
+        }
+        let answered = self.answers.add(truth.outputs);
+        match rung {
+            Rung::Intervals => self.stats.fast += answered,
+            Rung::Pairs => (self.stats.pairs, self.sums) = (self.stats.pairs + answered, found),
+            Rung::Mpfr => self.stats.mpfr += answered,
+        }
+        Ok(self.answers.open() > 0)
+    }
+
+    /// [`Search::pass`], for a rung that others follow: they may know exactly what it does not.
+    fn unless_passed_on<A: Arithmetic>(&mut self, rung: Rung, arithmetic: A) -> Result<bool, OracleError> {
+        match self.pass(rung, arithmetic) {
+            Err(error) if error.may_pass() => Ok(true),
+            result => result,
         }
     }
 }

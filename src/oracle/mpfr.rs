@@ -1,4 +1,4 @@
-//! MPFR intervals: directed rounding at a given precision.
+//! The last rung: MPFR intervals, rounded outwards at a given precision.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -11,44 +11,12 @@ use rug::float::Round;
 use crate::ir::{Binary, Unary};
 
 use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::between::{Between, Corner};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::exact_dot;
 use super::pair::Pair;
-
-/// A real number between two MPFR values, or exactly the first where there is no second.
-#[derive(Clone, Debug)]
-pub(super) struct Between {
-    lo: Float,
-    hi: Option<Float>,
-}
-
-impl Between {
-    fn exact(value: Float) -> Between {
-        Between { lo: value, hi: None }
-    }
-
-    fn hi(&self) -> &Float {
-        self.hi.as_ref().unwrap_or(&self.lo)
-    }
-
-    /// The enclosure of a value that MPFR rounded down: it lies below the next number of that precision.
-    fn from_down((lo, ternary): (Float, Ordering)) -> Between {
-        if ternary == Ordering::Equal {
-            return Between::exact(lo);
-        }
-        let mut hi = lo.clone();
-        hi.next_up();
-        Between { lo, hi: Some(hi) }
-    }
-
-    fn ends(lo: Float, hi: Float) -> Between {
-        if lo.is_nan() || hi.is_nan() {
-            return Between { lo: Float::with_val(2, f64::NEG_INFINITY), hi: Some(Float::with_val(2, f64::INFINITY)) };
-        }
-        Between { lo, hi: Some(hi) }
-    }
-}
+use super::ratio;
 
 /// Arithmetic at one precision.
 pub(super) struct Mpfr {
@@ -56,27 +24,40 @@ pub(super) struct Mpfr {
     /// Functions of exact arguments: a row of bf16 logits has few distinct ones.
     memo: HashMap<(Unary, u64), Rc<Between>>,
     /// Any value.
-    nothing: Rc<Between>,
+    unknown: Rc<Between>,
 }
 
 impl Mpfr {
     pub fn new(bits: u32) -> Mpfr {
-        let nothing = Between::ends(Float::with_val(2, f64::NEG_INFINITY), Float::with_val(2, f64::INFINITY));
-        Mpfr { bits, memo: HashMap::new(), nothing: Rc::new(nothing) }
+        Mpfr { bits, memo: HashMap::new(), unknown: Rc::new(Between::Unknown) }
     }
 
-    /// A function that increases (or, with `falls`, decreases) over the whole enclosure.
+    /// A function that increases (or, with `falls`, decreases) wherever the enclosure reaches.
     fn monotone(&self, x: &Between, falls: bool, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
-        match &x.hi {
-            None => Between::from_down(function(&x.lo, Round::Down)),
-            Some(hi) => {
-                let (low_end, high_end) = if falls { (hi, &x.lo) } else { (&x.lo, hi) };
-                Between::ends(function(low_end, Round::Down).0, function(high_end, Round::Up).0)
+        match x {
+            Between::Unknown => Between::Unknown,
+            Between::Exact(value) => Between::from_down(function(value, Round::Down)),
+            Between::Real { lo, hi, .. } => {
+                let (low_end, high_end) = if falls { (hi, lo) } else { (lo, hi) };
+                Between::real(function(low_end, Round::Down).0, function(high_end, Round::Up).0)
             }
         }
     }
 
-    fn function(&mut self, unary: Unary, x: &Between) -> Between {
+    /// A function that is increasing above `pole` and infinite there; below, it is NaN.
+    fn from_pole(&self, x: &Between, pole: i32, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
+        match x {
+            Between::Real { hi, .. } if *hi < pole => Between::nan(),
+            // A zero of either sign, where that is the pole.
+            Between::Real { lo, hi, .. } if *lo == pole && *hi == pole => {
+                self.monotone(&Between::Exact(lo.clone()), false, function)
+            }
+            Between::Real { lo, .. } if *lo <= pole => Between::Unknown,
+            _ => self.monotone(x, false, function),
+        }
+    }
+
+    fn function(&self, unary: Unary, x: &Between) -> Between {
         let bits = self.bits;
         macro_rules! rounded {
             ($method:ident) => {
@@ -86,161 +67,183 @@ impl Mpfr {
         match unary {
             Unary::Exponential => self.monotone(x, false, rounded!(exp_ref)),
             Unary::ExponentialMinusOne => self.monotone(x, false, rounded!(exp_m1_ref)),
-            Unary::Log => self.monotone(x, false, rounded!(ln_ref)),
-            Unary::LogPlusOne => self.monotone(x, false, rounded!(ln_1p_ref)),
+            Unary::Log => self.from_pole(x, 0, rounded!(ln_ref)),
+            Unary::LogPlusOne => self.from_pole(x, -1, rounded!(ln_1p_ref)),
             Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
-            Unary::Sqrt => self.monotone(x, false, rounded!(sqrt_ref)),
-            Unary::Rsqrt => self.monotone(x, true, rounded!(recip_sqrt_ref)),
-            Unary::RoundNearestAfz => self.monotone(x, false, rounded!(round_ref)),
-            Unary::RoundNearestEven => self.monotone(x, false, rounded!(round_even_ref)),
-            Unary::Floor => self.monotone(x, false, rounded!(floor_ref)),
-            Unary::Ceil => self.monotone(x, false, rounded!(ceil_ref)),
+            Unary::Sqrt => self.sqrt(x),
+            Unary::Rsqrt => {
+                let root = self.sqrt(x);
+                match &root {
+                    // MPFR rounds the reciprocal root of what is not a square once instead of twice.
+                    Between::Real { lo, ratio: None, .. } if *lo > 0 => {
+                        self.monotone(x, true, rounded!(recip_sqrt_ref))
+                    }
+                    _ => self.binary(Binary::Divide, &Between::exact(1.0), &root),
+                }
+            }
+            // To integers, each of which MPFR holds at the operand's own precision; a zero keeps the sign of its side.
+            Unary::RoundNearestAfz => self.monotone(x, false, |v, _| (v.clone().round(), Ordering::Equal)),
+            Unary::RoundNearestEven => self.monotone(x, false, |v, _| (v.clone().round_even(), Ordering::Equal)),
+            Unary::Floor => self.monotone(x, false, |v, _| (v.clone().floor(), Ordering::Equal)),
+            Unary::Ceil => self.monotone(x, false, |v, _| (v.clone().ceil(), Ordering::Equal)),
             Unary::Logistic => {
-                let one = self.exact(1.0);
-                let negated = self.unary(Unary::Negate, x);
-                let exp = self.unary(Unary::Exponential, &negated);
-                let denominator = self.binary(Binary::Add, &one, &exp);
-                self.binary(Binary::Divide, &one, &denominator)
+                let one = Between::exact(1.0);
+                let exp = self.function(Unary::Exponential, &x.negated());
+                self.binary(Binary::Divide, &one, &self.binary(Binary::Add, &one, &exp))
             }
-            _ => self.unknown(),
+            Unary::Negate => x.negated(),
+            Unary::Abs => x.magnitude(),
+            Unary::Sign => x.sign(),
+            Unary::IsFinite | Unary::Not => Between::Unknown,
         }
     }
 
-    fn add(&self, x: &Between, y: &Between, negate_y: bool) -> Between {
-        let combine = |a: &Float, b: &Float, round| {
-            if negate_y {
-                Float::with_val_round(self.bits, a - b, round)
-            } else {
-                Float::with_val_round(self.bits, a + b, round)
+    /// The square root: of a ratio of squares a ratio.
+    fn sqrt(&self, x: &Between) -> Between {
+        if let Between::Real { hi, .. } = x
+            && *hi < 0
+        {
+            return Between::nan();
+        }
+        if let Between::Real { lo, hi, .. } = x
+            && (*lo < 0 && *hi >= 0)
+        {
+            return Between::Unknown;
+        }
+        let root = x.ratio().and_then(|x| ratio::root(&x));
+        if let Some(root) = root.and_then(|root| Between::of_ratio(root, self.bits)) {
+            return root;
+        }
+        self.monotone(x, false, |v, round| Float::with_val_round(self.bits, v.sqrt_ref(), round))
+    }
+
+    fn binary(&self, binary: Binary, x: &Between, y: &Between) -> Between {
+        if x.is_nan() || y.is_nan() {
+            return Between::nan();
+        }
+        let (Some(_), Some(_)) = (x.ends(), y.ends()) else { return Between::Unknown };
+        if let (Between::Exact(a), Between::Exact(b)) = (x, y) {
+            let rounded = |round| match binary {
+                Binary::Add => Float::with_val_round(self.bits, a + b, round),
+                Binary::Subtract => Float::with_val_round(self.bits, a - b, round),
+                Binary::Multiply => Float::with_val_round(self.bits, a * b, round),
+                _ => Float::with_val_round(self.bits, a / b, round),
+            };
+            let (value, ternary) = rounded(Round::Nearest);
+            if ternary == Ordering::Equal {
+                // IEEE decides infinities, NaN and the sign of a zero.
+                return Between::Exact(value);
             }
-        };
-        if x.hi.is_none() && y.hi.is_none() {
-            let down = combine(&x.lo, &y.lo, Round::Down);
-            // An exact zero takes the sign that rounding to nearest gives it.
-            if down.0.is_zero() && down.1 == Ordering::Equal {
-                return Between::exact(combine(&x.lo, &y.lo, Round::Nearest).0);
+        }
+        if let (Some(a), Some(b)) = (x.ratio(), y.ratio())
+            && let Some(value) = ratio::binary(binary, a, b)
+        {
+            match binary {
+                // What cancels is +0, as IEEE rounds to nearest.
+                Binary::Add | Binary::Subtract if value.is_zero() => return Between::exact(0.0),
+                // One factor is a zero, whose sign a ratio does not have.
+                _ if value.is_zero() => {}
+                _ => {
+                    if let Some(exact) = Between::of_ratio(value, self.bits) {
+                        return exact;
+                    }
+                }
             }
-            return Between::from_down(down);
         }
-        let (y_lo, y_hi) = if negate_y { (y.hi(), &y.lo) } else { (&y.lo, y.hi()) };
-        Between::ends(combine(&x.lo, y_lo, Round::Down).0, combine(x.hi(), y_hi, Round::Up).0)
-    }
-
-    /// The hull of `combine` over all pairs of ends, for operations that are monotone in each operand over the box.
-    fn corners(
-        &self,
-        x: &Between,
-        y: &Between,
-        combine: impl Fn(&Float, &Float, Round) -> (Float, Ordering),
-    ) -> Between {
-        if x.hi.is_none() && y.hi.is_none() {
-            return Between::from_down(combine(&x.lo, &y.lo, Round::Down));
-        }
-        let pairs = [(&x.lo, &y.lo), (&x.lo, y.hi()), (x.hi(), &y.lo), (x.hi(), y.hi())];
-        let mut ends: Option<(Float, Float)> = None;
-        for (a, b) in pairs {
-            let (down, up) = (combine(a, b, Round::Down).0, combine(a, b, Round::Up).0);
-            if down.is_nan() || up.is_nan() {
-                return self.unknown();
-            }
-            ends = Some(match ends {
-                None => (down, up),
-                // Not Float::min: it would round to the precision of its left side.
-                Some((lo, hi)) => (if down < lo { down } else { lo }, if up > hi { up } else { hi }),
-            });
-        }
-        ends.map_or_else(|| self.unknown(), |(lo, hi)| Between::ends(lo, hi))
-    }
-
-    fn contains_zero(x: &Between) -> bool {
-        x.lo <= 0 && *x.hi() >= 0
-    }
-
-    fn rounded_outward(&self, value: &Float) -> Between {
-        Between::from_down(Float::with_val_round(self.bits, value, Round::Down))
-    }
-
-    fn exact(&self, value: f64) -> Between {
-        let mut number = Float::with_val(53, value);
-        if value.is_nan() {
-            // MPFR does not take over the sign of a NaN, by which totalOrder goes.
-            number.copysign_mut(&Float::with_val(53, 1f64.copysign(value)));
-        }
-        Between::exact(number)
-    }
-
-    fn unknown(&self) -> Between {
-        Between::ends(Float::with_val(2, f64::NEG_INFINITY), Float::with_val(2, f64::INFINITY))
-    }
-
-    fn as_exact(&self, x: &Between) -> Option<f64> {
-        if x.hi.is_some() {
-            return None;
-        }
-        let value = if x.lo.is_nan() { signed_nan(&x.lo) } else { x.lo.to_f64() };
-        (value.is_nan() || x.lo == value).then_some(value)
-    }
-
-    fn unary(&mut self, unary: Unary, x: &Between) -> Between {
-        match unary {
-            Unary::Negate => match &x.hi {
-                None => Between::exact(-x.lo.clone()),
-                Some(hi) => Between::ends(-hi.clone(), -x.lo.clone()),
-            },
-            Unary::Abs if x.hi.is_none() => Between::exact(x.lo.clone().abs()),
-            Unary::Abs if x.lo >= 0 => x.clone(),
-            Unary::Abs if *x.hi() <= 0 => self.unary(Unary::Negate, x),
-            Unary::Abs => {
-                let (low, high) = (x.lo.clone().abs(), x.hi().clone().abs());
-                Between::ends(Float::with_val(2, 0), if low > high { low } else { high })
-            }
-            Unary::Sign => match (x.lo.cmp0(), x.hi().cmp0()) {
-                (Some(a), Some(b)) if a == b && a != Ordering::Equal => self.exact(f64::from(a as i8)),
-                (Some(Ordering::Equal), Some(Ordering::Equal)) => x.clone(),
-                (None, _) | (_, None) => x.clone(),
-                _ => Between::ends(Float::with_val(2, -1), Float::with_val(2, 1)),
-            },
-            // MPFR has no sign of a zero here; IEEE 754-2019 9.2 has.
-            Unary::Rsqrt if x.hi.is_none() && x.lo.is_zero() => self.exact(1.0 / x.lo.to_f64()),
-            // Below zero they have no value; an enclosure that reaches there says nothing.
-            Unary::Log | Unary::Sqrt | Unary::Rsqrt if x.hi.is_some() && x.lo < 0 => self.unknown(),
-            Unary::LogPlusOne if x.hi.is_some() && x.lo < -1 => self.unknown(),
-            _ => self.function(unary, x),
-        }
-    }
-
-    fn binary(&mut self, binary: Binary, x: &Between, y: &Between) -> Between {
-        let bits = self.bits;
         match binary {
-            Binary::Add => self.add(x, y, false),
-            Binary::Subtract => self.add(x, y, true),
-            Binary::Multiply => self.corners(x, y, |a, b, round| Float::with_val_round(bits, a * b, round)),
-            Binary::Divide if y.hi.is_some() && Mpfr::contains_zero(y) => self.unknown(),
-            Binary::Divide => self.corners(x, y, |a, b, round| Float::with_val_round(bits, a / b, round)),
-            _ => self.unknown(),
+            Binary::Add => self.add(x, y),
+            Binary::Subtract => self.add(x, &y.negated()),
+            Binary::Multiply => self.mul(x, y),
+            Binary::Divide => self.div(x, y),
+            _ => Between::Unknown,
         }
     }
 
-    fn sum(&mut self, terms: &[Rc<Between>]) -> Between {
-        let total = |end: fn(&Between) -> &Float, round| {
-            Float::with_val_round(self.bits, Float::sum(terms.iter().map(|t| end(t))), round)
-        };
-        let down = total(|t| &t.lo, Round::Down);
-        if terms.iter().all(|t| t.hi.is_none()) {
-            if down.0.is_zero() && down.1 == Ordering::Equal {
-                // As adding in order from +0 would give it: -0 only if nothing but -0 is added.
-                let all_negative = !terms.is_empty() && terms.iter().all(|t| t.lo.is_zero() && t.lo.is_sign_negative());
-                return self.exact(if all_negative { -0.0 } else { 0.0 });
+    fn add(&self, x: &Between, y: &Between) -> Between {
+        // An infinity prevails over a finite number; two of them are exact both, which [`Mpfr::binary`] has answered.
+        if let Some(infinity) = [x, y].into_iter().find(|v| v.is_infinite()) {
+            return infinity.clone();
+        }
+        let (Some((x_lo, x_hi)), Some((y_lo, y_hi))) = (x.ends(), y.ends()) else { return Between::Unknown };
+        let down = Float::with_val_round(self.bits, x_lo + y_lo, Round::Down);
+        let up = Float::with_val_round(self.bits, x_hi + y_hi, Round::Up);
+        Between::real(down.0, up.0)
+    }
+
+    fn mul(&self, x: &Between, y: &Between) -> Between {
+        if [(x, y), (y, x)].into_iter().any(|(a, b)| a.is_infinite() && b.may_be_zero()) {
+            return Between::Unknown;
+        }
+        // An unbounded end stands for finite numbers without a limit, whose product with zero is zero.
+        let product = |a: &Float, b: &Float, round| {
+            if a.is_zero() || b.is_zero() {
+                let negative = a.is_sign_negative() != b.is_sign_negative();
+                return Float::with_val(self.bits, if negative { -0.0 } else { 0.0 });
             }
-            return Between::from_down(down);
-        }
-        Between::ends(down.0, total(Between::hi, Round::Up).0)
+            Float::with_val_round(self.bits, a * b, round).0
+        };
+        self.corners(x, y, product)
     }
-}
 
-/// NaN with the sign of one.
-fn signed_nan(nan: &Float) -> f64 {
-    f64::NAN.copysign(if nan.is_sign_negative() { -1.0 } else { 1.0 })
+    fn div(&self, x: &Between, y: &Between) -> Between {
+        let zero = matches!(y, Between::Exact(y) if y.is_zero());
+        if y.may_be_zero() && (!zero || x.may_be_zero()) {
+            return Between::Unknown;
+        }
+        // Where both ends are unbounded the other corners hold the limits.
+        self.corners(x, y, |a, b, round| Float::with_val_round(self.bits, a / b, round).0)
+    }
+
+    /// The hull of `combine` over all pairs of ends, for an operation that is monotone in each operand over the box.
+    fn corners(&self, x: &Between, y: &Between, combine: impl Fn(&Float, &Float, Round) -> Float) -> Between {
+        let (Some((x_lo, x_hi)), Some((y_lo, y_hi))) = (x.ends(), y.ends()) else { return Between::Unknown };
+        let mut hull = Corner::default();
+        for (a, b) in [(x_lo, y_lo), (x_lo, y_hi), (x_hi, y_lo), (x_hi, y_hi)] {
+            hull.add(combine(a, b, Round::Down), combine(a, b, Round::Up));
+        }
+        hull.between()
+    }
+
+    /// The sum in any order: NaN and infinities as IEEE has them, and -0 only if nothing but -0 is added.
+    fn sum(&self, terms: &[Rc<Between>]) -> Between {
+        let infinite = |negative: bool| {
+            terms
+                .iter()
+                .any(|t| matches!(&**t, Between::Exact(v) if v.is_infinite() && v.is_sign_negative() == negative))
+        };
+        if terms.iter().any(|t| t.is_nan()) || (infinite(true) && infinite(false)) {
+            return Between::nan();
+        }
+        if terms.iter().any(|t| matches!(**t, Between::Unknown)) {
+            return Between::Unknown;
+        }
+        for negative in [false, true] {
+            if infinite(negative) {
+                return Between::exact(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
+            }
+        }
+        let ends: Vec<(&Float, &Float)> = terms.iter().filter_map(|t| t.ends()).collect();
+        let down = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.0)), Round::Down);
+        let all_exact = terms.iter().all(|t| matches!(**t, Between::Exact(_)));
+        if all_exact && down.1 == Ordering::Equal {
+            if !down.0.is_zero() {
+                return Between::Exact(down.0);
+            }
+            let all_negative = !ends.is_empty() && ends.iter().all(|(v, _)| v.is_zero() && v.is_sign_negative());
+            return Between::exact(if all_negative { -0.0 } else { 0.0 });
+        }
+        let ratios = terms.iter().map(|t| t.ratio()).collect::<Option<Vec<_>>>();
+        if let Some(total) = ratios.and_then(ratio::sum) {
+            if total.is_zero() {
+                return Between::exact(0.0);
+            }
+            if let Some(exact) = Between::of_ratio(total, self.bits) {
+                return exact;
+            }
+        }
+        let up = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.1)), Round::Up);
+        Between::real(down.0, up.0)
+    }
 }
 
 impl Arithmetic for Mpfr {
@@ -248,20 +251,24 @@ impl Arithmetic for Mpfr {
     type Numbers = Column<Rc<Between>>;
 
     fn exact(&self, value: f64) -> Rc<Between> {
-        Rc::new(Mpfr::exact(self, value))
+        Rc::new(Between::exact(value))
+    }
+
+    fn exact_integer(&self, value: i128) -> Rc<Between> {
+        Rc::new(Between::Exact(Float::with_val(i128::BITS, value)))
     }
 
     fn unknown(&self) -> Rc<Between> {
-        Rc::clone(&self.nothing)
+        Rc::clone(&self.unknown)
     }
 
     fn unary(&mut self, unary: Unary, x: &Rc<Between>) -> Rc<Between> {
         // Memoised by the bits of an exact f64 argument.
-        let key = Mpfr::as_exact(self, x).map(|v| (unary, v.to_bits()));
+        let key = Arithmetic::as_exact(self, x).map(|v| (unary, v.to_bits()));
         if let Some(known) = key.and_then(|k| self.memo.get(&k)) {
             return Rc::clone(known);
         }
-        let value = Rc::new(Mpfr::unary(self, unary, x));
+        let value = Rc::new(if x.is_nan() { Between::nan() } else { self.function(unary, x) });
         if let Some(key) = key {
             self.memo.insert(key, Rc::clone(&value));
         }
@@ -282,47 +289,76 @@ impl Arithmetic for Mpfr {
             for j in 0..n {
                 let row = lhs[i * k..(i + 1) * k].iter().copied();
                 let column = (0..k).map(|l| rhs[l * n + j]);
-                numbers.push(Rc::new(self.rounded_outward(&exact_dot(row, column))));
+                numbers.push(Rc::new(Between::of_exact(exact_dot(row, column), self.bits)));
             }
         }
         Dots { numbers, rounded: None }
     }
 
     fn hull(&self, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
-        // Of two zeros the negative one is below: an enclosure from -0 to +0 claims no sign.
-        let below =
-            |a: &Float, b: &Float| a < b || a.is_zero() && b.is_zero() && a.is_sign_negative() && b.is_sign_positive();
-        let lo = if below(&y.lo, &x.lo) { &y.lo } else { &x.lo };
-        let hi = if below(x.hi(), y.hi()) { y.hi() } else { x.hi() };
-        Rc::new(Between::ends(lo.clone(), hi.clone()))
+        let mut hull = Corner::default();
+        for (lo, hi) in [x, y].into_iter().filter_map(|v| v.ends()) {
+            hull.add(lo.clone(), hi.clone());
+        }
+        Rc::new(hull.between())
     }
 
     fn compare(&self, x: &Rc<Between>, y: &Rc<Between>) -> Option<Ordering> {
-        if x.hi.is_none() && y.hi.is_none() {
-            return x.lo.partial_cmp(&y.lo);
+        let ((x_lo, x_hi), (y_lo, y_hi)) = (x.ends()?, y.ends()?);
+        // One number each: exactly known, or a zero of either sign.
+        if x_lo == x_hi && y_lo == y_hi {
+            return x_lo.partial_cmp(y_lo);
         }
-        if *x.hi() < y.lo {
+        // A real number is finite: it lies below an infinity that its unbounded end touches.
+        let before = |hi: &Float, lo: &Float| hi < lo || (hi == lo && hi.is_infinite());
+        if before(x_hi, y_lo) {
             return Some(Ordering::Less);
         }
-        (x.lo > *y.hi()).then_some(Ordering::Greater)
+        if before(y_hi, x_lo) {
+            return Some(Ordering::Greater);
+        }
+        Some(x.ratio()?.cmp(&y.ratio()?))
     }
 
     fn is_nan(&self, x: &Rc<Between>) -> bool {
-        x.lo.is_nan()
+        x.is_nan()
+    }
+
+    fn is_number(&self, x: &Rc<Between>) -> bool {
+        x.ends().is_some()
     }
 
     fn as_exact(&self, x: &Rc<Between>) -> Option<f64> {
-        Mpfr::as_exact(self, x)
+        let Between::Exact(value) = &**x else { return None };
+        let nearest = value.to_f64();
+        (value.is_nan() || *value == nearest).then_some(nearest)
     }
 
     fn bounds(&self, x: &Rc<Between>) -> (f64, f64) {
-        (x.lo.to_f64_round(Round::Down), x.hi().to_f64_round(Round::Up))
+        match &**x {
+            Between::Unknown => (f64::NEG_INFINITY, f64::INFINITY),
+            Between::Exact(value) => (value.to_f64_round(Round::Down), value.to_f64_round(Round::Up)),
+            Between::Real { lo, hi, .. } => (lo.to_f64_round(Round::Down), hi.to_f64_round(Round::Up)),
+        }
+    }
+
+    fn truncated(&self, x: &Rc<Between>) -> Option<i128> {
+        let (lo, hi) = x.ends()?;
+        if let Some(ratio) = x.ratio() {
+            return Some(ratio::truncated(&ratio));
+        }
+        let (low, high) = (ratio::saturated(lo), ratio::saturated(hi));
+        (low == high).then_some(low)
     }
 
     fn rounded(&self, x: &Rc<Between>) -> Option<f64> {
-        let (lo, hi) = (x.lo.to_f64(), x.hi().to_f64());
+        if x.is_nan() {
+            return Some(f64::NAN);
+        }
+        let (lo, hi) = x.ends()?;
+        let (lo, hi) = (lo.to_f64(), hi.to_f64());
         // Equal bits: a result between -0 and +0 has no sign of its own.
-        (lo.is_nan() || lo.to_bits() == hi.to_bits()).then_some(lo)
+        (lo.to_bits() == hi.to_bits()).then_some(lo)
     }
 
     fn stats(&self) -> Stats {
@@ -330,14 +366,21 @@ impl Arithmetic for Mpfr {
     }
 
     fn enclose_pair(&self, x: Pair) -> Option<Rc<Between>> {
+        if let Some(value) = x.as_exact() {
+            return Some(Arithmetic::exact(self, value));
+        }
         // Wide enough for any sum of f64.
         let center = Float::with_val(2200, x.hi) + x.lo;
         let lo = Float::with_val(2200, &center - x.error);
-        Some(Rc::new(if x.error == 0.0 { Between::exact(center) } else { Between::ends(lo, center + x.error) }))
+        Some(Rc::new(if x.error == 0.0 {
+            Between::of_exact(center, self.bits)
+        } else {
+            Between::real(lo, center + x.error)
+        }))
     }
 
     fn exacts(&self, values: &Column<f64>) -> Column<Rc<Between>> {
-        values.map(|v| Rc::new(Mpfr::exact(self, *v)))
+        values.map(|v| Rc::new(Between::exact(*v)))
     }
 
     fn collect(&self, numbers: Vec<Rc<Between>>) -> Column<Rc<Between>> {
@@ -362,7 +405,7 @@ impl Arithmetic for Mpfr {
             Some(wanted) => {
                 let of = |(at, wanted): (usize, &bool)| match wanted {
                     true => Arithmetic::unary(self, unary, x.at(at)),
-                    false => Rc::clone(&self.nothing),
+                    false => Rc::clone(&self.unknown),
                 };
                 Column::new(wanted.iter().enumerate().map(of).collect())
             }
@@ -378,7 +421,7 @@ impl Arithmetic for Mpfr {
     ) -> Column<Rc<Between>> {
         let of = |at: usize| match wanted.is_none_or(|w| w[at]) {
             true => Arithmetic::binary(self, binary, x.at(at), y.at(at)),
-            false => Rc::clone(&self.nothing),
+            false => Rc::clone(&self.unknown),
         };
         Column::new((0..x.len()).map(of).collect())
     }
@@ -388,8 +431,14 @@ impl Arithmetic for Mpfr {
         Arithmetic::sum(self, &all.cloned().collect::<Vec<_>>())
     }
 
-    fn has_nan(&self, numbers: &Column<Rc<Between>>) -> bool {
-        numbers.values().iter().any(|x| x.lo.is_nan())
+    fn all_numbers(&self, numbers: &Column<Rc<Between>>) -> bool {
+        numbers.values().iter().all(|x| x.ends().is_some())
+    }
+
+    fn around(&self, numbers: &Column<Rc<Between>>, value: f64) -> Vec<usize> {
+        let is_around =
+            |x: &Between| matches!(x, Between::Real { lo, hi, ratio: None } if *lo <= value && *hi >= value);
+        (0..numbers.len()).filter(|at| is_around(numbers.at(*at))).collect()
     }
 
     fn rounded_all(&self, numbers: &Column<Rc<Between>>) -> Vec<f64> {
@@ -400,6 +449,10 @@ impl Arithmetic for Mpfr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn holds(enclosure: &Between, value: &Float) -> bool {
+        enclosure.ends().is_some_and(|(lo, hi)| lo <= value && value <= hi)
+    }
 
     /// Every function's enclosure holds the value that 500 bits give, at low and at working precision.
     #[test]
@@ -421,29 +474,29 @@ mod tests {
                 let x = f64::from(i) * 0.0371;
                 let wide = Float::with_val(500, x);
                 for (unary, reference) in functions {
-                    let (exact, got) = (reference(&wide), mpfr.exact(x));
-                    let got = mpfr.unary(unary, &got);
-                    assert!(got.lo <= exact && exact <= *got.hi(), "{unary:?} of {x} at {bits} bits");
+                    let (exact, got) = (reference(&wide), Arithmetic::exact(&mpfr, x));
+                    let got = Arithmetic::unary(&mut mpfr, unary, &got);
+                    assert!(holds(&got, &exact), "{unary:?} of {x} at {bits} bits");
                 }
                 // An interval's image holds those of its ends.
                 let (low, high) = (Float::with_val(bits, x), Float::with_val(bits, x + 0.25));
-                let between = Rc::new(Between::ends(low.clone(), high.clone()));
+                let between = Rc::new(Between::real(low.clone(), high.clone()));
                 for (unary, reference) in functions {
-                    let got = mpfr.unary(unary, &between);
+                    let got = Arithmetic::unary(&mut mpfr, unary, &between);
                     for end in [&low, &high] {
                         let exact = reference(&Float::with_val(500, end));
-                        assert!(got.lo <= exact && exact <= *got.hi(), "{unary:?} up to {end} at {bits} bits");
+                        assert!(holds(&got, &exact), "{unary:?} up to {end} at {bits} bits");
                     }
                 }
-                let (a, b) = (mpfr.exact(x), mpfr.exact(3.7));
+                let (a, b) = (Arithmetic::exact(&mpfr, x), Arithmetic::exact(&mpfr, 3.7));
                 for (binary, exact) in [
                     (Binary::Add, Float::with_val(500, &wide + 3.7)),
                     (Binary::Subtract, Float::with_val(500, &wide - 3.7)),
                     (Binary::Multiply, Float::with_val(500, &wide * 3.7)),
                     (Binary::Divide, Float::with_val(500, &wide / 3.7)),
                 ] {
-                    let got = mpfr.binary(binary, &a, &b);
-                    assert!(got.lo <= exact && exact <= *got.hi(), "{binary:?} of {x} at {bits} bits");
+                    let got = Arithmetic::binary(&mut mpfr, binary, &a, &b);
+                    assert!(holds(&got, &exact), "{binary:?} of {x} at {bits} bits");
                 }
             }
         }

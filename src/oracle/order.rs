@@ -2,9 +2,13 @@
 //!
 //! Two intervals never prove that `p[i] >= max(p)` holds with equality, nor that two softmax outputs of equal logits
 //! tie. So each element also carries an identity `(class, key)`: its value is `F_class(key)` with `F_class` strictly
-//! increasing. Elements of one class compare as their keys; equal identities are equal values. Class 0 is the identity
-//! function. A class stands for a function of the key alone, so it names every other operand by its own identity.
+//! increasing wherever it is a number. Elements of one class that are known to be numbers compare as their keys; equal
+//! identities are equal values. An element that may be NaN or infinite has no place in that order: log(y) is increasing
+//! in y, but NaN below zero, and 1 + c < 2 + c does not hold for an infinite c. Class 0 is the identity function; there
+//! the key of a NaN keeps its sign and payload. A class stands for a function of the key alone, so it names every other
+//! operand by its own identity.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -19,6 +23,21 @@ impl Identity {
     /// An exactly known number.
     pub fn exact(value: f64) -> Identity {
         Identity { class: 0, key: value }
+    }
+
+    /// An element that has nothing to do with others; `class` is one of its own.
+    pub fn fresh(class: u64) -> Identity {
+        Identity { class, key: 0.0 }
+    }
+
+    /// How two elements compare that are known to be numbers; `None` where nothing relates them.
+    pub fn compare(&self, other: &Identity) -> Option<Ordering> {
+        if self.class == other.class { self.key.partial_cmp(&other.key) } else { None }
+    }
+
+    /// Whether two elements are one value, to the sign of a zero and the payload of a NaN.
+    pub fn is(&self, other: &Identity) -> bool {
+        self.class == other.class && self.key.to_bits() == other.key.to_bits()
     }
 }
 

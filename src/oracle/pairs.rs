@@ -159,6 +159,12 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
     }
 }
 
+/// Whether a pair of these parts is a number: it is neither NaN nor [`Pair::UNKNOWN`].
+#[inline(always)]
+fn is_number(hi: f64, error: f64) -> bool {
+    !hi.is_nan() & (error < f64::INFINITY)
+}
+
 /// Rounds all elements.
 struct Round<'a>(&'a PairColumns);
 
@@ -193,6 +199,14 @@ impl Arithmetic for Pairs {
 
     fn exact(&self, value: f64) -> Pair {
         Pair::exact(value)
+    }
+
+    fn exact_integer(&self, value: i128) -> Pair {
+        let hi = value as f64;
+        // Of an integer of 64 bits what hi leaves has at most 11.
+        let rest = value - hi as i128;
+        let lo = rest as f64;
+        Pair { hi, lo, error: if lo as i128 == rest { 0.0 } else { f64::INFINITY } }
     }
 
     fn unknown(&self) -> Pair {
@@ -282,8 +296,25 @@ impl Arithmetic for Pairs {
         x.hi.is_nan()
     }
 
+    fn is_number(&self, x: &Pair) -> bool {
+        is_number(x.hi, x.error)
+    }
+
     fn as_exact(&self, x: &Pair) -> Option<f64> {
         x.as_exact()
+    }
+
+    fn truncated(&self, x: &Pair) -> Option<i128> {
+        if !self.is_number(x) {
+            return None;
+        }
+        if x.error == 0.0 && x.hi.fract() == 0.0 {
+            // An integer and less than half a step of it: `as` would round the sum.
+            let toward_zero = if x.hi > 0.0 { x.lo.floor() } else { x.lo.ceil() };
+            return Some((x.hi as i128).saturating_add(toward_zero as i128));
+        }
+        let Interval { lo, hi } = x.interval();
+        (lo as i128 == hi as i128).then_some(lo as i128)
     }
 
     fn bounds(&self, x: &Pair) -> (f64, f64) {
@@ -378,8 +409,14 @@ impl Arithmetic for Pairs {
         or_interval(total, whole)
     }
 
-    fn has_nan(&self, numbers: &PairColumns) -> bool {
-        numbers.hi.has_nan()
+    fn all_numbers(&self, numbers: &PairColumns) -> bool {
+        numbers.hi.all_with(&numbers.error, is_number)
+    }
+
+    fn around(&self, numbers: &PairColumns, value: f64) -> Vec<usize> {
+        // Twice the error covers what the low part adds to the high one's distance, if it adds anything.
+        let near = |hi: f64, error: f64| (error > 0.0) & ((hi - value).abs() <= 2.0 * error + hi.abs() * f64::EPSILON);
+        numbers.hi.positions_with(&numbers.error, near)
     }
 
     fn rounded_all(&self, numbers: &PairColumns) -> Vec<f64> {

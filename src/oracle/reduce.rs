@@ -3,7 +3,7 @@
 use crate::ir::{
     Binary, DotDims, DotPlan, Op, Reducer, Shape, Window, is_cumulative, movement, reducer_but_for_rounding,
 };
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::Arithmetic;
 use super::column::{Column, Mover};
@@ -12,6 +12,7 @@ use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -48,17 +49,22 @@ impl<A: Arithmetic> Pass<'_, A> {
             (Some(Reducer::Binary(binary)), [Value::Float(array)]) => {
                 Ok(self.reduce_floats(binary, array, &groups, operands[1].floats()))
             }
-            (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(array), Value::Integer(indices)]) => {
-                let init = (self.world.element(operands[2].floats(), 0), operands[3].integers()[0]);
+            (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(array), Value::Integer(indices)])
+                if indices.dtype != DType::U64 =>
+            {
+                let init = (self.world.element(operands[2].floats(), 0), operands[3].integers().values[0]);
                 let mut values = Vec::with_capacity(groups.len());
                 let mut positions = Vec::with_capacity(groups.len());
                 for group in &groups {
-                    let items = group.positions().map(|at| (at, indices[at]));
+                    let items = group.positions().map(|at| (at, indices.values[at]));
                     let (value, position) = self.arg_extreme(kind == Reducer::ArgMax, array, items, &init);
                     values.push(value);
                     positions.push(position);
                 }
-                Ok(Value::Tuple(vec![Value::Float(self.world.collect(values)), Value::integer(positions)]))
+                Ok(Value::Tuple(vec![
+                    Value::Float(self.world.collect(values)),
+                    Value::integer(indices.dtype, positions),
+                ]))
             }
             _ => self.interpret(to_apply, &groups, operands),
         }
@@ -88,6 +94,9 @@ impl<A: Arithmetic> Pass<'_, A> {
     ) -> Element<A::Number> {
         match binary {
             Binary::Add => {
+                if let Some(term) = self.only_term(array, group, init) {
+                    return term;
+                }
                 let number = match group {
                     Group::Neighbors(range) => {
                         self.world.arithmetic.sum_range(&init.number, &array.numbers, range.clone())
@@ -98,6 +107,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                         self.world.arithmetic.sum(&terms)
                     }
                 };
+                if self.world.arithmetic.as_exact(&number).is_none() && self.world.may_be_zero(&number) {
+                    return self.sum_of_uncancelled(array, group, init);
+                }
                 self.world.fresh(number)
             }
             Binary::Maximum | Binary::Minimum => {
@@ -123,6 +135,50 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
+    /// The only term that a sum adds to a zero, which is the sum.
+    fn only_term(
+        &mut self,
+        array: &FloatArray<A>,
+        group: &Group,
+        init: &Element<A::Number>,
+    ) -> Option<Element<A::Number>> {
+        let mut positions = group.positions();
+        let (Some(only), None) = (positions.next(), positions.next()) else { return None };
+        let term = self.world.element(array, only);
+        let is_sum = self.world.arithmetic.as_exact(&init.number) == Some(0.0) && !self.world.may_be_zero(&term.number);
+        is_sum.then_some(term)
+    }
+
+    /// The sum of what is left when each term is taken out together with its negative: what cancels exactly, no enclosure
+    /// of the sum shows.
+    fn sum_of_uncancelled(
+        &mut self,
+        array: &FloatArray<A>,
+        group: &Group,
+        init: &Element<A::Number>,
+    ) -> Element<A::Number> {
+        let mut terms = vec![init.clone()];
+        let mut unmatched: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
+        let name = |identity: Identity| (identity.class, identity.key.to_bits());
+        for at in group.positions() {
+            let term = self.world.element(array, at);
+            let is_inexact = self.world.arithmetic.as_exact(&term.number).is_none();
+            if is_inexact && self.world.is_finite(&term.number) {
+                let negative = name(self.world.negated(term.identity));
+                if let Some(other) = unmatched.get_mut(&negative).and_then(Vec::pop) {
+                    // A number and its negative, zeros included, add up to +0.
+                    terms[other] = self.world.exact(0.0);
+                    continue;
+                }
+                unmatched.entry(name(term.identity)).or_default().push(terms.len());
+            }
+            terms.push(term);
+        }
+        let numbers: Vec<A::Number> = terms.into_iter().map(|term| term.number).collect();
+        let number = self.world.arithmetic.sum(&numbers);
+        self.world.fresh(number)
+    }
+
     /// The position of the extreme element of neighbours of one class, by their keys. Zeros have signs that keys do not
     /// order, and NaN no order.
     fn extreme_by_key(&self, array: &FloatArray<A>, group: &Group, largest: bool) -> Option<usize> {
@@ -130,7 +186,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             return None;
         };
         let one_class = !range.is_empty() && range.start / classes.run() == (range.end - 1) / classes.run();
-        if !one_class || keys.run() > 1 || self.world.arithmetic.has_nan(&array.numbers) {
+        if !one_class || keys.run() > 1 || !self.world.arithmetic.all_numbers(&array.numbers) {
             return None;
         }
         let keys = &keys.values()[range.clone()];
@@ -159,7 +215,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                     _ => None,
                 },
                 Comparison::Is(ordering) => Some(ordering == better),
-                Comparison::Unordered => Some(!self.world.is_nan(&value)),
+                // The first NaN is taken, unless what is unknown before it may be one.
+                Comparison::Unordered if self.world.is_nan(&value) => Some(false),
+                Comparison::Unordered => self.world.arithmetic.is_number(&value.number).then_some(true),
                 Comparison::Open => None,
             };
             match take {
@@ -196,7 +254,10 @@ impl<A: Arithmetic> Pass<'_, A> {
                     let elements = column.iter().map(|v| self.world.element(v.floats(), 0)).collect();
                     Value::Float(self.world.collect(elements))
                 }
-                _ => Value::integer(column.iter().flat_map(|v| v.integers().to_vec()).collect()),
+                like => {
+                    let values = column.iter().flat_map(|v| v.integers().values.to_vec()).collect();
+                    Value::integer(like.integers().dtype, values)
+                }
             });
         }
         Ok(if count == 1 { results.remove(0) } else { Value::Tuple(results) })
@@ -209,7 +270,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let element = self.world.element(array, at);
                 Value::Float(self.world.collect(vec![element]))
             }
-            other => Value::integer(vec![other.integers()[at]]),
+            other => Value::integer(other.integers().dtype, vec![other.integers().values[at]]),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Sorting and top-k.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use crate::ir::{Comparator, CompareOrder, Shape, comparator_but_for_rounding};
+use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
 use super::elements::{Comparison, Element, FloatArray, Value};
@@ -31,7 +33,8 @@ impl<A: Arithmetic> Pass<'_, A> {
             // Ties go to the lower of these integers: to the first, where they ascend.
             let ascending = |ties: usize| {
                 let integers = operands[ties].integers();
-                positions.is_sorted_by(|a, b| integers[*a].is_some() && integers[*a] < integers[*b])
+                positions
+                    .is_sorted_by(|a, b| integers.number(*a).is_some() && integers.number(*a) < integers.number(*b))
             };
             let order = match known.filter(|c| c.ties.is_none_or(ascending)) {
                 Some(comparator) => self.order_by(comparator, operands, &positions),
@@ -51,7 +54,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         for operand in operands {
             let moved = match operand {
                 Value::Float(array) => Value::Float(self.world.picked(array, &sources)),
-                other => Value::integer(sources.iter().map(|at| other.integers()[*at]).collect()),
+                other => {
+                    let integers = other.integers();
+                    Value::integer(integers.dtype, sources.iter().map(|at| integers.values[*at]).collect())
+                }
             };
             outputs.push(if decided { moved } else { self.forget_open(&moved, &lanes) });
         }
@@ -70,23 +76,20 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Value::Float(self.world.collect(elements))
             }
             other => {
-                let mut values = other.integers().to_vec();
+                let mut values = other.integers().values.to_vec();
                 open.for_each(|at| values[*at] = None);
-                Value::integer(values)
+                Value::integer(other.integers().dtype, values)
             }
         }
     }
 
     fn order_by(&mut self, comparator: Comparator, operands: &[Value<A>], positions: &[usize]) -> Option<Vec<usize>> {
-        let descending = comparator.descending;
+        let (descending, all) = (comparator.descending, positions.len());
         let array = match &operands[comparator.key] {
             Value::Float(array) => array,
             other => {
                 let integers = other.integers();
-                return order(positions, descending, |a, b| match (integers[positions[a]], integers[positions[b]]) {
-                    (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
-                    _ => Comparison::Open,
-                });
+                return leading(positions, all, descending, |a, b| integers.compare(a, integers, b));
             }
         };
         let signed_zeros = comparator.order == CompareOrder::Total && !comparator.canonical;
@@ -94,26 +97,30 @@ impl<A: Arithmetic> Pass<'_, A> {
             return Some(order);
         }
         let elements = self.lane(array, positions);
-        order(positions, descending, |a, b| {
-            let (x, y) = (&elements[a], &elements[b]);
+        let world = &self.world;
+        leading(positions, all, descending, |a, b| {
+            let (x, y) = (&elements[&a], &elements[&b]);
             match (comparator.order, comparator.canonical) {
-                (CompareOrder::Total, false) => self.world.total_compare(x, y),
-                (CompareOrder::Total, true) => match (self.world.is_nan(x), self.world.is_nan(y)) {
-                    (false, false) => self.world.compare(x, y),
-                    (x, y) => Comparison::Is(x.cmp(&y)),
+                (CompareOrder::Total, false) => world.total_compare(x, y),
+                // All NaN are one, beyond all numbers.
+                (CompareOrder::Total, true) => match (world.is_nan(x), world.is_nan(y)) {
+                    (false, false) => world.compare(x, y),
+                    (x_is_nan, y_is_nan) if x_is_nan && y_is_nan => Comparison::Is(Ordering::Equal),
+                    (x_is_nan, _) => {
+                        let other = if x_is_nan { y } else { x };
+                        let beyond = if x_is_nan { Ordering::Greater } else { Ordering::Less };
+                        let is_number = world.arithmetic.is_number(&other.number);
+                        if is_number { Comparison::Is(beyond) } else { Comparison::Open }
+                    }
                 },
-                // A comparator that finds a NaN neither before nor after anything leaves it in its place.
-                (CompareOrder::Partial, _) => match self.world.compare(x, y) {
-                    Comparison::Unordered => Comparison::Is(Ordering::Equal),
-                    other => other,
-                },
+                (CompareOrder::Partial, _) => world.compare(x, y),
             }
         })
     }
 
     /// The elements at these positions.
-    fn lane(&mut self, array: &FloatArray<A>, positions: &[usize]) -> Vec<Element<A::Number>> {
-        positions.iter().map(|at| self.world.element(array, *at)).collect()
+    fn lane(&mut self, array: &FloatArray<A>, positions: &[usize]) -> HashMap<usize, Element<A::Number>> {
+        positions.iter().map(|at| (*at, self.world.element(array, *at))).collect()
     }
 
     /// A stable order of positions without NaN by sorting f64 numbers and then proving it, neighbour by neighbour.
@@ -128,7 +135,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         descending: bool,
         signed_zeros: bool,
     ) -> Option<Vec<usize>> {
-        if positions.is_empty() || self.world.arithmetic.has_nan(&array.numbers) {
+        if positions.is_empty() || !self.world.arithmetic.all_numbers(&array.numbers) {
             return None;
         }
         let (classes, keys) = self.world.identities(array);
@@ -172,7 +179,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                         arguments.push(self.scalar(operand, side));
                     }
                 }
-                match self.call(to_apply, &arguments)?.integers().first().copied().flatten() {
+                match self.call(to_apply, &arguments)?.integers().number(0) {
                     None => return Ok(None),
                     Some(0) => break,
                     Some(_) => slot -= 1,
@@ -196,39 +203,43 @@ impl<A: Arithmetic> Pass<'_, A> {
                     Some(order) => Some(order),
                     None => {
                         let elements = self.lane(array, &positions);
-                        order(&positions, largest, |a, b| self.world.total_compare(&elements[a], &elements[b]))
+                        let world = &self.world;
+                        leading(&positions, k, largest, |a, b| world.total_compare(&elements[&a], &elements[&b]))
                     }
                 },
-                other => order(&positions, largest, |a, b| {
-                    match (other.integers()[positions[a]], other.integers()[positions[b]]) {
-                        (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
-                        _ => Comparison::Open,
-                    }
-                }),
+                other => {
+                    let integers = other.integers();
+                    leading(&positions, k, largest, |a, b| integers.compare(a, integers, b))
+                }
             });
         }
-        let picked = |row: usize, i: usize| orders[row].as_ref().map(|order| order[i]);
         let mut indices = Vec::with_capacity(rows * k);
-        let mut floats = Vec::new();
-        let mut integers = Vec::new();
-        for row in 0..rows {
+        let mut sources = Vec::with_capacity(rows * k);
+        for (row, order) in orders.iter().enumerate() {
             for i in 0..k {
-                let at = picked(row, i);
+                let at = order.as_ref().map(|order| order[i]);
                 indices.push(at.map(|at| (at - row * n) as i64));
-                match operand {
-                    Value::Float(array) => floats.push(match at {
-                        Some(at) => self.world.element(array, at),
-                        None => self.world.unknown(),
-                    }),
-                    other => integers.push(at.and_then(|at| other.integers()[at])),
-                }
+                sources.push(at);
             }
         }
         let values = match operand {
-            Value::Float(_) => Value::Float(self.world.collect(floats)),
-            _ => Value::integer(integers),
+            Value::Float(array) => {
+                let mut values = Vec::with_capacity(sources.len());
+                for at in sources {
+                    values.push(match at {
+                        Some(at) => self.world.element(array, at),
+                        None => self.world.unknown(),
+                    });
+                }
+                Value::Float(self.world.collect(values))
+            }
+            other => {
+                let integers = other.integers();
+                let value = |at: Option<usize>| integers.values[at?];
+                Value::integer(integers.dtype, sources.into_iter().map(value).collect())
+            }
         };
-        Value::Tuple(vec![values, Value::integer(indices)])
+        Value::Tuple(vec![values, Value::integer(DType::S32, indices)])
     }
 
     /// What an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to the lower
@@ -241,28 +252,51 @@ impl<A: Arithmetic> Pass<'_, A> {
         };
         let n = shapes[0].dims().last().copied().unwrap_or(1);
         let ids = operands[1].integers();
-        let indices =
-            top[1].integers().iter().enumerate().map(|(i, at)| at.and_then(|at| ids[i / size * n + at as usize]));
-        Value::Tuple(vec![top[0].clone(), Value::integer(indices.collect())])
+        let id = |(i, at): (usize, &Option<i64>)| ids.values[i / size * n + (*at)? as usize];
+        let indices = top[1].integers().values.iter().enumerate().map(id);
+        Value::Tuple(vec![top[0].clone(), Value::integer(ids.dtype, indices.collect())])
     }
 }
 
-/// A stable order of positions, compared by their places in the list; `None` if a comparison that it needs is open.
-fn order(
+/// The positions of the first `count` elements in a stable order; `None` unless that is proven.
+///
+/// The positions are put in order as far as comparisons are decided; then each of the first must be shown to be before the
+/// next, and the last of them before all others. As decided comparisons are facts about numbers, that is enough.
+fn leading(
     positions: &[usize],
+    count: usize,
     descending: bool,
-    mut compare: impl FnMut(usize, usize) -> Comparison,
+    compare: impl Fn(usize, usize) -> Comparison,
 ) -> Option<Vec<usize>> {
-    let mut order: Vec<usize> = (0..positions.len()).collect();
-    let mut open = false;
-    order.sort_by(|a, b| match compare(*a, *b) {
-        Comparison::Is(ordering) if descending => ordering.reverse(),
-        Comparison::Is(ordering) => ordering,
-        Comparison::Unordered => Ordering::Equal,
-        Comparison::Open => {
-            open = true;
-            Ordering::Equal
-        }
-    });
-    (!open).then(|| order.into_iter().map(|at| positions[at]).collect())
+    // Whether a, which stands first if they are equal, goes before b; `None` where that is open.
+    let before = |a: usize, b: usize| match compare(a, b) {
+        Comparison::Is(ordering) if descending => Some(ordering != Ordering::Less),
+        Comparison::Is(ordering) => Some(ordering != Ordering::Greater),
+        Comparison::Unordered | Comparison::Open => None,
+    };
+    let order = merged(positions, &|a, b| before(a, b).unwrap_or(true));
+    let count = count.min(order.len());
+    // Elements that are equal keep their order only if the one that stands first in the list goes first.
+    let is_before = |a: usize, b: usize| if a < b { before(a, b) == Some(true) } else { before(b, a) == Some(false) };
+    let chain = order[..count].windows(2).all(|pair| is_before(pair[0], pair[1]));
+    let rest = order[..count].last().is_none_or(|last| order[count..].iter().all(|other| is_before(*last, *other)));
+    (chain && rest).then(|| order[..count].to_vec())
+}
+
+/// A stable merge sort, which ends whatever is said to be before what. The library's may panic where that is no order.
+fn merged(positions: &[usize], before: &impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    if positions.len() < 2 {
+        return positions.to_vec();
+    }
+    let (left, right) = positions.split_at(positions.len() / 2);
+    let (left, right) = (merged(left, before), merged(right, before));
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    let mut all = Vec::with_capacity(positions.len());
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let next = if before(*a, *b) { left.next() } else { right.next() };
+        all.extend(next);
+    }
+    all.extend(left);
+    all.extend(right);
+    all
 }

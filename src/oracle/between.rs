@@ -1,0 +1,164 @@
+//! What MPFR knows of one value.
+
+use std::cmp::Ordering;
+
+use rug::float::Round;
+use rug::{Float, Rational};
+
+use super::ratio;
+
+/// An enclosure with ends of any precision.
+#[derive(Clone, Debug)]
+pub(super) enum Between {
+    /// Any value, NaN and the infinities included.
+    Unknown,
+    /// Exactly this value: a number, a zero with its sign, an infinity, or NaN.
+    Exact(Float),
+    /// A finite real number from `lo` to `hi`, an infinite end meaning that this side is unbounded.
+    ///
+    /// -0 counts as below +0: ends -0 and +0 stand for a zero of either sign, an end +0 on the left for no -0. `ratio` is
+    /// the value itself where it is known to be rational.
+    Real { lo: Float, hi: Float, ratio: Option<Box<Rational>> },
+}
+
+/// Whether `a` lies below `b`, -0 below +0.
+fn is_below(a: &Float, b: &Float) -> bool {
+    a < b || (a.is_zero() && b.is_zero() && a.is_sign_negative() && b.is_sign_positive())
+}
+
+impl Between {
+    pub fn exact(value: f64) -> Between {
+        Between::Exact(Float::with_val(f64::MANTISSA_DIGITS, value))
+    }
+
+    pub fn nan() -> Between {
+        Between::exact(f64::NAN)
+    }
+
+    /// A finite real number between these ends, at least one of which is finite; exactly that number if they are one.
+    pub fn real(lo: Float, hi: Float) -> Between {
+        if is_below(&lo, &hi) { Between::Real { lo, hi, ratio: None } } else { Between::Exact(lo) }
+    }
+
+    /// The enclosure of a value that MPFR rounded down: it lies below the next number of that precision.
+    pub fn from_down((lo, ternary): (Float, Ordering)) -> Between {
+        if ternary == Ordering::Equal {
+            return Between::Exact(lo);
+        }
+        let mut hi = lo.clone();
+        hi.next_up();
+        Between::Real { lo, hi, ratio: None }
+    }
+
+    /// A number that is known exactly, at `bits` of precision where that holds it.
+    pub fn of_exact(value: Float, bits: u32) -> Between {
+        let (shorter, ternary) = Float::with_val_round(bits, &value, Round::Down);
+        if ternary == Ordering::Equal || value.prec() <= ratio::LARGEST {
+            return Between::Exact(if ternary == Ordering::Equal { shorter } else { value });
+        }
+        Between::from_down((shorter, ternary))
+    }
+
+    /// A rational number that is not zero, enclosed at `bits` of precision; `None` for one that is too long.
+    pub fn of_ratio(value: Rational, bits: u32) -> Option<Between> {
+        if ratio::size(&value) > ratio::LARGEST {
+            return None;
+        }
+        if value.denom().is_power_of_two() {
+            let own_bits = value.numer().significant_bits().max(rug::float::prec_min());
+            return Some(Between::Exact(Float::with_val(own_bits, &value)));
+        }
+        let (lo, _) = Float::with_val_round(bits, &value, Round::Down);
+        let mut hi = lo.clone();
+        hi.next_up();
+        Some(Between::Real { lo, hi, ratio: Some(Box::new(value)) })
+    }
+
+    /// The value, where it is a finite number and known to be rational.
+    pub fn ratio(&self) -> Option<Rational> {
+        match self {
+            Between::Exact(value) => ratio::of_float(value),
+            Between::Real { ratio, .. } => ratio.as_deref().cloned(),
+            Between::Unknown => None,
+        }
+    }
+
+    /// The ends of a number; `None` for NaN and what is unknown.
+    pub fn ends(&self) -> Option<(&Float, &Float)> {
+        match self {
+            Between::Exact(value) if !value.is_nan() => Some((value, value)),
+            Between::Real { lo, hi, .. } => Some((lo, hi)),
+            _ => None,
+        }
+    }
+
+    pub fn is_nan(&self) -> bool {
+        matches!(self, Between::Exact(value) if value.is_nan())
+    }
+
+    /// Whether this is exactly an infinity.
+    pub fn is_infinite(&self) -> bool {
+        matches!(self, Between::Exact(value) if value.is_infinite())
+    }
+
+    pub fn may_be_zero(&self) -> bool {
+        self.ends().is_none_or(|(lo, hi)| *lo <= 0 && *hi >= 0)
+    }
+
+    pub fn negated(&self) -> Between {
+        match self {
+            Between::Unknown => Between::Unknown,
+            Between::Exact(value) => Between::Exact(-value.clone()),
+            Between::Real { lo, hi, ratio } => {
+                let ratio = ratio.as_ref().map(|r| Box::new(Rational::from(-&**r)));
+                Between::Real { lo: -hi.clone(), hi: -lo.clone(), ratio }
+            }
+        }
+    }
+
+    pub fn magnitude(&self) -> Between {
+        match self {
+            Between::Unknown => Between::Unknown,
+            Between::Exact(value) => Between::Exact(value.clone().abs()),
+            Between::Real { lo, .. } if lo.is_sign_positive() => self.clone(),
+            Between::Real { hi, .. } if hi.is_sign_negative() => self.negated(),
+            Between::Real { lo, hi, .. } => {
+                let low = -lo.clone();
+                Between::real(Float::with_val(2, 0), if low > *hi { low } else { hi.clone() })
+            }
+        }
+    }
+
+    /// -1, 1, or a zero with its sign.
+    pub fn sign(&self) -> Between {
+        let of = |end: &Float| if end.is_zero() { end.to_f64() } else { 1f64.copysign(end.to_f64()) };
+        match self.ends() {
+            None => self.clone(),
+            Some((lo, hi)) => Between::real(Float::with_val(2, of(lo)), Float::with_val(2, of(hi))),
+        }
+    }
+}
+
+/// The hull of enclosures, as it grows.
+#[derive(Default)]
+pub(super) struct Corner(Option<(Float, Float)>);
+
+impl Corner {
+    /// Takes in all from `lo` to `hi`; NaN adds nothing.
+    pub fn add(&mut self, lo: Float, hi: Float) {
+        if lo.is_nan() || hi.is_nan() {
+            return;
+        }
+        self.0 = Some(match self.0.take() {
+            None => (lo, hi),
+            // Not Float::min: it would round to the precision of its left side.
+            Some((low, high)) => {
+                (if is_below(&lo, &low) { lo } else { low }, if is_below(&high, &hi) { hi } else { high })
+            }
+        });
+    }
+
+    pub fn between(self) -> Between {
+        self.0.map_or(Between::Unknown, |(lo, hi)| Between::real(lo, hi))
+    }
+}
