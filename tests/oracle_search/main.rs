@@ -2,12 +2,17 @@
 //! rung from every starting precision, against an independent judge.
 //!
 //! The judge (`number`, `function`, `judge`) shares no code with the oracle: its numbers are exact polynomials over the
-//! transcendental numbers that a program makes, enclosed by MPFR, beside NaN, infinities and signed zeros. A program is a
-//! list of choices (`draw`), so that a failure is made smaller by taking choices away.
+//! transcendental numbers that a program makes, enclosed by MPFR, beside NaN, infinities and signed zeros. A program that
+//! fails is printed as HLO text with its arguments, made as small as it still fails.
+//!
+//! ```text
+//! ULPGATE_SEARCH_SEED=7 cargo test --release --test oracle_search -- --ignored --nocapture as_many
+//! ```
 
 mod array;
 mod ast;
 mod draw;
+mod dump;
 mod function;
 mod generate;
 mod hardware;
@@ -106,12 +111,40 @@ fn quiet() {
     }));
 }
 
+/// Checks until there are this many results, and fails with the smallest programs that do.
+fn search_for(results: u64, seed: u64) {
+    /// Programs between two lines of progress.
+    const STEP: u64 = 1 << 10;
+    quiet();
+    let reduced_at_most = setting("ULPGATE_SEARCH_REDUCED", 16) as usize;
+    let mut tally = Tally::default();
+    let mut next = 0;
+    while tally.right < results {
+        tally = tally.merge(search(seed, next, next + STEP));
+        next += STEP;
+        if next % (STEP << 6) == 0 {
+            println!("{} programs: {} results, {} failures", tally.programs, tally.right, tally.failed.len());
+        }
+    }
+    println!("{}", report(&tally));
+    let failures = reduced(seed, &tally.failed, reduced_at_most);
+    assert!(tally.failed.is_empty(), "{} programs failed\n{}", tally.failed.len(), failures.join("\n"));
+}
+
 #[test]
 fn answers_are_the_judges() {
-    quiet();
-    let (seed, count) = (setting("ULPGATE_SEARCH_SEED", 1), setting("ULPGATE_SEARCH_PROGRAMS", 4000));
-    let tally = search(seed, 0, count);
-    println!("{}", report(&tally));
-    let failures = reduced(seed, &tally.failed, setting("ULPGATE_SEARCH_REDUCED", 8) as usize);
-    assert!(tally.failed.is_empty(), "{} programs failed\n{}", tally.failed.len(), failures.join("\n"));
+    search_for(setting("ULPGATE_SEARCH_RESULTS", 1_000_000), setting("ULPGATE_SEARCH_SEED", 1));
+}
+
+#[test]
+#[ignore = "takes an hour in release"]
+fn as_many_answers_as_one_likes_are_the_judges() {
+    search_for(setting("ULPGATE_SEARCH_RESULTS", 100_000_000), setting("ULPGATE_SEARCH_SEED", 2));
+}
+
+#[test]
+#[ignore = "writes what scripts/judge_mpmath.py reads"]
+fn programs_are_written_for_review() {
+    let path = std::env::var("ULPGATE_DUMP").expect("ULPGATE_DUMP names the file to write");
+    dump::write(&path, setting("ULPGATE_SEARCH_SEED", 3), setting("ULPGATE_SEARCH_PROGRAMS", 1000));
 }

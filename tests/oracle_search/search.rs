@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Program;
-use ulpgate::oracle::{Demand, Oracle, OracleError, Truth};
+use ulpgate::oracle::{Demand, Oracle, OracleError, Rung, Truth};
 
 use super::ast::{Graph, Op};
 use super::draw::Draw;
@@ -18,14 +18,16 @@ use super::verdict::{Answer, Verdict, answers};
 const JUDGE_BITS: [u32; 2] = [320, 4608];
 
 /// Every way to start that is tried. The last one is the one that users have.
-pub fn oracles() -> [(&'static str, Oracle); 6] {
-    let of = |start_bits, max_bits, fast| Oracle { start_bits, max_bits, fast };
+pub fn oracles() -> [(&'static str, Oracle); 7] {
+    use Rung::{Intervals, Mpfr, Pairs};
+    let of = |first, start_bits, max_bits| Oracle { first: Some(first), start_bits, max_bits };
     [
-        ("mpfr from 8", of(8, 4096, false)),
-        ("mpfr from 24 to 200", of(24, 200, false)),
-        ("mpfr from 200", of(200, 4096, false)),
-        ("f64 to 8", of(8, 8, true)),
-        ("f64, mpfr from 24", of(24, 512, true)),
+        ("mpfr from 8", of(Mpfr, 8, 4096)),
+        ("mpfr from 24 to 200", of(Mpfr, 24, 200)),
+        ("mpfr from 200", of(Mpfr, 200, 4096)),
+        ("intervals, mpfr of 8", of(Intervals, 8, 8)),
+        ("pairs, mpfr of 8", of(Pairs, 8, 8)),
+        ("intervals, mpfr from 24", of(Intervals, 24, 512)),
         ("default", Oracle::default()),
     ]
 }
