@@ -183,6 +183,12 @@ def exact(x):
     return fractions.Fraction(int(x.man)) * fractions.Fraction(2) ** int(x.exp) * (1 if x >= 0 else -1)
 
 
+FUNCTIONS = (
+    "exponential exponential-minus-one tanh logistic log log-plus-one sqrt rsqrt abs negate sign floor ceil "
+    "round-nearest-afz round-nearest-even"
+).split()
+
+
 def function(name, x):
     if x is None or x == NAN:
         return x
@@ -376,11 +382,8 @@ def operation(opcode, dtype, dims, given, rest, regions):
         return results
     if opcode in BINARIES or opcode in ("and", "or", "xor") or opcode.startswith("shift"):
         return [binary(opcode, dtype, x, y) for x, y in zip(*elements)]
-    if dtype in FLOATS and len(given) == 1:
-        try:
-            return [function(opcode, x) for x in elements[0]]
-        except KeyError:
-            raise Unsupported(opcode) from None
+    if dtype in FLOATS and opcode in FUNCTIONS:
+        return [function(opcode, x) for x in elements[0]]
     raise Unsupported(opcode)
 
 

@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write};
 use serde_json::{Value, json};
 use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 
-use super::ast::{Graph, Op};
-use super::search::{generated, program};
+use super::ast::{Graph, Node, Op};
+use super::search::{generated, program, run};
 
-/// Programs `0..count` of a seed, those that are refused left out.
+/// Programs `0..count` of a seed, those that are refused or panic left out.
 pub fn write(path: &str, seed: u64, count: u64) {
     let file = std::fs::File::create(path).unwrap_or_else(|error| panic!("failed to write {path}: {error}"));
     let mut out = BufWriter::new(file);
@@ -22,9 +22,8 @@ pub fn write(path: &str, seed: u64, count: u64) {
 }
 
 fn line(graph: &Graph, number: u64) -> Option<Value> {
-    let demands = vec![Demand::Rounded; graph.outputs.len()];
-    let truth = Oracle::default().evaluate(&program(graph), &graph.arguments(), &demands).ok()?;
-    let codes = |node: &super::ast::Node| match &node.op {
+    let truth = run(&Oracle::default(), &program(graph), graph, Demand::Rounded).ok()?.ok()?;
+    let codes = |node: &Node| match &node.op {
         Op::Leaf { codes, parameter: true } => Some(codes.iter().map(|c| format!("{c:x}")).collect::<Vec<_>>()),
         _ => None,
     };

@@ -145,6 +145,7 @@ fn as_many_answers_as_one_likes_are_the_judges() {
 #[test]
 #[ignore = "writes what scripts/judge_mpmath.py reads"]
 fn programs_are_written_for_review() {
+    quiet();
     let path = std::env::var("ULPGATE_DUMP").expect("ULPGATE_DUMP names the file to write");
     dump::write(&path, setting("ULPGATE_SEARCH_SEED", 3), setting("ULPGATE_SEARCH_PROGRAMS", 1000));
 }

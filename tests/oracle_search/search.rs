@@ -93,7 +93,8 @@ pub fn verdicts(graph: &Graph) -> Vec<Verdict> {
     if first.iter().all(|verdict| verdict.open() == 0) { first } else { look(JUDGE_BITS[1]) }
 }
 
-fn run(
+/// What the oracle answers, or with what it panics.
+pub fn run(
     oracle: &Oracle,
     program: &Program,
     graph: &Graph,
