@@ -253,6 +253,25 @@ impl Graph {
         Graph { nodes, outputs: self.outputs.iter().map(|o| moved[*o]).collect() }
     }
 
+    /// With parameters in the place of all constants.
+    pub fn with_parameters(&self) -> Graph {
+        let mut graph = self.clone();
+        for node in &mut graph.nodes {
+            if let Op::Leaf { parameter, .. } = &mut node.op {
+                *parameter = true;
+            }
+        }
+        graph
+    }
+
+    /// With one node in the place of another, later one.
+    pub fn replaced(&self, old: usize, new: usize) -> Graph {
+        let mut graph = self.clone();
+        let uses = graph.nodes.iter_mut().flat_map(|node| &mut node.operands).chain(&mut graph.outputs);
+        uses.filter(|o| **o == old).for_each(|o| *o = new);
+        graph.pruned()
+    }
+
     /// As HLO text. Constants must not be NaN with a meaning in its bits: HLO text has none.
     pub fn text(&self) -> String {
         let mut text = Text { regions: Vec::new(), lines: String::new(), parameters: 0 };

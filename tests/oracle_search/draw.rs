@@ -1,14 +1,13 @@
-//! Where the generator's choices come from: a seed, bytes of a fuzzer, or choices made before.
+//! Where the generator's choices come from: a seed, or bytes of a fuzzer.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A source of choices that keeps what was taken from it. Without more to take, every choice is the first one, which is
-/// the simplest: so fewer and smaller choices make smaller programs.
-pub struct Draw {
-    given: Vec<u32>,
-    random: Option<ChaCha8Rng>,
-    pub taken: Vec<u32>,
+/// A source of choices. Where there is nothing more to take, every choice is the first one, which is the simplest: so
+/// fewer and smaller bytes make smaller programs.
+pub enum Draw {
+    Random(Box<ChaCha8Rng>),
+    Given(std::vec::IntoIter<u16>),
 }
 
 impl Draw {
@@ -16,29 +15,23 @@ impl Draw {
     pub fn seeded(seed: u64, program: u64) -> Draw {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(program);
-        Draw { given: Vec::new(), random: Some(random), taken: Vec::new() }
-    }
-
-    pub fn replayed(given: Vec<u32>) -> Draw {
-        Draw { given, random: None, taken: Vec::new() }
+        Draw::Random(Box::new(random))
     }
 
     /// Each pair of bytes is a choice.
-    #[allow(dead_code, reason = "the fuzz target's way in")]
+    #[allow(dead_code, reason = "the way in of the fuzz target, which shares this file")]
     pub fn of_bytes(bytes: &[u8]) -> Draw {
-        Draw::replayed(bytes.chunks(2).map(|pair| pair.iter().fold(0, |n, b| n << 8 | u32::from(*b))).collect())
+        let choices: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        Draw::Given(choices.into_iter())
     }
 
     /// One of the numbers below `count`.
     pub fn below(&mut self, count: usize) -> usize {
-        let raw = match (self.given.get(self.taken.len()), &mut self.random) {
-            (Some(given), _) => *given,
-            (None, Some(random)) => random.next_u32(),
-            (None, None) => 0,
+        let raw = match self {
+            Draw::Random(random) => random.next_u32(),
+            Draw::Given(choices) => choices.next().map_or(0, u32::from),
         };
-        let choice = raw as usize % count.max(1);
-        self.taken.push(choice as u32);
-        choice
+        raw as usize % count.max(1)
     }
 
     /// True in one of `of` cases.

@@ -116,6 +116,9 @@ impl World {
                     if real.rational().is_some_and(|r| *r == 1) {
                         return Num::zero(false);
                     }
+                    if let Some(exponent) = self.exponent(real.poly()) {
+                        return exponent;
+                    }
                     let bits = self.bits;
                     let Range { lo, hi } = real.range();
                     let range = Range::new(down(bits, lo.ln_ref()), up(bits, hi.ln_ref()));

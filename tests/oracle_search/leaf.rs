@@ -9,6 +9,11 @@ pub fn code(dtype: DType, value: f64) -> u64 {
     Data::from_f64s(dtype, &[value]).map_or(0, |data| data.bits(0))
 }
 
+/// The code of one.
+pub fn one_of(dtype: DType) -> u64 {
+    if dtype.is_float() { code(dtype, 1.0) } else { 1 }
+}
+
 /// Codes of `count` elements.
 pub fn codes(draw: &mut Draw, dtype: DType, count: usize) -> Vec<u64> {
     if dtype == DType::Pred {

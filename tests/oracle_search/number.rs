@@ -82,8 +82,17 @@ const RATIONAL_BITS: u32 = 1 << 15;
 /// All that was computed at one precision.
 pub struct World {
     pub bits: u32,
-    atoms: Vec<(Range, bool)>,
+    atoms: Vec<Atom>,
     known: HashMap<(Made, Vec<Poly>), u32>,
+}
+
+/// A real without a rational value.
+#[derive(Clone)]
+struct Atom {
+    made: Made,
+    arguments: Vec<Poly>,
+    range: Range,
+    nonzero: bool,
 }
 
 pub const NAN: Num = Num::Nan(Nan { neg: Some(false), payload: None });
@@ -311,13 +320,28 @@ impl World {
                 let range = range(self, &key.1);
                 let id = self.atoms.len() as u32;
                 let nonzero = nonzero || range.excludes_zero();
-                self.atoms.push((range, nonzero));
+                self.atoms.push(Atom { made, arguments: key.1.clone(), range, nonzero });
                 self.known.insert(key, id);
                 id
             }
         };
-        let (range, nonzero) = self.atoms[id as usize].clone();
+        let Atom { range, nonzero, .. } = self.atoms[id as usize].clone();
         Num::Real(Rc::new(Real { poly: vec![(vec![(id, 1)], Rational::from(1))], range, nonzero }))
+    }
+
+    /// What exp was applied to, of a product of its values.
+    pub fn exponent(&mut self, poly: &Poly) -> Option<Num> {
+        let [(monomial, coefficient)] = poly.as_slice() else { return None };
+        if monomial.is_empty() || *coefficient != 1 {
+            return None;
+        }
+        let mut total = Poly::new();
+        for (atom, exponent) in monomial {
+            let Atom { made: Made::Exp, arguments, .. } = &self.atoms[*atom as usize] else { return None };
+            let scaled = arguments[0].iter().map(|(m, c)| (m.clone(), Rational::from(c * *exponent))).collect();
+            total = sum(&total, &scaled);
+        }
+        Some(self.real(total, false))
     }
 
     /// An enclosure of a rational; exact if it is a binary fraction.
@@ -339,7 +363,7 @@ impl World {
         for (monomial, coefficient) in poly {
             let mut term = Range::new(down(bits, coefficient), up(bits, coefficient));
             for (atom, exponent) in monomial {
-                let (range, _) = &self.atoms[*atom as usize];
+                let Atom { range, .. } = &self.atoms[*atom as usize];
                 let range = if *exponent < 0 { range.inverted(bits) } else { range.clone() };
                 for _ in 0..exponent.unsigned_abs() {
                     term = term.times(&range, bits);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Program;
-use ulpgate::oracle::{Demand, Oracle, OracleError, Truth};
+use ulpgate::oracle::{Demand, Oracle, OracleError, Rung, Truth};
 
 use super::ast::{Graph, Op};
 use super::draw::Draw;
@@ -18,14 +18,16 @@ use super::verdict::{Answer, Verdict, answers};
 const JUDGE_BITS: [u32; 2] = [320, 4608];
 
 /// Every way to start that is tried. The last one is the one that users have.
-pub fn oracles() -> [(&'static str, Oracle); 6] {
-    let of = |start_bits, max_bits, fast| Oracle { start_bits, max_bits, fast };
+pub fn oracles() -> [(&'static str, Oracle); 7] {
+    use Rung::{Intervals, Mpfr, Pairs};
+    let of = |first, start_bits, max_bits| Oracle { first: Some(first), start_bits, max_bits };
     [
-        ("mpfr from 8", of(8, 4096, false)),
-        ("mpfr from 24 to 200", of(24, 200, false)),
-        ("mpfr from 200", of(200, 4096, false)),
-        ("f64 to 8", of(8, 8, true)),
-        ("f64, mpfr from 24", of(24, 512, true)),
+        ("mpfr from 8", of(Mpfr, 8, 4096)),
+        ("mpfr from 24 to 200", of(Mpfr, 24, 200)),
+        ("mpfr from 200", of(Mpfr, 200, 4096)),
+        ("intervals, mpfr of 8", of(Intervals, 8, 8)),
+        ("pairs, mpfr of 8", of(Pairs, 8, 8)),
+        ("intervals, mpfr from 24", of(Intervals, 24, 512)),
         ("default", Oracle::default()),
     ]
 }
@@ -91,7 +93,8 @@ pub fn verdicts(graph: &Graph) -> Vec<Verdict> {
     if first.iter().all(|verdict| verdict.open() == 0) { first } else { look(JUDGE_BITS[1]) }
 }
 
-fn run(
+/// What the oracle answers, or with what it panics.
+pub fn run(
     oracle: &Oracle,
     program: &Program,
     graph: &Graph,
@@ -108,11 +111,16 @@ fn run(
 
 /// Compares every oracle's answers with the judge's, up to the first failure.
 pub fn check(graph: &Graph, tally: &mut Tally) -> Option<Failure> {
+    check_some(graph, tally, |_, _| true)
+}
+
+/// [`check`] of the oracles and demands that are `asked`.
+fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> bool) -> Option<Failure> {
     let program = program(graph);
     let verdicts = verdicts(graph);
     tally.programs += 1;
     for (name, oracle) in oracles() {
-        for demand in [Demand::Rounded, Demand::Order] {
+        for demand in [Demand::Rounded, Demand::Order].into_iter().filter(|demand| asked(name, *demand)) {
             let failure = |output, what| Some(Failure { oracle: name, demand, output, what });
             let truth = match run(&oracle, &program, graph, demand) {
                 Err(panic) => return failure(None, format!("panic: {panic}")),
@@ -147,10 +155,7 @@ pub fn check(graph: &Graph, tally: &mut Tally) -> Option<Failure> {
 fn cause(graph: &Graph, output: usize, oracle: &Oracle) -> String {
     let alone = Graph { nodes: graph.nodes.clone(), outputs: vec![output] }.pruned();
     let nodes = &alone.nodes;
-    let describe = |id: usize| {
-        let of: Vec<String> = nodes[id].operands.iter().map(|o| nodes[*o].op.name()).collect();
-        format!("{} of {}", nodes[id].op.name(), of.join(", "))
-    };
+    let describe = |id: usize| format!("{} {}", nodes[id].op.name(), nodes[id].dtype);
     for id in 0..nodes.len() {
         if matches!(nodes[id].op, Op::Leaf { .. }) {
             continue;
@@ -168,10 +173,8 @@ fn cause(graph: &Graph, output: usize, oracle: &Oracle) -> String {
 }
 
 /// One program of a seed.
-pub fn generated(seed: u64, number: u64) -> (Graph, Vec<u32>) {
-    let mut draw = Draw::seeded(seed, number);
-    let graph = generate::graph(&mut draw);
-    (graph, draw.taken)
+pub fn generated(seed: u64, number: u64) -> Graph {
+    generate::graph(&mut Draw::seeded(seed, number))
 }
 
 /// What a failure is about, so that a smaller program fails in the same way.
@@ -182,60 +185,54 @@ fn kind(graph: &Graph, failure: &Failure) -> String {
     }
 }
 
-/// The smallest program found that fails in the same way, by fewer and smaller choices.
-pub fn reduce(choices: Vec<u32>, failure: Failure) -> (Graph, Failure) {
-    let attempt = |choices: &[u32], wanted: &str| -> Option<(Graph, Failure, Vec<u32>)> {
-        let mut draw = Draw::replayed(choices.to_vec());
-        let graph = generate::graph(&mut draw);
-        let failure = check(&graph, &mut Tally::default())?;
-        let taken = std::mem::take(&mut draw.taken);
-        (kind(&graph, &failure) == wanted).then_some((graph, failure, taken))
-    };
-    let weight = |graph: &Graph, choices: &[u32]| {
-        let elements: usize = graph.nodes.iter().map(|n| n.len()).sum();
-        (graph.nodes.len() * 4 + elements, choices.len(), choices.iter().map(|c| u64::from(*c)).sum::<u64>())
-    };
-    let mut draw = Draw::replayed(choices.clone());
-    let graph = generate::graph(&mut draw);
+/// A smaller program that fails in the same way: without operations and results that it does not take, with zeros and
+/// ones for other operands.
+pub fn reduce(graph: Graph, failure: Failure) -> (Graph, Failure) {
+    let (oracle, demand) = (failure.oracle, failure.demand);
     let wanted = kind(&graph, &failure);
-    let mut best = (graph, failure, choices);
+    let attempt = |graph: Graph| -> Option<(Graph, Failure)> {
+        let failure = check_some(&graph, &mut Tally::default(), |o, d| o == oracle && d == demand)?;
+        (kind(&graph, &failure) == wanted).then_some((graph, failure))
+    };
+    let mut best = (graph, failure);
     loop {
-        let before = weight(&best.0, &best.2);
-        for width in [16, 8, 4, 2, 1] {
-            let mut at = 0;
-            while at < best.2.len() {
-                let mut shorter = best.2.clone();
-                shorter.drain(at..(at + width).min(shorter.len()));
-                match attempt(&shorter, &wanted) {
-                    Some(found) if weight(&found.0, &found.2) < weight(&best.0, &best.2) => best = found,
-                    _ => at += width,
-                }
+        let before = best.0.clone();
+        for output in before.outputs.iter().filter(|_| before.outputs.len() > 1) {
+            let alone = Graph { nodes: before.nodes.clone(), outputs: vec![*output] }.pruned();
+            if let Some(found) = attempt(alone) {
+                best = found;
+                break;
             }
         }
-        for at in 0..best.2.len() {
-            for smaller in [0, 1, best.2.get(at).map_or(0, |c| c / 2)] {
-                if at < best.2.len() && smaller < best.2[at] {
-                    let mut changed = best.2.clone();
-                    changed[at] = smaller;
-                    match attempt(&changed, &wanted) {
-                        Some(found) if weight(&found.0, &found.2) < weight(&best.0, &best.2) => best = found,
-                        _ => {}
+        let mut id = best.0.nodes.len();
+        while id > 0 {
+            id = (id - 1).min(best.0.nodes.len() - 1);
+            let node = &best.0.nodes[id];
+            let like =
+                |other: &usize| best.0.nodes[*other].dtype == node.dtype && best.0.nodes[*other].dims == node.dims;
+            let instead: Vec<usize> = (0..id).rev().filter(like).collect();
+            let found = instead.into_iter().find_map(|other| attempt(best.0.replaced(id, other)));
+            best = found.unwrap_or(best);
+        }
+        for id in 0..best.0.nodes.len() {
+            let Op::Leaf { codes, .. } = &best.0.nodes[id].op else { continue };
+            let one = super::leaf::one_of(best.0.nodes[id].dtype);
+            for at in 0..codes.len() {
+                for simple in [0, one] {
+                    let mut changed = best.0.clone();
+                    let Op::Leaf { codes, .. } = &mut changed.nodes[id].op else { continue };
+                    if [0, one].contains(&codes[at]) {
+                        continue;
                     }
+                    codes[at] = simple;
+                    best = attempt(changed).unwrap_or(best);
                 }
             }
         }
-        if weight(&best.0, &best.2) >= before {
-            break;
+        if best.0 == before {
+            return best;
         }
     }
-    // Only the result that is wrong.
-    if let Some(output) = best.1.output {
-        let alone = Graph { nodes: best.0.nodes.clone(), outputs: vec![output] }.pruned();
-        if let Some(failure) = check(&alone, &mut Tally::default()) {
-            return (alone, failure);
-        }
-    }
-    (best.0, best.1)
 }
 
 /// A failure for people: the program, its arguments with their bits, and what is wrong.
