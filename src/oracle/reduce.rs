@@ -56,9 +56,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let mut positions = Vec::with_capacity(groups.len());
                 for group in &groups {
                     let items = group.positions().map(|at| (at, indices.values[at]));
-                    let Some((value, position)) = self.arg_extreme(kind == Reducer::ArgMax, array, items, &init) else {
-                        return self.interpret(to_apply, &groups, operands);
-                    };
+                    let (value, position) = self.arg_extreme(kind == Reducer::ArgMax, array, items, &init);
                     values.push(value);
                     positions.push(position);
                 }
@@ -148,25 +146,26 @@ impl<A: Arithmetic> Pass<'_, A> {
         keys.iter().position(|key| *key == best).map(|at| range.start + at)
     }
 
-    /// JAX's argmax (argmin): a NaN before any number, then the larger (smaller) value, then the lower index. `None` where
-    /// zeros tie: which of them is taken, and with it the sign, is the region's own choice.
+    /// JAX's argmax (argmin): a NaN before any number, then the larger (smaller) value, then the lower index. Of
+    /// zeros that tie either may be the value: HLO fixes no order of a reduction, nor then the sign.
     fn arg_extreme(
         &mut self,
         largest: bool,
         array: &FloatArray<A>,
         items: impl Iterator<Item = (usize, Option<i64>)>,
         init: &(Element<A::Number>, Option<i64>),
-    ) -> Option<(Element<A::Number>, Option<i64>)> {
+    ) -> (Element<A::Number>, Option<i64>) {
         let better = if largest { Ordering::Greater } else { Ordering::Less };
         let (mut value, mut position) = init.clone();
         for (element, at) in items {
             let element = self.world.element(array, element);
-            let take = match self.world.compare(&element, &value) {
-                Comparison::Is(Ordering::Equal)
-                    if !element.identity.is(&value.identity) && self.world.may_be_zero(&value.number) =>
-                {
-                    return None;
-                }
+            let comparison = self.world.compare(&element, &value);
+            let is_tie = comparison == Comparison::Is(Ordering::Equal);
+            if is_tie && !element.identity.is(&value.identity) && self.world.may_be_zero(&value.number) {
+                (value, position) = (self.world.either(&element, &value), at.zip(position).map(|(a, b)| a.min(b)));
+                continue;
+            }
+            let take = match comparison {
                 Comparison::Is(Ordering::Equal) => match (at, position) {
                     (Some(a), Some(b)) => Some(a < b),
                     _ => None,
@@ -183,7 +182,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 None => (value, position) = (self.world.either(&element, &value), None),
             }
         }
-        Some((value, position))
+        (value, position)
     }
 
     /// A reduction by any region, element after element.
