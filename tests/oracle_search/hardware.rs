@@ -25,7 +25,7 @@ fn verdict(op: Op, operands: &[&[u64]], dtype: DType) -> Verdict {
     let mut nodes: Vec<Node> = operands.iter().map(|codes| leaf(codes)).collect();
     let dims = nodes[0].dims.clone();
     nodes.push(Node { op, operands: (0..operands.len()).collect(), dtype, dims });
-    verdicts(&Graph { outputs: vec![nodes.len() - 1], nodes }).remove(0)
+    verdicts(&Graph { outputs: vec![nodes.len() - 1], nodes }, 320).remove(0)
 }
 
 fn operands(seed: u64) -> [Vec<u64>; 2] {

@@ -53,14 +53,6 @@ impl Verdict {
         }
         verdict
     }
-
-    /// Elements and rows of which more precision may say more.
-    pub fn open(&self) -> usize {
-        let open = |r: &&Rounded| matches!(r, Rounded::Zero | Rounded::Within(..) | Rounded::Unknown(_));
-        self.rounded.iter().filter(open).count()
-            + self.tops.iter().filter(|t| t.is_none()).count()
-            + self.integers.iter().filter(|v| v.is_none()).count()
-    }
 }
 
 /// Rounds to nearest even, once.
