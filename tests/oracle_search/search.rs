@@ -14,12 +14,15 @@ use super::judge;
 use super::number::World;
 use super::verdict::{Answer, Verdict, answers};
 
+/// What the way to start is called that users have.
+const DEFAULT: &str = "default";
 /// Bits of the judge's first look.
 const JUDGE_BITS: u32 = 320;
 /// Bits of its second, which sees more than the oracle's last: for what the oracle answers and the first leaves open.
 const MOST_JUDGE_BITS: u32 = 4608;
 
-/// Every way to start that is tried. The last one is the one that users have.
+/// Every way to start that is tried, and the way that users have. All stop before the default's 4096 bits: what is open by
+/// then mostly stays so, and would take most of the time.
 pub fn oracles() -> [(&'static str, Oracle); 7] {
     use Rung::{Intervals, Mpfr, Pairs};
     let of = |first, start_bits, max_bits| Oracle { first: Some(first), start_bits, max_bits };
@@ -30,7 +33,7 @@ pub fn oracles() -> [(&'static str, Oracle); 7] {
         ("intervals, mpfr of 8", of(Intervals, 8, 8)),
         ("pairs, mpfr of 8", of(Pairs, 8, 8)),
         ("intervals, mpfr from 24", of(Intervals, 24, 512)),
-        ("default", Oracle::default()),
+        (DEFAULT, Oracle { max_bits: 1024, ..Oracle::default() }),
     ]
 }
 
@@ -146,7 +149,7 @@ fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> 
                         Answer::Wrong(what) => return failure(Some(graph.outputs[at]), what),
                     }
                 }
-                if name == "default" && open != [0, 0] {
+                if name == DEFAULT && open != [0, 0] {
                     let counts = tally.undecided.entry(cause(graph, graph.outputs[at])).or_default();
                     counts.iter_mut().zip(open).for_each(|(own, count)| *own += count);
                 }
