@@ -50,7 +50,7 @@ fn records_do_not_depend_on_the_starting_precision() {
         escalations += smallest.par_iter().map(escalated).sum::<u64>();
     }
     // Eight bits decide next to nothing but what is rational: the precision had to rise.
-    assert!(escalations > 100, "{escalations}");
+    assert!(escalations >= suites.len() as u64, "{escalations}");
 }
 
 fn program(text: &str, n: usize, rows: usize) -> Program {
@@ -94,7 +94,7 @@ fn softmax_is_correctly_rounded() {
 }
 
 /// 1 + 2^-53 + 2^-200 lies just above the middle of two f64 numbers, 1 + 2^-53 - 2^-200 just below. What is rational is
-/// known exactly at any precision; the exponential of 2^-53 - 2^-107 - 2^-161 is not, and lies 2^-161 below the middle.
+/// known exactly at any precision; the exponential of 2^-53 - 2^-107 + 2^-159 is not, and lies 2^-159 above the middle.
 #[test]
 fn sums_near_a_rounding_boundary_are_decided() {
     let mut b = Builder::new("near");
@@ -107,9 +107,9 @@ fn sums_near_a_rounding_boundary_are_decided() {
         let (truth, _) = agreed(&program, &[x], &[Demand::Rounded, Demand::None]);
         assert_eq!(rounded(&truth, 0), [expected]);
     }
-    let x = Tensor::new(&[3], Data::F64(vec![2f64.powi(-53), -2f64.powi(-107), -2f64.powi(-161)]));
+    let x = Tensor::new(&[3], Data::F64(vec![2f64.powi(-53), -2f64.powi(-107), 2f64.powi(-159)]));
     let (truth, stats) = agreed(&program, std::slice::from_ref(&x), &[Demand::None, Demand::Rounded]);
-    assert_eq!(rounded(&truth, 1), [1.0]);
+    assert_eq!(rounded(&truth, 1), [1.0 + 2f64.powi(-52)]);
     assert!(stats.escalations > 0 && stats.highest_bits >= 128, "{stats:?}");
     // The default start has to rise as well: 128 bits do not hold the sum.
     let default = Oracle::default().evaluate(&program, &[x], &[Demand::None, Demand::Rounded]).unwrap();

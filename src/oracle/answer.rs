@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::ir::{Binary, Program, Shape};
-use crate::num::{self, BF16, Direction, Format};
+use crate::num::{self, Direction, Format, Specials};
 use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
@@ -11,6 +11,10 @@ use super::demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 use super::elements::{Comparison, FloatArray, Identities, Value};
 use super::evaluate::Pass;
 use super::plan::Need;
+
+/// What margins are rounded to: the significand of bf16 with the exponents of f64.
+static EIGHT_BITS: Format =
+    Format { name: "eight bits", exponent_bits: 11, fraction_bits: 7, specials: Specials::Ieee };
 
 impl<A: Arithmetic> Pass<'_, A> {
     /// The demanded results, as far as they are proven.
@@ -94,7 +98,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         // A best that is infinite, or beyond all f64, has no margin in ulps; any other must have one.
         let bounds = |at: usize| self.world.arithmetic.bounds(&self.world.number(array, start + at));
         let (lo, hi) = bounds(leader);
-        let is_beyond = hi.is_infinite() && (lo == hi || lo == f64::MAX);
+        let exponent = self.world.arithmetic.exponent(&self.world.number(array, start + leader));
+        let is_beyond = (lo == hi && lo.is_infinite()) || exponent.is_some_and(|e| e > num::F64.emax());
         let has_margin = runner_up.is_none() || margin_ulp.is_some() || is_beyond;
         let runner_is_finite = runner_up.is_none_or(|r| bounds(r).1 != f64::NEG_INFINITY);
         Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite) }
@@ -132,16 +137,19 @@ impl<A: Arithmetic> Pass<'_, A> {
     /// The gap of two elements in ulps at the first, rounded to eight bits where the enclosures agree on that.
     fn margin(&mut self, array: &FloatArray<A>, best: usize, next: usize, format: &Format) -> Option<f64> {
         let (best, next) = (self.world.number(array, best), self.world.number(array, next));
-        let (b_lo, b_hi) = self.world.arithmetic.bounds(&best);
-        let gap = self.world.arithmetic.binary(Binary::Subtract, &best, &next);
-        let (gap_lo, gap_hi) = self.world.arithmetic.bounds(&gap);
-        let ulp = format.ulp(b_lo);
-        if ulp != format.ulp(b_hi) {
+        if self.world.arithmetic.as_exact(&next).is_some_and(f64::is_infinite) {
             return None;
         }
-        let eight_bits = |v: f64| num::round_f64(&BF16, v, Direction::NearestEven);
+        let exponent = match self.world.arithmetic.as_exact(&best) {
+            Some(0.0) => format.emin(),
+            _ => self.world.arithmetic.exponent(&best).filter(|e| *e <= num::F64.emax())?.max(format.emin()),
+        };
+        let ulp = num::exp2i(exponent - format.fraction_bits as i32);
+        let gap = self.world.arithmetic.binary(Binary::Subtract, &best, &next);
+        let (gap_lo, gap_hi) = self.world.arithmetic.bounds(&gap);
+        let eight_bits = |v: f64| num::round_f64(&EIGHT_BITS, v, Direction::NearestEven);
         let (low, high) = (eight_bits(gap_lo / ulp), eight_bits(gap_hi / ulp));
-        (low == high && low.is_finite()).then_some(low)
+        (low == high).then_some(low)
     }
 }
 

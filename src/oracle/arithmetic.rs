@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::ir::{Binary, Unary};
+use crate::num::floor_log2;
 use crate::tensor::Data;
 
 use super::column::{Column, Mover};
@@ -69,11 +70,11 @@ pub(super) trait Arithmetic {
             return x.clone();
         }
         let quotient = self.binary(Binary::Divide, x, y);
-        let Some(count) = self.truncated(&quotient) else {
+        let Some(count) = self.whole(&quotient) else {
             let reach = lo.abs().max(hi.abs());
-            return self.hull(&self.exact(-reach), &self.exact(reach));
+            return if reach.is_finite() { self.hull(&self.exact(-reach), &self.exact(reach)) } else { self.unknown() };
         };
-        let multiple = self.binary(Binary::Multiply, &self.exact_integer(count), y);
+        let multiple = self.binary(Binary::Multiply, &count, y);
         let rest = self.binary(Binary::Subtract, x, &multiple);
         if self.as_exact(&rest) != Some(0.0) {
             return rest;
@@ -121,6 +122,21 @@ pub(super) trait Arithmetic {
         let (lo, hi) = self.bounds(x);
         // `as` truncates and saturates.
         let (low, high) = (lo as i128, hi as i128);
+        (low == high).then_some(low)
+    }
+
+    /// The number without its fraction, as a number.
+    fn whole(&self, x: &Self::Number) -> Option<Self::Number> {
+        // Where this may have saturated it is not the number.
+        let count = self.truncated(x).filter(|count| count.unsigned_abs() < 1 << 100)?;
+        Some(self.exact_integer(count))
+    }
+
+    /// `floor(log2 |x|)` of a finite number that is not zero, where the enclosure decides it.
+    fn exponent(&self, x: &Self::Number) -> Option<i32> {
+        let (lo, hi) = self.bounds(x);
+        let finite = lo.is_finite() && hi.is_finite() && (lo > 0.0 || hi < 0.0);
+        let [low, high] = finite.then(|| [lo, hi].map(floor_log2))?;
         (low == high).then_some(low)
     }
 

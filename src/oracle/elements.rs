@@ -344,8 +344,7 @@ impl<A: Arithmetic> World<A> {
     /// The larger (or smaller) of two elements; a NaN wins. Where it is open, the hull of both.
     pub fn extreme(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
         match self.compare(x, y) {
-            Comparison::Unordered if self.is_nan(x) => x.clone(),
-            Comparison::Unordered => y.clone(),
+            Comparison::Unordered => self.exact(f64::NAN),
             Comparison::Is(Ordering::Equal) => self.of_equals(x, y, largest),
             Comparison::Is(ordering) if (ordering == Ordering::Greater) == largest => x.clone(),
             Comparison::Is(_) => y.clone(),

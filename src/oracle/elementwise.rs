@@ -124,7 +124,8 @@ impl<A: Arithmetic> World<A> {
         for at in self.arithmetic.around(&numbers, value) {
             let (a, b) = (self.element(x, at), self.element(y, at));
             let other = if binary == Binary::Add { self.negated(b.identity) } else { b.identity };
-            if a.identity.is(&other) && self.is_finite(&a.number) && self.is_finite(&b.number) {
+            let is_undefined = binary == Binary::Divide && self.may_be_zero(&b.number);
+            if a.identity.is(&other) && self.is_finite(&a.number) && self.is_finite(&b.number) && !is_undefined {
                 exact.push(at);
             }
         }

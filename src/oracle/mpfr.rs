@@ -351,6 +351,19 @@ impl Arithmetic for Mpfr {
         (low == high).then_some(low)
     }
 
+    fn whole(&self, x: &Rc<Between>) -> Option<Rc<Between>> {
+        let (lo, hi) = x.ends()?;
+        let (low, high) = (lo.clone().trunc(), hi.clone().trunc());
+        (low == high).then(|| Rc::new(Between::Exact(low)))
+    }
+
+    fn exponent(&self, x: &Rc<Between>) -> Option<i32> {
+        let (lo, hi) = x.ends()?;
+        // MPFR's significands lie below one; zero and the infinities have no exponent.
+        let [low, high] = [lo.get_exp()?, hi.get_exp()?].map(|exponent| exponent - 1);
+        (low == high && lo.is_sign_negative() == hi.is_sign_negative()).then_some(low)
+    }
+
     fn rounded(&self, x: &Rc<Between>) -> Option<f64> {
         if x.is_nan() {
             return Some(f64::NAN);

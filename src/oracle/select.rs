@@ -32,7 +32,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             let positions: Vec<usize> = (0..length).map(|i| start + i * inner).collect();
             // Ties go to the lower of these integers: to the first, where they ascend.
             let ascending = |ties: usize| {
-                let integers = operands[ties].integers();
+                let Value::Integer(integers) = &operands[ties] else { return false };
                 positions
                     .is_sorted_by(|a, b| integers.number(*a).is_some() && integers.number(*a) < integers.number(*b))
             };
