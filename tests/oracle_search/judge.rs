@@ -8,7 +8,7 @@ use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
 use ulpgate::tensor::DType;
 
 use super::array::{Index, groups, moved, window_groups};
-use super::ast::{Comparator, Graph, Kind, Node, Op};
+use super::ast::{Comparator, Graph, Kind, Node, Op, Reducer};
 use super::function::{between, is_finite};
 use super::number::{NAN, Nan, Num, World};
 
@@ -262,12 +262,17 @@ fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&
                 }
             }
         }
-        Op::Reduce { dims: reduced, binary } => {
-            reduced_by(world, *binary, &operands[0], &operands[1], &groups(dims[0], reduced), dtype)
+        Op::Reduce { dims: reduced, reducer } => {
+            reduced_by(world, *reducer, &operands[0], &operands[1], &groups(dims[0], reduced), dtype)
         }
-        Op::Window { windows, binary } => {
-            reduced_by(world, *binary, &operands[0], &operands[1], &window_groups(dims[0], windows, &node.dims), dtype)
-        }
+        Op::Window { windows, binary } => reduced_by(
+            world,
+            Reducer::Binary(*binary),
+            &operands[0],
+            &operands[1],
+            &window_groups(dims[0], windows, &node.dims),
+            dtype,
+        ),
         Op::ArgExtreme { dim, largest, result } => {
             let groups = groups(dims[0], &[*dim]);
             let numbers = operands[0].floats();
@@ -302,16 +307,41 @@ fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&
             }
             if *result == 0 { operands[0].picked(&places) } else { Array::Integers(indices) }
         }
-        Op::Dot { lhs_contracting, rhs_contracting } => {
+        Op::Dot { lhs_contracting, rhs_contracting, batch } => {
             let (x, y) = (operands[0].floats(), operands[1].floats());
             let (rows, columns) = (groups(dims[0], &[*lhs_contracting]), groups(dims[1], &[*rhs_contracting]));
+            // A batch is the slowest dim of both: each has its own stretch of rows and of columns.
+            let batches = if *batch { dims[0][0] } else { 1 };
+            let (height, width) = (rows.len() / batches.max(1), columns.len() / batches.max(1));
             let mut results = Vec::new();
-            for row in &rows {
-                for column in &columns {
-                    results.push(inner_product(world, row.iter().map(|i| &x[*i]).zip(column.iter().map(|j| &y[*j]))));
+            for at in 0..batches {
+                for row in &rows[at * height..(at + 1) * height] {
+                    for column in &columns[at * width..(at + 1) * width] {
+                        let pairs = row.iter().map(|i| &x[*i]).zip(column.iter().map(|j| &y[*j]));
+                        results.push(inner_product(world, pairs));
+                    }
                 }
             }
             Array::Floats(results)
+        }
+        Op::While { trips, binary } => {
+            let (mut x, mut y) = (operands[0].floats().to_vec(), operands[1].floats().to_vec());
+            for _ in 0..*trips {
+                let next = x.iter().zip(&y).map(|(x, y)| float_binary(world, *binary, x, y)).collect();
+                (x, y) = (next, x);
+            }
+            Array::Floats(x)
+        }
+        Op::Conditional(functions) => {
+            let mut branch = |at: usize| -> Vec<Num> {
+                operands[at + 1].floats().iter().map(|x| world.unary(functions[at], x)).collect()
+            };
+            let (yes, no) = (branch(0), branch(1));
+            Array::Floats(match operands[0].integers()[0] {
+                Some(0) => no,
+                Some(_) => yes,
+                None => yes.iter().zip(&no).map(|(yes, no)| world.either(yes, no)).collect(),
+            })
         }
         other => panic!("{other:?} was to be moved"),
     }
@@ -511,26 +541,45 @@ fn real_range(x: &Num) -> Option<(rug::Float, rug::Float)> {
 
 fn reduced_by(
     world: &mut World,
-    binary: Binary,
+    reducer: Reducer,
     array: &Array,
     init: &Array,
     groups: &[Vec<usize>],
     dtype: DType,
 ) -> Array {
     match (array, init) {
-        (Array::Floats(numbers), Array::Floats(init)) => Array::Floats(
-            groups
-                .iter()
-                .map(|group| {
-                    group.iter().fold(init[0].clone(), |acc, at| float_binary(world, binary, &acc, &numbers[*at]))
-                })
-                .collect(),
-        ),
+        (Array::Floats(numbers), Array::Floats(init)) => {
+            let mut step = |total: Num, at: &usize| match reducer {
+                Reducer::Binary(binary) => float_binary(world, binary, &total, &numbers[*at]),
+                Reducer::SquareSum => {
+                    let square = world.multiply(&numbers[*at], &numbers[*at]);
+                    world.add(&total, &square)
+                }
+                Reducer::Magnitude => {
+                    let sides = (world.abs(&total), world.abs(&numbers[*at]));
+                    match compare(world, Compare::Ge, CompareOrder::Partial, &sides.0, &sides.1) {
+                        Some(true) => total,
+                        Some(false) => numbers[*at].clone(),
+                        None => world.either(&total, &numbers[*at]),
+                    }
+                }
+            };
+            Array::Floats(groups.iter().map(|group| group.iter().fold(init[0].clone(), &mut step)).collect())
+        }
         _ => {
             let (values, init) = (array.integers(), init.integers()[0]);
-            let fold =
-                |group: &Vec<usize>| group.iter().fold(init, |acc, at| integer_binary(binary, acc, values[*at], dtype));
-            Array::Integers(groups.iter().map(fold).collect())
+            let step = |total: Option<i128>, at: &usize| match reducer {
+                Reducer::Binary(binary) => integer_binary(binary, total, values[*at], dtype),
+                Reducer::SquareSum => {
+                    let square = integer_binary(Binary::Multiply, values[*at], values[*at], dtype);
+                    integer_binary(Binary::Add, total, square, dtype)
+                }
+                Reducer::Magnitude => {
+                    let size = |v: i128| integer_unary(Unary::Abs, v, dtype);
+                    Some(if size(total?) >= size(values[*at]?) { total? } else { values[*at]? })
+                }
+            };
+            Array::Integers(groups.iter().map(|group| group.iter().fold(init, step)).collect())
         }
     }
 }
