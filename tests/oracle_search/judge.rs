@@ -10,7 +10,7 @@ use ulpgate::tensor::DType;
 use super::array::{Index, groups, moved, window_groups};
 use super::ast::{Comparator, Graph, Kind, Node, Op, Reducer};
 use super::function::{between, is_finite};
-use super::number::{NAN, Nan, Num, World};
+use super::number::{Nan, Num, World};
 
 /// One array. `None` among integers and predicates: not known.
 #[derive(Clone, Debug)]
@@ -736,6 +736,6 @@ fn inner_product<'a>(world: &mut World, pairs: impl Iterator<Item = (&'a Num, &'
     match total {
         Some(Num::Zero { neg: Some(true) | None }) => Num::Zero { neg: None },
         Some(total) => total,
-        None => NAN,
+        None => Num::zero(false),
     }
 }

@@ -123,8 +123,8 @@ fn margin(world: &mut World, dtype: DType, best: &Num, next: &Num) -> Option<Opt
         Num::Real(real) => {
             let exponent = |end: &Float| end.get_exp().filter(|_| end.is_finite()).map(|e| e - 1);
             let (lo, hi) = (exponent(&real.range().lo)?, exponent(&real.range().hi)?);
-            // What no f64 reaches has no ulps in one.
-            if lo != hi || lo > 1023 {
+            // What no f64 reaches has no ulps in one. Ends of two signs have an exponent, but the best may have another.
+            if lo != hi || lo > 1023 || real.is_negative().is_none() {
                 return None;
             }
             lo.max(format.emin())
