@@ -584,7 +584,8 @@ fn reduced_by(
     }
 }
 
-/// JAX's combiner, element after element (FACTS 4).
+/// JAX's combiner, element after element (FACTS 4). Of zeros of two signs it gives the later one, and HLO fixes no order: the
+/// sign of such a zero is left open.
 fn arg_extreme(world: &mut World, largest: bool, numbers: &[Num], group: &[usize]) -> (Num, Option<i128>) {
     let direction = if largest { Compare::Gt } else { Compare::Lt };
     let or = |a: Option<bool>, b: Option<bool>| match (a, b) {
@@ -613,6 +614,9 @@ fn arg_extreme(world: &mut World, largest: bool, numbers: &[Num], group: &[usize
         };
         let value = match first {
             Some(true) => value,
+            Some(false) if matches!((&value, other), (Num::Zero { .. }, Num::Zero { .. })) => {
+                world.either(&value, other)
+            }
             Some(false) => other.clone(),
             None => world.either(&value, other),
         };
@@ -641,10 +645,14 @@ fn sorted(
             }
         }
     }
-    let known_nan = |i: usize| matches!(keys, Array::Floats(numbers) if !matches!(numbers[lane[i]], Num::Unknown(_) | Num::Real(_) | Num::Zero { .. } | Num::Inf { .. }));
-    let maybe_nan = |i: usize| matches!(keys, Array::Floats(numbers) if matches!(numbers[lane[i]], Num::Unknown(_)));
-    let orders_nan = matches!(comparator.kind, Kind::Total | Kind::Canonical);
-    if !orders_nan && n > 1 && (0..n).any(|i| known_nan(i) || maybe_nan(i)) {
+    // A NaN is neither before nor after anything: with one the partial comparisons are no order.
+    let may_be_nan = |array: &Array| match array {
+        Array::Floats(numbers) => lane.iter().any(|at| matches!(numbers[*at], Num::Nan(_) | Num::Unknown(_))),
+        Array::Integers(_) => false,
+    };
+    let is_partial = !matches!(comparator.kind, Kind::Total | Kind::Canonical) && may_be_nan(keys);
+    let has_partial_ties = comparator.kind == Kind::Ties && ties.is_some_and(|ties| may_be_nan(ties));
+    if n > 1 && (is_partial || has_partial_ties) {
         return vec![None; n];
     }
     let mut places = vec![None; n];
