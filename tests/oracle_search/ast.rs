@@ -78,7 +78,7 @@ pub enum Op {
     /// Operands: an array and a scalar init.
     Reduce {
         dims: Vec<usize>,
-        binary: Binary,
+        reducer: Reducer,
     },
     /// Of one array with its positions; gives the value (0) or the position (1).
     ArgExtreme {
@@ -107,7 +107,25 @@ pub enum Op {
     Dot {
         lhs_contracting: usize,
         rhs_contracting: usize,
+        /// Whether dim 0 of both is a batch.
+        batch: bool,
     },
+    /// Of two arrays x and y: so many times x becomes the result of the operation on both, and y becomes x.
+    While {
+        trips: usize,
+        binary: Binary,
+    },
+    /// Operands: a scalar predicate and two arrays, each for one of two functions.
+    Conditional([Unary; 2]),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reducer {
+    Binary(Binary),
+    /// The one of larger magnitude, the first of equals. Nobody recognises it.
+    Magnitude,
+    /// a + b b, of floats.
+    SquareSum,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,12 +187,15 @@ impl Op {
             Op::Compare { direction, .. } => format!("compare {} TOTALORDER", direction.name()),
             Op::Select => "select".into(),
             Op::Clamp => "clamp".into(),
-            Op::Reduce { binary, .. } => format!("reduce {}", binary.name()),
+            Op::Reduce { reducer: Reducer::Binary(binary), .. } => format!("reduce {}", binary.name()),
+            Op::Reduce { reducer, .. } => format!("reduce {reducer:?}"),
             Op::ArgExtreme { largest, .. } => if *largest { "argmax" } else { "argmin" }.into(),
             Op::Window { binary, .. } => format!("reduce-window {}", binary.name()),
             Op::Sort { comparator, .. } => format!("sort {:?}", comparator.kind),
             Op::TopK { .. } => "topk".into(),
             Op::Dot { .. } => "dot".into(),
+            Op::While { binary, .. } => format!("while {}", binary.name()),
+            Op::Conditional(_) => "conditional".into(),
         }
     }
 }
@@ -314,6 +335,48 @@ impl Text {
         })
     }
 
+    fn reducer(&mut self, reducer: Reducer, dtype: DType) -> String {
+        self.region(format!("{reducer:?}_{dtype}"), |_| {
+            let body = match reducer {
+                Reducer::Binary(_) | Reducer::Magnitude => format!(
+                    "  m = {dtype}[] abs(a)\n  n = {dtype}[] abs(b)\n  p = pred[] compare(m, n), direction=GE\n  ROOT r = \
+                     {dtype}[] select(p, a, b)\n"
+                ),
+                Reducer::SquareSum => {
+                    format!("  s = {dtype}[] multiply(b, b)\n  ROOT r = {dtype}[] add(a, s)\n")
+                }
+            };
+            format!("  a = {dtype}[] parameter(0)\n  b = {dtype}[] parameter(1)\n{body}")
+        })
+    }
+
+    /// The condition and the body of a loop.
+    fn loop_regions(&mut self, trips: usize, binary: Binary, array: &str) -> (String, String) {
+        let state = format!("(s32[], {array}, {array})");
+        let id = array.replace(['[', ']', ','], "_");
+        let parts = format!("  s = {state} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n");
+        let condition = self.region(format!("below_{trips}_{id}"), |_| {
+            format!("{parts}  n = s32[] constant({trips})\n  ROOT p = pred[] compare(i, n), direction=LT\n")
+        });
+        let body = self.region(format!("step_{}_{id}", binary.name()), |_| {
+            format!(
+                "{parts}  x = {array} get-tuple-element(s), index=1\n  y = {array} get-tuple-element(s), index=2\n  one \
+                 = s32[] constant(1)\n  j = s32[] add(i, one)\n  z = {array} {}(x, y)\n  ROOT t = {state} tuple(j, z, \
+                 x)\n",
+                binary.name()
+            )
+        });
+        (condition, body)
+    }
+
+    /// A computation of one function of an array.
+    fn function(&mut self, function: Unary, array: &str) -> String {
+        let id = array.replace(['[', ']', ','], "_");
+        self.region(format!("{}_{id}", function.name().replace('-', "_")), |_| {
+            format!("  x = {array} parameter(0)\n  ROOT r = {array} {}(x)\n", function.name())
+        })
+    }
+
     fn node(&mut self, graph: &Graph, id: usize, node: &Node) {
         let (name, shape_text) = (format!("v{id}"), node.shape());
         let operands: Vec<String> = node.operands.iter().map(|o| format!("v{o}")).collect();
@@ -374,8 +437,11 @@ impl Text {
             }
             Op::Select => plain("select"),
             Op::Clamp => plain("clamp"),
-            Op::Reduce { dims, binary } => {
-                let region = self.binary_region(*binary, dtype);
+            Op::Reduce { dims, reducer } => {
+                let region = match reducer {
+                    Reducer::Binary(binary) => self.binary_region(*binary, dtype),
+                    other => self.reducer(*other, dtype),
+                };
                 with("reduce", format!("dimensions={{{}}}, to_apply={region}", list(dims)))
             }
             Op::Window { windows, binary } => {
@@ -417,10 +483,25 @@ impl Text {
                 self.line(&format!("{name}.both"), &parts, &with("topk", format!("k={k}, largest={largest}")));
                 format!("get-tuple-element({name}.both), index={result}")
             }
-            Op::Dot { lhs_contracting, rhs_contracting } => with(
-                "dot",
-                format!("lhs_contracting_dims={{{lhs_contracting}}}, rhs_contracting_dims={{{rhs_contracting}}}"),
-            ),
+            Op::Dot { lhs_contracting, rhs_contracting, batch } => {
+                let batches = if *batch { ", lhs_batch_dims={0}, rhs_batch_dims={0}" } else { "" };
+                let dims =
+                    format!("lhs_contracting_dims={{{lhs_contracting}}}, rhs_contracting_dims={{{rhs_contracting}}}");
+                with("dot", dims + batches)
+            }
+            Op::While { trips, binary } => {
+                let (condition, body) = self.loop_regions(*trips, *binary, &shape_text);
+                let state = format!("(s32[], {shape_text}, {shape_text})");
+                self.line(&format!("{name}.zero"), "s32[]", "constant(0)");
+                self.line(&format!("{name}.state"), &state, &format!("tuple({name}.zero, {joined})"));
+                let call = format!("while({name}.state), condition={condition}, body={body}");
+                self.line(&format!("{name}.loop"), &state, &call);
+                format!("get-tuple-element({name}.loop), index=1")
+            }
+            Op::Conditional(functions) => {
+                let [yes, no] = functions.map(|function| self.function(function, &shape_text));
+                with("conditional", format!("true_computation={yes}, false_computation={no}"))
+            }
         };
         self.line(&name, &shape_text, &call);
     }

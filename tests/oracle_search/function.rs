@@ -94,8 +94,8 @@ impl World {
             Num::Real(real) => {
                 let bits = self.bits;
                 let Range { lo, hi } = real.range();
-                let bottom = up(bits, 1 + up(bits, Float::with_val(lo.prec(), -lo).exp_ref()));
-                let top = down(bits, 1 + down(bits, Float::with_val(hi.prec(), -hi).exp_ref()));
+                let (most, least) = (up(bits, (-lo.clone()).exp_ref()), down(bits, (-hi.clone()).exp_ref()));
+                let (bottom, top) = (up(bits, 1 + &most), down(bits, 1 + &least));
                 let range = Range::new(down(bits, bottom.recip_ref()), up(bits, top.recip_ref()));
                 self.atom(Made::Logistic, vec![real.poly().clone()], true, |_, _| range)
             }

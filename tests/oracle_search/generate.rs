@@ -3,7 +3,7 @@
 use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
 use ulpgate::tensor::DType;
 
-use super::ast::{Comparator, Graph, Kind, Node, Op, Window};
+use super::ast::{Comparator, Graph, Kind, Node, Op, Reducer, Window};
 use super::draw::Draw;
 use super::leaf;
 use super::template;
@@ -33,6 +33,7 @@ pub fn graph(draw: &mut Draw) -> Graph {
         4 => vec![1, 4],
         5 => vec![5],
         6 => vec![2, 3],
+        _ if draw.rarely(8) => draw.of(&[[0, 2], [2, 0]]).to_vec(),
         _ => vec![draw.of(&[8, 12, 16, 30])],
     };
     let mut generator = Generator { draw, nodes: Vec::new(), main };
@@ -75,7 +76,7 @@ impl Generator<'_> {
         let nan = |code: &u64| {
             dtype.format().is_some_and(|f| f.decode(*code).is_nan()) && *code != leaf::code(dtype, f64::NAN)
         };
-        let parameter = parameter || codes.iter().any(nan);
+        let parameter = parameter || codes.is_empty() || codes.iter().any(nan);
         self.add(Op::Leaf { codes, parameter }, &[], dtype, dims)
     }
 
@@ -102,7 +103,8 @@ impl Generator<'_> {
         let Node { dtype, dims, .. } = self.nodes[x].clone();
         let last = dims.len() - 1;
         let init = self.leaf_of(vec![leaf::code(dtype, init)], false, dtype, &[]);
-        let reduced = self.add(Op::Reduce { dims: vec![last], binary }, &[x, init], dtype, &dims[..last]);
+        let reducer = Reducer::Binary(binary);
+        let reduced = self.add(Op::Reduce { dims: vec![last], reducer }, &[x, init], dtype, &dims[..last]);
         self.add(Op::Broadcast { dims: (0..last).collect() }, &[reduced], dtype, &dims)
     }
 
@@ -243,7 +245,10 @@ impl Generator<'_> {
             15 => self.order(),
             16 => self.movement(),
             17 => self.integers(),
-            18 => self.dot(),
+            18 => match self.draw.below(4) {
+                0 => self.branch(),
+                _ => self.dot(),
+            },
             _ => {
                 template::any(self);
             }
@@ -345,7 +350,17 @@ impl Generator<'_> {
         }
         let binary = self.reducer(dtype);
         let init = self.init(binary, dtype, false);
-        let reduced = self.add(Op::Reduce { dims: vec![dim], binary }, &[x, init], dtype, &kept);
+        let reducer = match self.draw.below(8) {
+            6 if dtype.is_float() => Reducer::SquareSum,
+            7 if dtype != DType::Pred => Reducer::Magnitude,
+            _ => Reducer::Binary(binary),
+        };
+        if self.draw.rarely(8) {
+            let all = (0..dims.len()).collect();
+            self.add(Op::Reduce { dims: all, reducer }, &[x, init], dtype, &[]);
+            return;
+        }
+        let reduced = self.add(Op::Reduce { dims: vec![dim], reducer }, &[x, init], dtype, &kept);
         if self.draw.below(2) == 0 {
             let along = (0..dims.len()).filter(|d| *d != dim).collect();
             self.add(Op::Broadcast { dims: along }, &[reduced], dtype, &dims);
@@ -364,6 +379,9 @@ impl Generator<'_> {
         let mut windows = vec![whole; dims.len()];
         let last = dims.len() - 1;
         let n = dims[last];
+        if n == 0 {
+            return;
+        }
         windows[last] = match self.draw.below(3) {
             0 => Window { size: n, low: n as i64 - 1, ..whole },
             1 => Window { size: n, high: n as i64 - 1, ..whole },
@@ -394,7 +412,7 @@ impl Generator<'_> {
             return;
         }
         let last = dims.len() - 1;
-        if self.draw.rarely(3) {
+        if dims[last] > 0 && self.draw.rarely(3) {
             let k = 1 + self.draw.below(dims[last]);
             let result = self.draw.below(2);
             let gives = if result == 0 { dtype } else { DType::S32 };
@@ -426,7 +444,7 @@ impl Generator<'_> {
     fn movement(&mut self) {
         let x = self.any();
         let Node { dtype, dims, .. } = self.nodes[x].clone();
-        if dims.is_empty() {
+        if dims.is_empty() || dims.contains(&0) {
             return;
         }
         let (rank, last) = (dims.len(), dims.len() - 1);
@@ -554,18 +572,35 @@ impl Generator<'_> {
         self.binary(binary, x, y);
     }
 
+    /// A loop or a conditional.
+    fn branch(&mut self) {
+        let x = self.float();
+        let y = self.like(x);
+        let Node { dtype, dims, .. } = self.nodes[x].clone();
+        if self.draw.rarely(2) {
+            let op = Op::While { trips: self.draw.below(4), binary: self.draw.of(FLOAT_BINARIES) };
+            self.add(op, &[x, y], dtype, &dims);
+            return;
+        }
+        let p = match self.pick(|n| n.dtype == DType::Pred && n.dims.is_empty()) {
+            Some(p) => p,
+            None => self.leaf(DType::Pred, &[]),
+        };
+        let functions = [Unary::Negate, Unary::Exponential, Unary::Log, Unary::Abs];
+        let functions = [self.draw.of(&functions), self.draw.of(&functions)];
+        self.add(Op::Conditional(functions), &[p, x, y], dtype, &dims);
+    }
+
     fn dot(&mut self) {
         let x = self.float();
         let y = self.like(x);
         let Node { dtype, dims, .. } = self.nodes[x].clone();
+        let of = |contracting, batch| Op::Dot { lhs_contracting: contracting, rhs_contracting: contracting, batch };
         match dims.as_slice() {
-            [_] => self.add(Op::Dot { lhs_contracting: 0, rhs_contracting: 0 }, &[x, y], dtype, &[]),
-            [m, n] if self.draw.rarely(3) => {
-                let op = Op::Dot { lhs_contracting: 0, rhs_contracting: 0 };
-                let _ = m;
-                self.add(op, &[x, y], dtype, &[*n, *n])
-            }
-            [m, _] => self.add(Op::Dot { lhs_contracting: 1, rhs_contracting: 1 }, &[x, y], dtype, &[*m, *m]),
+            [_] => self.add(of(0, false), &[x, y], dtype, &[]),
+            [_, n] if self.draw.rarely(3) => self.add(of(0, false), &[x, y], dtype, &[*n, *n]),
+            [m, _] if self.draw.rarely(3) => self.add(of(1, true), &[x, y], dtype, &[*m]),
+            [m, _] => self.add(of(1, false), &[x, y], dtype, &[*m, *m]),
             _ => x,
         };
     }

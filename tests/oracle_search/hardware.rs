@@ -1,4 +1,5 @@
-//! The judge is judged: single operations on f64 numbers against the processor, whose results IEEE 754 defines.
+//! The judge is judged: single operations on f64 numbers against the processor, whose results IEEE 754 defines, and
+//! whole programs against itself at a higher precision.
 
 use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
 use ulpgate::tensor::DType;
@@ -6,7 +7,7 @@ use ulpgate::tensor::DType;
 use super::ast::{Graph, Node, Op};
 use super::draw::Draw;
 use super::leaf;
-use super::search::verdicts;
+use super::search::{generated, verdicts};
 use super::verdict::{Rounded, Verdict};
 
 const COUNT: usize = 4096;
@@ -25,7 +26,7 @@ fn verdict(op: Op, operands: &[&[u64]], dtype: DType) -> Verdict {
     let mut nodes: Vec<Node> = operands.iter().map(|codes| leaf(codes)).collect();
     let dims = nodes[0].dims.clone();
     nodes.push(Node { op, operands: (0..operands.len()).collect(), dtype, dims });
-    verdicts(&Graph { outputs: vec![nodes.len() - 1], nodes }).remove(0)
+    verdicts(&Graph { outputs: vec![nodes.len() - 1], nodes }, 320).remove(0)
 }
 
 fn operands(seed: u64) -> [Vec<u64>; 2] {
@@ -116,4 +117,35 @@ fn the_judge_compares_as_ieee_754_says() {
             }
         }
     }
+}
+
+/// What an enclosure decides, a narrower one decides in the same way: or one of the two does not enclose.
+#[test]
+fn the_judge_says_the_same_with_more_bits() {
+    let mut known = 0;
+    for number in 0..1000 {
+        let graph = generated(9, number);
+        for (few, many) in verdicts(&graph, 100).iter().zip(&verdicts(&graph, 500)) {
+            for (few, many) in few.rounded.iter().zip(&many.rounded) {
+                let same = match (few, many) {
+                    (Rounded::Is(few), Rounded::Is(many)) => few.to_bits() == many.to_bits(),
+                    (Rounded::Within(lo, hi), Rounded::Is(many)) => (lo..=hi).contains(&many),
+                    (Rounded::Is(_) | Rounded::Nan, many) => few == many,
+                    (Rounded::Zero, many) => matches!(many, Rounded::Zero | Rounded::Is(0.0)),
+                    (Rounded::Within(..) | Rounded::Unknown(_), _) => true,
+                };
+                assert!(same, "program {number}: {few:?} and {many:?}\n{}", graph.text());
+                known += 1;
+            }
+            for (few, many) in few.tops.iter().zip(&many.tops) {
+                let (Some(few), Some(many)) = (few, many) else { continue };
+                assert_eq!((&few.best, few.runner_up), (&many.best, many.runner_up), "program {number}");
+                assert!(few.margin_ulp.is_none() || few.margin_ulp == many.margin_ulp, "program {number}");
+            }
+            for (few, many) in few.integers.iter().zip(&many.integers) {
+                assert!(few.is_none() || few == many, "program {number}: {few:?} and {many:?}\n{}", graph.text());
+            }
+        }
+    }
+    assert!(known > 5000, "{known}");
 }

@@ -8,9 +8,9 @@ use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
 use ulpgate::tensor::DType;
 
 use super::array::{Index, groups, moved, window_groups};
-use super::ast::{Comparator, Graph, Kind, Node, Op};
+use super::ast::{Comparator, Graph, Kind, Node, Op, Reducer};
 use super::function::{between, is_finite};
-use super::number::{NAN, Nan, Num, World};
+use super::number::{Nan, Num, World};
 
 /// One array. `None` among integers and predicates: not known.
 #[derive(Clone, Debug)]
@@ -262,12 +262,17 @@ fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&
                 }
             }
         }
-        Op::Reduce { dims: reduced, binary } => {
-            reduced_by(world, *binary, &operands[0], &operands[1], &groups(dims[0], reduced), dtype)
+        Op::Reduce { dims: reduced, reducer } => {
+            reduced_by(world, *reducer, &operands[0], &operands[1], &groups(dims[0], reduced), dtype)
         }
-        Op::Window { windows, binary } => {
-            reduced_by(world, *binary, &operands[0], &operands[1], &window_groups(dims[0], windows, &node.dims), dtype)
-        }
+        Op::Window { windows, binary } => reduced_by(
+            world,
+            Reducer::Binary(*binary),
+            &operands[0],
+            &operands[1],
+            &window_groups(dims[0], windows, &node.dims),
+            dtype,
+        ),
         Op::ArgExtreme { dim, largest, result } => {
             let groups = groups(dims[0], &[*dim]);
             let numbers = operands[0].floats();
@@ -302,16 +307,41 @@ fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&
             }
             if *result == 0 { operands[0].picked(&places) } else { Array::Integers(indices) }
         }
-        Op::Dot { lhs_contracting, rhs_contracting } => {
+        Op::Dot { lhs_contracting, rhs_contracting, batch } => {
             let (x, y) = (operands[0].floats(), operands[1].floats());
             let (rows, columns) = (groups(dims[0], &[*lhs_contracting]), groups(dims[1], &[*rhs_contracting]));
+            // A batch is the slowest dim of both: each has its own stretch of rows and of columns.
+            let batches = if *batch { dims[0][0] } else { 1 };
+            let (height, width) = (rows.len() / batches.max(1), columns.len() / batches.max(1));
             let mut results = Vec::new();
-            for row in &rows {
-                for column in &columns {
-                    results.push(inner_product(world, row.iter().map(|i| &x[*i]).zip(column.iter().map(|j| &y[*j]))));
+            for at in 0..batches {
+                for row in &rows[at * height..(at + 1) * height] {
+                    for column in &columns[at * width..(at + 1) * width] {
+                        let pairs = row.iter().map(|i| &x[*i]).zip(column.iter().map(|j| &y[*j]));
+                        results.push(inner_product(world, pairs));
+                    }
                 }
             }
             Array::Floats(results)
+        }
+        Op::While { trips, binary } => {
+            let (mut x, mut y) = (operands[0].floats().to_vec(), operands[1].floats().to_vec());
+            for _ in 0..*trips {
+                let next = x.iter().zip(&y).map(|(x, y)| float_binary(world, *binary, x, y)).collect();
+                (x, y) = (next, x);
+            }
+            Array::Floats(x)
+        }
+        Op::Conditional(functions) => {
+            let mut branch = |at: usize| -> Vec<Num> {
+                operands[at + 1].floats().iter().map(|x| world.unary(functions[at], x)).collect()
+            };
+            let (yes, no) = (branch(0), branch(1));
+            Array::Floats(match operands[0].integers()[0] {
+                Some(0) => no,
+                Some(_) => yes,
+                None => yes.iter().zip(&no).map(|(yes, no)| world.either(yes, no)).collect(),
+            })
         }
         other => panic!("{other:?} was to be moved"),
     }
@@ -511,31 +541,51 @@ fn real_range(x: &Num) -> Option<(rug::Float, rug::Float)> {
 
 fn reduced_by(
     world: &mut World,
-    binary: Binary,
+    reducer: Reducer,
     array: &Array,
     init: &Array,
     groups: &[Vec<usize>],
     dtype: DType,
 ) -> Array {
     match (array, init) {
-        (Array::Floats(numbers), Array::Floats(init)) => Array::Floats(
-            groups
-                .iter()
-                .map(|group| {
-                    group.iter().fold(init[0].clone(), |acc, at| float_binary(world, binary, &acc, &numbers[*at]))
-                })
-                .collect(),
-        ),
+        (Array::Floats(numbers), Array::Floats(init)) => {
+            let mut step = |total: Num, at: &usize| match reducer {
+                Reducer::Binary(binary) => float_binary(world, binary, &total, &numbers[*at]),
+                Reducer::SquareSum => {
+                    let square = world.multiply(&numbers[*at], &numbers[*at]);
+                    world.add(&total, &square)
+                }
+                Reducer::Magnitude => {
+                    let sides = (world.abs(&total), world.abs(&numbers[*at]));
+                    match compare(world, Compare::Ge, CompareOrder::Partial, &sides.0, &sides.1) {
+                        Some(true) => total,
+                        Some(false) => numbers[*at].clone(),
+                        None => world.either(&total, &numbers[*at]),
+                    }
+                }
+            };
+            Array::Floats(groups.iter().map(|group| group.iter().fold(init[0].clone(), &mut step)).collect())
+        }
         _ => {
             let (values, init) = (array.integers(), init.integers()[0]);
-            let fold =
-                |group: &Vec<usize>| group.iter().fold(init, |acc, at| integer_binary(binary, acc, values[*at], dtype));
-            Array::Integers(groups.iter().map(fold).collect())
+            let step = |total: Option<i128>, at: &usize| match reducer {
+                Reducer::Binary(binary) => integer_binary(binary, total, values[*at], dtype),
+                Reducer::SquareSum => {
+                    let square = integer_binary(Binary::Multiply, values[*at], values[*at], dtype);
+                    integer_binary(Binary::Add, total, square, dtype)
+                }
+                Reducer::Magnitude => {
+                    let size = |v: i128| integer_unary(Unary::Abs, v, dtype);
+                    Some(if size(total?) >= size(values[*at]?) { total? } else { values[*at]? })
+                }
+            };
+            Array::Integers(groups.iter().map(|group| group.iter().fold(init, step)).collect())
         }
     }
 }
 
-/// JAX's combiner, element after element (FACTS 4).
+/// JAX's combiner, element after element (FACTS 4). Of zeros of two signs it gives the later one, and HLO fixes no order: the
+/// sign of such a zero is left open.
 fn arg_extreme(world: &mut World, largest: bool, numbers: &[Num], group: &[usize]) -> (Num, Option<i128>) {
     let direction = if largest { Compare::Gt } else { Compare::Lt };
     let or = |a: Option<bool>, b: Option<bool>| match (a, b) {
@@ -564,6 +614,9 @@ fn arg_extreme(world: &mut World, largest: bool, numbers: &[Num], group: &[usize
         };
         let value = match first {
             Some(true) => value,
+            Some(false) if matches!((&value, other), (Num::Zero { .. }, Num::Zero { .. })) => {
+                world.either(&value, other)
+            }
             Some(false) => other.clone(),
             None => world.either(&value, other),
         };
@@ -592,10 +645,14 @@ fn sorted(
             }
         }
     }
-    let known_nan = |i: usize| matches!(keys, Array::Floats(numbers) if !matches!(numbers[lane[i]], Num::Unknown(_) | Num::Real(_) | Num::Zero { .. } | Num::Inf { .. }));
-    let maybe_nan = |i: usize| matches!(keys, Array::Floats(numbers) if matches!(numbers[lane[i]], Num::Unknown(_)));
-    let orders_nan = matches!(comparator.kind, Kind::Total | Kind::Canonical);
-    if !orders_nan && n > 1 && (0..n).any(|i| known_nan(i) || maybe_nan(i)) {
+    // A NaN is neither before nor after anything: with one the partial comparisons are no order.
+    let may_be_nan = |array: &Array| match array {
+        Array::Floats(numbers) => lane.iter().any(|at| matches!(numbers[*at], Num::Nan(_) | Num::Unknown(_))),
+        Array::Integers(_) => false,
+    };
+    let is_partial = !matches!(comparator.kind, Kind::Total | Kind::Canonical) && may_be_nan(keys);
+    let has_partial_ties = comparator.kind == Kind::Ties && ties.is_some_and(|ties| may_be_nan(ties));
+    if n > 1 && (is_partial || has_partial_ties) {
         return vec![None; n];
     }
     let mut places = vec![None; n];
@@ -687,6 +744,6 @@ fn inner_product<'a>(world: &mut World, pairs: impl Iterator<Item = (&'a Num, &'
     match total {
         Some(Num::Zero { neg: Some(true) | None }) => Num::Zero { neg: None },
         Some(total) => total,
-        None => NAN,
+        None => Num::zero(false),
     }
 }

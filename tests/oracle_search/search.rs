@@ -14,21 +14,26 @@ use super::judge;
 use super::number::World;
 use super::verdict::{Answer, Verdict, answers};
 
-/// Bits of the judge's first look and of its second, which sees more than the oracle's last.
-const JUDGE_BITS: [u32; 2] = [320, 4608];
+/// What the way to start is called that users have.
+const DEFAULT: &str = "default";
+/// Bits of the judge's first look.
+const JUDGE_BITS: u32 = 320;
+/// Bits of its second, which sees more than the oracle's last: for what the oracle answers and the first leaves open.
+const MOST_JUDGE_BITS: u32 = 4608;
 
-/// Every way to start that is tried. The last one is the one that users have.
+/// Every way to start that is tried, and the way that users have. All stop before the default's 4096 bits: what is open by
+/// then mostly stays so, and would take most of the time.
 pub fn oracles() -> [(&'static str, Oracle); 7] {
     use Rung::{Intervals, Mpfr, Pairs};
     let of = |first, start_bits, max_bits| Oracle { first: Some(first), start_bits, max_bits };
     [
-        ("mpfr from 8", of(Mpfr, 8, 4096)),
+        ("mpfr from 8", of(Mpfr, 8, 1024)),
         ("mpfr from 24 to 200", of(Mpfr, 24, 200)),
-        ("mpfr from 200", of(Mpfr, 200, 4096)),
+        ("mpfr from 200", of(Mpfr, 200, 800)),
         ("intervals, mpfr of 8", of(Intervals, 8, 8)),
         ("pairs, mpfr of 8", of(Pairs, 8, 8)),
         ("intervals, mpfr from 24", of(Intervals, 24, 512)),
-        ("default", Oracle::default()),
+        (DEFAULT, Oracle { max_bits: 1024, ..Oracle::default() }),
     ]
 }
 
@@ -83,14 +88,10 @@ pub fn program(graph: &Graph) -> Program {
 }
 
 /// The judge's verdicts on the results.
-pub fn verdicts(graph: &Graph) -> Vec<Verdict> {
-    let look = |bits| -> Vec<Verdict> {
-        let mut world = World::new(bits);
-        let values = judge::evaluate(&mut world, graph);
-        graph.outputs.iter().map(|o| Verdict::new(&mut world, &graph.nodes[*o], &values[*o])).collect()
-    };
-    let first = look(JUDGE_BITS[0]);
-    if first.iter().all(|verdict| verdict.open() == 0) { first } else { look(JUDGE_BITS[1]) }
+pub fn verdicts(graph: &Graph, bits: u32) -> Vec<Verdict> {
+    let mut world = World::new(bits);
+    let values = judge::evaluate(&mut world, graph);
+    graph.outputs.iter().map(|o| Verdict::new(&mut world, &graph.nodes[*o], &values[*o])).collect()
 }
 
 /// What the oracle answers, or with what it panics.
@@ -117,7 +118,8 @@ pub fn check(graph: &Graph, tally: &mut Tally) -> Option<Failure> {
 /// [`check`] of the oracles and demands that are `asked`.
 fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> bool) -> Option<Failure> {
     let program = program(graph);
-    let verdicts = verdicts(graph);
+    let mut verdicts = self::verdicts(graph, JUDGE_BITS);
+    let mut judge_bits = JUDGE_BITS;
     tally.programs += 1;
     for (name, oracle) in oracles() {
         for demand in [Demand::Rounded, Demand::Order].into_iter().filter(|demand| asked(name, *demand)) {
@@ -131,9 +133,15 @@ fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> 
                 Ok(Err(error)) => return failure(None, format!("error: {error}")),
                 Ok(Ok(truth)) => truth,
             };
-            for (at, (verdict, output)) in verdicts.iter().zip(&truth.outputs).enumerate() {
+            for (at, output) in truth.outputs.iter().enumerate() {
                 let mut open = [0, 0];
-                for answer in answers(verdict, output) {
+                let mut all = answers(&verdicts[at], output);
+                if judge_bits < MOST_JUDGE_BITS && all.contains(&Answer::Unjudged) {
+                    judge_bits = MOST_JUDGE_BITS;
+                    verdicts = self::verdicts(graph, judge_bits);
+                    all = answers(&verdicts[at], output);
+                }
+                for answer in all {
                     match answer {
                         Answer::Right => tally.right += 1,
                         Answer::Unjudged => tally.unjudged += 1,
@@ -141,8 +149,8 @@ fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> 
                         Answer::Wrong(what) => return failure(Some(graph.outputs[at]), what),
                     }
                 }
-                if name == "default" && open != [0, 0] {
-                    let counts = tally.undecided.entry(cause(graph, graph.outputs[at], &oracle)).or_default();
+                if name == DEFAULT && open != [0, 0] {
+                    let counts = tally.undecided.entry(cause(graph, graph.outputs[at])).or_default();
                     counts.iter_mut().zip(open).for_each(|(own, count)| *own += count);
                 }
             }
@@ -152,7 +160,9 @@ fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> 
 }
 
 /// The first operation on the way to an output that has no decided result of its own: its name, and what it is applied to.
-fn cause(graph: &Graph, output: usize, oracle: &Oracle) -> String {
+fn cause(graph: &Graph, output: usize) -> String {
+    // What stays open does so far below the last precision.
+    let oracle = Oracle { max_bits: 256, ..Oracle::default() };
     let alone = Graph { nodes: graph.nodes.clone(), outputs: vec![output] }.pruned();
     let nodes = &alone.nodes;
     let describe = |id: usize| format!("{} {}", nodes[id].op.name(), nodes[id].dtype);
@@ -161,7 +171,7 @@ fn cause(graph: &Graph, output: usize, oracle: &Oracle) -> String {
             continue;
         }
         let one = Graph { nodes: nodes.clone(), outputs: vec![id] }.pruned();
-        let open = match run(oracle, &program(&one), &one, Demand::Rounded) {
+        let open = match run(&oracle, &program(&one), &one, Demand::Rounded) {
             Ok(Ok(truth)) => truth.stats.undecided,
             _ => 1,
         };
