@@ -31,7 +31,7 @@ pub struct SumPromise {
     pub inits: usize,
     /// Whether the sum is rounded to its type at the end.
     pub rounded_last: bool,
-    /// The most that flushing takes of the sum, in all.
+    /// The most that flushing takes of the sum for each term that is not zero.
     pub lost: f64,
 }
 
@@ -72,7 +72,7 @@ impl RowSum {
     /// What each of those sums promises; `from_zero` as it was given.
     ///
     /// An addition loses to flushing what is below the floor of one operand, or of its result where both operands are
-    /// not: so of all additions together no more lose anything than there are terms.
+    /// not: so of all additions together no more lose anything than there are terms other than zero.
     pub fn promise(&self, from_zero: bool) -> SumPromise {
         let (chain, inits) = match (&self.windows, self.dtype) {
             (Some(tree), _) => (tree.longest_chain(), tree.windows()),
@@ -88,7 +88,7 @@ impl RowSum {
             inits,
             rounded_last: self.dtype.format().is_some_and(|own| own != format)
                 || (self.windows.is_none() && !from_zero),
-            lost: self.unit.floor(self.dtype) * (self.width + inits) as f64,
+            lost: self.unit.floor(self.dtype),
         }
     }
 }

@@ -31,10 +31,12 @@ fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [f64; 2]) ->
     // The truth has the init once, the machine as often as it likes.
     let inits = promise.inits as f64;
     let magnitude = row.iter().map(|e| e.v.abs()).sum::<f64>() + inits * init.v.abs();
+    let zero = |e: &Element| e.v == 0.0 && e.is_exact();
+    let nonzero = row.iter().filter(|e| !zero(e)).count() as f64 + if zero(&init) { 0.0 } else { inits };
     let machine = [0, 1].map(|kind| {
         let terms = row.iter().map(|e| e.machine[kind]).sum::<f64>() + inits * init.machine[kind];
         let again = (inits - 1.0).max(0.0) * init.v.abs();
-        terms + again + gamma[kind] * (magnitude + terms) + (1.0 + gamma[kind]) * promise.lost
+        terms + again + gamma[kind] * (magnitude + terms) + (1.0 + gamma[kind]) * nonzero * promise.lost
     });
     let own = all().map(|e| e.own).sum::<f64>();
     let additions = row.len() as f64 + 1.0;
