@@ -10,6 +10,7 @@ use ulpgate::machine::mxu::Accumulation;
 use ulpgate::machine::vector::SumOrder;
 use ulpgate::machine::{CHIPS, Mode, PRECISIONS, REFINEMENTS};
 use ulpgate::num;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 /// SplitMix64.
@@ -153,6 +154,21 @@ impl Case {
 
     fn bench(&self) -> Bench<'_> {
         Bench { program: &self.program, mode: self.mode.clone(), arguments: &self.arguments }
+    }
+
+    /// Whether a step has an infinity or NaN that its truth has not. That is a finding, and not what is searched for.
+    fn leaves_the_range(&self, got: &[Tensor]) -> bool {
+        let finite = |t: &Tensor, i: usize| t.data().get_f64(i).is_finite();
+        if got.iter().all(|t| (0..t.len()).all(|i| finite(t, i))) {
+            return false;
+        }
+        let demands = vec![Demand::Rounded; got.len()];
+        let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();
+        let left = |(t, truth): (&Tensor, &TruthTensor)| match truth {
+            TruthTensor::Float(truth) => (0..t.len()).any(|i| truth.rounded[i].is_finite() && !finite(t, i)),
+            _ => false,
+        };
+        got.iter().zip(&truth.outputs).any(left)
     }
 
     /// The modes whose results this mode's bound covers: orders with shorter chains.
@@ -304,10 +320,8 @@ impl Found {
         let case = Case::new(seed);
         for mode in case.covered() {
             let got = Bench { mode: mode.clone(), ..case.bench() }.run();
-            // Leaving the range is a finding, and it is not what is searched for.
-            let inside = |t: &Tensor| (0..t.len()).all(|i| t.data().get_f64(i).is_finite());
             let elements = got[0].len();
-            if case.finite && !got.iter().all(inside) {
+            if case.leaves_the_range(&got) {
                 self.overflowed += elements;
                 continue;
             }
@@ -361,7 +375,7 @@ fn what_conforms_is_no_finding() {
 #[ignore = "minutes"]
 fn ten_million_elements_conform() {
     let found = searched(1 << 32..2 << 32, 10_000_000);
-    assert!(found.findings.is_empty(), "{}", found.findings[..found.findings.len().min(5)].join("\n"));
+    assert!(found.findings.is_empty(), "{}", found.findings.join("\n"));
 }
 
 /// The result with every element passed through a function.

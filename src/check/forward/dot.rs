@@ -1,6 +1,6 @@
 //! Dots.
 
-use crate::ir::{DotPlan, Instruction, Op, Shape, ValueId};
+use crate::ir::{Computation, DotPlan, Instruction, Op, Shape, ValueId};
 use crate::machine::mxu::{DotPromise, Intake};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -52,7 +52,9 @@ impl Forward<'_> {
         }
         let sizes = [plan.m, plan.k, plan.n];
         let dtypes = shapes.map(|shape| shape.dtype());
-        let whole = (0..2).all(|side| dtypes[side] == Some(DType::BF16) || bf16_valued(operands[side]));
+        let entry = self.program.entry();
+        let ids = &entry.instructions[value].operands;
+        let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
         let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
         let bound = |scale: f64, propagated: Both| -> Both {
@@ -104,10 +106,23 @@ fn taken(mut element: Element, promise: &DotPromise) -> Element {
     }
 }
 
-/// Whether one bf16 pass takes the machine's values as they are.
+/// Whether the machine surely has the values that the pass carries, and all are numbers of bf16.
 fn bf16_valued(value: &Value) -> bool {
     match value {
         Value::Exact(tensor) => (0..tensor.len()).all(|i| BF16.contains(tensor.data().get_f64(i))),
         Value::Known(known) => known.iter().all(|e| wider(e.machine[0], e.machine[1]) == 0.0 && BF16.contains(e.v)),
+    }
+}
+
+/// Whether the machine's values are numbers of bf16 by the type that they were rounded to, however far off they are.
+fn holds_bf16(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    let source = || holds_bf16(computation, instruction.operands[0]);
+    match (&instruction.op, instruction.shape.dtype()) {
+        (_, Some(DType::BF16)) => true,
+        (Op::Convert, Some(DType::F32)) => source(),
+        (Op::ReducePrecision { exponent_bits: ..=8, mantissa_bits: ..=7 }, Some(DType::F32)) => true,
+        (Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::OptimizationBarrier, _) => source(),
+        _ => false,
     }
 }
