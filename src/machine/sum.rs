@@ -15,6 +15,7 @@ pub struct RowSum {
     dtype: DType,
     /// Elements of a row.
     width: usize,
+    from_zero: bool,
     /// The windows of XLA:CPU, each begun with the init, where they are not what the vector unit's own sum knows: windows
     /// of one dim, each from zero.
     windows: Option<Tree>,
@@ -46,6 +47,7 @@ impl RowSum {
             step: mode.step_of(dtype),
             dtype,
             width: extents.iter().product(),
+            from_zero,
             windows: (order == SumOrder::Tree32 && !own).then(|| Tree::new(extents)),
             unit: mode.vector_unit(),
         }
@@ -61,7 +63,7 @@ impl RowSum {
             }
             None => vector::sums(values, count, self.width, self.order, self.step, &self.unit),
         };
-        if init != 0.0 && self.windows.is_none() {
+        if !self.from_zero && self.windows.is_none() {
             let add = |sum: f32| vector::binary_scalar(Binary::Add, init, sum, &self.unit);
             sums.iter_mut().for_each(|sum| *sum = add(*sum));
         }
@@ -69,16 +71,16 @@ impl RowSum {
         sums
     }
 
-    /// What each of those sums promises; `from_zero` as it was given.
+    /// What each of those sums promises.
     ///
     /// An addition loses to flushing what is below the floor of one operand, or of its result where both operands are
     /// not: so of all additions together no more lose anything than there are terms other than zero.
-    pub fn promise(&self, from_zero: bool) -> SumPromise {
+    pub fn promise(&self) -> SumPromise {
         let (chain, inits) = match (&self.windows, self.dtype) {
             (Some(tree), _) => (tree.longest_chain(), tree.windows()),
             // A region takes the elements one by one, from the init.
             (None, DType::F64) => (self.width as u64, 1),
-            (None, _) if from_zero => (self.order.longest_chain(self.width), 0),
+            (None, _) if self.from_zero => (self.order.longest_chain(self.width), 0),
             (None, _) => (self.order.longest_chain(self.width) + 1, 1),
         };
         let format = if self.dtype == DType::F64 { &F64 } else { self.step.format() };
@@ -86,8 +88,9 @@ impl RowSum {
             format,
             chain,
             inits,
+            // An init is added in f32, to sums that were rounded at every step.
             rounded_last: self.dtype.format().is_some_and(|own| own != format)
-                || (self.windows.is_none() && !from_zero),
+                || (self.windows.is_none() && inits > 0 && self.step != StepRounding::F32),
             lost: self.unit.floor(self.dtype),
         }
     }

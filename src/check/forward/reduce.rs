@@ -9,7 +9,7 @@ use super::{Refusal, gamma};
 /// The sums of rows of `width` elements, from an init.
 pub fn sums(rows: &[Element], width: usize, init: Element, dtype: DType, mode: &Mode) -> Result<Vec<Element>, Refusal> {
     let from_zero = init.is_exact() && init.v == 0.0;
-    let promise = RowSum::new(mode, dtype, &[width], from_zero).promise(from_zero);
+    let promise = RowSum::new(mode, dtype, &[width], from_zero).promise();
     let terms = width + promise.inits;
     let gamma = gamma(promise.chain, terms as u64, promise.format.unit_roundoff())?;
     let sum = |row: &[Element]| sum(row, init, &promise, gamma);
