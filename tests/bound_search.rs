@@ -1,5 +1,5 @@
-//! A search for results that conform and are found all the same: random programs over the operations that `bound` knows, in
-//! random modes, over inputs at the edges of their formats.
+//! A search for results that conform and are found all the same: random programs over the operations that `bound`
+//! knows, in random modes, over inputs at the edges of their formats.
 
 mod bench;
 
@@ -351,7 +351,8 @@ fn searched(seeds: std::ops::Range<u64>, elements: usize) -> Found {
         }
     }
     println!(
-        "{} elements inside their bounds, {} results tight; {} without a bound, {} out of range, {} undecided; {} findings",
+        "{} elements inside their bounds, {} results tight; {} without a bound, {} out of range, {} undecided; \
+         {} findings",
         found.elements,
         found.tight,
         found.refused,

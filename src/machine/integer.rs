@@ -9,12 +9,12 @@ use crate::tensor::DType;
 use super::value::Value;
 use super::vector;
 
-/// `convert`. Floats round to nearest even and keep subnormals; a float becomes an integer by truncation, saturating, NaN
-/// giving 0; integers wrap; a predicate is whether a number is not zero, which subnormals are to a unit that flushes.
-/// A tuple stays as it is.
+/// `convert`. Floats round to nearest even and keep subnormals; a float becomes an integer by truncation, saturating,
+/// NaN giving 0; integers wrap; a predicate is whether a number is not zero, which subnormals are to a unit that
+/// flushes. A tuple stays as it is.
 ///
-/// Every conversion rounds once, from the whole value, but for one: XLA reaches bf16 from f64 and from integers by way of
-/// f32 ([`through_f32`]).
+/// Every conversion rounds once, from the whole value, but for one: XLA reaches bf16 from f64 and from integers by way
+/// of f32 ([`through_f32`]).
 pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
@@ -44,8 +44,8 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
 }
 
 /// Whether a conversion rounds to f32 on its way and then once more: to bf16 from what f32 does not hold. Measured on
-/// XLA:CPU (jaxlib 0.10.2): of f64, `1 + 2^-8 + 2^-40` becomes 1 in bf16, while f16, f8e4m3fn and f8e5m2 are rounded once;
-/// of integers, only bf16 shows a difference. A modelling choice for TPUs.
+/// XLA:CPU (jaxlib 0.10.2): of f64, `1 + 2^-8 + 2^-40` becomes 1 in bf16, while f16, f8e4m3fn and f8e5m2 are rounded
+/// once; of integers, only bf16 shows a difference. A modelling choice for TPUs.
 fn through_f32(from: DType, to: DType) -> bool {
     to == DType::BF16 && !(from.is_float() && from != DType::F64)
 }
@@ -98,8 +98,8 @@ fn of_integers(values: impl Iterator<Item = i64>, from: DType, to: DType) -> Val
     Value::float(to, values)
 }
 
-/// `bitcast-convert` to a type of the same width. NaN payloads survive in f32, f64 and bf16; in narrower floats a NaN has
-/// one code a sign.
+/// `bitcast-convert` to a type of the same width. NaN payloads survive in f32, f64 and bf16; in narrower floats a NaN
+/// has one code a sign.
 pub(super) fn bitcast(value: Value, to: DType) -> Value {
     let codes: Vec<u64> = match &value {
         Value::Float(DType::F32, values) => values.iter().map(|v| u64::from(v.to_bits())).collect(),

@@ -141,8 +141,8 @@ impl Mode {
         self.refinements.reduce.unwrap_or(self.chip.sum)
     }
 
-    /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower types
-    /// accumulate in f32.
+    /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower
+    /// types accumulate in f32.
     pub fn step_of(&self, dtype: DType) -> StepRounding {
         match self.refinements.narrow.unwrap_or(self.chip.narrow) {
             StepRounding::F32 => StepRounding::F32,

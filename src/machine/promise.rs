@@ -8,8 +8,8 @@ use super::mode::{DotUnit, Mode};
 use super::mxu::{DotPromise, Intake, Passes};
 
 impl Mode {
-    /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued` says
-    /// that operands hold nothing but numbers of bf16.
+    /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued`
+    /// says that operands hold nothing but numbers of bf16.
     pub fn dot_promise(
         &self,
         precision: [Precision; 2],

@@ -16,8 +16,8 @@ pub struct RowSum {
     /// Elements of a row.
     width: usize,
     from_zero: bool,
-    /// The windows of XLA:CPU, each begun with the init, where they are not what the vector unit's own sum knows: windows
-    /// of one dim, each from zero.
+    /// The windows of XLA:CPU, each begun with the init, where they are not what the vector unit's own sum knows:
+    /// windows of one dim, each from zero.
     windows: Option<Tree>,
     unit: VectorUnit,
 }

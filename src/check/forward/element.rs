@@ -90,13 +90,7 @@ pub fn total(machine: f64, own: f64) -> f64 {
 
 /// The larger of two bounds; NaN if one is.
 pub fn wider(a: f64, b: f64) -> f64 {
-    if a.is_nan() {
-        a
-    } else if a > b {
-        a
-    } else {
-        b
-    }
+    if a.is_nan() || a > b { a } else { b }
 }
 
 /// What rounding a value of the pass itself to f64 may take, on either side.

@@ -6,8 +6,8 @@ use crate::tensor::DType;
 
 use super::element::{Both, Element, OWN, own_rounding, wider};
 
-/// A result of arithmetic as the unit stores it in `dtype`: rounded to the type that it computes in, zero below `floor`,
-/// and rounded to its own.
+/// A result of arithmetic as the unit stores it in `dtype`: rounded to the type that it computes in, zero below
+/// `floor`, and rounded to its own.
 fn stored(element: Element, dtype: DType, floor: f64) -> Element {
     let round = |e: Element, dtype: DType| dtype.format().map_or(e, |format| e.rounded(format));
     round(round(element, computed_in(dtype)).flushed(floor), dtype)
@@ -27,8 +27,8 @@ pub fn exponential(x: Element, dtype: DType, unit: &VectorUnit) -> Element {
     stored(Element { v: e, machine, own: spread(x.own) + own_rounding(e) }, dtype, promise.floor)
 }
 
-/// An operation of two operands; `spread` says whether the second is a broadcast or a constant. `None` where no bound is
-/// derived for it.
+/// An operation of two operands; `spread` says whether the second is a broadcast or a constant. `None` where no bound
+/// is derived for it.
 pub fn binary(binary: Binary, [x, y]: [Element; 2], dtype: DType, spread: bool, unit: &VectorUnit) -> Option<Element> {
     let floor = unit.floor(dtype);
     let (x, y) = (x.flushed(floor), y.flushed(floor));
@@ -95,8 +95,8 @@ fn inverse(y: Element, reciprocal: Reciprocal) -> Element {
     inverse
 }
 
-/// Whether machine and truth surely have the same infinity, NaN or zero, where an operand is not finite or the second is
-/// exactly zero. What is finite is taken to stay so: leaving the range is a finding.
+/// Whether machine and truth surely have the same infinity, NaN or zero, where an operand is not finite or the second
+/// is exactly zero. What is finite is taken to stay so: leaving the range is a finding.
 fn is_sure(binary: Binary, x: Element, y: Element) -> bool {
     if [x, y].iter().any(|e| e.v.is_nan() && e.is_exact()) {
         return true;

@@ -1,10 +1,10 @@
 //! A-priori forward error bounds, composed operation by operation.
 //!
 //! For every element the pass carries an f64 value v with bounds: `machine` bounds |computed - v| for any computation
-//! that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum bounds
+//! that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum bounds the error
 //! |computed - exact|. Rules are the standard ones (Higham 2002, chapters 2 and 3): an operation propagates its
-//! operands' bounds by its Lipschitz constant over their range, then adds its own rounding. What the mode's units round,
-//! flush and approximate is not said here: they promise it themselves (`machine/vector/promise.rs`,
+//! operands' bounds by its Lipschitz constant over their range, then adds its own rounding. What the mode's units
+//! round, flush and approximate is not said here: they promise it themselves (`machine/vector/promise.rs`,
 //! `machine/mxu/promise.rs`, `machine/sum.rs`).
 
 mod dot;
@@ -175,8 +175,8 @@ fn moved(op: &Op, operands: &[&[Element]], shapes: &[&Shape], dims: &[usize]) ->
 mod tests {
     use super::gamma;
 
-    /// Worked out from the theorem: 65536 products, each of which meets 638 roundings at most, fail with probability 2^-20
-    /// together for this lambda; for the lambda of 638 products it would be 2^-13.3.
+    /// Worked out from the theorem: 65536 products, each of which meets 638 roundings at most, fail with probability
+    /// 2^-20 together for this lambda; for the lambda of 638 products it would be 2^-13.3.
     #[test]
     fn every_product_of_a_dot_may_fail_its_probabilistic_bound() {
         let (n, terms, u) = (638, 65_536, 2f64.powi(-24));

@@ -4,8 +4,8 @@ use crate::num::{BF16, F32};
 
 use super::{Accumulation, Passes, Split, Unit};
 
-/// What a dot of `k` products promises. With S = sum |a| |b|, its error is at most
-/// `split S + gamma_n (1 + spread) S + (1 + gamma_n) lost` with n = `chain`, for operands as they come through `intake`.
+/// What a dot of `k` products promises. With S = sum |a| |b|, its error is at most `split S + gamma_n (1 + spread) S +
+/// (1 + gamma_n) lost` with n = `chain`, for operands as they come through `intake`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DotPromise {
     /// What splitting the operands loses of a product, relative to |a b|.
@@ -35,10 +35,10 @@ pub enum Intake {
 impl Unit {
     /// The promise for operands of f32 or, with `exact`, of values that a pass takes as they are.
     ///
-    /// With u = 2^-8 the unit roundoff of bf16: one pass rounds both operands, so |ab - a'b'| <= (2u + u^2) |ab|. A part
-    /// that is rounded to nearest leaves at most u of what it splits, a truncated one 2u. Three passes drop l.l and what
-    /// is left of l; six drop m.l, l.m, l.l (FACTS 2.3). Products of parts are exact. A first part to nearest may exceed
-    /// what it splits by u, a truncated one never does.
+    /// With u = 2^-8 the unit roundoff of bf16: one pass rounds both operands, so |ab - a'b'| <= (2u + u^2) |ab|. A
+    /// part that is rounded to nearest leaves at most u of what it splits, a truncated one 2u. Three passes drop l.l
+    /// and what is left of l; six drop m.l, l.m, l.l (FACTS 2.3). Products of parts are exact. A first part to nearest
+    /// may exceed what it splits by u, a truncated one never does.
     pub fn promise(&self, passes: Passes, exact: bool, k: usize) -> DotPromise {
         let u = BF16.unit_roundoff();
         let (first, high, middle) = match self.split {
@@ -72,8 +72,8 @@ impl Unit {
             intake: match flushes {
                 true => Intake::Flushed(F32.min_normal()),
                 false if left == 0.0 => Intake::Flushed(0.0),
-                // The last part is off by half a subnormal of bf16 where that is more than `left`; the parts dropped of a
-                // product, and the magnitudes of all, then exceed their share by less than four more.
+                // The last part is off by half a subnormal of bf16 where that is more than `left`; the parts dropped of
+                // a product, and the magnitudes of all, then exceed their share by less than four more.
                 false => {
                     let half = BF16.min_subnormal() / 2.0;
                     Intake::Split { below: half / left, at_most: 8.0 * half }

@@ -1,5 +1,5 @@
-//! What the vector unit promises of its results. It stands beside the code that computes them and reads the same settings,
-//! so that a bound made of it follows the unit.
+//! What the vector unit promises of its results. It stands beside the code that computes them and reads the same
+//! settings, so that a bound made of it follows the unit.
 
 use crate::ir::Unary;
 use crate::num::F32;
@@ -59,16 +59,16 @@ impl VectorUnit {
             return FunctionPromise { relative: 0.0, floor };
         }
         match self.error {
-            // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere. Results below
-            // the normal ones are zeros on any chip.
+            // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere. Results
+            // below the normal ones are zeros on any chip.
             ErrorModel::XlaCpu => FunctionPromise { relative: 3.0 * f64::from(f32::EPSILON), floor: F32.min_normal() },
             _ if self.perturbs() => FunctionPromise { relative: self.eup.bound(Unary::Exponential).relative, floor },
             _ => FunctionPromise { relative: 0.0, floor },
         }
     }
 
-    /// How far a division of this type may put a quotient of this magnitude from the correctly rounded one, where it uses
-    /// up the published bound.
+    /// How far a division of this type may put a quotient of this magnitude from the correctly rounded one, where it
+    /// uses up the published bound.
     pub fn published_quotient(&self, dtype: DType, quotient: f64) -> Option<f64> {
         let bound = self.perturbs_quotients(dtype).then(|| self.eup.division_bound(quotient))?;
         Some(bound.absolute.max(bound.relative * quotient))
