@@ -47,10 +47,10 @@ impl World {
                     self.divide(&one, &root)
                 }
             },
-            Unary::Floor => self.to_integer(x, |r| r.clone().floor()),
-            Unary::Ceil => self.to_integer(x, |r| r.clone().ceil()),
-            Unary::RoundNearestAfz => self.to_integer(x, |r| r.clone().round()),
-            Unary::RoundNearestEven => self.to_integer(x, nearest_even),
+            Unary::Floor => self.round_to_integer(x, |r| r.clone().floor()),
+            Unary::Ceil => self.round_to_integer(x, |r| r.clone().ceil()),
+            Unary::RoundNearestAfz => self.round_to_integer(x, |r| r.clone().round()),
+            Unary::RoundNearestEven => self.round_to_integer(x, nearest_even),
             Unary::IsFinite | Unary::Not => Num::Unknown("no function between floats"),
         }
     }
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Rounding to an integer; what becomes zero keeps its sign.
-    fn to_integer(&mut self, x: &Num, round: impl Fn(&Rational) -> Rational) -> Num {
+    fn round_to_integer(&mut self, x: &Num, round: impl Fn(&Rational) -> Rational) -> Num {
         match x {
             Num::Real(real) => match between(real, round) {
                 Some(integer) if integer == 0 => Num::Zero { neg: real.is_negative() },

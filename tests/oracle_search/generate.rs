@@ -308,7 +308,7 @@ impl Generator<'_> {
                 let op = if dtype.is_float() {
                     Op::ReducePrecision { exponent_bits: 5, mantissa_bits: self.draw.of(&[10, 7, 2]) }
                 } else {
-                    self.draw.of(&[0, 1]).eq(&0).then_some(Op::Copy).unwrap_or(Op::Barrier)
+                    [Op::Copy, Op::Barrier][self.draw.below(2)].clone()
                 };
                 self.add(op, &[x], dtype, &dims);
             }

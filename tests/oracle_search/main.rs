@@ -11,6 +11,7 @@
 
 mod array;
 mod ast;
+mod coverage;
 mod draw;
 mod dump;
 mod function;
