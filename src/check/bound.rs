@@ -1,5 +1,7 @@
 //! Whether the error stays inside what the declared mode allows.
 
+use std::collections::HashSet;
+
 use crate::machine::Mode;
 use crate::metric::Better;
 use crate::num;
@@ -18,12 +20,13 @@ impl Check for Bound {
     fn doc(&self) -> &'static str {
         "Asks: is the error of every element inside the a-priori bound of the declared mode? Why it matters: a tolerance \
          that is not derived is tuned until green. Fails when: |computed - truth| exceeds the forward error bound, \
-         composed operation by operation: roundings as (1 + u), dots as c sum|a||b| + gamma_n (1 + c) sum|a||b| with c \
-         the split error of the passes and n the longest addition chain of the declared order, gamma_n = n u / (1 - n u) \
-         (Higham 2002, lemma 3.1), plus n times the smallest normal number where subnormals are flushed. `declared` \
-         judges by another matmul precision than the mode's. Refuses where n u >= 1 or an operation has no derived bound. \
-         Advisory beside it: the same with the probabilistic gamma of Higham and Mary (2019), failing with probability \
-         at most 2^-20 for each element."
+         composed operation by operation from what the mode's units promise: roundings as (1 + u), dots as \
+         c sum|a||b| + gamma_n (1 + s) sum|a||b| with c the split error of the passes and n the longest addition chain of \
+         the declared order, gamma_n = n u / (1 - n u) (Higham 2002, lemma 3.1), and what flushing takes; or when only \
+         one of the two is NaN, or an infinity, or both are infinities of different sign. `declared` judges by another \
+         matmul precision than the mode's. Refuses where n u >= 1, an operation has no derived bound, or an element that \
+         differs from the truth has none. Advisory beside it: the same with the probabilistic gamma of Higham and Mary \
+         (2019), failing with probability at most 2^-20 for each element of a sum or dot."
     }
 
     fn settings(&self) -> &'static [&'static str] {
@@ -88,24 +91,19 @@ impl Judge for Within {
         };
         let got = batch.got[self.output].data();
         tally.count("undecided", truth.open.len() as u64);
+        let open: HashSet<usize> = truth.open.iter().copied().collect();
         for (i, (exact, [bound, probable])) in truth.rounded.iter().zip(&bounds).enumerate() {
             tally.count("elements", 1);
-            let value = got.get_f64(i);
-            if value == *exact || (value.is_nan() && exact.is_nan()) {
-                tally.peak("ratio", 0.0);
+            if open.contains(&i) {
                 continue;
             }
-            // The truth is rounded to f64: half an ulp of that belongs to neither side.
-            let error = ((value - exact).abs() - num::F64.ulp(*exact) / 2.0).max(0.0);
-            let ratio = if error.is_nan() {
-                f64::INFINITY
-            } else if error == 0.0 {
-                0.0
-            } else {
-                error / bound
+            let value = got.get_f64(i);
+            let Some(ratio) = ratio(value, *exact, *bound) else {
+                tally.count("unproven", 1);
+                continue;
             };
             tally.peak("ratio", ratio);
-            tally.peak("probable", if error == 0.0 { 0.0 } else { error / probable });
+            tally.peak("probable", self::ratio(value, *exact, *probable).unwrap_or(f64::INFINITY));
             if ratio > 1.0 {
                 tally.count("beyond", 1);
                 tally.evidence(|| {
@@ -121,12 +119,15 @@ impl Judge for Within {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let beyond = tally.counted("beyond");
+        let [beyond, unproven, elements] = ["beyond", "unproven", "elements"].map(|name| tally.counted(name));
+        let mut tally = tally.clone();
+        if beyond == 0 && unproven > 0 {
+            tally.refuse(format!("no bound holds for {unproven} of {elements} elements"));
+        }
         let judgement = tally.judge(beyond > 0).note(format!(
-            "worst error {:.3} of the bound of {}, {beyond} of {} elements beyond",
+            "worst error {:.3} of the bound of {}, {beyond} of {elements} elements beyond",
             tally.peaked("ratio").unwrap_or(0.0),
             self.declared,
-            tally.counted("elements")
         ));
         if tally.refusal().is_some() {
             return judgement;
@@ -139,4 +140,41 @@ impl Judge for Within {
             None => judgement,
         }
     }
+}
+
+/// What an element may be.
+enum Kind {
+    Nan,
+    /// The negative one?
+    Infinite(bool),
+    Finite,
+}
+
+impl Kind {
+    fn of(value: f64) -> Kind {
+        match value {
+            v if v.is_nan() => Kind::Nan,
+            v if v.is_infinite() => Kind::Infinite(v < 0.0),
+            _ => Kind::Finite,
+        }
+    }
+}
+
+/// The error of a result in units of its bound; `None` where it differs from the truth and the bound says nothing.
+///
+/// Only a NaN is a NaN and only the same infinity an infinity: a result that leaves its format's range is as wrong as one
+/// that never reaches an infinite truth.
+fn ratio(value: f64, exact: f64, bound: f64) -> Option<f64> {
+    let error = match (Kind::of(value), Kind::of(exact)) {
+        (Kind::Nan, Kind::Nan) => 0.0,
+        (Kind::Infinite(negative), Kind::Infinite(expected)) if negative == expected => 0.0,
+        (Kind::Infinite(_), Kind::Infinite(_)) => f64::INFINITY,
+        (Kind::Nan, Kind::Infinite(_) | Kind::Finite) => f64::INFINITY,
+        (Kind::Infinite(_) | Kind::Finite, Kind::Nan) => f64::INFINITY,
+        (Kind::Infinite(_), Kind::Finite) | (Kind::Finite, Kind::Infinite(_)) => f64::INFINITY,
+        // The truth is rounded to f64: half an ulp of that belongs to neither side.
+        (Kind::Finite, Kind::Finite) if value == exact => 0.0,
+        (Kind::Finite, Kind::Finite) => ((value - exact).abs() - num::F64.ulp(exact) / 2.0).max(0.0),
+    };
+    if error == 0.0 { Some(0.0) } else { bound.is_finite().then_some(error / bound) }
 }

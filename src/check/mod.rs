@@ -2,7 +2,6 @@
 
 mod agreement;
 mod bound;
-mod dot_bound;
 mod dropped_token;
 mod forward;
 pub mod growth;

@@ -38,6 +38,17 @@ impl Tree {
         Tree(levels)
     }
 
+    /// All windows, of which each begins with the init.
+    pub fn windows(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// The most applications that one element is part of, on its way through the levels.
+    pub fn longest_chain(&self) -> u64 {
+        let longest = |level: &Vec<Vec<usize>>| level.iter().map(Vec::len).max().unwrap_or(0) as u64;
+        self.0.iter().map(longest).sum()
+    }
+
     /// The row's reduction; `reduce` is given the init and a window's elements behind it. XLA begins every window with the
     /// init, so one that is not neutral counts as often as there are windows.
     pub fn reduce<T: Copy>(&self, row: &[T], init: T, mut reduce: impl FnMut(&[T]) -> T) -> T {

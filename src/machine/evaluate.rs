@@ -1,6 +1,5 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use crate::ir::{
@@ -8,8 +7,8 @@ use crate::ir::{
 };
 use crate::tensor::{DType, Tensor};
 
-use super::mode::Mode;
-use super::mxu::{self, Passes, Unit};
+use super::mode::{DotUnit, Mode};
+use super::mxu;
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
 use super::{integer, region};
@@ -66,30 +65,11 @@ pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
-    matrix: Unit,
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a Program, mode: &'a Mode) -> Machine<'a> {
-        let (chip, r) = (mode.chip, &mode.refinements);
-        Machine {
-            program,
-            mode,
-            unit: VectorUnit {
-                flush: chip.flush,
-                divide: chip.divide,
-                zero_tie: chip.zero_tie,
-                eup: chip.eup,
-                error: mode.functions(),
-            },
-            matrix: Unit {
-                // No chip's block is empty; a unit without blocks would be one that has only one.
-                block: NonZeroUsize::new(chip.mxu_block).unwrap_or(NonZeroUsize::MAX),
-                accumulation: r.acc.unwrap_or(chip.accumulation),
-                split: r.split.unwrap_or_default(),
-                flush: chip.flush && !chip.matrix_unit,
-            },
-        }
+        Machine { program, mode, unit: mode.vector_unit() }
     }
 
     /// The root's value. Values are dropped after their last use.
@@ -147,7 +127,7 @@ impl<'a> Machine<'a> {
                 if let (Value::Float(..), Value::Float(..)) = (left.elements(), right.elements()) {
                     let once = *binary == Binary::Divide
                         && self.unit.divide == Divide::BroadcastByReciprocal
-                        && is_broadcast(computation, instruction.operands[1]);
+                        && is_spread(computation, instruction.operands[1]);
                     let right = operands.swap_remove(1);
                     let left = operands.swap_remove(0).into_whole(instruction.shape.elements());
                     return Ok(Operand::whole(self.binary(*binary, left, &right, once)));
@@ -338,24 +318,16 @@ impl<'a> Machine<'a> {
         if dtype == DType::F64 {
             return Err(unsupported(instruction, "a dot of narrower floats gives no f64"));
         }
-        let on = self.mode.refinements.dsr.unwrap_or(self.mode.chip.dot_strength_reduction);
-        let reduced_in_strength = on && (m == 1 || n == 1);
-        let narrow = shapes.iter().all(|s| s.dtype() != Some(DType::F32));
-        let passes = match self.mode.passes(precision) {
-            Passes::F32 => Passes::F32,
-            // Operands of a narrower type enter the matrix unit as they are.
-            _ if narrow => Passes::Exact,
-            passes => passes,
-        };
+        let (unit, matrix) =
+            (self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]), self.mode.matrix_unit());
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
-            if reduced_in_strength {
-                out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n]));
-            } else {
-                mxu::matmul(a, b, [m, k, n], passes, &self.matrix, out);
+            match unit {
+                DotUnit::Matrix(passes) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
+                _ => out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n])),
             }
         }
         vector::round_to(dtype, &mut out);
@@ -364,7 +336,7 @@ impl<'a> Machine<'a> {
 
     /// A dot as the vector unit does it: f32 products, then a sum in its own order.
     fn multiply_reduce(&self, lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3]) -> Vec<f32> {
-        let order = self.mode.refinements.reduce.unwrap_or(self.mode.chip.sum);
+        let order = self.mode.sum_order();
         let mut out = Vec::with_capacity(m * n);
         for i in 0..m {
             for j in 0..n {
@@ -380,13 +352,11 @@ impl<'a> Machine<'a> {
 }
 
 /// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
-fn is_broadcast(computation: &Computation, id: usize) -> bool {
+pub fn is_spread(computation: &Computation, id: usize) -> bool {
     let instruction = &computation.instructions[id];
     match instruction.op {
         Op::Broadcast { .. } | Op::Constant(_) => true,
-        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => {
-            is_broadcast(computation, instruction.operands[0])
-        }
+        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => is_spread(computation, instruction.operands[0]),
         _ => false,
     }
 }

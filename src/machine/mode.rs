@@ -1,15 +1,17 @@
 //! Modes: `chip/precision/excess[+refinement...]`.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use crate::ir::{Precision, Unary};
+use crate::ir::Precision;
 use crate::name::hint;
+use crate::tensor::DType;
 
 use super::chip::{CHIPS, Chip, chip_named};
-use super::mxu::Passes;
+use super::mxu::{Passes, Unit};
 use super::refinement::{REFINEMENTS, Refinements};
-use super::vector::{Divide, ErrorModel};
+use super::vector::{ErrorModel, StepRounding, SumOrder, VectorUnit};
 
 /// What a dot whose own precision is the default gets.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,51 +110,73 @@ impl Mode {
         r.fault = r.fault.filter(|v| *v != Default::default());
     }
 
-    /// The passes of a dot that asks for `precision` per operand, over operands of f32.
-    pub fn passes(&self, precision: [Precision; 2]) -> Passes {
-        if !self.chip.matrix_unit || self.precision.overrides {
-            return Passes::F32;
-        }
-        match precision[0].max(precision[1]) {
-            Precision::Default => self.precision.passes,
-            Precision::High => Passes::Three,
-            Precision::Highest => Passes::Six,
+    /// Where a dot that asks for `precision` per operand is computed: `[m,k] x [k,n]` over operands of these types.
+    pub fn dot(&self, precision: [Precision; 2], dtypes: [Option<DType>; 2], [m, n]: [usize; 2]) -> DotUnit {
+        let on = self.refinements.dsr.unwrap_or(self.chip.dot_strength_reduction);
+        if dtypes == [Some(DType::F64); 2] {
+            DotUnit::Double
+        } else if on && (m == 1 || n == 1) {
+            DotUnit::Vector
+        } else if !self.chip.matrix_unit || self.precision.overrides {
+            DotUnit::Matrix(Passes::F32)
+        } else if !dtypes.contains(&Some(DType::F32)) {
+            // Operands of a narrower type enter the matrix unit as they are.
+            DotUnit::Matrix(Passes::Exact)
+        } else {
+            DotUnit::Matrix(match precision[0].max(precision[1]) {
+                Precision::Default => self.precision.passes,
+                Precision::High => Passes::Three,
+                Precision::Highest => Passes::Six,
+            })
         }
     }
-}
 
-impl Mode {
     /// How functions err: as the mode says, else as the chip does.
     pub fn functions(&self) -> ErrorModel {
         self.refinements.exp.unwrap_or(self.chip.functions)
     }
 
-    /// How far an exponential may lie from the correctly rounded one, relative to the exact value: nothing, unless the
-    /// mode perturbs it within the chip's published bound (FACTS 3.3).
-    pub fn exponential_bound(&self) -> f64 {
-        match self.functions() {
-            ErrorModel::CorrectlyRounded => 0.0,
-            // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere.
-            ErrorModel::XlaCpu => 3.0 * f64::from(f32::EPSILON),
-            ErrorModel::Seeded | ErrorModel::Worst => self.chip.eup.bound(Unary::Exponential).relative,
+    /// The order of a sum on the vector unit.
+    pub fn sum_order(&self) -> SumOrder {
+        self.refinements.reduce.unwrap_or(self.chip.sum)
+    }
+
+    /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower types
+    /// accumulate in f32.
+    pub fn step_of(&self, dtype: DType) -> StepRounding {
+        match self.refinements.narrow.unwrap_or(self.chip.narrow) {
+            StepRounding::F32 => StepRounding::F32,
+            _ => StepRounding::own(dtype),
         }
     }
 
-    /// How much more than a correctly rounded f32 quotient a division may be off, relative to the quotient.
-    pub fn division_bound(&self) -> f64 {
-        let eps = f64::from(f32::EPSILON);
-        let own = match self.chip.divide {
-            Divide::Exact => 0.0,
-            // The rounding of 1 / y, beside that of the product.
-            Divide::ByReciprocal | Divide::BroadcastByReciprocal => eps,
-        };
-        if !self.functions().perturbs() {
-            return own;
-        }
-        // Two units in the last place are at most 2 eps of the quotient.
-        let published = self.chip.eup.division_bound(1.0);
-        own.max(published.relative).max(published.absolute)
+    /// The vector unit as this mode has it.
+    pub fn vector_unit(&self) -> VectorUnit {
+        let Chip { flush, divide, zero_tie, eup, .. } = *self.chip;
+        VectorUnit { flush, divide, zero_tie, eup, error: self.functions() }
     }
+
+    /// The matrix unit as this mode has it.
+    pub fn matrix_unit(&self) -> Unit {
+        let (chip, r) = (self.chip, &self.refinements);
+        Unit {
+            // No chip's block is empty; a unit without blocks would be one that has only one.
+            block: NonZeroUsize::new(chip.mxu_block).unwrap_or(NonZeroUsize::MAX),
+            accumulation: r.acc.unwrap_or(chip.accumulation),
+            split: r.split.unwrap_or_default(),
+            flush: chip.flush && !chip.matrix_unit,
+        }
+    }
+}
+
+/// What computes a dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotUnit {
+    /// f64, one addition after the other.
+    Double,
+    /// The vector unit: f32 products, then a sum in its own order (dot strength reduction, FACTS 2.3).
+    Vector,
+    Matrix(Passes),
 }
 
 impl FromStr for Mode {

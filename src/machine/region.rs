@@ -10,29 +10,12 @@ use crate::tensor::DType;
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, unsupported};
 use super::scalar::{Region, Scalar};
+use super::sum::RowSum;
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
 use super::{integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
-
-/// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower types
-/// accumulate in f32.
-fn step_of(machine: &Machine, dtype: DType) -> StepRounding {
-    match machine.mode.refinements.narrow.unwrap_or(machine.mode.chip.narrow) {
-        StepRounding::F32 => StepRounding::F32,
-        _ => own_step(dtype),
-    }
-}
-
-/// The steps of a sum that is stored in its own type after every addition.
-fn own_step(dtype: DType) -> StepRounding {
-    match dtype {
-        DType::BF16 => StepRounding::Bf16,
-        DType::F16 => StepRounding::F16,
-        _ => StepRounding::F32,
-    }
-}
 
 pub(super) fn reduce(
     machine: &Machine,
@@ -65,27 +48,12 @@ pub(super) fn reduce(
     // Reduced dims go last, so that each result's elements lie together.
     let rows: Vec<Value> = whole.by_ref().take(count).map(|o| permuted(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
-    let sum_order = machine.mode.refinements.reduce.unwrap_or(machine.mode.chip.sum);
-    let tree = || Tree::new(&reduced.iter().map(|d| dims[*d]).collect::<Vec<usize>>());
-    // Windows of one dim, each from zero, are what the vector unit's own sum knows.
-    let flat = reduced.iter().filter(|d| dims[**d] > 1).count() < 2;
+    let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
-            let step = step_of(machine, *dtype);
             let init = inits[0].f32s()[0];
-            let in_windows = sum_order == SumOrder::Tree32 && !(flat && init == 0.0);
-            let mut out = if in_windows {
-                let (values, tree): (&[f32], Tree) = (values, tree());
-                let window = |window: &[f32]| vector::sum(window, SumOrder::Chain, step, &unit);
-                vector::over_rows(results, width, |row| tree.reduce(&values[span(row)], init, window))
-            } else {
-                vector::sums(values, results, width, sum_order, step, &unit)
-            };
-            if init != 0.0 && !in_windows {
-                out.iter_mut().for_each(|sum| *sum = vector::binary_scalar(Binary::Add, init, *sum, &unit));
-            }
-            vector::round_to(*dtype, &mut out);
-            Value::float(*dtype, out)
+            let sum = RowSum::new(machine.mode, *dtype, &extents, init == 0.0);
+            Value::float(*dtype, sum.of_rows(values, results, init))
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -124,11 +92,11 @@ pub(super) fn reduce(
             let (best, at) = (0..results).map(row).unzip();
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
         }
-        (_, [values @ (Value::Float(..) | Value::Double(_))]) if sum_order == SumOrder::Tree32 => {
+        (_, [values @ (Value::Float(..) | Value::Double(_))]) if machine.mode.sum_order() == SumOrder::Tree32 => {
             let init = inits[0].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
-            let tree = tree();
+            let tree = Tree::new(&extents);
             let reductions = (0..results).map(|row| {
                 let row: Vec<Scalar> = span(row).filter_map(|at| values.scalar(at)).collect();
                 tree.reduce(&row, init, |window| window.iter().copied().reduce(&mut apply).unwrap_or(init))
@@ -232,7 +200,7 @@ pub(super) fn reduce_window(
     let running = match (known, &rows) {
         (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero && !reversed => {
             // A running mass in bf16 is stored in bf16 at every step.
-            let mut sums = vector::running_sums(values, length, order, own_step(*dtype), &machine.unit);
+            let mut sums = vector::running_sums(values, length, order, StepRounding::own(*dtype), &machine.unit);
             vector::in_chunks(&mut sums, |_, chunk| vector::round_to(*dtype, chunk));
             Value::float(*dtype, sums)
         }

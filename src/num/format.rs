@@ -144,6 +144,11 @@ impl Format {
         if negative { -magnitude } else { magnitude }
     }
 
+    /// Whether every number of this format is one of the other.
+    pub fn is_part_of(&self, other: &Format) -> bool {
+        self.fraction_bits <= other.fraction_bits && self.emin() >= other.emin() && self.emax() <= other.emax()
+    }
+
     /// Whether `value` is a number of this format, an infinity it has, or NaN.
     pub fn contains(&self, value: f64) -> bool {
         value.is_nan() || super::round_f64(self, value, super::Direction::NearestEven) == value

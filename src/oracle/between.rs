@@ -2,10 +2,12 @@
 
 use std::cmp::Ordering;
 
-use rug::float::Round;
+use std::rc::Rc;
+
+use rug::float::{Round, prec_min};
 use rug::{Float, Rational};
 
-use super::ratio;
+use super::form::{Form, LARGEST};
 
 /// An enclosure with ends of any precision.
 #[derive(Clone, Debug)]
@@ -16,9 +18,19 @@ pub(super) enum Between {
     Exact(Float),
     /// A finite real number from `lo` to `hi`, an infinite end meaning that this side is unbounded.
     ///
-    /// -0 counts as below +0: ends -0 and +0 stand for a zero of either sign, an end +0 on the left for no -0. `ratio` is
-    /// the value itself where it is known to be rational.
-    Real { lo: Float, hi: Float, ratio: Option<Box<Rational>> },
+    /// -0 counts as below +0: ends -0 and +0 stand for a zero of either sign, an end +0 on the left for no -0.
+    Real { lo: Float, hi: Float, what: What },
+}
+
+/// What a real number is, beside its enclosure.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Nothing else is known, or has been asked.
+    Anonymous,
+    /// A number of its own, with a name.
+    Atom(u64),
+    /// A combination of others.
+    Form(Rc<Form>),
 }
 
 /// Whether `a` lies below `b`, -0 below +0.
@@ -37,7 +49,7 @@ impl Between {
 
     /// A finite real number between these ends, at least one of which is finite; exactly that number if they are one.
     pub fn real(lo: Float, hi: Float) -> Between {
-        if is_below(&lo, &hi) { Between::Real { lo, hi, ratio: None } } else { Between::Exact(lo) }
+        if is_below(&lo, &hi) { Between::Real { lo, hi, what: What::Anonymous } } else { Between::Exact(lo) }
     }
 
     /// The enclosure of a value that MPFR rounded down: it lies below the next number of that precision.
@@ -47,39 +59,50 @@ impl Between {
         }
         let mut hi = lo.clone();
         hi.next_up();
-        Between::Real { lo, hi, ratio: None }
+        Between::Real { lo, hi, what: What::Anonymous }
     }
 
     /// A number that is known exactly, at `bits` of precision where that holds it.
     pub fn of_exact(value: Float, bits: u32) -> Between {
         let (shorter, ternary) = Float::with_val_round(bits, &value, Round::Down);
-        if ternary == Ordering::Equal || value.prec() <= ratio::LARGEST {
-            return Between::Exact(if ternary == Ordering::Equal { shorter } else { value });
+        match ternary {
+            Ordering::Equal => Between::Exact(shorter),
+            _ if value.prec() <= LARGEST => Between::Exact(value),
+            _ => Between::from_down((shorter, ternary)),
         }
-        Between::from_down((shorter, ternary))
     }
 
-    /// A rational number that is not zero, enclosed at `bits` of precision; `None` for one that is too long.
-    pub fn of_ratio(value: Rational, bits: u32) -> Option<Between> {
-        if ratio::size(&value) > ratio::LARGEST {
-            return None;
-        }
+    /// A rational number that is not zero, exactly, or enclosed at `bits` of precision.
+    pub fn of_rational(value: &Rational, bits: u32) -> Between {
         if value.denom().is_power_of_two() {
-            let own_bits = value.numer().significant_bits().max(rug::float::prec_min());
-            return Some(Between::Exact(Float::with_val(own_bits, &value)));
+            return Between::Exact(Float::with_val(value.numer().significant_bits().max(prec_min()), value));
         }
-        let (lo, _) = Float::with_val_round(bits, &value, Round::Down);
-        let mut hi = lo.clone();
-        hi.next_up();
-        Some(Between::Real { lo, hi, ratio: Some(Box::new(value)) })
+        match Between::from_down(Float::with_val_round(bits, value, Round::Down)) {
+            Between::Real { lo, hi, .. } => {
+                Between::Real { lo, hi, what: What::Form(Rc::new(Form::constant(value.clone()))) }
+            }
+            exact => exact,
+        }
     }
 
-    /// The value, where it is a finite number and known to be rational.
-    pub fn ratio(&self) -> Option<Rational> {
+    /// The value as a linear form; `None` for what is no finite number, or has no short form.
+    pub fn form(&self) -> Option<Form> {
         match self {
-            Between::Exact(value) => ratio::of_float(value),
-            Between::Real { ratio, .. } => ratio.as_deref().cloned(),
-            Between::Unknown => None,
+            Between::Unknown | Between::Real { what: What::Anonymous, .. } => None,
+            Between::Exact(value) => Form::of_float(value),
+            Between::Real { what: What::Atom(name), .. } => Some(Form::atom(*name)),
+            Between::Real { what: What::Form(form), .. } => Some((**form).clone()),
+        }
+    }
+
+    /// The same, if nothing is known of what it is, with this name.
+    pub fn named(self, form: Option<Form>, fresh: impl FnOnce() -> u64) -> Between {
+        match self {
+            Between::Real { lo, hi, what: What::Anonymous } => {
+                let what = form.map_or_else(|| What::Atom(fresh()), |form| What::Form(Rc::new(form)));
+                Between::Real { lo, hi, what }
+            }
+            other => other,
         }
     }
 
@@ -109,9 +132,9 @@ impl Between {
         match self {
             Between::Unknown => Between::Unknown,
             Between::Exact(value) => Between::Exact(-value.clone()),
-            Between::Real { lo, hi, ratio } => {
-                let ratio = ratio.as_ref().map(|r| Box::new(Rational::from(-&**r)));
-                Between::Real { lo: -hi.clone(), hi: -lo.clone(), ratio }
+            Between::Real { lo, hi, .. } => {
+                let what = self.form().map_or(What::Anonymous, |form| What::Form(Rc::new(form.negate())));
+                Between::Real { lo: -hi.clone(), hi: -lo.clone(), what }
             }
         }
     }

@@ -100,7 +100,7 @@ impl<A: Arithmetic> World<A> {
         }
         let len = x.len;
         let numbers = self.arithmetic.binary_all(binary, &x.numbers, &y.numbers, wanted);
-        let numbers = self.cancelled(binary, x, y, numbers);
+        let numbers = if binary == Binary::Subtract { self.cancelled(x, y, numbers) } else { numbers };
         let identities = match self.binary_steps(binary, x, y, left_is_parameter, &numbers) {
             Some((classes, keys)) => Identities::Known { classes, keys },
             None => {
@@ -112,42 +112,26 @@ impl<A: Arithmetic> World<A> {
         FloatArray { len, numbers, identities, rounded: None }
     }
 
-    /// The results with those made exact that are zero or one because their operands are one value: `x - x`, `x + -x` and
-    /// `x / x` of finite numbers, which no enclosure shows.
-    fn cancelled(&mut self, binary: Binary, x: &FloatArray<A>, y: &FloatArray<A>, numbers: A::Numbers) -> A::Numbers {
-        let value = match binary {
-            Binary::Add | Binary::Subtract => 0.0,
-            Binary::Divide => 1.0,
-            _ => return numbers,
-        };
-        let mut exact = Vec::new();
-        for at in self.arithmetic.around(&numbers, value) {
+    /// Differences with those made +0 whose operands are one finite value, which no enclosure shows.
+    fn cancelled(&mut self, x: &FloatArray<A>, y: &FloatArray<A>, differences: A::Numbers) -> A::Numbers {
+        let mut zeros = Vec::new();
+        for at in self.arithmetic.around(&differences, 0.0) {
             let (a, b) = (self.element(x, at), self.element(y, at));
-            let other = if binary == Binary::Add { self.negated(b.identity) } else { b.identity };
-            let is_undefined = binary == Binary::Divide && self.may_be_zero(&b.number);
-            if a.identity.is(&other) && self.is_finite(&a.number) && self.is_finite(&b.number) && !is_undefined {
-                exact.push(at);
+            if a.identity.is(&b.identity) && self.is_finite(&a.number) {
+                zeros.push(at);
             }
         }
-        if exact.is_empty() {
-            return numbers;
+        if zeros.is_empty() {
+            return differences;
         }
-        let mut all: Vec<A::Number> = (0..x.len).map(|at| self.arithmetic.at(&numbers, at)).collect();
-        exact.into_iter().for_each(|at| all[at] = self.arithmetic.exact(value));
+        let mut all: Vec<A::Number> = (0..x.len).map(|at| self.arithmetic.at(&differences, at)).collect();
+        zeros.into_iter().for_each(|at| all[at] = self.arithmetic.exact(0.0));
         self.arithmetic.collect(all)
     }
 
     /// Whether this is a finite number, for certain.
-    pub fn is_finite(&self, x: &A::Number) -> bool {
+    fn is_finite(&self, x: &A::Number) -> bool {
         self.arithmetic.is_number(x) && self.arithmetic.as_exact(x).is_none_or(f64::is_finite)
-    }
-
-    /// The identity of an element with its sign changed.
-    pub fn negated(&mut self, identity: Identity) -> Identity {
-        match identity.class {
-            0 => Identity::exact(-identity.key),
-            class => Identity { class: self.classes.after(of_one(Unary::Negate), class), key: -identity.key },
-        }
     }
 
     /// The identities of all results, where long runs of them take the same step.
@@ -174,11 +158,6 @@ impl<A: Arithmetic> World<A> {
         let mut flips = Vec::with_capacity(x.len / run);
         for at in (0..x.len).step_by(run) {
             let other = self.element(parameter, at);
-            if matches!(binary, Binary::Multiply | Binary::Divide)
-                && self.arithmetic.as_exact(&other.number).is_some_and(|v| v.abs() == 1.0)
-            {
-                return None;
-            }
             let (step, falls) = self.binary_step(binary, None, &other, left_is_parameter)?;
             stepped.push(self.classes.after(step, *classes.at(at)));
             flips.push(falls);
@@ -202,19 +181,6 @@ impl<A: Arithmetic> World<A> {
     ) -> Option<Identity> {
         if self.arithmetic.is_nan(number) {
             return Some(Identity::exact(f64::NAN));
-        }
-        // One times a value is the value, however it is written: a sum sees that it cancels.
-        let factors: &[_] = match binary {
-            Binary::Multiply => &[(x, y), (y, x)],
-            Binary::Divide => &[(x, y)],
-            _ => &[],
-        };
-        for (other, unit) in factors {
-            match self.arithmetic.as_exact(&unit.number) {
-                Some(1.0) => return Some(other.identity),
-                Some(-1.0) => return Some(self.negated(other.identity)),
-                _ => {}
-            }
         }
         let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
         let (step, falls) = self.binary_step(binary, Some(variable), parameter, left_is_parameter)?;

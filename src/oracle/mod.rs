@@ -17,6 +17,7 @@ mod elements;
 mod elementwise;
 mod evaluate;
 mod fast;
+mod form;
 mod integer;
 pub mod interval;
 mod lanes;
@@ -26,7 +27,7 @@ mod pair;
 mod pairs;
 mod plan;
 mod radix;
-mod ratio;
+
 mod reduce;
 mod select;
 mod share;

@@ -1,22 +1,23 @@
 //! The last rung: MPFR intervals, rounded outwards at a given precision.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 use rug::Float;
-use rug::float::Round;
+use rug::float::{Round, prec_min};
 
 use crate::ir::{Binary, Unary};
 
 use super::arithmetic::{Arithmetic, Dots, Wanted};
-use super::between::{Between, Corner};
+use super::between::{Between, Corner, What};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::exact_dot;
+use super::form::{self, Form};
 use super::pair::Pair;
-use super::ratio;
 
 /// Arithmetic at one precision.
 pub(super) struct Mpfr {
@@ -25,11 +26,18 @@ pub(super) struct Mpfr {
     memo: HashMap<(Unary, u64), Rc<Between>>,
     /// Any value.
     unknown: Rc<Between>,
+    /// Atoms of forms so far.
+    atoms: Cell<u64>,
 }
 
 impl Mpfr {
     pub fn new(bits: u32) -> Mpfr {
-        Mpfr { bits, memo: HashMap::new(), unknown: Rc::new(Between::Unknown) }
+        Mpfr { bits, memo: HashMap::new(), unknown: Rc::new(Between::Unknown), atoms: Cell::new(0) }
+    }
+
+    /// A result with its form, or else with a name of its own.
+    fn named(&self, value: Between, form: Option<Form>) -> Between {
+        value.named(form, || self.atoms.replace(self.atoms.get() + 1))
     }
 
     /// A function that increases (or, with `falls`, decreases) wherever the enclosure reaches.
@@ -75,7 +83,7 @@ impl Mpfr {
                 let root = self.sqrt(x);
                 match &root {
                     // MPFR rounds the reciprocal root of what is not a square once instead of twice.
-                    Between::Real { lo, ratio: None, .. } if *lo > 0 => {
+                    Between::Real { lo, what: What::Anonymous, .. } if *lo > 0 => {
                         self.monotone(x, true, rounded!(recip_sqrt_ref))
                     }
                     _ => self.binary(Binary::Divide, &Between::exact(1.0), &root),
@@ -110,9 +118,8 @@ impl Mpfr {
         {
             return Between::Unknown;
         }
-        let root = x.ratio().and_then(|x| ratio::root(&x));
-        if let Some(root) = root.and_then(|root| Between::of_ratio(root, self.bits)) {
-            return root;
+        if let Some(root) = x.form().and_then(|x| form::root(x.as_rational()?)) {
+            return Between::of_rational(&root, self.bits);
         }
         self.monotone(x, false, |v, round| Float::with_val_round(self.bits, v.sqrt_ref(), round))
     }
@@ -135,28 +142,28 @@ impl Mpfr {
                 return Between::Exact(value);
             }
         }
-        if let (Some(a), Some(b)) = (x.ratio(), y.ratio())
-            && let Some(value) = ratio::binary(binary, a, b)
-        {
-            match binary {
-                // What cancels is +0, as IEEE rounds to nearest.
-                Binary::Add | Binary::Subtract if value.is_zero() => return Between::exact(0.0),
-                // One factor is a zero, whose sign a ratio does not have.
-                _ if value.is_zero() => {}
-                _ => {
-                    if let Some(exact) = Between::of_ratio(value, self.bits) {
-                        return exact;
-                    }
-                }
-            }
+        let forms = x.form().zip(y.form());
+        let form = forms.and_then(|(a, b)| match binary {
+            Binary::Add => a.add(&b),
+            Binary::Subtract => a.subtract(&b),
+            Binary::Multiply => a.multiply(&b),
+            Binary::Divide if !y.may_be_zero() => a.divide(&b),
+            _ => None,
+        });
+        match form.as_ref().and_then(Form::as_rational) {
+            Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
+            Some(_) if matches!(binary, Binary::Add | Binary::Subtract) => return cancelled(!x.may_be_zero()),
+            // A factor is zero, or the dividend: a form does not have its sign.
+            _ => {}
         }
-        match binary {
+        let value = match binary {
             Binary::Add => self.add(x, y),
             Binary::Subtract => self.add(x, &y.negated()),
             Binary::Multiply => self.mul(x, y),
             Binary::Divide => self.div(x, y),
             _ => Between::Unknown,
-        }
+        };
+        self.named(value, form.filter(|form| form.as_rational().is_none()))
     }
 
     fn add(&self, x: &Between, y: &Between) -> Between {
@@ -232,18 +239,21 @@ impl Mpfr {
             let all_negative = !ends.is_empty() && ends.iter().all(|(v, _)| v.is_zero() && v.is_sign_negative());
             return Between::exact(if all_negative { -0.0 } else { 0.0 });
         }
-        let ratios = terms.iter().map(|t| t.ratio()).collect::<Option<Vec<_>>>();
-        if let Some(total) = ratios.and_then(ratio::sum) {
-            if total.is_zero() {
-                return Between::exact(0.0);
-            }
-            if let Some(exact) = Between::of_ratio(total, self.bits) {
-                return exact;
-            }
+        let form = terms.iter().try_fold(Form::default(), |sum, term| sum.add(&term.form()?));
+        match form.as_ref().and_then(Form::as_rational) {
+            Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
+            Some(_) => return cancelled(terms.iter().any(|t| !t.may_be_zero())),
+            None => {}
         }
         let up = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.1)), Round::Up);
-        Between::real(down.0, up.0)
+        self.named(Between::real(down.0, up.0), form)
     }
+}
+
+/// The zero that is left where terms cancel: +0 if they are not zeros themselves (IEEE 754-2019 6.3).
+fn cancelled(are_not_zeros: bool) -> Between {
+    let low = if are_not_zeros { 0.0 } else { -0.0 };
+    Between::real(Float::with_val(prec_min(), low), Float::with_val(prec_min(), 0.0))
 }
 
 impl Arithmetic for Mpfr {
@@ -268,7 +278,8 @@ impl Arithmetic for Mpfr {
         if let Some(known) = key.and_then(|k| self.memo.get(&k)) {
             return Rc::clone(known);
         }
-        let value = Rc::new(if x.is_nan() { Between::nan() } else { self.function(unary, x) });
+        let value = if x.is_nan() { Between::nan() } else { self.function(unary, x) };
+        let value = Rc::new(self.named(value, None));
         if let Some(key) = key {
             self.memo.insert(key, Rc::clone(&value));
         }
@@ -317,7 +328,7 @@ impl Arithmetic for Mpfr {
         if before(y_hi, x_lo) {
             return Some(Ordering::Greater);
         }
-        Some(x.ratio()?.cmp(&y.ratio()?))
+        Some(x.form()?.subtract(&y.form()?)?.as_rational()?.cmp0())
     }
 
     fn is_nan(&self, x: &Rc<Between>) -> bool {
@@ -344,10 +355,7 @@ impl Arithmetic for Mpfr {
 
     fn truncated(&self, x: &Rc<Between>) -> Option<i128> {
         let (lo, hi) = x.ends()?;
-        if let Some(ratio) = x.ratio() {
-            return Some(ratio::truncated(&ratio));
-        }
-        let (low, high) = (ratio::saturated(lo), ratio::saturated(hi));
+        let (low, high) = (form::saturated(lo), form::saturated(hi));
         (low == high).then_some(low)
     }
 
@@ -449,8 +457,7 @@ impl Arithmetic for Mpfr {
     }
 
     fn around(&self, numbers: &Column<Rc<Between>>, value: f64) -> Vec<usize> {
-        let is_around =
-            |x: &Between| matches!(x, Between::Real { lo, hi, ratio: None } if *lo <= value && *hi >= value);
+        let is_around = |x: &Between| matches!(x, Between::Real { lo, hi, .. } if *lo <= value && *hi >= value);
         (0..numbers.len()).filter(|at| is_around(numbers.at(*at))).collect()
     }
 

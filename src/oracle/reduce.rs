@@ -12,7 +12,6 @@ use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -94,9 +93,6 @@ impl<A: Arithmetic> Pass<'_, A> {
     ) -> Element<A::Number> {
         match binary {
             Binary::Add => {
-                if let Some(term) = self.only_term(array, group, init) {
-                    return term;
-                }
                 let number = match group {
                     Group::Neighbors(range) => {
                         self.world.arithmetic.sum_range(&init.number, &array.numbers, range.clone())
@@ -107,9 +103,6 @@ impl<A: Arithmetic> Pass<'_, A> {
                         self.world.arithmetic.sum(&terms)
                     }
                 };
-                if self.world.arithmetic.as_exact(&number).is_none() && self.world.may_be_zero(&number) {
-                    return self.sum_of_uncancelled(array, group, init);
-                }
                 self.world.fresh(number)
             }
             Binary::Maximum | Binary::Minimum => {
@@ -135,50 +128,6 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    /// The only term that a sum adds to a zero, which is the sum.
-    fn only_term(
-        &mut self,
-        array: &FloatArray<A>,
-        group: &Group,
-        init: &Element<A::Number>,
-    ) -> Option<Element<A::Number>> {
-        let mut positions = group.positions();
-        let (Some(only), None) = (positions.next(), positions.next()) else { return None };
-        let term = self.world.element(array, only);
-        let is_sum = self.world.arithmetic.as_exact(&init.number) == Some(0.0) && !self.world.may_be_zero(&term.number);
-        is_sum.then_some(term)
-    }
-
-    /// The sum of what is left when each term is taken out together with its negative: what cancels exactly, no enclosure
-    /// of the sum shows.
-    fn sum_of_uncancelled(
-        &mut self,
-        array: &FloatArray<A>,
-        group: &Group,
-        init: &Element<A::Number>,
-    ) -> Element<A::Number> {
-        let mut terms = vec![init.clone()];
-        let mut unmatched: HashMap<(u64, u64), Vec<usize>> = HashMap::new();
-        let name = |identity: Identity| (identity.class, identity.key.to_bits());
-        for at in group.positions() {
-            let term = self.world.element(array, at);
-            let is_inexact = self.world.arithmetic.as_exact(&term.number).is_none();
-            if is_inexact && self.world.is_finite(&term.number) {
-                let negative = name(self.world.negated(term.identity));
-                if let Some(other) = unmatched.get_mut(&negative).and_then(Vec::pop) {
-                    // A number and its negative, zeros included, add up to +0.
-                    terms[other] = self.world.exact(0.0);
-                    continue;
-                }
-                unmatched.entry(name(term.identity)).or_default().push(terms.len());
-            }
-            terms.push(term);
-        }
-        let numbers: Vec<A::Number> = terms.into_iter().map(|term| term.number).collect();
-        let number = self.world.arithmetic.sum(&numbers);
-        self.world.fresh(number)
-    }
-
     /// The position of the extreme element of neighbours of one class, by their keys. Zeros have signs that keys do not
     /// order, and NaN no order.
     fn extreme_by_key(&self, array: &FloatArray<A>, group: &Group, largest: bool) -> Option<usize> {
@@ -197,7 +146,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         keys.iter().position(|key| *key == best).map(|at| range.start + at)
     }
 
-    /// JAX's argmax (argmin): a NaN before any number, then the larger (smaller) value, then the lower index.
+    /// JAX's argmax (argmin): a NaN before any number, then the larger (smaller) value, then the lower index. Of
+    /// zeros that tie either may be the value: HLO fixes no order of a reduction, nor then the sign.
     fn arg_extreme(
         &mut self,
         largest: bool,
@@ -209,7 +159,13 @@ impl<A: Arithmetic> Pass<'_, A> {
         let (mut value, mut position) = init.clone();
         for (element, at) in items {
             let element = self.world.element(array, element);
-            let take = match self.world.compare(&element, &value) {
+            let comparison = self.world.compare(&element, &value);
+            let is_tie = comparison == Comparison::Is(Ordering::Equal);
+            if is_tie && !element.identity.is(&value.identity) && self.world.may_be_zero(&value.number) {
+                (value, position) = (self.world.either(&element, &value), at.zip(position).map(|(a, b)| a.min(b)));
+                continue;
+            }
+            let take = match comparison {
                 Comparison::Is(Ordering::Equal) => match (at, position) {
                     (Some(a), Some(b)) => Some(a < b),
                     _ => None,

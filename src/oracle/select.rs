@@ -173,21 +173,58 @@ impl<A: Arithmetic> Pass<'_, A> {
         for at in positions {
             let mut slot = order.len();
             while slot > 0 {
-                let mut arguments = Vec::new();
-                for operand in operands {
-                    for side in [*at, order[slot - 1]] {
-                        arguments.push(self.scalar(operand, side));
-                    }
-                }
-                match self.call(to_apply, &arguments)?.integers().number(0) {
+                match self.goes_before(to_apply, operands, *at, order[slot - 1])? {
                     None => return Ok(None),
-                    Some(0) => break,
-                    Some(_) => slot -= 1,
+                    Some(false) => break,
+                    Some(true) => slot -= 1,
                 }
             }
             order.insert(slot, *at);
         }
-        Ok(Some(order))
+        // Numbers have an order; a NaN has a place in it only if the comparator gives it one.
+        let is_nan = |operand: &Value<A>, at: usize| match operand {
+            Value::Float(array) => self.world.arithmetic.is_nan(&self.world.number(array, at)),
+            _ => false,
+        };
+        let has_nan = positions.iter().any(|at| operands.iter().any(|operand| is_nan(operand, *at)));
+        let is_order = !has_nan || self.is_weak_order(to_apply, operands, &order)?;
+        Ok(is_order.then_some(order))
+    }
+
+    /// Whether the region says that one position goes before another; `None` where that is open.
+    fn goes_before(
+        &mut self,
+        to_apply: usize,
+        operands: &[Value<A>],
+        a: usize,
+        b: usize,
+    ) -> Result<Option<bool>, OracleError> {
+        let mut arguments = Vec::with_capacity(2 * operands.len());
+        for operand in operands {
+            for side in [a, b] {
+                arguments.push(self.scalar(operand, side));
+            }
+        }
+        Ok(self.call(to_apply, &arguments)?.integers().number(0).map(|v| v != 0))
+    }
+
+    /// Whether sorted positions fall into groups, within which none goes before another and of which each goes before all
+    /// that follow: then they are in the only stable order. Anything else HLO leaves open.
+    fn is_weak_order(&mut self, to_apply: usize, operands: &[Value<A>], order: &[usize]) -> Result<bool, OracleError> {
+        let mut group_starts = 0;
+        for (i, b) in order.iter().enumerate() {
+            if i > 0 && self.goes_before(to_apply, operands, order[i - 1], *b)? == Some(true) {
+                group_starts = i;
+            }
+            for (j, a) in order[..i].iter().enumerate() {
+                let both =
+                    [self.goes_before(to_apply, operands, *a, *b)?, self.goes_before(to_apply, operands, *b, *a)?];
+                if both != [Some(j < group_starts), Some(false)] {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// `topk`: totalOrder, ties to the lower index.

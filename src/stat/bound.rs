@@ -13,13 +13,14 @@ pub fn gamma(n: u64, u: f64) -> Option<f64> {
     if rest > 0.0 { Some((nu / rest).next_up()) } else { None }
 }
 
-/// `exp(lambda sqrt(n) u + n u^2 / (1 - u)) - 1`, rounded up, and the probability with which an inner product of `n`
-/// terms may exceed it: `2 n exp(-lambda^2 (1 - u)^2 / 2)`, rounded up and at most 1.
+/// `exp(lambda sqrt(n) u + n u^2 / (1 - u)) - 1`, rounded up, and the probability with which a sum of `terms` terms, each
+/// of which meets `n` roundings at most, may exceed it: `2 terms exp(-lambda^2 (1 - u)^2 / 2)`, rounded up and at most 1.
+/// Each term's roundings may fail it, however few they are, so the probabilities of all terms add up.
 ///
 /// Holds for independent rounding errors of mean zero. `None` for a lambda that is not positive or a `u` outside (0, 1).
 /// Source: N. J. Higham, T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41
 /// (2019) A2815-A2835, theorems 2.4 and 3.1.
-pub fn probabilistic_gamma(n: u64, u: f64, lambda: f64) -> Option<(f64, f64)> {
+pub fn probabilistic_gamma(n: u64, terms: u64, u: f64, lambda: f64) -> Option<(f64, f64)> {
     if !(lambda > 0.0 && lambda.is_finite()) {
         return None;
     }
@@ -30,17 +31,18 @@ pub fn probabilistic_gamma(n: u64, u: f64, lambda: f64) -> Option<(f64, f64)> {
     let bound = core_math::expm1((first.next_up() + second.next_up()).next_up()).next_up();
     let shrunk = (lambda * (1.0 - u).next_down()).next_down();
     let exponent = (shrunk * shrunk / 2.0).next_down();
-    let failure = (2.0 * n * core_math::exp(-exponent).next_up()).next_up();
+    let failure = (2.0 * (terms as f64).next_up() * core_math::exp(-exponent).next_up()).next_up();
     Some((bound, failure.min(1.0)))
 }
 
-/// The `lambda` for which [`probabilistic_gamma`] states a failure probability of `failure` or a little less.
+/// The `lambda` for which [`probabilistic_gamma`] of so many terms states a failure probability of `failure` or a little
+/// less.
 /// `None` for a probability outside (0, 1) or a `u` outside (0, 1).
-pub fn probabilistic_lambda(n: u64, u: f64, failure: f64) -> Option<f64> {
+pub fn probabilistic_lambda(terms: u64, u: f64, failure: f64) -> Option<f64> {
     if !(failure > 0.0 && failure < 1.0 && u > 0.0 && u < 1.0) {
         return None;
     }
-    let squared = 2.0 * core_math::log(2.0 * n.max(1) as f64 / failure);
+    let squared = 2.0 * core_math::log(2.0 * terms.max(1) as f64 / failure);
     // A part in 2^40 more than the solution outweighs every rounding on the way back.
     Some(squared.sqrt() / (1.0 - u) * (1.0 + 4096.0 * f64::EPSILON))
 }
@@ -87,10 +89,12 @@ mod tests {
 
     #[test]
     fn probabilistic_gamma_lies_above_its_formula_and_below_gamma() {
-        for (n, format) in [(100u64, &BF16), (4096, &F32), (1 << 22, &F32)] {
+        for (n, terms, format) in
+            [(100u64, 100u64, &BF16), (4096, 4096, &F32), (1 << 22, 1 << 22, &F32), (638, 65536, &F32)]
+        {
             let u = format.unit_roundoff();
-            let lambda = probabilistic_lambda(n, u, 1e-6).unwrap();
-            let (bound, failure) = probabilistic_gamma(n, u, lambda).unwrap();
+            let lambda = probabilistic_lambda(terms, u, 1e-6).unwrap();
+            let (bound, failure) = probabilistic_gamma(n, terms, u, lambda).unwrap();
             let wide = |x: f64| Float::with_val(300, x);
             let first: Float = wide(lambda) * wide(n as f64).sqrt() * u;
             let second: Float = wide(n as f64) * u * u / (1 - wide(u));
@@ -98,14 +102,14 @@ mod tests {
             assert!(exact <= bound && exact * 1.000_000_000_001 >= bound, "n = {n}");
             let shrunk: Float = wide(lambda) * (1 - wide(u));
             let half_square: Float = shrunk.square() / 2u32;
-            let chance: Float = 2 * wide(n as f64) * (-half_square).exp();
+            let chance: Float = 2 * wide(terms as f64) * (-half_square).exp();
             assert!(chance <= failure && failure <= 1e-6 && failure > 0.99e-6, "n = {n}: {failure}");
             if let Some(certain) = gamma(n, u) {
                 assert!(n < 1000 || bound < certain);
             }
         }
-        assert_eq!(probabilistic_gamma(10, F32.unit_roundoff(), 0.0), None);
+        assert_eq!(probabilistic_gamma(10, 10, F32.unit_roundoff(), 0.0), None);
         assert_eq!(probabilistic_lambda(10, F32.unit_roundoff(), 1.5), None);
-        assert_eq!(probabilistic_gamma(10, F32.unit_roundoff(), 1e-3).unwrap().1, 1.0);
+        assert_eq!(probabilistic_gamma(10, 10, F32.unit_roundoff(), 1e-3).unwrap().1, 1.0);
     }
 }

@@ -17,6 +17,7 @@ mod lanes;
 mod matmul;
 mod pack;
 mod pass;
+mod promise;
 mod range;
 mod split;
 mod tile;
@@ -25,6 +26,7 @@ mod unit;
 
 pub use accumulate::Accumulation;
 pub use instructions::Instructions;
+pub use promise::{DotPromise, Intake};
 pub use split::{Passes, Split};
 pub use unit::{Unit, matmul, matmul_on};
 

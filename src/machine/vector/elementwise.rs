@@ -4,7 +4,7 @@ use crate::ir::{Binary, Compare, CompareOrder, Unary};
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
-use super::error::{ErrorModel, Eup};
+use super::error::ErrorModel;
 use super::function;
 use super::lanes::{Side, combine, in_chunks, zip};
 use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
@@ -61,8 +61,7 @@ fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values) {
         return;
     }
-    let perturbs = unit.error.perturbs() && unit.eup != Eup::Exact;
-    if !perturbs {
+    if !unit.perturbs() {
         return function::apply(unary, values);
     }
     let arguments = values.to_vec();
@@ -98,7 +97,7 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
 /// left operand becomes the result. Where the unit's error model says so, quotients of f32 are perturbed within the
 /// published bound; those of narrower types are exact before their rounding, or nearly so (FACTS 3.3).
 pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
-    let perturbs = binary == Binary::Divide && dtype == DType::F32 && unit.error.perturbs() && unit.eup != Eup::Exact;
+    let perturbs = binary == Binary::Divide && unit.perturbs_quotients(dtype);
     in_chunks(values, |at, chunk| {
         if perturbs {
             return combine(at, chunk, other, |a, b| perturbed_quotient(a, b, unit));
@@ -153,11 +152,14 @@ pub fn binary_scalar(binary: Binary, a: f32, b: f32, unit: &VectorUnit) -> f32 {
     value[0]
 }
 
-/// The reciprocal of [`Divide::ByReciprocal`], flushed up to the smallest normal number itself (FACTS 3.3).
+/// Below this the reciprocal of [`Divide::ByReciprocal`] is flushed: the smallest normal number is as well (FACTS 3.3).
+pub(super) const RECIPROCAL_FLOOR: f32 = f32::from_bits(f32::MIN_POSITIVE.to_bits() + 1);
+
+/// The reciprocal of [`Divide::ByReciprocal`].
 #[inline(always)]
 fn flushed_reciprocal(y: f32) -> f32 {
     let reciprocal = 1.0 / y;
-    if reciprocal.abs() <= f32::MIN_POSITIVE { 0.0f32.copysign(reciprocal) } else { reciprocal }
+    if reciprocal.abs() < RECIPROCAL_FLOOR { 0.0f32.copysign(reciprocal) } else { reciprocal }
 }
 
 /// [`binary`] for f64.
@@ -273,6 +275,7 @@ pub fn compare_f64(direction: Compare, order: CompareOrder, a: &[f64], b: &[f64]
 
 #[cfg(test)]
 mod tests {
+    use super::super::Eup;
     use super::*;
 
     const TPU: VectorUnit = VectorUnit {

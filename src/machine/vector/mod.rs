@@ -5,6 +5,7 @@ mod error;
 mod function;
 mod lanes;
 mod order;
+mod promise;
 mod rounding;
 mod simd;
 mod xla;
@@ -14,7 +15,8 @@ pub use error::{ErrorBound, ErrorModel, Eup};
 pub use lanes::Side;
 pub(super) use lanes::{in_chunks, in_rows, over_rows};
 pub use order::{ScanOrder, StepRounding, SumOrder, TREE, running_sum, running_sums, sum, sums};
-pub use rounding::{reduce_precision, reduce_precision_code, round_to};
+pub use promise::{FunctionPromise, Reciprocal, computed_in};
+pub use rounding::{reduce_precision, reduce_precision_code, reduced_format, round_to};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use crate::num::{Direction, F16, bf16_nearest, flush_f32, round_f64};
+use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, flush_f32, round_f64};
+use crate::tensor::DType;
 
 use super::VectorUnit;
 use super::lanes::{in_rows, over_rows};
@@ -42,6 +43,24 @@ impl SumOrder {
                  length that is no multiple of 32 is split between both ends, the odd one last"
             }
         }
+    }
+
+    /// The most additions that round which one of `count` terms meets. Those to an empty sum are exact.
+    pub fn longest_chain(self, count: usize) -> u64 {
+        let chain = |count: usize| count.saturating_sub(1);
+        let additions = match self {
+            SumOrder::Chain => chain(count),
+            SumOrder::Lanes => {
+                let registers = count.div_ceil(LANES * SUBLANES);
+                // No term meets more additions than there are other terms.
+                (chain(registers) + chain(SUBLANES) + LANES.ilog2() as usize).min(chain(count))
+            }
+            SumOrder::Tree32 if count > TREE => {
+                return chain(TREE) as u64 + self.longest_chain(count.div_ceil(TREE));
+            }
+            SumOrder::Tree32 => chain(count),
+        };
+        additions as u64
     }
 }
 
@@ -90,6 +109,25 @@ pub enum StepRounding {
 }
 
 impl StepRounding {
+    /// The steps of a sum that is stored in its own type after every addition.
+    pub fn own(dtype: DType) -> StepRounding {
+        match dtype {
+            DType::BF16 => StepRounding::Bf16,
+            DType::F16 => StepRounding::F16,
+            _ => StepRounding::F32,
+        }
+    }
+
+    /// The format that each addition is rounded to. A sum of two numbers of bf16 or f16 that is rounded to f32 first is
+    /// rounded as if once: 24 bits are twice theirs and two more (Figueroa 1995).
+    pub fn format(self) -> &'static Format {
+        match self {
+            StepRounding::F32 => &F32,
+            StepRounding::Bf16 => &BF16,
+            StepRounding::F16 => &F16,
+        }
+    }
+
     /// How a bf16 sum may accumulate.
     pub const ALL: &'static [StepRounding] = &[StepRounding::F32, StepRounding::Bf16];
 

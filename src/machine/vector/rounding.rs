@@ -1,6 +1,6 @@
 //! Rounding of working values to a narrower type.
 
-use crate::num::{Direction, Format, bf16_nearest, round_f64};
+use crate::num::{Direction, Format, Specials, bf16_nearest, round_f64};
 use crate::tensor::DType;
 
 /// Rounds each value once, to nearest even, to `dtype`; f32 stays as it is.
@@ -27,6 +27,20 @@ pub fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, values: &mut [f3
 /// [`reduce_precision`] of one code of any IEEE-like format.
 pub fn reduce_precision_code(format: &Format, exponent_bits: u32, mantissa_bits: u32, code: u64) -> u64 {
     Reduction::new(format.exponent_bits, format.fraction_bits, exponent_bits, mantissa_bits).apply(code)
+}
+
+/// What `reduce-precision` rounds values of `source` to, and below which magnitude it makes them zero; `None` where it
+/// keeps every value.
+pub fn reduced_format(source: &Format, exponent_bits: u32, mantissa_bits: u32) -> Option<(Format, f64)> {
+    let narrower = exponent_bits < source.exponent_bits;
+    let format = Format {
+        name: "reduce-precision",
+        exponent_bits: exponent_bits.clamp(1, source.exponent_bits),
+        fraction_bits: mantissa_bits.min(source.fraction_bits),
+        specials: Specials::Ieee,
+    };
+    let floor = if narrower { format.min_normal() } else { 0.0 };
+    (narrower || mantissa_bits < source.fraction_bits).then_some((format, floor))
 }
 
 struct Reduction {

@@ -13,6 +13,8 @@ use ulpgate::run;
 use ulpgate::suite::{self, Subject};
 use ulpgate::tensor::{DType, Data, Tensor};
 
+mod edges;
+
 /// Every way to start.
 fn oracles() -> [Oracle; 6] {
     let of = |start_bits, first| Oracle { start_bits, first, ..Oracle::default() };

@@ -1,0 +1,62 @@
+//! Plants faults in a copy of the project and runs the tests that must see them.
+//!
+//! - `cargo run --example mutate [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
+//! - `cargo run --example mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
+//! - `cargo run --example mutate -- --generated [--in src/num]... [--out FILE]`: those that cargo-mutants makes.
+//!
+//! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
+//! constant, a row of a table) is built alone. The copy lies below the target folder; it shares the crates that
+//! `cargo test` has built (from cargo 1.91 on), and its own binaries lie apart.
+
+mod fault;
+mod generated;
+mod listed;
+mod project;
+mod runner;
+mod schema;
+mod source;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Plants faults in a copy of the project and runs the tests that must see them.
+#[derive(Parser)]
+struct Arguments {
+    /// A part of the names of the faults to plant.
+    #[arg(default_value = "")]
+    text: String,
+    /// Plants one of this many parts of the list: the hash of the commit chooses which.
+    #[arg(long, value_name = "PARTS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    share: u64,
+    /// Plants what cargo-mutants makes.
+    #[arg(long)]
+    generated: bool,
+    /// Where cargo-mutants makes faults: a file, or a folder.
+    #[arg(long = "in", value_name = "PATH", requires = "generated")]
+    places: Vec<String>,
+    /// Where survivors are written.
+    #[arg(long, value_name = "FILE", requires = "generated")]
+    out: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let done = if arguments.generated {
+        generated::run(root, &arguments.places, &arguments.text, arguments.out.as_deref())
+    } else {
+        listed::run(root, &arguments.text, arguments.share)
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("mutate: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

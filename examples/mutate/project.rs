@@ -1,0 +1,254 @@
+//! The copy of the project in which faults live, and its tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::Failure;
+use crate::fault::Fault;
+use crate::schema::{Edit, Rendered, Schema};
+
+/// The copy, with each fault behind its switch where that compiles.
+pub struct Project {
+    root: PathBuf,
+    copy: PathBuf,
+    schemas: BTreeMap<PathBuf, Schema>,
+    faults: BTreeMap<u32, PathBuf>,
+    /// Test executables by the `cargo test` arguments that choose them, such as `--lib` or `--test num`.
+    executables: BTreeMap<String, PathBuf>,
+}
+
+/// What is copied.
+const PARTS: [&str; 9] =
+    ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "examples", "benches"];
+
+/// Where the switch lies in the copy.
+const SWITCH: &str = "src/mutant.rs";
+
+/// What the compiler says in JSON, as far as it is read.
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    message: Option<Diagnostic>,
+    target: Option<Target>,
+    profile: Option<Profile>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    spans: Vec<Span>,
+    children: Vec<Diagnostic>,
+    rendered: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Span {
+    file_name: PathBuf,
+    byte_start: usize,
+    byte_end: usize,
+    is_primary: bool,
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: Span,
+}
+
+impl Project {
+    /// Copies the project and puts a switch around each fault; the number of a fault is its place in the list, from 1.
+    pub fn new(root: &Path, copy: PathBuf, faults: &[Fault]) -> Result<Self, Failure> {
+        let mut edits: BTreeMap<PathBuf, Vec<Edit>> = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        for (number, Fault { file, range, to, .. }) in (1..).zip(faults) {
+            let edit = Edit { fault: number, range: range.clone(), to: to.clone() };
+            edits.entry(file.clone()).or_default().push(edit);
+            numbers.insert(number, file.clone());
+        }
+        let mut schemas = BTreeMap::new();
+        for (file, edits) in edits {
+            let text = std::fs::read_to_string(root.join(&file))?;
+            schemas.insert(file, Schema::new(text, edits)?);
+        }
+        let project = Self { root: root.to_path_buf(), copy, schemas, faults: numbers, executables: BTreeMap::new() };
+        project.update(None)?;
+        Ok(project)
+    }
+
+    /// The folder of the copy.
+    pub fn folder(&self) -> &Path {
+        &self.copy
+    }
+
+    /// The faults that have no switch.
+    pub fn alone(&self) -> BTreeSet<u32> {
+        self.schemas.values().flat_map(Schema::alone).collect()
+    }
+
+    /// The executable of the tests that `--lib` or `--test NAME` choose.
+    pub fn executable(&self, target: &str) -> Result<&Path, Failure> {
+        let found = self.executables.get(target).map(PathBuf::as_path);
+        found.ok_or_else(|| format!("there is no test executable for {target}").into())
+    }
+
+    /// Builds the copy for these targets, taking switches away where they do not compile.
+    pub fn build(&mut self, targets: &BTreeSet<String>) -> Result<(), Failure> {
+        loop {
+            let errors = self.compile(targets)?;
+            if errors.is_empty() {
+                return Ok(());
+            }
+            let rendered: BTreeMap<&PathBuf, Rendered> =
+                self.schemas.iter().map(|(file, schema)| (file, schema.render(None))).collect();
+            let blamed: BTreeSet<u32> = errors.iter().flat_map(|error| blamed(error, &rendered)).collect();
+            if blamed.is_empty() {
+                let text: String = errors.into_iter().filter_map(|error| error.rendered).collect();
+                return Err(format!("the project does not build:\n{text}").into());
+            }
+            for fault in blamed {
+                if let Some(schema) = self.schemas.get_mut(&self.faults[&fault]) {
+                    schema.refuse(fault);
+                }
+            }
+            self.update(None)?;
+        }
+    }
+
+    /// Builds the copy with a fault that has no switch. Whether it compiles.
+    pub fn plant(&mut self, fault: u32, targets: &BTreeSet<String>) -> Result<bool, Failure> {
+        self.update(Some(fault))?;
+        Ok(self.compile(targets)?.is_empty())
+    }
+
+    /// Brings the copy up to date. Files that are the same stay untouched, and so does what was built of them.
+    pub fn update(&self, planted: Option<u32>) -> Result<(), Failure> {
+        let mut files = BTreeSet::new();
+        for part in PARTS {
+            list(&self.root, Path::new(part), &mut files)?;
+        }
+        for file in &files {
+            let mut bytes = match self.schemas.get(file) {
+                Some(schema) => schema.render(planted).text.into_bytes(),
+                None => std::fs::read(self.root.join(file))?,
+            };
+            if file == Path::new("src/lib.rs") {
+                // A fault may make the compiler suspicious.
+                bytes.splice(..0, *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ");
+                bytes.extend(b"pub mod mutant;\n");
+            }
+            write(&self.copy.join(file), &bytes)?;
+        }
+        write(&self.copy.join(SWITCH), include_bytes!("switch.rs"))?;
+        let mut there = BTreeSet::new();
+        list(&self.copy, Path::new(""), &mut there)?;
+        for old in there.iter().filter(|file| !files.contains(*file) && **file != Path::new(SWITCH)) {
+            std::fs::remove_file(self.copy.join(old))?;
+        }
+        Ok(())
+    }
+
+    /// Builds the tests of these targets: the errors, if any.
+    fn compile(&mut self, targets: &BTreeSet<String>) -> Result<Vec<Diagnostic>, Failure> {
+        let built = Command::new(env!("CARGO"))
+            .args(["test", "--no-run", "--message-format=json"])
+            .args(targets.iter().flat_map(|target| target.split(' ')))
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
+            .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
+            .stdin(Stdio::null())
+            .output()?;
+        let mut errors = Vec::new();
+        for line in String::from_utf8_lossy(&built.stdout).lines().filter(|line| line.starts_with('{')) {
+            let message: Message = serde_json::from_str(line)?;
+            match message {
+                Message { reason, message: Some(said), .. } if reason == "compiler-message" => {
+                    errors.extend((said.level == "error").then_some(said));
+                }
+                Message {
+                    target: Some(target), profile: Some(Profile { test: true }), executable: Some(path), ..
+                } => {
+                    let is_library = target.kind.iter().any(|kind| kind == "lib");
+                    let name = if is_library { "--lib".to_string() } else { format!("--test {}", target.name) };
+                    self.executables.insert(name, path);
+                }
+                _ => {}
+            }
+        }
+        // Errors without a place sum up those with one.
+        errors.retain(|error| !error.spans.is_empty());
+        if !built.status.success() && errors.is_empty() {
+            return Err(format!("the project does not build:\n{}", String::from_utf8_lossy(&built.stderr)).into());
+        }
+        Ok(errors)
+    }
+}
+
+/// The faults to blame for an error: first by what it points at, then by what it mentions; faults that would run there
+/// before those that are switched there.
+fn blamed(error: &Diagnostic, rendered: &BTreeMap<&PathBuf, Rendered>) -> Vec<u32> {
+    let mut places = Vec::new();
+    collect(error, 0, &mut places);
+    let mut suspects = Vec::new();
+    for (distance, file, bytes) in &places {
+        if let Some((faulty, faults)) = rendered.get(file).and_then(|file| file.blamed(bytes)) {
+            suspects.push((!faulty, *distance, faults));
+        }
+    }
+    suspects.sort_by_key(|(innocent, distance, _)| (*innocent, *distance));
+    suspects.first().map(|(_, _, faults)| faults.to_vec()).unwrap_or_default()
+}
+
+/// All places that an error names, each with how far from its point.
+fn collect(error: &Diagnostic, depth: usize, places: &mut Vec<(usize, PathBuf, Range<usize>)>) {
+    for mut span in &error.spans {
+        let distance = 2 * depth + usize::from(!span.is_primary);
+        places.push((distance, span.file_name.clone(), span.byte_start..span.byte_end));
+        // Code that a macro wrote stands where the macro is used.
+        while let Some(expansion) = &span.expansion {
+            span = &expansion.span;
+            places.push((distance, span.file_name.clone(), span.byte_start..span.byte_end));
+        }
+    }
+    for child in &error.children {
+        collect(child, depth + 1, places);
+    }
+}
+
+/// The files at or below a path, from the root.
+fn list(root: &Path, path: &Path, files: &mut BTreeSet<PathBuf>) -> Result<(), Failure> {
+    if !root.join(path).is_dir() {
+        files.insert(path.to_path_buf());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(root.join(path))? {
+        list(root, &path.join(entry?.file_name()), files)?;
+    }
+    Ok(())
+}
+
+/// Writes a file that is not yet so.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok(std::fs::write(path, bytes)?)
+}

@@ -1,0 +1,128 @@
+//! Dots.
+
+use crate::ir::{Computation, DotPlan, Instruction, Op, Shape, ValueId};
+use crate::machine::mxu::{DotPromise, Intake};
+use crate::num::BF16;
+use crate::tensor::DType;
+
+use super::super::scale::{magnitudes, product};
+use super::element::{Both, Element, own_rounding, total, wider};
+use super::{Forward, Refusal, Value, gamma};
+
+/// The errors of a dot's results; `own` is that of the operands, `None` where they are exact.
+pub struct Dot {
+    sizes: [usize; 3],
+    machine: Vec<Both>,
+    own: Option<Vec<f64>>,
+}
+
+impl Dot {
+    /// The bounds where v is the exact value itself.
+    pub fn bounds(self) -> Vec<Both> {
+        let Dot { machine, own, .. } = self;
+        let own = |i: usize| own.as_ref().map_or(0.0, |own| own[i]);
+        machine.into_iter().enumerate().map(|(i, machine)| machine.map(|m| total(m, own(i)))).collect()
+    }
+
+    /// The values that a dot gives to others, in f32 or rounded to the narrower `dtype`.
+    pub fn elements(self, [x, y]: [&[Element]; 2], dtype: DType) -> Vec<Element> {
+        let v = |elements: &[Element]| elements.iter().map(|e| e.v).collect::<Vec<f64>>();
+        let exact = product(&v(x), &v(y), self.sizes);
+        let own = |i: usize| self.own.as_ref().map_or(0.0, |own| own[i]);
+        let element = |(i, v): (usize, f64)| {
+            // The sum is exact, then rounded to f64.
+            let special = !v.is_finite() && self.machine[i] == [0.0; 2];
+            let own = own(i) + if special { 0.0 } else { own_rounding(v) };
+            let element = Element { v, machine: self.machine[i], own };
+            dtype.format().filter(|_| dtype != DType::F32).map_or(element, |format| element.rounded(format))
+        };
+        exact.into_iter().enumerate().map(element).collect()
+    }
+}
+
+impl Forward<'_> {
+    /// The errors of a plain matmul.
+    pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<Dot, Refusal> {
+        let Instruction { op: Op::Dot { dims, precision }, .. } = &self.program.entry().instructions[value] else {
+            return Err(Refusal("the value is no dot".to_string()));
+        };
+        let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
+        if plan.batch != 1 || plan.lhs_transpose.is_some() || plan.rhs_transpose.is_some() {
+            return Err(Refusal("a bound is derived for plain matmuls only".to_string()));
+        }
+        let sizes = [plan.m, plan.k, plan.n];
+        let dtypes = shapes.map(|shape| shape.dtype());
+        let entry = self.program.entry();
+        let ids = &entry.instructions[value].operands;
+        let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
+        let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole);
+        let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
+        let bound = |scale: f64, propagated: Both| -> Both {
+            [0, 1].map(|kind| {
+                let whole = scale + propagated[kind];
+                let rounding = gamma[kind] * (1.0 + promise.spread) * whole;
+                propagated[kind] + promise.split * whole + rounding + (1.0 + gamma[kind]) * promise.lost
+            })
+        };
+        let enter = |operand: &Value| operand.elements().map(|e| taken(e, &promise)).collect::<Vec<Element>>();
+        let exact = operands.iter().all(|o| o.elements().all(|e| taken(e, &promise).is_exact()));
+        // An infinity or NaN comes out as it is where no operand lost anything on its way in.
+        let special = if exact && dtypes[0] != Some(DType::F64) { [0.0; 2] } else { [f64::NAN; 2] };
+        if let (Value::Exact(_), Value::Exact(_), true) = (operands[0], operands[1], exact)
+            && let Some(scale) = self.scale.at(value)
+        {
+            let bound = |scale: &f64| if scale.is_finite() { bound(*scale, [0.0; 2]) } else { special };
+            return Ok(Dot { sizes, machine: scale.iter().map(bound).collect(), own: None });
+        }
+        let [x, y] = &operands.map(enter);
+        let column = |of: &[Element], part: fn(&Element) -> f64| of.iter().map(part).collect::<Vec<f64>>();
+        let [a, b] = [x, y].map(|side| magnitudes(&column(side, |e| e.v)));
+        let scale = product(&a, &b, sizes);
+        // The operands' own errors, each at most |A| dB + dA |B| + dA dB.
+        let propagated = |part: fn(&Element) -> f64| -> Vec<f64> {
+            let [dx, dy] = [x, y].map(|side| column(side, part));
+            if dx.iter().chain(&dy).all(|e| *e == 0.0) {
+                return vec![0.0; scale.len()];
+            }
+            let parts = [product(&a, &dy, sizes), product(&dx, &b, sizes), product(&dx, &dy, sizes)];
+            (0..scale.len()).map(|i| parts[0][i] + parts[1][i] + parts[2][i]).collect()
+        };
+        let [certain, probable] = [propagated(|e| e.machine[0]), propagated(|e| e.machine[1])];
+        let bound = |i: usize| if scale[i].is_finite() { bound(scale[i], [certain[i], probable[i]]) } else { special };
+        Ok(Dot { sizes, machine: (0..scale.len()).map(bound).collect(), own: Some(propagated(|e| e.own)) })
+    }
+}
+
+/// An operand as it enters the unit.
+fn taken(mut element: Element, promise: &DotPromise) -> Element {
+    match promise.intake {
+        Intake::Flushed(floor) => element.flushed(floor),
+        Intake::Split { below, at_most } => {
+            let v = element.v.abs();
+            let short = |m: f64| v.is_finite() && !(v - m >= below || m == 0.0 && BF16.contains(v));
+            element.machine = element.machine.map(|m| if short(m) { m + at_most } else { m });
+            element
+        }
+    }
+}
+
+/// Whether the machine surely has the values that the pass carries, and all are numbers of bf16.
+fn bf16_valued(value: &Value) -> bool {
+    match value {
+        Value::Exact(tensor) => (0..tensor.len()).all(|i| BF16.contains(tensor.data().get_f64(i))),
+        Value::Known(known) => known.iter().all(|e| wider(e.machine[0], e.machine[1]) == 0.0 && BF16.contains(e.v)),
+    }
+}
+
+/// Whether the machine's values are numbers of bf16 by the type that they were rounded to, however far off they are.
+fn holds_bf16(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    let source = || holds_bf16(computation, instruction.operands[0]);
+    match (&instruction.op, instruction.shape.dtype()) {
+        (_, Some(DType::BF16)) => true,
+        (Op::Convert, Some(DType::F32)) => source(),
+        (Op::ReducePrecision { exponent_bits: ..=8, mantissa_bits: ..=7 }, Some(DType::F32)) => true,
+        (Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::OptimizationBarrier, _) => source(),
+        _ => false,
+    }
+}

@@ -1,0 +1,105 @@
+//! What is known of one element, and what roundings and flushing make of it.
+
+use crate::num::{F64, Format};
+
+/// Twice the unit roundoff of the pass's own arithmetic: room for a function that is not correctly rounded, and for the
+/// rounding to stand on either side, the machine's and the truth's.
+pub const OWN: f64 = f64::EPSILON;
+
+/// One bound that always holds, with gamma_n in it, and one with the probabilistic gamma.
+pub type Both = [f64; 2];
+
+/// The value v of one element with its bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    pub v: f64,
+    /// On |computed - v|; NaN where nothing is known.
+    pub machine: Both,
+    /// On |exact - v|.
+    pub own: f64,
+}
+
+impl Element {
+    /// What machine and truth both are, infinities and NaNs included.
+    pub fn exact(v: f64) -> Element {
+        Element { v, machine: [0.0; 2], own: 0.0 }
+    }
+
+    /// Of which nothing is promised.
+    pub fn unknown(v: f64) -> Element {
+        Element { v, machine: [f64::NAN; 2], own: 0.0 }
+    }
+
+    pub fn is_exact(&self) -> bool {
+        self.machine == [0.0; 2] && self.own == 0.0
+    }
+
+    /// Whether neither machine nor truth can be zero, nor of the other sign, unless both are zero.
+    pub fn keeps_its_sign(&self) -> bool {
+        self.is_exact() || self.machine.iter().all(|m| m + self.own < self.v.abs())
+    }
+
+    /// Rounded once to `format`.
+    pub fn rounded(mut self, format: &Format) -> Element {
+        // What is exact and belongs to the format already is not changed.
+        if self.v.is_finite() && !(self.is_exact() && format.contains(self.v)) {
+            let (v, least) = (self.v.abs(), format.min_subnormal() / 2.0);
+            self.machine = self.machine.map(|m| m + (format.unit_roundoff() * (v + m)).max(least));
+        }
+        self
+    }
+
+    /// Zero where the machine's value is below `floor`: then all of it is lost, and no more.
+    pub fn flushed(mut self, floor: f64) -> Element {
+        if self.v.is_finite() && floor > 0.0 {
+            let v = self.v.abs();
+            self.machine = self.machine.map(|m| if v - m >= floor { m } else { wider(m, v) });
+        }
+        self
+    }
+
+    /// Unknown where the machine's value may leave the range of `format`.
+    pub fn within(mut self, format: &Format) -> Element {
+        self.machine = self.machine.map(|m| if self.v.abs() + m <= format.max_finite() { m } else { f64::NAN });
+        self
+    }
+
+    /// The larger of two, or the smaller, where a NaN prevails.
+    pub fn extreme(self, other: Element, largest: bool) -> Element {
+        if self.v.is_nan() || other.v.is_nan() {
+            let surely = |e: Element| e.v.is_nan() && e.is_exact();
+            return if surely(self) || surely(other) { Element::exact(f64::NAN) } else { Element::unknown(f64::NAN) };
+        }
+        Element {
+            v: if largest { self.v.max(other.v) } else { self.v.min(other.v) },
+            machine: [0, 1].map(|kind| wider(self.machine[kind], other.machine[kind])),
+            own: wider(self.own, other.own),
+        }
+    }
+
+    /// The bounds on |computed - exact|.
+    pub fn bounds(&self) -> Both {
+        self.machine.map(|m| total(m, self.own))
+    }
+}
+
+/// The two errors together. One part in 2^40 covers the roundings of the bound's own arithmetic.
+pub fn total(machine: f64, own: f64) -> f64 {
+    (machine + own) * (1.0 + 2f64.powi(-40))
+}
+
+/// The larger of two bounds; NaN if one is.
+pub fn wider(a: f64, b: f64) -> f64 {
+    if a.is_nan() {
+        a
+    } else if a > b {
+        a
+    } else {
+        b
+    }
+}
+
+/// What rounding a value of the pass itself to f64 may take, on either side.
+pub fn own_rounding(v: f64) -> f64 {
+    (v.abs() * OWN).max(F64.min_subnormal())
+}

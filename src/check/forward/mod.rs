@@ -1,0 +1,189 @@
+//! A-priori forward error bounds, composed operation by operation.
+//!
+//! For every element the pass carries an f64 value v with bounds: `machine` bounds |computed - v| for any computation
+//! that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum bounds
+//! |computed - exact|. Rules are the standard ones (Higham 2002, chapters 2 and 3): an operation propagates its
+//! operands' bounds by its Lipschitz constant over their range, then adds its own rounding. What the mode's units round,
+//! flush and approximate is not said here: they promise it themselves (`machine/vector/promise.rs`,
+//! `machine/mxu/promise.rs`, `machine/sum.rs`).
+
+mod dot;
+mod element;
+mod elementwise;
+mod reduce;
+
+use crate::ir::{Binary, Instruction, Op, Program, Reducer, Shape, Unary, ValueId, movement, reducer};
+use crate::machine::vector::{VectorUnit, reduced_format};
+use crate::machine::{Mode, conversion_steps, is_spread};
+use crate::tensor::{DType, Tensor};
+
+use super::scale::Scale;
+use element::{Both, Element, own_rounding};
+
+/// Why no bound is derived.
+pub struct Refusal(pub String);
+
+/// A value of the program.
+pub enum Value<'a> {
+    /// The machine has the same.
+    Exact(&'a Tensor),
+    Known(Vec<Element>),
+}
+
+impl Value<'_> {
+    fn elements(&self) -> Box<dyn Iterator<Item = Element> + '_> {
+        match self {
+            Value::Exact(tensor) => {
+                // f64 holds every number of a tensor but the longest integers.
+                let rounded = |v: f64| if v.abs() < 1.0 / f64::EPSILON { 0.0 } else { own_rounding(v) };
+                let long = tensor.dtype().is_integer() && tensor.dtype().bits() > 53;
+                let own = move |v: f64| if long { rounded(v) } else { 0.0 };
+                let element = move |v: f64| Element { own: own(v), ..Element::exact(v) };
+                Box::new((0..tensor.len()).map(move |i| element(tensor.data().get_f64(i))))
+            }
+            Value::Known(known) => Box::new(known.iter().copied()),
+        }
+    }
+}
+
+/// Bounds for one program in one declared mode.
+pub struct Forward<'a> {
+    program: &'a Program,
+    mode: &'a Mode,
+    unit: VectorUnit,
+    scale: &'a Scale<'a>,
+}
+
+impl<'a> Forward<'a> {
+    pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
+        Forward { program, mode, unit: mode.vector_unit(), scale }
+    }
+
+    /// The error bounds of every element of the value `wanted`; NaN where nothing is promised of an element.
+    pub fn bounds(&self, arguments: &[Tensor], wanted: ValueId) -> Result<Vec<Both>, Refusal> {
+        let entry = self.program.entry();
+        let mut needed = vec![false; entry.instructions.len()];
+        needed[wanted] = true;
+        for id in (0..=wanted).rev() {
+            if needed[id] {
+                entry.instructions[id].operands.iter().for_each(|o| needed[*o] = true);
+            }
+        }
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(wanted + 1);
+        for (id, instruction) in entry.instructions[..=wanted].iter().enumerate() {
+            if !needed[id] {
+                values.push(None);
+                continue;
+            }
+            let operands: Vec<&Value> = instruction.operands.iter().filter_map(|o| values[*o].as_ref()).collect();
+            let shapes: Vec<&Shape> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
+            let value = match (&instruction.op, &operands[..]) {
+                (Op::Parameter(number), _) => Value::Exact(&arguments[*number]),
+                (Op::Constant(value), _) => Value::Exact(value),
+                (Op::Dot { .. }, [x, y]) => {
+                    let dtype = instruction.shape.dtype().unwrap_or(DType::F32);
+                    let dot = self.dot(id, [x, y], [shapes[0], shapes[1]])?;
+                    if id == wanted && dtype == DType::F32 {
+                        return Ok(dot.bounds());
+                    }
+                    let (x, y): (Vec<Element>, Vec<Element>) = (x.elements().collect(), y.elements().collect());
+                    Value::Known(dot.elements([&x, &y], dtype))
+                }
+                _ => {
+                    let operands: Vec<Vec<Element>> = operands.iter().map(|o| o.elements().collect()).collect();
+                    let operands: Vec<&[Element]> = operands.iter().map(Vec::as_slice).collect();
+                    Value::Known(self.instruction(instruction, &operands, &shapes)?)
+                }
+            };
+            values.push(Some(value));
+        }
+        let value = values.pop().flatten().ok_or_else(|| Refusal("the value is not computed".to_string()))?;
+        Ok(value.elements().map(|e| e.bounds()).collect())
+    }
+
+    fn instruction(
+        &self,
+        instruction: &Instruction,
+        operands: &[&[Element]],
+        shapes: &[&Shape],
+    ) -> Result<Vec<Element>, Refusal> {
+        let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
+        if movement::is_movement(&instruction.op) {
+            return moved(&instruction.op, operands, shapes, instruction.shape.dims()).ok_or_else(refuse);
+        }
+        let dtype = instruction.shape.dtype().filter(|d| d.is_float()).ok_or_else(refuse)?;
+        let each = |of: &dyn Fn(Element) -> Element| Ok(operands[0].iter().map(|e| of(*e)).collect());
+        match (&instruction.op, operands) {
+            (Op::Convert, [_]) => {
+                let from = shapes[0].dtype().ok_or_else(refuse)?;
+                let kept = |to: DType| from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
+                let steps = || conversion_steps(from, dtype).filter(|to| !kept(*to)).filter_map(|to| to.format());
+                each(&|e| steps().fold(e, Element::rounded))
+            }
+            (Op::ReducePrecision { exponent_bits, mantissa_bits }, [_]) => {
+                let source = dtype.format().ok_or_else(refuse)?;
+                match reduced_format(source, *exponent_bits, *mantissa_bits) {
+                    Some((format, floor)) => each(&|e| e.rounded(&format).flushed(floor)),
+                    None => each(&|e| e),
+                }
+            }
+            (Op::Unary(Unary::Negate), [_]) => each(&|e| Element { v: -e.v, ..e }),
+            (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
+            (Op::Unary(Unary::Exponential), [_]) => each(&|e| elementwise::exponential(e, dtype, &self.unit)),
+            (Op::Binary(binary), [x, y]) => {
+                let spread = is_spread(self.program.entry(), instruction.operands[1]);
+                let pair =
+                    |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, spread, &self.unit);
+                x.iter().zip(*y).map(pair).collect::<Option<_>>().ok_or_else(refuse)
+            }
+            (Op::Reduce { dims, to_apply }, [x, [init]]) => {
+                // Only over the trailing dim.
+                let width = shapes[0].dims().last().filter(|_| *dims == [shapes[0].dims().len() - 1]);
+                let width = *width.filter(|width| **width > 0).ok_or_else(refuse)?;
+                match reducer(&self.program.computations[*to_apply]).ok_or_else(refuse)? {
+                    Reducer::Binary(Binary::Add) => reduce::sums(x, width, *init, dtype, self.mode),
+                    Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum)) => {
+                        let largest = binary == Binary::Maximum;
+                        Ok(reduce::extremes(x, width, *init, largest, self.unit.floor(dtype)))
+                    }
+                    _ => Err(refuse()),
+                }
+            }
+            _ => Err(refuse()),
+        }
+    }
+}
+
+/// gamma_n, and the probabilistic one, which fails for one of `terms` terms with probability 2^-20 at most.
+fn gamma(n: u64, terms: u64, u: f64) -> Result<Both, Refusal> {
+    let refuse = || Refusal(format!("n u >= 1 for a chain of {n} additions: no bound holds"));
+    let lambda = crate::stat::probabilistic_lambda(terms, u, 2f64.powi(-20)).ok_or_else(refuse)?;
+    let (probable, _) = crate::stat::probabilistic_gamma(n, terms, u, lambda).ok_or_else(refuse)?;
+    Ok([crate::stat::gamma(n, u).ok_or_else(refuse)?, probable])
+}
+
+fn moved(op: &Op, operands: &[&[Element]], shapes: &[&Shape], dims: &[usize]) -> Option<Vec<Element>> {
+    // A start index is data: what it picks has no bound of its own here.
+    if op.first_start().is_some() {
+        return None;
+    }
+    let parts: Vec<_> = operands.iter().copied().zip(shapes.iter().map(|s| s.dims())).collect();
+    movement::apply(op, &parts, &[], &[], dims)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gamma;
+
+    /// Worked out from the theorem: 65536 products, each of which meets 638 roundings at most, fail with probability 2^-20
+    /// together for this lambda; for the lambda of 638 products it would be 2^-13.3.
+    #[test]
+    fn every_product_of_a_dot_may_fail_its_probabilistic_bound() {
+        let (n, terms, u) = (638, 65_536, 2f64.powi(-24));
+        let Ok([certain, probable]) = gamma(n, terms, u) else { panic!("n u is far below 1") };
+        let lambda = (2.0 * (2.0 * terms as f64 * 2f64.powi(20)).ln()).sqrt();
+        let expected = (lambda * (n as f64).sqrt() * u).exp_m1();
+        assert!(probable >= expected && probable < expected * 1.000_01, "{probable} is not {expected}");
+        assert!(certain > probable);
+    }
+}

@@ -1,0 +1,109 @@
+//! What a dot of a mode promises, wherever the mode computes it.
+
+use crate::ir::Precision;
+use crate::num::{F32, F64};
+use crate::tensor::DType;
+
+use super::mode::{DotUnit, Mode};
+use super::mxu::{DotPromise, Intake, Passes};
+
+impl Mode {
+    /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued` says
+    /// that operands hold nothing but numbers of bf16.
+    pub fn dot_promise(
+        &self,
+        precision: [Precision; 2],
+        dtypes: [Option<DType>; 2],
+        [m, k, n]: [usize; 3],
+        bf16_valued: bool,
+    ) -> DotPromise {
+        let plain = |unit_roundoff: f64, chain: u64, lost: f64, floor: f64| DotPromise {
+            split: 0.0,
+            spread: 0.0,
+            unit_roundoff,
+            // The rounding of the product itself.
+            chain: chain + 1,
+            products: k as u64,
+            lost: lost * k as f64,
+            intake: Intake::Flushed(floor),
+        };
+        match self.dot(precision, dtypes, [m, n]) {
+            DotUnit::Double => plain(F64.unit_roundoff(), k.saturating_sub(1) as u64, F64.min_subnormal(), 0.0),
+            DotUnit::Vector => {
+                let floor = self.vector_unit().floor(DType::F32);
+                let chain = self.sum_order().longest_chain(k);
+                plain(F32.unit_roundoff(), chain, floor.max(F32.min_subnormal()), floor)
+            }
+            DotUnit::Matrix(passes) => self.matrix_unit().promise(passes, bf16_valued || passes == Passes::Exact, k),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::vector::SumOrder;
+
+    fn promise(mode: &str, sizes: [usize; 3]) -> DotPromise {
+        let mode: Mode = mode.parse().unwrap();
+        mode.dot_promise([Precision::Default; 2], [Some(DType::F32); 2], sizes, false)
+    }
+
+    /// Counted by hand: what meets a product of the first block on its way.
+    #[test]
+    fn chains_are_as_long_as_the_declared_order() {
+        for (mode, k, additions) in [
+            ("v5e/default/off", 1, 0),
+            ("v5e/default/off", 2, 1),
+            ("v5e/default/off", 100, 99),
+            ("v5e/default/off", 130, 127 + 1),
+            ("v5e/default/off", 1024, 127 + 7),
+            ("v6e/default/off", 1024, 255 + 3),
+            ("v5e/default/off+acc=trunc", 1024, 127 + 7),
+            ("v5e/default/off+acc=chain", 1024, 1023),
+            ("v5e/default/off+acc=pairwise", 1024, 7 + 7),
+            ("v5e/default/off+acc=exact", 1024, 1 + 7),
+            // Three passes are joined by two additions, six by five; a product in f32 is rounded itself.
+            ("v5e/high/off", 1024, 127 + 7 + 2),
+            ("v5e/highest/off", 1024, 127 + 7 + 5),
+            ("v5e/f32/off", 1024, 127 + 7 + 1),
+            ("cpu/f32/off", 1024, 1023 + 1),
+        ] {
+            assert_eq!(promise(mode, [16, k, 16]).chain, additions, "{mode} at k = {k}");
+        }
+        // With a vector operand the vector unit sums: one register of 8 x 128, sublanes, halving; windows of 32.
+        assert_eq!(promise("v5e/default/off", [1, 1024, 16]).chain, 7 + 7 + 1);
+        assert_eq!(promise("v5e/default/off", [1, 1025, 16]).chain, 1 + 7 + 7 + 1);
+        assert_eq!(promise("v5e/default/off+reduce=chain", [1, 1024, 16]).chain, 1023 + 1);
+        assert_eq!(promise("v5e/default/off+reduce=tree32", [1, 1025, 16]).chain, 31 + 31 + 1 + 1);
+    }
+
+    #[test]
+    fn chains_of_sums_are_never_longer_than_one_of_all() {
+        for order in SumOrder::ALL {
+            for count in (0..3000).chain([32_768, 1 << 20]) {
+                assert!(order.longest_chain(count) <= (count as u64).saturating_sub(1), "{order:?} {count}");
+            }
+        }
+        assert_eq!(SumOrder::Lanes.longest_chain(3), 2);
+        assert_eq!(SumOrder::Tree32.longest_chain(33), 31 + 1);
+    }
+
+    /// Higham (2002), section 3.1, worked out for the parts: to nearest, h and l have at most (1 + u) + u of |a|.
+    #[test]
+    fn parts_exceed_their_operand_by_what_their_split_allows() {
+        let u = 2f64.powi(-8);
+        for (mode, excess) in [
+            ("v5e/default/off", u),
+            ("v5e/high/off", 2.0 * u),
+            ("v5e/high/off+split=rne", 2.0 * u),
+            ("v5e/high/off+split=trunc", 2.0 * u),
+            ("v5e/highest/off", 2.0 * u + 2.0 * u * u),
+            ("v5e/highest/off+split=rne", 2.0 * u + u * u),
+            ("v5e/highest/off+split=trunc", 2.0 * u + 4.0 * u * u),
+            ("v5e/f32/off", 0.0),
+        ] {
+            assert_eq!(promise(mode, [16, 64, 16]).spread, 2.0 * excess + excess * excess, "{mode}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Linear forms: rational combinations of numbers of which nothing more is known than an enclosure.
+//!
+//! A number that a function makes is an atom. Sums, differences and rational multiples of atoms are known as such, as
+//! long as they stay short, and so what cancels is exactly zero: a value less itself, or a constant row less its mean.
+//! No enclosure shows that. A form without atoms is a rational number: equal quotients tie.
+
+use std::collections::BTreeMap;
+
+use rug::float::Round;
+use rug::{Float, Integer, Rational};
+
+/// The most bits of a coefficient, numerator and denominator together. Sums of quotients grow by their denominators;
+/// beyond this, an enclosure has to do.
+pub(super) const LARGEST: u32 = 4096;
+/// The most atoms in a form.
+const MOST_TERMS: usize = 32;
+
+/// A number: `constant + sum of coefficient * atom`. No coefficient is zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Form {
+    constant: Rational,
+    terms: BTreeMap<u64, Rational>,
+}
+
+impl Form {
+    pub fn constant(constant: Rational) -> Form {
+        Form { constant, terms: BTreeMap::new() }
+    }
+
+    pub fn atom(name: u64) -> Form {
+        Form { constant: Rational::new(), terms: BTreeMap::from([(name, Rational::from(1))]) }
+    }
+
+    /// A finite number; `None` where it takes too many bits.
+    pub fn of_float(value: &Float) -> Option<Form> {
+        let reach = value.get_exp().unwrap_or(0).unsigned_abs().saturating_add(value.prec());
+        if reach > LARGEST { None } else { value.to_rational().map(Form::constant) }
+    }
+
+    /// The number, if it is known to be rational.
+    pub fn as_rational(&self) -> Option<&Rational> {
+        self.terms.is_empty().then_some(&self.constant)
+    }
+
+    /// The form, if it is short.
+    fn short(self) -> Option<Form> {
+        let is_short = |value: &Rational| size(value) <= LARGEST;
+        let all = self.terms.len() <= MOST_TERMS && is_short(&self.constant) && self.terms.values().all(is_short);
+        all.then_some(self)
+    }
+
+    /// The sum of this and a multiple of another.
+    fn plus(mut self, other: &Form, factor: i32) -> Option<Form> {
+        self.constant += Rational::from(&other.constant * factor);
+        for (atom, coefficient) in &other.terms {
+            let own = self.terms.entry(*atom).or_default();
+            *own += Rational::from(coefficient * factor);
+            if own.is_zero() {
+                self.terms.remove(atom);
+            }
+        }
+        self.short()
+    }
+
+    fn times(&self, factor: &Rational) -> Option<Form> {
+        if factor.is_zero() {
+            return Some(Form::default());
+        }
+        let scaled = |value: &Rational| Rational::from(value * factor);
+        let terms = self.terms.iter().map(|(atom, coefficient)| (*atom, scaled(coefficient))).collect();
+        Form { constant: scaled(&self.constant), terms }.short()
+    }
+
+    pub fn add(self, other: &Form) -> Option<Form> {
+        self.plus(other, 1)
+    }
+
+    pub fn subtract(self, other: &Form) -> Option<Form> {
+        self.plus(other, -1)
+    }
+
+    /// The product with a rational number; `None` for one of two others.
+    pub fn multiply(&self, other: &Form) -> Option<Form> {
+        match (self.as_rational(), other.as_rational()) {
+            (Some(factor), _) => other.times(factor),
+            (_, Some(factor)) => self.times(factor),
+            _ => None,
+        }
+    }
+
+    /// The quotient by a divisor that is not zero, if that is rational or a rational multiple of this.
+    pub fn divide(&self, divisor: &Form) -> Option<Form> {
+        if let Some(divisor) = divisor.as_rational() {
+            return if divisor.is_zero() { None } else { self.times(&Rational::from(divisor.recip_ref())) };
+        }
+        let (atom, coefficient) = divisor.terms.first_key_value()?;
+        let factor = Rational::from(self.terms.get(atom)? / coefficient);
+        (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
+    }
+
+    pub fn negate(&self) -> Form {
+        let terms = self.terms.iter().map(|(atom, coefficient)| (*atom, Rational::from(-coefficient))).collect();
+        Form { constant: Rational::from(-&self.constant), terms }
+    }
+}
+
+/// Bits of numerator and denominator together.
+fn size(value: &Rational) -> u32 {
+    value.numer().significant_bits().saturating_add(value.denom().significant_bits())
+}
+
+/// The square root, if it is rational.
+pub(super) fn root(value: &Rational) -> Option<Rational> {
+    let squares = *value > 0 && value.numer().is_perfect_square() && value.denom().is_perfect_square();
+    squares.then(|| Rational::from((value.numer().clone().sqrt(), value.denom().clone().sqrt())))
+}
+
+/// The value of a number without its fraction, saturated.
+pub(super) fn saturated(value: &Float) -> i128 {
+    let beyond = if value.is_sign_negative() { i128::MIN } else { i128::MAX };
+    // An integer of more bits is not worth making.
+    if value.get_exp().is_some_and(|exponent| exponent > i128::BITS as i32) {
+        return beyond;
+    }
+    let integer = |(integer, _): (Integer, _)| integer.to_i128().unwrap_or(beyond);
+    value.to_integer_round(Round::Zero).map_or(beyond, integer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_cancel_scale_and_divide() {
+        let (a, b) = (Form::atom(1), Form::atom(2));
+        let three = Form::constant(Rational::from(3));
+        let third = a.multiply(&three).and_then(|x| x.divide(&three));
+        assert_eq!(third, Some(a.clone()));
+        let both = a.clone().add(&b).unwrap();
+        assert_eq!(both.clone().subtract(&b), Some(a.clone()));
+        assert_eq!(both.clone().subtract(&both).unwrap().as_rational(), Some(&Rational::new()));
+        let double = both.clone().add(&both).unwrap();
+        assert_eq!(double.divide(&both), Some(Form::constant(Rational::from(2))));
+        assert_eq!(double.divide(&a), None);
+        assert_eq!(a.divide(&both), None);
+        assert_eq!(a.multiply(&b), None);
+        assert_eq!(a.negate().add(&a).unwrap().as_rational(), Some(&Rational::new()));
+    }
+
+    #[test]
+    fn forms_stay_short() {
+        let mut sum = Form::default();
+        for atom in 0..MOST_TERMS as u64 {
+            sum = sum.add(&Form::atom(atom)).unwrap();
+        }
+        assert_eq!(sum.add(&Form::atom(99)), None);
+        let huge = Rational::from(Integer::from(1) << LARGEST);
+        assert_eq!(Form::atom(0).multiply(&Form::constant(huge)), None);
+    }
+
+    #[test]
+    fn fractions_are_dropped_and_large_numbers_saturate() {
+        let of = |value: f64| saturated(&Float::with_val(53, value));
+        assert_eq!((of(2.9), of(-2.9), of(-0.0), of(1e30)), (2, -2, 0, 1e30 as i128));
+        assert_eq!((of(1e300), of(-1e300), of(f64::INFINITY)), (i128::MAX, i128::MIN, i128::MAX));
+    }
+}

@@ -1,0 +1,38 @@
+//! One program, one mode, its arguments, and the check `bound` put to a result.
+
+use ulpgate::check::{Batch, Context, Judgement, Scale, Settings, Tally, check_named};
+use ulpgate::ir::Program;
+use ulpgate::machine::{self, Mode};
+use ulpgate::oracle::{Demand, Oracle};
+use ulpgate::program::ProgramSpec;
+use ulpgate::tensor::Tensor;
+
+pub struct Bench<'a> {
+    pub program: &'a Program,
+    pub mode: Mode,
+    pub arguments: &'a [Tensor],
+}
+
+impl Bench<'_> {
+    /// What the mode gives.
+    pub fn run(&self) -> Vec<Tensor> {
+        machine::evaluate(self.program, &self.mode, self.arguments).unwrap()
+    }
+
+    /// What `bound` says of these results as those of the mode; only the first is judged.
+    pub fn judge(&self, got: &[Tensor]) -> Judgement {
+        // No check of bounds reads the name of its program.
+        let (spec, n): (ProgramSpec, usize) = ("softmax".parse().unwrap(), 1);
+        let (mode, program, arguments) = (&self.mode, self.program, self.arguments);
+        let context = Context { spec: &spec, n, mode, program };
+        let judge = check_named("bound").unwrap().plan(&Settings::default(), &context).unwrap();
+        let mut demands = vec![Demand::None; program.output_names.len()];
+        demands[0] = Demand::Rounded;
+        let truth = &Oracle::default().evaluate(program, arguments, &demands).unwrap();
+        let scale = &Scale::new(program, arguments);
+        let batch = Batch { spec: &spec, n, mode, program, arguments, got, truth, scale, scores: None, first_row: 0 };
+        let mut tally = Tally::default();
+        judge.observe(&batch, &mut tally).unwrap();
+        judge.conclude(&tally)
+    }
+}
