@@ -1,16 +1,18 @@
-//! A search for wrong answers of the oracle: random programs over all opcodes and element types, each evaluated by every
-//! rung from every starting precision, against an independent judge.
+//! A search for wrong answers of the oracle: random programs over all opcodes and element types, each evaluated by
+//! every rung from every starting precision, against an independent judge.
 //!
-//! The judge (`number`, `function`, `judge`) shares no code with the oracle: its numbers are exact polynomials over the
-//! transcendental numbers that a program makes, enclosed by MPFR, beside NaN, infinities and signed zeros. A program that
-//! fails is printed as HLO text with its arguments, made as small as it still fails.
+//! The judge (`number`, `arithmetic`, `function`, `judge`, `order`) shares no code with the oracle: its numbers are exact
+//! polynomials over the transcendental numbers that a program makes, enclosed by MPFR, beside NaN, infinities and signed
+//! zeros. A program that fails is printed as HLO text with its arguments, made as small as it still fails.
 //!
 //! ```text
 //! ULPGATE_SEARCH_SEED=7 cargo test --release --test oracle_search -- --ignored --nocapture as_many
 //! ```
 
+mod arithmetic;
 mod array;
 mod ast;
+mod code;
 mod coverage;
 mod draw;
 mod dump;
@@ -20,8 +22,12 @@ mod hardware;
 mod judge;
 mod leaf;
 mod number;
+mod operation;
+mod order;
+mod scalar;
 mod search;
 mod template;
+mod text;
 mod verdict;
 
 use std::collections::BTreeMap;
