@@ -68,8 +68,8 @@ impl Text {
         self.region(format!("{reducer:?}_{dtype}"), |_| {
             let body = match reducer {
                 Reducer::Binary(_) | Reducer::Magnitude => format!(
-                    "  m = {dtype}[] abs(a)\n  n = {dtype}[] abs(b)\n  p = pred[] compare(m, n), direction=GE\n  ROOT r = \
-                     {dtype}[] select(p, a, b)\n"
+                    "  m = {dtype}[] abs(a)\n  n = {dtype}[] abs(b)\n  p = pred[] compare(m, n), direction=GE\n  ROOT r \
+                     = {dtype}[] select(p, a, b)\n"
                 ),
                 Reducer::SquareSum => {
                     format!("  s = {dtype}[] multiply(b, b)\n  ROOT r = {dtype}[] add(a, s)\n")
@@ -89,8 +89,8 @@ impl Text {
         });
         let body = self.region(format!("step_{}_{id}", binary.name()), |_| {
             format!(
-                "{parts}  x = {array} get-tuple-element(s), index=1\n  y = {array} get-tuple-element(s), index=2\n  one \
-                 = s32[] constant(1)\n  j = s32[] add(i, one)\n  z = {array} {}(x, y)\n  ROOT t = {state} tuple(j, z, \
+                "{parts}  x = {array} get-tuple-element(s), index=1\n  y = {array} get-tuple-element(s), index=2\n  \
+                 one = s32[] constant(1)\n  j = s32[] add(i, one)\n  z = {array} {}(x, y)\n  ROOT t = {state} tuple(j, z, \
                  x)\n",
                 binary.name()
             )
@@ -242,8 +242,8 @@ impl Text {
             format!(
                 "  v = {dtype}[] parameter(0)\n  i = s32[] parameter(1)\n  w = {dtype}[] parameter(2)\n  j = s32[] \
                  parameter(3)\n  better = pred[] compare(v, w), direction={direction}\n  nan = pred[] compare(v, v), \
-                 direction=NE\n  first = pred[] or(better, nan)\n  equal = pred[] compare(v, w), direction=EQ\n  before \
-                 = pred[] compare(i, j), direction=LT\n  tie = pred[] and(equal, before)\n  take = pred[] or(first, \
+                 direction=NE\n  first = pred[] or(better, nan)\n  equal = pred[] compare(v, w), direction=EQ\n  \
+                 before = pred[] compare(i, j), direction=LT\n  tie = pred[] and(equal, before)\n  take = pred[] or(first, \
                  tie)\n  value = {dtype}[] select(first, v, w)\n  index = s32[] select(take, i, j)\n  ROOT pair = \
                  ({dtype}[], s32[]) tuple(value, index)\n"
             )
@@ -288,8 +288,8 @@ impl Text {
                     let _ = writeln!(
                         body,
                         "  before = pred[] compare(a0, b0), direction={direction}\n  after = pred[] compare(b0, a0), \
-                         direction={direction}\n  tie = pred[] compare(before, after), direction=EQ\n  earlier = pred[] \
-                         compare(a1, b1), direction=LT\n  ROOT r = pred[] select(tie, earlier, before)"
+                         direction={direction}\n  tie = pred[] compare(before, after), direction=EQ\n  earlier = \
+                         pred[] compare(a1, b1), direction=LT\n  ROOT r = pred[] select(tie, earlier, before)"
                     );
                 }
             }
