@@ -6,9 +6,9 @@
     /tmp/venv/bin/python scripts/judge_mpmath.py /tmp/dump.jsonl
 
 Each line holds a program as HLO text, the codes of its arguments and the oracle's answers. A float element is NAN, an
-infinity, a zero with its sign, or an mpf of PRECISION bits that is not zero; None stands for what this precision does not
-tell (a sum that cancels). Nothing here comes from ulpgate: the text is read and evaluated anew. Prints each difference,
-and how many answers were compared, open, or not known here.
+infinity, a zero with its sign, or an mpf of PRECISION bits that is not zero; None stands for what this precision does
+not tell (a sum that cancels). Nothing here comes from ulpgate: the text is read and evaluated anew. Prints each
+difference, and how many answers were compared, open, or not known here.
 """
 
 import fractions
@@ -454,7 +454,8 @@ def main():
                     compared += 1
                     if not same(dtype, ours, answer):
                         wrong += 1
-                        print(f"program {case['program']} result {at} [{place}]: {answer}, mpmath {ours!r}\n{case['text']}")
+                        where = f"program {case['program']} result {at} [{place}]"
+                        print(f"{where}: {answer}, mpmath {ours!r}\n{case['text']}")
     print(f"{compared} answers compared, {wrong} differ; {unanswered} open, {unknown} not known to mpmath; "
           f"{skipped} programs have operations that are not evaluated here")
     sys.exit(int(wrong > 0))

@@ -11,10 +11,14 @@
 // The test uses all of what is shared.
 #![allow(dead_code)]
 
+#[path = "../../tests/oracle_search/arithmetic.rs"]
+mod arithmetic;
 #[path = "../../tests/oracle_search/array.rs"]
 mod array;
 #[path = "../../tests/oracle_search/ast.rs"]
 mod ast;
+#[path = "../../tests/oracle_search/code.rs"]
+mod code;
 #[path = "../../tests/oracle_search/draw.rs"]
 mod draw;
 #[path = "../../tests/oracle_search/function.rs"]
@@ -27,10 +31,18 @@ mod judge;
 mod leaf;
 #[path = "../../tests/oracle_search/number.rs"]
 mod number;
+#[path = "../../tests/oracle_search/operation.rs"]
+mod operation;
+#[path = "../../tests/oracle_search/order.rs"]
+mod order;
+#[path = "../../tests/oracle_search/scalar.rs"]
+mod scalar;
 #[path = "../../tests/oracle_search/search.rs"]
 mod search;
 #[path = "../../tests/oracle_search/template.rs"]
 mod template;
+#[path = "../../tests/oracle_search/text.rs"]
+mod text;
 #[path = "../../tests/oracle_search/verdict.rs"]
 mod verdict;
 

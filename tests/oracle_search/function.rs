@@ -47,10 +47,10 @@ impl World {
                     self.divide(&one, &root)
                 }
             },
-            Unary::Floor => self.to_integer(x, |r| r.clone().floor()),
-            Unary::Ceil => self.to_integer(x, |r| r.clone().ceil()),
-            Unary::RoundNearestAfz => self.to_integer(x, |r| r.clone().round()),
-            Unary::RoundNearestEven => self.to_integer(x, nearest_even),
+            Unary::Floor => self.round_to_integer(x, |r| r.clone().floor()),
+            Unary::Ceil => self.round_to_integer(x, |r| r.clone().ceil()),
+            Unary::RoundNearestAfz => self.round_to_integer(x, |r| r.clone().round()),
+            Unary::RoundNearestEven => self.round_to_integer(x, nearest_even),
             Unary::IsFinite | Unary::Not => Num::Unknown("no function between floats"),
         }
     }
@@ -60,9 +60,9 @@ impl World {
         match x {
             Num::Real(real) => {
                 let bits = self.bits;
-                let Range { lo, hi } = real.range();
+                let Range { lo, hi } = &real.range;
                 let range = Range::new(f(lo, bits, Round::Down), f(hi, bits, Round::Up));
-                self.atom(made, vec![real.poly().clone()], real.nonzero(), |_, _| range)
+                self.atom(made, vec![real.poly.clone()], real.nonzero, |_, _| range)
             }
             Num::Nan(_) => NAN,
             _ => x.clone(),
@@ -76,9 +76,9 @@ impl World {
             Num::Inf { .. } => x.clone(),
             Num::Real(real) => {
                 let bits = self.bits;
-                let Range { lo, hi } = real.range();
+                let Range { lo, hi } = &real.range;
                 let range = Range::new(down(bits, lo.exp_ref()), up(bits, hi.exp_ref()));
-                self.atom(Made::Exp, vec![real.poly().clone()], true, |_, _| range)
+                self.atom(Made::Exp, vec![real.poly.clone()], true, |_, _| range)
             }
             Num::Nan(_) => NAN,
             Num::Unknown(_) => x.clone(),
@@ -93,11 +93,11 @@ impl World {
             Num::Inf { .. } => self.integer(1),
             Num::Real(real) => {
                 let bits = self.bits;
-                let Range { lo, hi } = real.range();
+                let Range { lo, hi } = &real.range;
                 let (most, least) = (up(bits, (-lo.clone()).exp_ref()), down(bits, (-hi.clone()).exp_ref()));
                 let (bottom, top) = (up(bits, 1 + &most), down(bits, 1 + &least));
                 let range = Range::new(down(bits, bottom.recip_ref()), up(bits, top.recip_ref()));
-                self.atom(Made::Logistic, vec![real.poly().clone()], true, |_, _| range)
+                self.atom(Made::Logistic, vec![real.poly.clone()], true, |_, _| range)
             }
             Num::Nan(_) => NAN,
             Num::Unknown(_) => x.clone(),
@@ -116,14 +116,14 @@ impl World {
                     if real.rational().is_some_and(|r| *r == 1) {
                         return Num::zero(false);
                     }
-                    if let Some(exponent) = self.exponent(real.poly()) {
+                    if let Some(exponent) = self.exponent(&real.poly) {
                         return exponent;
                     }
                     let bits = self.bits;
-                    let Range { lo, hi } = real.range();
+                    let Range { lo, hi } = &real.range;
                     let range = Range::new(down(bits, lo.ln_ref()), up(bits, hi.ln_ref()));
                     let nonzero = real.rational().is_some();
-                    self.atom(Made::Log, vec![real.poly().clone()], nonzero, |_, _| range)
+                    self.atom(Made::Log, vec![real.poly.clone()], nonzero, |_, _| range)
                 }
             },
             Num::Nan(_) => NAN,
@@ -146,9 +146,9 @@ impl World {
                 None => Num::Unknown("log1p of what may be at or below -1"),
                 Some(false) => {
                     let bits = self.bits;
-                    let Range { lo, hi } = real.range();
+                    let Range { lo, hi } = &real.range;
                     let range = Range::new(down(bits, lo.ln_1p_ref()), up(bits, hi.ln_1p_ref()));
-                    self.atom(Made::LogPlusOne, vec![real.poly().clone()], real.nonzero(), |_, _| range)
+                    self.atom(Made::LogPlusOne, vec![real.poly.clone()], real.nonzero, |_, _| range)
                 }
             },
             other => other,
@@ -166,9 +166,9 @@ impl World {
                         return self.number(root);
                     }
                     let bits = self.bits;
-                    let Range { lo, hi } = real.range();
+                    let Range { lo, hi } = &real.range;
                     let range = Range::new(down(bits, lo.sqrt_ref()), up(bits, hi.sqrt_ref()));
-                    self.atom(Made::Sqrt, vec![real.poly().clone()], true, |_, _| range)
+                    self.atom(Made::Sqrt, vec![real.poly.clone()], true, |_, _| range)
                 }
             },
             Num::Unknown(_) => x.clone(),
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Rounding to an integer; what becomes zero keeps its sign.
-    fn to_integer(&mut self, x: &Num, round: impl Fn(&Rational) -> Rational) -> Num {
+    fn round_to_integer(&mut self, x: &Num, round: impl Fn(&Rational) -> Rational) -> Num {
         match x {
             Num::Real(real) => match between(real, round) {
                 Some(integer) if integer == 0 => Num::Zero { neg: real.is_negative() },
@@ -208,7 +208,7 @@ impl World {
             (Num::Unknown(_), _) => x.clone(),
             (_, Num::Unknown(_)) => y.clone(),
             (Num::Inf { .. }, _) | (_, Num::Zero { .. }) => NAN,
-            (_, Num::Real(divisor)) if !divisor.nonzero() => Num::Unknown("remainder by what may be zero"),
+            (_, Num::Real(divisor)) if !divisor.nonzero => Num::Unknown("remainder by what may be zero"),
             (_, Num::Inf { .. }) | (Num::Zero { .. }, _) => x.clone(),
             (Num::Real(dividend), Num::Real(_)) => {
                 let neg = dividend.is_negative();
@@ -243,7 +243,7 @@ pub fn between(real: &Real, round: impl Fn(&Rational) -> Rational) -> Option<Rat
     if let Some(value) = real.rational() {
         return Some(round(value));
     }
-    let Range { lo, hi } = real.range();
+    let Range { lo, hi } = &real.range;
     // Far out the ends are integers, and not equal; beyond this many bits nobody wants to write them down.
     let is_small = |end: &Float| end.is_finite() && end.get_exp().is_none_or(|exponent| exponent < 1 << 14);
     if !is_small(lo) || !is_small(hi) {
@@ -253,8 +253,8 @@ pub fn between(real: &Real, round: impl Fn(&Rational) -> Rational) -> Option<Rat
     (low == high).then_some(low)
 }
 
-/// An end of an enclosure as a rational that is rounded to the same integers. What is close to zero goes to a number that
-/// is not as close, on its side, and so does a zero that stands for the tiniest numbers.
+/// An end of an enclosure as a rational that is rounded to the same integers. What is close to zero goes to a number
+/// that is not as close, on its side, and so does a zero that stands for the tiniest numbers.
 fn near(end: &Float, real: &Real) -> Option<Rational> {
     let tiny = |neg: bool| Some(Rational::from((if neg { -1 } else { 1 }, 1u64 << 60)));
     match end.get_exp() {

@@ -51,6 +51,7 @@ fn the_judge_computes_as_ieee_754_says() {
     let [x, y] = operands(7);
     let (a, b) = (|i: usize| f64::from_bits(x[i]), |i: usize| f64::from_bits(y[i]));
     type Function = fn(f64, f64) -> f64;
+    type OfOne = fn(f64) -> f64;
     let larger: Function = |a, b| {
         if a.is_nan() || b.is_nan() {
             f64::NAN
@@ -74,7 +75,7 @@ fn the_judge_computes_as_ieee_754_says() {
         let verdict = verdict(Op::Binary(binary), &[&x, &y], DType::F64);
         agree(binary.name(), &verdict, |i| function(a(i), b(i)));
     }
-    let unaries: [(Unary, fn(f64) -> f64); 9] = [
+    let unaries: [(Unary, OfOne); 9] = [
         (Unary::Abs, f64::abs),
         (Unary::Negate, |a| -a),
         (Unary::Sqrt, f64::sqrt),

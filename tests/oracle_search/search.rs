@@ -21,8 +21,8 @@ const JUDGE_BITS: u32 = 320;
 /// Bits of its second, which sees more than the oracle's last: for what the oracle answers and the first leaves open.
 const MOST_JUDGE_BITS: u32 = 4608;
 
-/// Every way to start that is tried, and the way that users have. All stop before the default's 4096 bits: what is open by
-/// then mostly stays so, and would take most of the time.
+/// Every way to start that is tried, and the way that users have. All stop before the default's 4096 bits: what is open
+/// by then mostly stays so, and would take most of the time.
 pub fn oracles() -> [(&'static str, Oracle); 7] {
     use Rung::{Intervals, Mpfr, Pairs};
     let of = |first, start_bits, max_bits| Oracle { first: Some(first), start_bits, max_bits };
@@ -55,7 +55,7 @@ pub struct Tally {
     pub right: u64,
     /// Answers where the judge does not know.
     pub unjudged: u64,
-    /// Results that the default oracle leaves undecided: by cause, those that the judge knows and those that it does not.
+    /// Results that the default oracle leaves undecided by cause: those that the judge knows, and the others.
     pub undecided: BTreeMap<String, [u64; 2]>,
     /// Programs that are refused, by reason.
     pub refused: BTreeMap<String, u64>,
@@ -159,7 +159,7 @@ fn check_some(graph: &Graph, tally: &mut Tally, asked: impl Fn(&str, Demand) -> 
     None
 }
 
-/// The first operation on the way to an output that has no decided result of its own: its name, and what it is applied to.
+/// The first operation on the way to an output that has no decided result of its own: its name and type.
 fn cause(graph: &Graph, output: usize) -> String {
     // What stays open does so far below the last precision.
     let oracle = Oracle { max_bits: 256, ..Oracle::default() };

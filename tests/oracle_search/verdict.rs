@@ -64,7 +64,7 @@ fn rounded(x: &Num) -> Rounded {
         Num::Zero { neg: None } => Rounded::Zero,
         Num::Unknown(why) => Rounded::Unknown(why),
         Num::Real(real) => {
-            let Range { lo, hi } = real.range();
+            let Range { lo, hi } = &real.range;
             let (lo, hi) = (lo.to_f64_round(Round::Nearest), hi.to_f64_round(Round::Nearest));
             if lo != hi {
                 return Rounded::Within(lo, hi);
@@ -122,8 +122,8 @@ fn margin(world: &mut World, dtype: DType, best: &Num, next: &Num) -> Option<Opt
     let exponent = match best {
         Num::Real(real) => {
             let exponent = |end: &Float| end.get_exp().filter(|_| end.is_finite()).map(|e| e - 1);
-            let (lo, hi) = (exponent(&real.range().lo)?, exponent(&real.range().hi)?);
-            // What no f64 reaches has no ulps in one. Ends of two signs have an exponent, but the best may have another.
+            let (lo, hi) = (exponent(&real.range.lo)?, exponent(&real.range.hi)?);
+            // What no f64 reaches has no ulps in one. Ends of two signs say nothing of the best's exponent.
             if lo != hi || lo > 1023 || real.is_negative().is_none() {
                 return None;
             }
@@ -136,7 +136,7 @@ fn margin(world: &mut World, dtype: DType, best: &Num, next: &Num) -> Option<Opt
         if exponent < 0 { end.clone() << exponent.unsigned_abs() } else { end.clone() >> exponent.unsigned_abs() }
     };
     let eight = |end: &Float| Float::with_val_round(8, shift(end), Round::Nearest).0.to_f64();
-    let (lo, hi) = (eight(&gap.range().lo), eight(&gap.range().hi));
+    let (lo, hi) = (eight(&gap.range.lo), eight(&gap.range.hi));
     // What leaves the range of f64 on the way is not asked for here.
     let ordinary = |v: f64| (2f64.powi(-1000)..2f64.powi(1000)).contains(&v);
     (lo == hi && ordinary(lo)).then_some(Some(lo))
