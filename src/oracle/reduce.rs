@@ -77,9 +77,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         init: &FloatArray<A>,
     ) -> Value<A> {
         let init = self.world.element(init, 0);
+        let has_keys = matches!(binary, Binary::Maximum | Binary::Minimum) && self.orders_by_key(array);
         let mut results = Vec::with_capacity(groups.len());
         for group in groups {
-            results.push(self.reduce_group(binary, array, group, &init));
+            results.push(self.reduce_group(binary, array, group, &init, has_keys));
         }
         Value::Float(self.world.collect(results))
     }
@@ -90,6 +91,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         array: &FloatArray<A>,
         group: &Group,
         init: &Element<A::Number>,
+        has_keys: bool,
     ) -> Element<A::Number> {
         match binary {
             Binary::Add => {
@@ -107,7 +109,8 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             Binary::Maximum | Binary::Minimum => {
                 let largest = binary == Binary::Maximum;
-                if let Some(best) = self.extreme_by_key(array, group, largest) {
+                let best = if has_keys { self.extreme_by_key(array, group, largest) } else { None };
+                if let Some(best) = best {
                     let best = self.world.element(array, best);
                     return self.world.extreme(init, &best, largest);
                 }
@@ -128,14 +131,20 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
+    /// Whether keys order the elements of one class: all of them are numbers, each with a key of its own.
+    fn orders_by_key(&self, array: &FloatArray<A>) -> bool {
+        let Identities::Known { keys, .. } = &array.identities else { return false };
+        keys.run() == 1 && self.world.arithmetic.all_numbers(&array.numbers)
+    }
+
     /// The position of the extreme element of neighbours of one class, by their keys. Zeros have signs that keys do not
-    /// order, and NaN no order.
+    /// order.
     fn extreme_by_key(&self, array: &FloatArray<A>, group: &Group, largest: bool) -> Option<usize> {
         let (Group::Neighbors(range), Identities::Known { classes, keys }) = (group, &array.identities) else {
             return None;
         };
         let one_class = !range.is_empty() && range.start / classes.run() == (range.end - 1) / classes.run();
-        if !one_class || keys.run() > 1 || !self.world.arithmetic.all_numbers(&array.numbers) {
+        if !one_class {
             return None;
         }
         let keys = &keys.values()[range.clone()];

@@ -25,6 +25,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let inner: usize = dims[dim + 1..].iter().product();
         let length = dims[dim];
         let total: usize = dims.iter().product();
+        let all_numbers = known.is_some_and(|comparator| self.all_numbers(&operands[comparator.key]));
         let mut lanes = Vec::with_capacity(total / length.max(1));
         let mut decided = true;
         for lane in 0..total / length.max(1) {
@@ -37,7 +38,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                     .is_sorted_by(|a, b| integers.number(*a).is_some() && integers.number(*a) < integers.number(*b))
             };
             let order = match known.filter(|c| c.ties.is_none_or(ascending)) {
-                Some(comparator) => self.order_by(comparator, operands, &positions),
+                Some(comparator) => self.order_by(comparator, operands, &positions, all_numbers),
                 None => self.order_by_region(to_apply, operands, &positions)?,
             };
             decided &= order.is_some();
@@ -83,7 +84,13 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    fn order_by(&mut self, comparator: Comparator, operands: &[Value<A>], positions: &[usize]) -> Option<Vec<usize>> {
+    fn order_by(
+        &mut self,
+        comparator: Comparator,
+        operands: &[Value<A>],
+        positions: &[usize],
+        all_numbers: bool,
+    ) -> Option<Vec<usize>> {
         let (descending, all) = (comparator.descending, positions.len());
         let array = match &operands[comparator.key] {
             Value::Float(array) => array,
@@ -93,7 +100,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
         };
         let signed_zeros = comparator.order == CompareOrder::Total && !comparator.canonical;
-        if let Some(order) = self.order_by_value(array, positions, descending, signed_zeros) {
+        if let Some(order) = self.order_by_value(array, positions, descending, signed_zeros, all_numbers) {
             return Some(order);
         }
         let elements = self.lane(array, positions);
@@ -118,6 +125,11 @@ impl<A: Arithmetic> Pass<'_, A> {
         })
     }
 
+    /// Whether every element of a float value is a number.
+    fn all_numbers(&self, value: &Value<A>) -> bool {
+        matches!(value, Value::Float(array) if self.world.arithmetic.all_numbers(&array.numbers))
+    }
+
     /// The elements at these positions.
     fn lane(&mut self, array: &FloatArray<A>, positions: &[usize]) -> HashMap<usize, Element<A::Number>> {
         positions.iter().map(|at| (*at, self.world.element(array, *at))).collect()
@@ -134,8 +146,9 @@ impl<A: Arithmetic> Pass<'_, A> {
         positions: &[usize],
         descending: bool,
         signed_zeros: bool,
+        all_numbers: bool,
     ) -> Option<Vec<usize>> {
-        if positions.is_empty() || !self.world.arithmetic.all_numbers(&array.numbers) {
+        if positions.is_empty() || !all_numbers {
             return None;
         }
         let (classes, keys) = self.world.identities(array);
@@ -232,11 +245,12 @@ impl<A: Arithmetic> Pass<'_, A> {
         let n = dims.last().copied().unwrap_or(1);
         let total: usize = dims.iter().product();
         let rows = total / n.max(1);
+        let all_numbers = self.all_numbers(operand);
         let mut orders: Vec<Option<Vec<usize>>> = Vec::with_capacity(rows);
         for row in 0..rows {
             let positions: Vec<usize> = (row * n..(row + 1) * n).collect();
             orders.push(match operand {
-                Value::Float(array) => match self.order_by_value(array, &positions, largest, true) {
+                Value::Float(array) => match self.order_by_value(array, &positions, largest, true, all_numbers) {
                     Some(order) => Some(order),
                     None => {
                         let elements = self.lane(array, &positions);
