@@ -331,6 +331,11 @@ def evaluate(text, arguments):
     raise Unsupported("a root that is no tuple")
 
 
+def spread(elements, like):
+    """A scalar repeated for each element."""
+    return elements * len(like) if len(elements) == 1 else elements
+
+
 def operation(opcode, dtype, dims, given, rest, regions):
     elements = [g[2] for g in given]
     of = given[0][0] if given else dtype
@@ -366,10 +371,10 @@ def operation(opcode, dtype, dims, given, rest, regions):
             orders = [None if None in (x, y) else (x > y) - (x < y) for x, y in pairs]
         return [None if o is None else int(holds(o)) for o in orders]
     if opcode == "select":
-        flags = elements[0] * (len(elements[1]) // len(elements[0]))
+        flags = spread(elements[0], elements[1])
         return [None if p is None else (a if p else b) for p, a, b in zip(flags, *elements[1:])]
     if opcode == "clamp":
-        low, high = (e * (len(elements[1]) // len(e)) for e in (elements[0], elements[2]))
+        low, high = (spread(e, elements[1]) for e in (elements[0], elements[2]))
         return [extreme(False)(extreme(True)(x, l), h) if None not in (x, l, h) else None
                 for l, x, h in zip(low, elements[1], high)]
     if opcode == "reduce" and len(given) == 2:
