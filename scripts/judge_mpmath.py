@@ -314,7 +314,7 @@ def evaluate(text, arguments):
     values = {}
     for match in entry:
         name, claimed, opcode, operands, rest = match.groups()
-        if opcode == "tuple":
+        if name == "results":
             return [(values[o.strip()][0], values[o.strip()][2]) for o in operands.split(",")]
         if claimed.startswith("("):
             raise Unsupported(opcode)
@@ -379,6 +379,8 @@ def operation(opcode, dtype, dims, given, rest, regions):
                 for l, x, h in zip(low, elements[1], high)]
     if opcode == "reduce" and len(given) == 2:
         region = regions[re.search(r"to_apply=(\w+)", rest).group(1)]
+        if len(region) != 3:
+            raise Unsupported("a region that is no operation")
         kept = [d for d in range(len(given[0][1])) if d not in attribute(rest, "dimensions")]
         results = [elements[1][0]] * len(indices(dims))
         for at, index in enumerate(indices(given[0][1])):
