@@ -314,7 +314,7 @@ def evaluate(text, arguments):
     values = {}
     for match in entry:
         name, claimed, opcode, operands, rest = match.groups()
-        if opcode == "tuple":
+        if name == "results":
             return [(values[o.strip()][0], values[o.strip()][2]) for o in operands.split(",")]
         if claimed.startswith("("):
             raise Unsupported(opcode)
@@ -329,6 +329,11 @@ def evaluate(text, arguments):
         given = [values[o.strip()] for o in operands.split(",") if o.strip()]
         values[name] = (dtype, dims, operation(opcode, dtype, dims, given, rest, regions))
     raise Unsupported("a root that is no tuple")
+
+
+def spread(elements, like):
+    """A scalar repeated for each element."""
+    return elements * len(like) if len(elements) == 1 else elements
 
 
 def operation(opcode, dtype, dims, given, rest, regions):
@@ -366,14 +371,16 @@ def operation(opcode, dtype, dims, given, rest, regions):
             orders = [None if None in (x, y) else (x > y) - (x < y) for x, y in pairs]
         return [None if o is None else int(holds(o)) for o in orders]
     if opcode == "select":
-        flags = elements[0] * (len(elements[1]) // len(elements[0]))
+        flags = spread(elements[0], elements[1])
         return [None if p is None else (a if p else b) for p, a, b in zip(flags, *elements[1:])]
     if opcode == "clamp":
-        low, high = (e * (len(elements[1]) // len(e)) for e in (elements[0], elements[2]))
+        low, high = (spread(e, elements[1]) for e in (elements[0], elements[2]))
         return [extreme(False)(extreme(True)(x, l), h) if None not in (x, l, h) else None
                 for l, x, h in zip(low, elements[1], high)]
     if opcode == "reduce" and len(given) == 2:
         region = regions[re.search(r"to_apply=(\w+)", rest).group(1)]
+        if len(region) != 3:
+            raise Unsupported("a region that is no operation")
         kept = [d for d in range(len(given[0][1])) if d not in attribute(rest, "dimensions")]
         results = [elements[1][0]] * len(indices(dims))
         for at, index in enumerate(indices(given[0][1])):
