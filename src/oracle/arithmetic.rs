@@ -56,7 +56,7 @@ pub(super) trait Arithmetic {
             // The remainder of two f64 is an f64.
             (Some(x), Some(y)) => return self.exact(x % y),
             (Some(x), _) if x.is_infinite() => return self.exact(f64::NAN),
-            (_, Some(y)) if y == 0.0 => return self.exact(f64::NAN),
+            (_, Some(0.0)) => return self.exact(f64::NAN),
             (_, Some(y)) if y.is_infinite() && self.is_number(x) => return x.clone(),
             _ if !self.is_number(x) || !self.is_number(y) => return self.unknown(),
             _ => {}

@@ -53,7 +53,7 @@ impl Mpfr {
     }
 
     /// A function that is increasing above `pole` and infinite there; below, it is NaN.
-    fn from_pole(&self, x: &Between, pole: i32, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
+    fn above_pole(&self, x: &Between, pole: i32, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
         match x {
             Between::Real { hi, .. } if *hi < pole => Between::nan(),
             // A zero of either sign, where that is the pole.
@@ -75,8 +75,8 @@ impl Mpfr {
         match unary {
             Unary::Exponential => self.monotone(x, false, rounded!(exp_ref)),
             Unary::ExponentialMinusOne => self.monotone(x, false, rounded!(exp_m1_ref)),
-            Unary::Log => self.from_pole(x, 0, rounded!(ln_ref)),
-            Unary::LogPlusOne => self.from_pole(x, -1, rounded!(ln_1p_ref)),
+            Unary::Log => self.above_pole(x, 0, rounded!(ln_ref)),
+            Unary::LogPlusOne => self.above_pole(x, -1, rounded!(ln_1p_ref)),
             Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
             Unary::Sqrt => self.sqrt(x),
             Unary::Rsqrt => {
