@@ -8,7 +8,7 @@ use rug::Float;
 use rug::float::Round;
 use ulpgate::num::{
     BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, bf16_nearest,
-    bf16_truncate, flush_f32, format_named, round_f64, round_mpfr,
+    bf16_truncate, exp2i, flush_f32, format_named, round, round_f64, round_mpfr,
 };
 
 use Direction::{NearestEven, TowardZero};
@@ -118,6 +118,60 @@ fn codes_ascend_between_the_documented_limits() {
     assert_eq!((F32.max_finite(), F32.min_subnormal()), (f64::from(f32::MAX), 2f64.powi(-149)));
     assert_eq!((F64.max_finite(), F64.min_normal()), (f64::MAX, f64::MIN_POSITIVE));
     assert_eq!(TF32.max_finite(), (2.0 - 2f64.powi(-10)) * 2f64.powi(127));
+}
+
+/// Half an ulp of 1, and so what a sum of 1 and it loses in a tie.
+#[test]
+fn the_unit_roundoff_is_half_an_ulp_of_one() {
+    for format in FORMATS {
+        assert_eq!(format.unit_roundoff(), format.ulp(1.0) / 2.0, "{}", format.name);
+    }
+    assert_eq!((BF16.unit_roundoff(), F32.unit_roundoff()), (2f64.powi(-8), 2f64.powi(-24)));
+}
+
+#[test]
+fn a_format_contains_its_numbers_and_no_others() {
+    for format in FORMATS {
+        assert!(format.contains(f64::NAN) && format.contains(-0.0) && format.contains(format.max_finite()));
+        assert_eq!(format.contains(f64::INFINITY), format.specials == Specials::Ieee, "{}", format.name);
+        // The middle between 1 and the next number is a number of f64 alone, where no f64 lies in the middle.
+        let middle = 1.0 + format.unit_roundoff();
+        assert_eq!(format.contains(middle), middle == 1.0, "{}", format.name);
+    }
+}
+
+/// By halving and doubling, which are exact down to the last subnormal.
+#[test]
+fn powers_of_two_reach_both_ends_of_f64() {
+    let (mut down, mut up) = (1.0, 1.0);
+    for exponent in 0..=1100 {
+        assert_eq!((exp2i(-exponent), exp2i(exponent)), (down, up), "{exponent}");
+        (down, up) = (down / 2.0, up * 2.0);
+    }
+}
+
+/// Fewer bits than the format keeps: they move up, and none is lost.
+#[test]
+fn short_significands_are_exact() {
+    for (format, direction) in FORMATS.iter().flat_map(|format| [(format, NearestEven), (format, TowardZero)]) {
+        for exponent in [-2, -1, 0, 1] {
+            let value = round(format, true, 3, exponent, false, direction);
+            assert_eq!(value, -3.0 * 2f64.powi(exponent as i32), "{} {exponent}", format.name);
+        }
+    }
+    // A tail below bits that all stay is cut off toward zero.
+    assert_eq!(round(&F32, false, 3, 0, true, TowardZero), 3.0);
+}
+
+/// Exponents that no i32 holds overflow and vanish like all others.
+#[test]
+fn exponents_have_no_limit() {
+    for format in FORMATS {
+        let (infinity, largest) = (overflow(format), format.max_finite());
+        assert!(same(round(format, false, 1, 1 << 40, false, NearestEven), infinity), "{}", format.name);
+        assert_eq!(round(format, true, 1, 1 << 40, false, TowardZero), -largest, "{}", format.name);
+        assert!(same(round(format, true, 1, -(1 << 40), false, NearestEven), -0.0), "{}", format.name);
+    }
 }
 
 #[test]

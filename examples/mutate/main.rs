@@ -15,6 +15,7 @@ mod project;
 mod runner;
 mod schema;
 mod source;
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -147,10 +147,14 @@ impl Project {
                 Some(schema) => schema.render(planted).text.into_bytes(),
                 None => std::fs::read(self.root.join(file))?,
             };
-            if file == Path::new("src/lib.rs") {
-                // A fault may make the compiler suspicious.
-                bytes.splice(..0, *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ");
-                bytes.extend(b"pub mod mutant;\n");
+            match file.to_str() {
+                Some("src/lib.rs") => {
+                    // A fault may make the compiler suspicious.
+                    bytes.splice(..0, *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ");
+                    bytes.extend(b"pub mod mutant;\n");
+                }
+                Some("Cargo.toml" | "Cargo.lock") => bytes = self.renamed(String::from_utf8(bytes)?).into_bytes(),
+                _ => {}
             }
             write(&self.copy.join(file), &bytes)?;
         }
@@ -163,6 +167,15 @@ impl Project {
         Ok(())
     }
 
+    /// A manifest or lock file with another version of the package: cargo tells what it builds apart by name and version,
+    /// not by folder, and must not take the copy's library for the project's.
+    fn renamed(&self, text: String) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let folder = self.copy.file_name().unwrap_or_default().to_string_lossy();
+        let name = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"\nversion = \"");
+        text.replacen(&format!("{name}{version}\""), &format!("{name}{version}-{folder}\""), 1)
+    }
+
     /// Builds the tests of these targets: the errors, if any.
     fn compile(&mut self, targets: &BTreeSet<String>) -> Result<Vec<Diagnostic>, Failure> {
         let built = Command::new(env!("CARGO"))
@@ -171,6 +184,8 @@ impl Project {
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
             .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
+            // The compiler would take most of the time: tests that need optimised code are too slow for faults.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .stdin(Stdio::null())
             .output()?;
         let mut errors = Vec::new();

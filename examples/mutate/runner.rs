@@ -1,8 +1,7 @@
 //! Running tests with a fault switched on.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +15,7 @@ const MEMORY: u64 = 12 << 20;
 /// What became of a run.
 pub struct Outcome {
     pub passed: bool,
-    /// How many tests ran; 0 if the executable did not come so far as to say.
-    pub tests: usize,
+    /// Time of the processor, where the system tells it: other programs may keep the machine busy.
     pub took: Duration,
 }
 
@@ -30,7 +28,8 @@ pub enum Switch<'a> {
     Record(&'a Path),
 }
 
-/// Runs tests of an executable in the copy. One that takes longer than `limit` is ended, and has failed.
+/// Runs tests of an executable in the copy. They are ended after computing for `limit`, or being there for ten times as
+/// long, and have failed then.
 pub fn run(
     folder: &Path,
     executable: &Path,
@@ -38,9 +37,6 @@ pub fn run(
     switch: Switch,
     limit: Duration,
 ) -> Result<Outcome, Failure> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let said = format!("mutate-{}-{}.out", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let said = std::env::temp_dir().join(said);
     let mut command = if cfg!(target_os = "linux") {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(executable);
@@ -48,7 +44,7 @@ pub fn run(
     } else {
         Command::new(executable)
     };
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(File::create(&said)?);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(Stdio::null()).env("RUST_TEST_THREADS", "1").env_remove("ULPGATE_MUTANT").env("RUST_BACKTRACE", "0");
     match switch {
         Switch::Off => &mut command,
@@ -59,11 +55,13 @@ pub fn run(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let started = Instant::now();
     let mut child = command.spawn()?;
+    let mut computed = None;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break Some(status);
         }
-        if started.elapsed() > limit {
+        computed = processor_time(child.id()).or(computed);
+        if computed.unwrap_or_default() > limit || started.elapsed() > 10 * limit {
             // The programs that it started go with it.
             let group = format!("-{}", child.id());
             Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status()?;
@@ -72,11 +70,16 @@ pub fn run(
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
-    std::fs::remove_file(&said)?;
-    let count = |line: &str| line.strip_prefix("running ")?.split(' ').next()?.parse().ok();
-    let tests = text.lines().find_map(count).unwrap_or(0);
-    Ok(Outcome { passed: status.is_some_and(|status| status.success()), tests, took: started.elapsed() })
+    Ok(Outcome { passed: status.is_some_and(|status| status.success()), took: computed.unwrap_or(started.elapsed()) })
+}
+
+/// How long a process and those that it has waited for have computed, where Linux says so.
+fn processor_time(process: u32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // Fields 14 to 17 (proc_pid_stat(5)), in hundredths of a second; the second field ends with a parenthesis.
+    let fields = text.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
+    let ticks: u64 = fields.map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    Some(Duration::from_millis(10 * ticks))
 }
 
 /// Names of the tests of an executable that are not ignored.
@@ -115,23 +118,4 @@ pub fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Failur
     });
     let results = results.into_inner().map_err(|_| "a worker has panicked")?;
     results.into_iter().map(|result| result.ok_or("a worker has stopped")?.map_err(Failure::from)).collect()
-}
-
-/// The target and the filters that arguments of `cargo test` choose.
-pub fn target(test: &[String]) -> Result<(String, &[String]), Failure> {
-    match test {
-        [library, filters @ ..] if library == "--lib" => Ok((library.clone(), filters)),
-        [flag, name, filters @ ..] if flag == "--test" => Ok((format!("{flag} {name}"), filters)),
-        _ => Err(format!("{test:?}: tests are chosen by --lib or --test NAME, and filters").into()),
-    }
-}
-
-/// The longest that a test may take which takes so long without a fault.
-pub fn limit(sound: Duration) -> Duration {
-    10 * sound + Duration::from_secs(20)
-}
-
-/// A path that can be shared by the threads of [`each`].
-pub fn scratch(name: &str, number: usize) -> PathBuf {
-    std::env::temp_dir().join(format!("mutate-{}-{name}-{number}", std::process::id()))
 }
