@@ -1,7 +1,5 @@
 //! One pass over a program in one arithmetic.
 
-use std::cmp::Ordering;
-
 use crate::ir::{
     Compare, CompareOrder, Computation, Instruction, Op, PlainMatmul, Program, Shape, TRIP_BOUND, Unary, movement,
     plain_matmul,
@@ -12,7 +10,7 @@ use super::arithmetic::{Arithmetic, Wanted};
 use super::bits;
 use super::column::Mover;
 use super::demand::Truth;
-use super::elements::{Comparison, Element, FloatArray, Value, World};
+use super::elements::{Comparison, FloatArray, Value, World};
 use super::integer;
 use super::order::Classes;
 use super::plan::{Need, Plan, Sums};
@@ -333,84 +331,6 @@ impl<A: Arithmetic> Pass<'_, A> {
         } else {
             Value::integer(dtype, integer::wrap_all(dtype, values).into_iter().map(Some).collect())
         }
-    }
-
-    /// Between float types nothing changes; to an integer the real value is truncated, as HLO's convert does.
-    fn convert(&mut self, operand: &Value<A>, from: DType, to: DType) -> Value<A> {
-        match (operand, to.is_float()) {
-            (Value::Float(_), true) | (Value::Tuple(_), _) => operand.clone(),
-            (Value::Integer(integers), true) => {
-                let elements =
-                    (0..integers.values.len()).map(|at| self.of_integer(integers.number(at), from)).collect();
-                Value::Float(self.world.collect(elements))
-            }
-            (Value::Integer(integers), false) if to == DType::Pred => {
-                Value::predicate(integers.values.iter().map(|v| v.map(|v| v != 0)).collect())
-            }
-            (Value::Integer(integers), false) => {
-                Value::integer(to, integers.values.iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
-            }
-            (Value::Float(array), false) if to == DType::Pred => {
-                let zero = self.world.arithmetic.exact(0.0);
-                let differs = |at| {
-                    let number = self.world.number(array, at);
-                    let is_nan = self.world.arithmetic.is_nan(&number);
-                    let ordering = self.world.arithmetic.compare(&number, &zero);
-                    if is_nan { Some(true) } else { ordering.map(|o| o != Ordering::Equal) }
-                };
-                Value::predicate((0..array.len).map(differs).collect())
-            }
-            (Value::Float(array), false) => {
-                let truncated = |at| {
-                    let number = self.world.number(array, at);
-                    if self.world.arithmetic.is_nan(&number) {
-                        return Some(0);
-                    }
-                    // Where the fraction is open, the edge of the type may still be all that either end gives.
-                    let (lo, hi) = self.world.arithmetic.bounds(&number);
-                    let (low, high) = (integer::saturate(to, lo as i128), integer::saturate(to, hi as i128));
-                    let is_number = self.world.arithmetic.is_number(&number);
-                    let by_ends = (is_number && low == high).then_some(low);
-                    self.world.arithmetic.truncated(&number).map(|v| integer::saturate(to, v)).or(by_ends)
-                };
-                Value::integer(to, (0..array.len).map(truncated).collect())
-            }
-        }
-    }
-
-    /// An integer of a type as a float; of an undecided one the range is known.
-    fn of_integer(&mut self, value: Option<i128>, from: DType) -> Element<A::Number> {
-        let (low, high) = integer::range(from);
-        let (low, high) = (value.unwrap_or(low), value.unwrap_or(high));
-        let [low, high] = [low, high].map(|v| self.world.arithmetic.exact_integer(v));
-        let number = if value.is_some() { low } else { self.world.arithmetic.hull(&low, &high) };
-        match self.world.arithmetic.as_exact(&number) {
-            Some(exact) => self.world.exact(exact),
-            None => self.world.fresh(number),
-        }
-    }
-
-    /// `None` if some element is not exactly known, or no value of its type.
-    fn bitcast(&mut self, operand: &Value<A>, from: DType, to: DType) -> Option<Value<A>> {
-        let codes: Vec<Option<u64>> = match (from.format(), operand) {
-            (Some(format), Value::Float(array)) => {
-                let elements = self.world.elements(array);
-                let code = |element| Some(Some(bits::code(format, self.world.exact_value(&element)?)?));
-                elements.into_iter().map(code).collect::<Option<_>>()?
-            }
-            _ => operand.integers().values.iter().map(|v| v.map(|v| v as u64)).collect(),
-        };
-        Some(match to.format() {
-            Some(format) => {
-                let value = |code: Option<u64>| match code {
-                    Some(code) => self.world.exact(bits::value(format, code)),
-                    None => self.world.unknown(),
-                };
-                let elements = codes.into_iter().map(value).collect();
-                Value::Float(self.world.collect(elements))
-            }
-            None => Value::integer(to, codes.into_iter().map(|c| c.map(|c| integer::wrap(to, c as i64))).collect()),
-        })
     }
 
     fn compare(&mut self, direction: Compare, order: CompareOrder, x: &Value<A>, y: &Value<A>) -> Vec<Option<bool>> {

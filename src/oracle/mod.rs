@@ -10,6 +10,7 @@ mod arithmetic;
 mod between;
 mod bits;
 mod column;
+mod convert;
 mod demand;
 pub mod dot;
 pub mod elementary;
