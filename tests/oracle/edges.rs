@@ -241,6 +241,12 @@ fn infinities_absorb() {
     floats(&entry("ROOT r = f64[2] copy(s)"), &[INF, -INF]);
     floats(&entry("ROOT r = f64[2] subtract(s, inf)"), &[NAN, NAN]);
     predicates(&entry("t = f64[2] add(inf, one)\nROOT r = pred[2] compare(s, t), direction=EQ"), &[true, true]);
+    // A finite number without a bound, as far as MPFR goes: its end is an infinity, and it is none.
+    let huge = "x = f64[1] constant({1e30})\ne = f64[1] exponential(x)\nn = f64[1] negate(e)
+        inf = f64[1] constant({inf})\n";
+    floats(&format!("{huge}ROOT s = f64[1] add(inf, n)"), &[INF]);
+    predicates(&format!("{huge}ROOT p = pred[1] compare(e, inf), direction=LT"), &[true]);
+    predicates(&format!("{huge}ROOT p = pred[1] is-finite(n)"), &[true]);
     // c = 1 / y with y a hidden zero is infinite: 1 + c is not below 2 + c.
     let hidden = "three = f64[1] constant({3})
         a = f64[1] constant({0.1})
@@ -367,6 +373,13 @@ fn quotients_by_the_variable_are_ordered_by_branch() {
     let reciprocals = "one = f64[] constant(1)\nones = f64[4] broadcast(one), dimensions={}
         x = f64[4] constant({-2, 3, 7, -5})\nq = f64[4] divide(ones, x)";
     floats(&max(reciprocals), &[1.0 / 3.0]);
+    let order = |entry: &str, k: usize| {
+        format!(
+            "{entry}\nk = (f64[{k}], s32[{k}]) topk(q), k={k}, largest=true
+             ROOT i = s32[{k}] get-tuple-element(k), index=1"
+        )
+    };
+    integers(&order(reciprocals, 4), &[1, 2, 3, 0]);
     // Two parameters are two families of functions.
     let scaled = "x = f64[16] constant({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
         e = f64[16] exponential(x)
@@ -375,6 +388,7 @@ fn quotients_by_the_variable_are_ordered_by_branch() {
         f = f64[16] reshape(cs)
         q = f64[16] multiply(e, f)";
     floats(&max(scaled), &[8.154845485377136]);
+    integers(&order(scaled, 1), &[8]);
 }
 
 #[test]
@@ -447,6 +461,11 @@ fn nothing_is_claimed_at_a_zero_that_nothing_shows() {
     for finite in ["multiply(z, zeros)", "divide(z, infs)", "divide(z, e)", "tanh(z)", "exponential(z)"] {
         predicates(&hidden(&format!("f = f64[2] {finite}\nROOT r = pred[2] is-finite(f)")), &[true; 2]);
     }
+    // Which of two equal zeros is first takes knowing that they are equal.
+    open(&hidden(
+        "c = pred[2] constant({true, false})\nf = f64[2] select(c, z, zeros)
+        k = (f64[1], s32[1]) topk(f), k=1, largest=true\nROOT i = s32[1] get-tuple-element(k), index=1",
+    ));
     // -z and z - 2 z are one number and two zeros: the difference of -0 and +0 is -0.
     open(&hidden(
         "n = f64[2] negate(z)\nt = f64[2] add(z, z)\nd = f64[2] subtract(z, t)\nROOT r = f64[2] subtract(n, d)",
