@@ -371,7 +371,7 @@ fn quotients_by_the_variable_are_ordered_by_branch() {
         format!("{entry}\nlow = f64[] constant(-inf)\nROOT r = f64[] reduce(q, low), dimensions={{0}}, to_apply=max")
     };
     let reciprocals = "one = f64[] constant(1)\nones = f64[4] broadcast(one), dimensions={}
-        x = f64[4] constant({-2, 3, 7, -5})\nq = f64[4] divide(ones, x)";
+        c = f64[4] constant({-2, 3, 7, -5})\nx = f64[4] multiply(c, ones)\nq = f64[4] divide(ones, x)";
     floats(&max(reciprocals), &[1.0 / 3.0]);
     let order = |entry: &str, k: usize| {
         format!(
