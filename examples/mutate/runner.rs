@@ -15,6 +15,8 @@ const MEMORY: u64 = 12 << 20;
 /// What became of a run.
 pub struct Outcome {
     pub passed: bool,
+    /// Whether it was ended.
+    pub too_long: bool,
     /// Time of the processor, where the system tells it: other programs may keep the machine busy.
     pub took: Duration,
 }
@@ -70,7 +72,8 @@ pub fn run(
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    Ok(Outcome { passed: status.is_some_and(|status| status.success()), took: computed.unwrap_or(started.elapsed()) })
+    let (passed, too_long) = (status.is_some_and(|status| status.success()), status.is_none());
+    Ok(Outcome { passed, too_long, took: computed.unwrap_or(started.elapsed()) })
 }
 
 /// How long a process and those that it has waited for have computed, where Linux says so.

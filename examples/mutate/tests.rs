@@ -80,7 +80,7 @@ impl Tests {
             let arguments = [name.clone(), "--exact".to_string()];
             let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), SLOW)?;
             let (target, executable, name) = (target.to_string(), executable.to_path_buf(), name.clone());
-            if outcome.took > SLOW {
+            if outcome.too_long {
                 println!("slow: {target} {name}");
                 return Ok(Test { target, executable, name, took: SLOWEST, met: None });
             }

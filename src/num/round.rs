@@ -40,12 +40,12 @@ pub fn round(
     debug_assert!(!sticky || dropped >= 1 || direction == Direction::TowardZero, "a sticky tail needs a bit below it");
     let (mut kept, remainder) = if dropped <= 0 {
         // Shifting up is safe: the kept significand has at most fraction_bits + 1 <= 53 bits.
-        (significand << -dropped, if sticky { Remainder::BelowHalf } else { Remainder::Zero })
+        (significand << -dropped, Remainder::BelowHalf)
     } else {
         split(significand, dropped as u64, sticky)
     };
     let up = match (direction, remainder) {
-        (Direction::TowardZero, _) | (_, Remainder::Zero | Remainder::BelowHalf) => false,
+        (Direction::TowardZero, _) | (_, Remainder::BelowHalf) => false,
         (_, Remainder::Half) => kept & 1 == 1,
         (_, Remainder::AboveHalf) => true,
     };
@@ -53,12 +53,10 @@ pub fn round(
     if kept == 0 {
         return sign * 0.0;
     }
-    let top = 127 - kept.leading_zeros() as i64 + last_place;
-    let limit = i64::from(format.emax());
-    if top > limit {
+    if last_place > i64::from(format.emax()) {
         return overflow(format, sign, direction);
     }
-    // At most 53 bits at an exponent f64 has: exact.
+    // At most 53 bits: exact, or above all that f64 has.
     let value = scale(kept as f64, last_place as i32);
     if value > format.max_finite() { overflow(format, sign, direction) } else { sign * value }
 }
@@ -116,7 +114,7 @@ pub fn round_mpfr(format: &Format, value: &Float, ternary: Ordering, direction: 
 
 #[derive(Clone, Copy)]
 enum Remainder {
-    Zero,
+    /// Nothing, or less than half.
     BelowHalf,
     Half,
     AboveHalf,
@@ -131,7 +129,6 @@ fn split(significand: u128, count: u64, sticky: bool) -> (u128, Remainder) {
     let half = 1u128 << (count - 1);
     let low = if count == 128 { significand } else { significand & ((1 << count) - 1) };
     let remainder = match (low.cmp(&half), sticky) {
-        (Ordering::Less, false) if low == 0 => Remainder::Zero,
         (Ordering::Less, _) => Remainder::BelowHalf,
         (Ordering::Equal, false) => Remainder::Half,
         _ => Remainder::AboveHalf,
