@@ -5,7 +5,7 @@ use std::ops::Range;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Arm, BinOp, Block, Expr, ExprBinary, ExprUnary, File};
+use syn::{Arm, BinOp, Block, Expr, ExprBinary, ExprMatch, ExprUnary, File, Pat};
 
 use crate::Failure;
 
@@ -113,12 +113,19 @@ impl<'ast> Visit<'ast> for Source {
         visit::visit_expr_unary(self, unary);
     }
 
-    fn visit_arm(&mut self, arm: &'ast Arm) {
-        self.arms.push((bytes(arm.span()), bytes(arm.pat.span()).end..bytes(arm.fat_arrow_token.span()).start));
-        if let Some((_, guard)) = &arm.guard {
-            self.expressions.push((bytes(guard.span()), bytes(guard.span())));
+    fn visit_expr_match(&mut self, choice: &'ast ExprMatch) {
+        let takes_all = |arm: &Arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_) | Pat::Ident(_));
+        for arm in &choice.arms {
+            // An arm with a guard counts for nothing when the compiler looks for values that no arm takes.
+            if !takes_all(arm) && choice.arms.iter().any(takes_all) {
+                let gap = bytes(arm.pat.span()).end..bytes(arm.fat_arrow_token.span()).start;
+                self.arms.push((bytes(arm.span()), gap));
+            }
+            if let Some((_, guard)) = &arm.guard {
+                self.expressions.push((bytes(guard.span()), bytes(guard.span())));
+            }
         }
-        visit::visit_arm(self, arm);
+        visit::visit_expr_match(self, choice);
     }
 }
 
