@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A second opinion on the oracle's answers, by mpmath: for review, by hand.
 
-    ULPGATE_DUMP=/tmp/dump.jsonl cargo test --test oracle_search -- --ignored programs_are_written
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install mpmath
-    /tmp/venv/bin/python scripts/judge_mpmath.py /tmp/dump.jsonl
+    ULPGATE_DUMP=target/dump.jsonl cargo test --test oracle_search -- --ignored programs_are_written
+    python3 -m venv venv && venv/bin/pip install mpmath
+    venv/bin/python scripts/judge_mpmath.py target/dump.jsonl
 
 Each line holds a program as HLO text, the codes of its arguments and the oracle's answers. A float element is NAN, an
 infinity, a zero with its sign, or an mpf of PRECISION bits that is not zero; None stands for what this precision does
