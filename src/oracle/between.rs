@@ -1,7 +1,6 @@
 //! What MPFR knows of one value.
 
 use std::cmp::Ordering;
-
 use std::rc::Rc;
 
 use rug::float::{Round, prec_min};

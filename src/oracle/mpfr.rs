@@ -111,15 +111,10 @@ impl Mpfr {
 
     /// The square root: of a ratio of squares a ratio.
     fn sqrt(&self, x: &Between) -> Between {
-        if let Between::Real { hi, .. } = x
-            && *hi < 0
-        {
-            return Between::nan();
-        }
-        if let Between::Real { lo, hi, .. } = x
-            && (*lo < 0 && *hi >= 0)
-        {
-            return Between::Unknown;
+        match x {
+            Between::Real { hi, .. } if *hi < 0 => return Between::nan(),
+            Between::Real { lo, .. } if *lo < 0 => return Between::Unknown,
+            _ => {}
         }
         if let Some(root) = x.form().and_then(|x| form::root(x.as_rational()?)) {
             return Between::of_rational(&root, self.bits);

@@ -109,15 +109,14 @@ impl<A: Arithmetic> Pass<'_, A> {
             let (x, y) = (&elements[&a], &elements[&b]);
             match (comparator.order, comparator.canonical) {
                 (CompareOrder::Total, false) => world.total_compare(x, y),
-                // All NaN are one, beyond all numbers.
+                // All NaN are one, beyond all numbers; what is unknown may be one of them.
                 (CompareOrder::Total, true) => match (world.is_nan(x), world.is_nan(y)) {
                     (false, false) => world.compare(x, y),
-                    (x_is_nan, y_is_nan) if x_is_nan && y_is_nan => Comparison::Is(Ordering::Equal),
-                    (x_is_nan, _) => {
-                        let other = if x_is_nan { y } else { x };
-                        let beyond = if x_is_nan { Ordering::Greater } else { Ordering::Less };
-                        let is_number = world.arithmetic.is_number(&other.number);
-                        if is_number { Comparison::Is(beyond) } else { Comparison::Open }
+                    (x_is_nan, y_is_nan) => {
+                        let is_known =
+                            |e: &Element<A::Number>| world.is_nan(e) || world.arithmetic.is_number(&e.number);
+                        let both = is_known(x) && is_known(y);
+                        if both { Comparison::Is(x_is_nan.cmp(&y_is_nan)) } else { Comparison::Open }
                     }
                 },
                 (CompareOrder::Partial, _) => world.compare(x, y),
