@@ -91,10 +91,11 @@ impl Judge for Within {
         };
         let got = batch.got[self.output].data();
         tally.count("undecided", truth.open.len() as u64);
+        tally.count("elements", truth.rounded.len() as u64);
         let open: HashSet<usize> = truth.open.iter().copied().collect();
+        let (mut worst, mut worst_probable): (Option<f64>, f64) = (None, 0.0);
         for (i, (exact, [bound, probable])) in truth.rounded.iter().zip(&bounds).enumerate() {
-            tally.count("elements", 1);
-            if open.contains(&i) {
+            if !open.is_empty() && open.contains(&i) {
                 continue;
             }
             let value = got.get_f64(i);
@@ -102,8 +103,8 @@ impl Judge for Within {
                 tally.count("unproven", 1);
                 continue;
             };
-            tally.peak("ratio", ratio);
-            tally.peak("probable", self::ratio(value, *exact, *probable).unwrap_or(f64::INFINITY));
+            worst = Some(worst.map_or(ratio, |worst| worst.max(ratio)));
+            worst_probable = worst_probable.max(self::ratio(value, *exact, *probable).unwrap_or(f64::INFINITY));
             if ratio > 1.0 {
                 tally.count("beyond", 1);
                 tally.evidence(|| {
@@ -114,6 +115,10 @@ impl Judge for Within {
                     )
                 });
             }
+        }
+        if let Some(worst) = worst {
+            tally.peak("ratio", worst);
+            tally.peak("probable", worst_probable);
         }
         Ok(())
     }

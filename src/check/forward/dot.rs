@@ -64,8 +64,8 @@ impl Forward<'_> {
                 propagated[kind] + promise.split * whole + rounding + (1.0 + gamma[kind]) * promise.lost
             })
         };
-        let enter = |operand: &Value| operand.elements().map(|e| taken(e, &promise)).collect::<Vec<Element>>();
-        let exact = operands.iter().all(|o| o.elements().all(|e| taken(e, &promise).is_exact()));
+        let enter = |operand: &Value| operand.elements().iter().map(|e| taken(*e, &promise)).collect::<Vec<Element>>();
+        let exact = operands.iter().all(|o| o.all(|e| taken(e, &promise).is_exact()));
         // An infinity or NaN comes out as it is where no operand lost anything on its way in.
         let special = if exact && dtypes[0] != Some(DType::F64) { [0.0; 2] } else { [f64::NAN; 2] };
         if let (Value::Exact(_), Value::Exact(_), true) = (operands[0], operands[1], exact)
@@ -108,10 +108,7 @@ fn taken(mut element: Element, promise: &DotPromise) -> Element {
 
 /// Whether the machine surely has the values that the pass carries, and all are numbers of bf16.
 fn bf16_valued(value: &Value) -> bool {
-    match value {
-        Value::Exact(tensor) => (0..tensor.len()).all(|i| BF16.contains(tensor.data().get_f64(i))),
-        Value::Known(known) => known.iter().all(|e| wider(e.machine[0], e.machine[1]) == 0.0 && BF16.contains(e.v)),
-    }
+    value.all(|e| wider(e.machine[0], e.machine[1]) == 0.0 && BF16.contains(e.v))
 }
 
 /// Whether the machine's values are numbers of bf16 by the type that they were rounded to, however far off they are.

@@ -7,10 +7,12 @@ use crate::tensor::DType;
 use super::element::{Both, Element, OWN, own_rounding, wider};
 
 /// A result of arithmetic as the unit stores it in `dtype`: rounded to the type that it computes in, zero below
-/// `floor`, and rounded to its own.
+/// `floor`, and rounded to its own where that is another.
 fn stored(element: Element, dtype: DType, floor: f64) -> Element {
+    let computed = computed_in(dtype);
     let round = |e: Element, dtype: DType| dtype.format().map_or(e, |format| e.rounded(format));
-    round(round(element, computed_in(dtype)).flushed(floor), dtype)
+    let element = round(element, computed).flushed(floor);
+    if dtype == computed { element } else { round(element, dtype) }
 }
 
 /// An exponential.

@@ -12,6 +12,8 @@ mod element;
 mod elementwise;
 mod reduce;
 
+use std::borrow::Cow;
+
 use crate::ir::{Binary, Instruction, Op, Program, Reducer, Shape, Unary, ValueId, movement, reducer};
 use crate::machine::vector::{VectorUnit, reduced_format};
 use crate::machine::{Mode, conversion_steps, is_spread};
@@ -31,19 +33,27 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    fn elements(&self) -> Box<dyn Iterator<Item = Element> + '_> {
+    fn elements(&self) -> Cow<'_, [Element]> {
         match self {
-            Value::Exact(tensor) => {
-                // f64 holds every number of a tensor but the longest integers.
-                let rounded = |v: f64| if v.abs() < 1.0 / f64::EPSILON { 0.0 } else { own_rounding(v) };
-                let long = tensor.dtype().is_integer() && tensor.dtype().bits() > 53;
-                let own = move |v: f64| if long { rounded(v) } else { 0.0 };
-                let element = move |v: f64| Element { own: own(v), ..Element::exact(v) };
-                Box::new((0..tensor.len()).map(move |i| element(tensor.data().get_f64(i))))
-            }
-            Value::Known(known) => Box::new(known.iter().copied()),
+            Value::Exact(tensor) => exact(tensor).collect(),
+            Value::Known(known) => Cow::Borrowed(known),
         }
     }
+
+    fn all(&self, test: impl Fn(Element) -> bool) -> bool {
+        match self {
+            Value::Exact(tensor) => exact(tensor).all(test),
+            Value::Known(known) => known.iter().all(|e| test(*e)),
+        }
+    }
+}
+
+/// f64 holds every number of a tensor but the longest integers.
+fn exact(tensor: &Tensor) -> impl Iterator<Item = Element> + '_ {
+    let long = tensor.dtype().is_integer() && tensor.dtype().bits() > 53;
+    let own = move |v: f64| if long && v.abs() >= 1.0 / f64::EPSILON { own_rounding(v) } else { 0.0 };
+    let element = move |v: f64| Element { own: own(v), ..Element::exact(v) };
+    (0..tensor.len()).map(move |i| element(tensor.data().get_f64(i)))
 }
 
 /// Bounds for one program in one declared mode.
@@ -86,19 +96,18 @@ impl<'a> Forward<'a> {
                     if id == wanted && dtype == DType::F32 {
                         return Ok(dot.bounds());
                     }
-                    let (x, y): (Vec<Element>, Vec<Element>) = (x.elements().collect(), y.elements().collect());
-                    Value::Known(dot.elements([&x, &y], dtype))
+                    Value::Known(dot.elements([&x.elements(), &y.elements()], dtype))
                 }
                 _ => {
-                    let operands: Vec<Vec<Element>> = operands.iter().map(|o| o.elements().collect()).collect();
-                    let operands: Vec<&[Element]> = operands.iter().map(Vec::as_slice).collect();
+                    let operands: Vec<Cow<[Element]>> = operands.iter().map(|o| o.elements()).collect();
+                    let operands: Vec<&[Element]> = operands.iter().map(Cow::as_ref).collect();
                     Value::Known(self.instruction(instruction, &operands, &shapes)?)
                 }
             };
             values.push(Some(value));
         }
         let value = values.pop().flatten().ok_or_else(|| Refusal("the value is not computed".to_string()))?;
-        Ok(value.elements().map(|e| e.bounds()).collect())
+        Ok(value.elements().iter().map(Element::bounds).collect())
     }
 
     fn instruction(
