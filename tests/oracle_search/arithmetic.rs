@@ -198,10 +198,9 @@ impl World {
                         _ => (Poly::new(), Range::new(Float::new(2), Float::new(2)), false),
                     };
                     let ((a, a_range, a_nonzero), (b, b_range, b_nonzero)) = (parts(x), parts(y));
-                    let (lo, hi) = match largest {
-                        true => (a_range.lo.max(&b_range.lo), a_range.hi.max(&b_range.hi)),
-                        false => (a_range.lo.min(&b_range.lo), a_range.hi.min(&b_range.hi)),
-                    };
+                    // Not `Float::min`, which rounds to the precision of its first operand.
+                    let extreme = |a: Float, b: Float| if (a > b) == largest { a } else { b };
+                    let (lo, hi) = (extreme(a_range.lo, b_range.lo), extreme(a_range.hi, b_range.hi));
                     let both = if a <= b { vec![a, b] } else { vec![b, a] };
                     self.atom(made, both, a_nonzero && b_nonzero, |_, _| Range::new(lo, hi))
                 }
