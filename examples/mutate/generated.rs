@@ -15,8 +15,8 @@ use crate::tests::{Choice, Fate, Tests};
 const TESTS: [(&str, &[&str]); 4] = [
     ("src/num/", &["num"]),
     ("src/machine/", &["machine", "golden_tpu", "xla_cpu", "hlo_eval"]),
-    ("src/oracle/", &["oracle", "hlo_lower"]),
-    ("src/check/", &["checks"]),
+    ("src/oracle/", &["oracle", "oracle_search", "hlo_lower"]),
+    ("src/check/", &["checks", "bounds", "bound_search"]),
 ];
 
 /// Whether every fault in these places whose name contains the text is killed, but for those that are known to change

@@ -80,3 +80,24 @@ impl Certified {
         round_f64(format, odd, direction)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::exp2i;
+
+    /// The bound itself is computed: a range that ends in an f64, or beyond, is left to exact methods.
+    #[test]
+    fn nothing_is_certified_within_a_rounding_of_its_bound() {
+        let (error, beside) = (exp2i(-54), 1.0 + 4.0 * f64::EPSILON);
+        assert_eq!(Certified::within(1.0, error, error), None);
+        assert_eq!(Certified::within(1.0, error, error / beside), None);
+        assert_eq!(Certified::within(-1.0, -error, error / beside), None);
+        let certified = Certified { rounded: 1.0, enclosure: Interval { lo: 1.0, hi: 1.0 + f64::EPSILON } };
+        assert_eq!(Certified::within(1.0, error, error / 1.000_001), Some(certified));
+        // Within reach of the middle of two f64 the rounding is open.
+        let half = exp2i(-53);
+        assert_eq!(Certified::within(1.0, half * (1.0 - exp2i(-40)), half * exp2i(-40)), None);
+        assert_eq!(Certified::within(1.0, half * (1.0 - exp2i(-40)), half * exp2i(-41)), Some(certified));
+    }
+}

@@ -304,3 +304,97 @@ fn sums_stay_within_their_bounds() {
     });
     assert_eq!(total.as_exact(), Some(499_500.0));
 }
+
+/// What each proof states, no less and hardly more: the error of a result that is not exact, for operands with errors
+/// and without.
+#[test]
+fn errors_are_those_of_the_proofs() {
+    let (mut random, tables) = (Random(21), Tables::ready());
+    let u2 = |bits: i64| power_of_two(-bits);
+    for i in 0..4_000 {
+        let (hi_x, hi_y) = (random.scaled(-5, 5).abs(), random.scaled(-5, 5));
+        let inexact = |random: &mut Random, hi: f64| Pair { lo: hi * u2(55), ..random.around(hi) };
+        let (x, y) = (inexact(&mut random, hi_x), inexact(&mut random, hi_y));
+        // Errors that swallow the rounding, or that it swallows.
+        let widen = |x: Pair, part: f64| Pair { error: x.hi.abs() * part, ..x };
+        let (x, y) = match i % 4 {
+            0 => (Pair { error: 0.0, ..x }, Pair { error: 0.0, ..y }),
+            1 => (widen(x, u2(30)), Pair { error: 0.0, ..y }),
+            2 => (Pair { error: 0.0, ..x }, widen(y, u2(25))),
+            _ => (widen(x, u2(98)), widen(y, u2(97))),
+        };
+        let (dx, dy, size_x, size_y) = (x.error, y.error, x.hi.abs(), y.hi.abs());
+        let held = |name: &str, got: Pair, proven: f64| {
+            assert!(!got.is_irregular(), "{name}({x:?}, {y:?})");
+            assert!(got.error >= proven, "{name}({x:?}, {y:?}) claims {:e} of {proven:e}", got.error);
+            assert!(got.error <= proven * (1.0 + u2(13)), "{name}({x:?}, {y:?}) gives {:e} for {proven:e}", got.error);
+        };
+        let sum = add(x, y);
+        held("add", sum, dx + dy + sum.hi.abs() * u2(104));
+        let product = mul(x, y);
+        held("mul", product, size_x * dy + size_y * dx + dx * dy + product.hi.abs() * u2(103));
+        let quotient = div(x, y);
+        held("div", quotient, (dx + quotient.hi.abs() * dy) / size_y + quotient.hi.abs() * u2(101));
+        let root = sqrt(x);
+        held("sqrt", root, dx / root.hi + root.hi * u2(103));
+        let power = exp(x, &tables);
+        held("exp", power, power.hi * (u2(100) + dx));
+        let logarithm = log(x, &tables);
+        held("log", logarithm, dx / size_x + logarithm.hi.abs() * u2(98));
+    }
+}
+
+/// An operand may be off by less than 2^-20 of itself: from there on second-order terms are no longer covered.
+#[test]
+fn operands_that_are_hardly_known_are_irregular() {
+    let (tables, one) = (Tables::ready(), Pair::exact(1.0));
+    for hi in [1.5, -3.25, 0.1, 700.0] {
+        let off = |error: f64| Pair { hi, lo: 0.0, error };
+        let limit = hi.abs() * power_of_two(-20);
+        assert!(div(one, off(limit)).is_irregular() && !div(one, off(limit.next_down())).is_irregular(), "{hi}");
+        if hi > 0.0 {
+            assert!(sqrt(off(limit)).is_irregular() && !sqrt(off(limit.next_down())).is_irregular(), "{hi}");
+            assert!(log(off(limit), &tables).is_irregular() && !log(off(limit.next_down()), &tables).is_irregular());
+        }
+        let limit = power_of_two(-20);
+        if hi < 600.0 {
+            assert!(exp(off(limit), &tables).is_irregular() && !exp(off(limit.next_down()), &tables).is_irregular());
+        }
+    }
+}
+
+/// The sum of f64 terms that all fall into one lane.
+fn sum_in_one_lane(terms: &[Pair]) -> Pair {
+    sum(16 * terms.len(), |start, out| {
+        *out = [[0.0; 64]; 3];
+        for (i, x) in terms[start / 16..].iter().take(4).enumerate() {
+            (out[0][16 * i], out[1][16 * i], out[2][16 * i]) = (x.hi, x.lo, x.error);
+        }
+    })
+}
+
+/// Terms far below two others, which cancel: what is left is nothing but the roundings of the third part.
+#[test]
+fn sums_count_the_roundings_of_their_low_part() {
+    let mut random = Random(31);
+    let large = [1.0, power_of_two(-60) * (1.0 + f64::EPSILON)];
+    let mut terms: Vec<f64> = large.to_vec();
+    terms.extend((0..1000).map(|_| random.scaled(-126, -124)));
+    terms.extend(large.map(|x| -x));
+    let mut real = Float::with_val(2200, 0);
+    terms.iter().for_each(|x| real += *x);
+    let total = sum_in_one_lane(&terms.iter().map(|x| Pair::exact(*x)).collect::<Vec<_>>());
+    let off = (center(total) - real).abs();
+    assert!(off > 0.0, "the terms were to be rounded: {total:?}");
+    assert!(off <= total.error, "{total:?} is off by {off:e}");
+}
+
+/// Errors are summed with roundings of their own, all of which may go down.
+#[test]
+fn the_sum_of_errors_is_not_rounded_down() {
+    let mut terms = vec![Pair { hi: 1.0, lo: 0.0, error: 1.0 }];
+    terms.extend((0..1 << 14).map(|_| Pair { hi: 1.0, lo: 0.0, error: power_of_two(-54) }));
+    let errors = 1.0 + power_of_two(14 - 54);
+    let total = sum_in_one_lane(&terms);
+    assert!(total.error >= errors && total.error < errors * 1.000_001, "{total:?}");
+}
