@@ -309,9 +309,11 @@ impl Arithmetic for Pairs {
             return None;
         }
         if x.error == 0.0 && x.hi.fract() == 0.0 {
-            // An integer and less than half a step of it: `as` would round the sum.
+            // An integer and less than half a step of it: `as` would round the sum. Beyond i128 either saturates, and the
+            // low one has nothing to say.
             let toward_zero = if x.hi > 0.0 { x.lo.floor() } else { x.lo.ceil() };
-            return Some((x.hi as i128).saturating_add(toward_zero as i128));
+            let low = if x.hi.abs() < (1u128 << 126) as f64 { toward_zero as i128 } else { 0 };
+            return Some((x.hi as i128).saturating_add(low));
         }
         let Interval { lo, hi } = x.interval();
         (lo as i128 == hi as i128).then_some(lo as i128)

@@ -334,13 +334,14 @@ impl<A: Arithmetic> Pass<'_, A> {
         self.dotted(dots.numbers, dots.rounded.unwrap_or_default())
     }
 
-    /// The results of a dot. Exactly known ones tie with equal ones.
+    /// The results of a dot. Exactly known ones tie with equal ones; a NaN is the positive one, not the processor's.
     fn dotted(&mut self, numbers: Vec<A::Number>, rounded: Vec<f64>) -> Value<A> {
         let len = numbers.len();
         let first = self.world.classes.fresh(len as u64);
         let (mut classes, mut keys) = (Vec::with_capacity(len), Vec::with_capacity(len));
         for (number, fresh) in numbers.iter().zip(first..) {
-            let exact = self.world.arithmetic.as_exact(number).map(Identity::exact);
+            let one_nan = |value: f64| if value.is_nan() { f64::NAN } else { value };
+            let exact = self.world.arithmetic.as_exact(number).map(one_nan).map(Identity::exact);
             let identity = exact.unwrap_or(Identity { class: fresh, key: 0.0 });
             classes.push(identity.class);
             keys.push(identity.key);

@@ -520,6 +520,41 @@ fn a_nan_stands_beyond_the_infinity_of_its_sign() {
 }
 
 /// Of what stands before a NaN, or beside it, something may be another.
+/// DESIGN, "NaN, infinities and signs of zero": the NaN that arithmetic makes is positive, whatever the processor's is.
+#[test]
+fn a_dot_makes_positive_nans() {
+    for (left, right) in [("{1, inf}", "{1, 0}"), ("{inf, inf}", "{1, -1}"), ("{1, -nan}", "{1, 1}")] {
+        predicates(
+            &format!(
+                "x = f64[2] constant({left})
+                 y = f64[2] constant({right})
+                 i = f64[] constant(inf)
+                 d = f64[] dot(x, y), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
+                 ROOT r = pred[] compare(d, i), direction=GT, type=TOTALORDER"
+            ),
+            &[true],
+        );
+    }
+}
+
+/// A product of two f64 needs a pair, and is far beyond what any integer holds.
+#[test]
+fn what_exceeds_an_integer_saturates() {
+    for (sign, edges) in [("", [127, 32_767, i64::MAX]), ("-", [-128, -32_768, i64::MIN])] {
+        for (dtype, edge) in ["s8", "s16", "s64"].into_iter().zip(edges) {
+            integers(
+                &format!(
+                    "x = f64[3] constant({{1e38, 1.1641671256282279e235, 1.7e38}})
+                     y = f64[3] constant({{{sign}1.1, {sign}2.8264502654783437, {sign}0.9}})
+                     p = f64[3] multiply(x, y)
+                     ROOT r = {dtype}[3] convert(p)"
+                ),
+                &[edge; 3],
+            );
+        }
+    }
+}
+
 #[test]
 fn a_nan_beside_the_unknown_decides_nothing() {
     let row = "a = f64[2] abs(z)\nl = f64[2] log(a)\nnans = f64[2] constant({nan, nan})

@@ -163,6 +163,8 @@ impl World {
                 let order = a.payload?.cmp(&b.payload?);
                 Some(if a_neg { order.reverse() } else { order })
             }
+            // Which may be a NaN too.
+            (Num::Unknown(_), _) | (_, Num::Unknown(_)) => None,
             (Num::Nan(a), _) => Some(if a.neg? { Ordering::Less } else { Ordering::Greater }),
             (_, Num::Nan(b)) => Some(if b.neg? { Ordering::Greater } else { Ordering::Less }),
             (Num::Zero { neg: a }, Num::Zero { neg: b }) => Some((*b)?.cmp(&(*a)?)),

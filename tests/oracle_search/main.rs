@@ -130,7 +130,7 @@ fn search_for(results: u64, seed: u64) {
         tally = tally.merge(search(seed, next, next + STEP));
         next += STEP;
         if next.is_multiple_of(STEP << 4) {
-            println!("{} programs: {} results, {} failures", tally.programs, tally.right, tally.failed.len());
+            println!("{} programs: {} results, failures {:?}", tally.programs, tally.right, tally.failed);
         }
     }
     println!("{}", report(&tally));
