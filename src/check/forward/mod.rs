@@ -11,6 +11,8 @@ mod dot;
 mod element;
 mod elementwise;
 mod reduce;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -23,6 +25,7 @@ use super::scale::Scale;
 use element::{Both, Element, own_rounding};
 
 /// Why no bound is derived.
+#[derive(Debug)]
 pub struct Refusal(pub String);
 
 /// A value of the program.
@@ -178,21 +181,4 @@ fn moved(op: &Op, operands: &[&[Element]], shapes: &[&Shape], dims: &[usize]) ->
     }
     let parts: Vec<_> = operands.iter().copied().zip(shapes.iter().map(|s| s.dims())).collect();
     movement::apply(op, &parts, &[], &[], dims)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::gamma;
-
-    /// Worked out from the theorem: 65536 products, each of which meets 638 roundings at most, fail with probability
-    /// 2^-20 together for this lambda; for the lambda of 638 products it would be 2^-13.3.
-    #[test]
-    fn every_product_of_a_dot_may_fail_its_probabilistic_bound() {
-        let (n, terms, u) = (638, 65_536, 2f64.powi(-24));
-        let Ok([certain, probable]) = gamma(n, terms, u) else { panic!("n u is far below 1") };
-        let lambda = (2.0 * (2.0 * terms as f64 * 2f64.powi(20)).ln()).sqrt();
-        let expected = (lambda * (n as f64).sqrt() * u).exp_m1();
-        assert!(probable >= expected && probable < expected * 1.000_01, "{probable} is not {expected}");
-        assert!(certain > probable);
-    }
 }
