@@ -127,6 +127,28 @@ fn a_bound_that_says_nothing_is_a_refusal() {
     assert_eq!(judged.outcome, Outcome::Finding, "{judged:?}");
 }
 
+/// e e / e - e is zero, which no precision shows; beside it there is a number.
+#[test]
+fn what_the_oracle_leaves_open_is_undecided() {
+    let program = program(&[(DType::F32, &[2]), (DType::F32, &[2])], |b, p| {
+        let e = b.unary(Unary::Exponential, p[0])?;
+        let square = b.binary(Binary::Multiply, e, e)?;
+        let quotient = b.binary(Binary::Divide, square, e)?;
+        let scaled = b.binary(Binary::Multiply, e, p[1])?;
+        b.binary(Binary::Subtract, quotient, scaled)
+    });
+    let arguments = [tensor(DType::F32, &[2], &[1.0, 1.0]), tensor(DType::F32, &[2], &[1.0, 0.5])];
+    let half = std::f64::consts::E / 2.0;
+    for (results, expected) in [
+        ([0.0, half], Outcome::Undecided),
+        ([1000.0, half], Outcome::Undecided),
+        ([0.0, half * 1.001], Outcome::Finding),
+    ] {
+        let judged = of(&program, "cpu/f32/off", &arguments, &results);
+        assert_eq!(judged.outcome, expected, "{results:?}: {judged:?}");
+    }
+}
+
 #[test]
 fn reduce_precision_rounds_to_its_own_bits() {
     let reduced = |dtype: DType, exponent_bits, mantissa_bits, count| {

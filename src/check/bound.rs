@@ -95,7 +95,7 @@ impl Judge for Within {
         let open: HashSet<usize> = truth.open.iter().copied().collect();
         let (mut worst, mut worst_probable): (Option<f64>, f64) = (None, 0.0);
         for (i, (exact, [bound, probable])) in truth.rounded.iter().zip(&bounds).enumerate() {
-            if !open.is_empty() && open.contains(&i) {
+            if open.contains(&i) {
                 continue;
             }
             let value = got.get_f64(i);
@@ -178,8 +178,28 @@ fn ratio(value: f64, exact: f64, bound: f64) -> Option<f64> {
         (Kind::Infinite(_) | Kind::Finite, Kind::Nan) => f64::INFINITY,
         (Kind::Infinite(_), Kind::Finite) | (Kind::Finite, Kind::Infinite(_)) => f64::INFINITY,
         // The truth is rounded to f64: half an ulp of that belongs to neither side.
-        (Kind::Finite, Kind::Finite) if value == exact => 0.0,
         (Kind::Finite, Kind::Finite) => ((value - exact).abs() - num::F64.ulp(exact) / 2.0).max(0.0),
     };
     if error == 0.0 { Some(0.0) } else { bound.is_finite().then_some(error / bound) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_measured_from_the_nearest_f64() {
+        let eps = f64::EPSILON;
+        // The truth lies within half an ulp of its f64.
+        assert_eq!(ratio(1.0, 1.0, 0.0), Some(0.0));
+        assert_eq!(ratio(1.0 + eps, 1.0, eps), Some(0.5));
+        assert_eq!(ratio(1.0 - eps, 1.0, eps), Some(0.5));
+        assert_eq!(ratio(3.0, 1.0, 2.0), Some((2.0 - eps / 2.0) / 2.0));
+        assert_eq!(ratio(-0.0, 0.0, f64::NAN), Some(0.0));
+        // Where the bound says nothing, only what is right conforms.
+        assert_eq!(ratio(1.0, 1.0, f64::NAN), Some(0.0));
+        assert_eq!(ratio(1.5, 1.0, f64::NAN), None);
+        assert_eq!(ratio(1.5, 1.0, f64::INFINITY), None);
+        assert_eq!(ratio(1.5, 1.0, 0.0), Some(f64::INFINITY));
+    }
 }

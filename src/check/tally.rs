@@ -144,3 +144,55 @@ impl Judgement {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(count: u64, peak: f64, sum: f64, evidence: &[&str]) -> Tally {
+        let mut tally = Tally::default();
+        tally.count("rows", count);
+        tally.peak("worst", peak);
+        tally.add("total", sum);
+        evidence.iter().for_each(|line| tally.evidence(|| line.to_string()));
+        tally
+    }
+
+    #[test]
+    fn batches_merge_in_order() {
+        let mut all = seen(2, 0.5, 0.25, &["a", "b"]);
+        all.merge(seen(3, 0.75, 4.0, &["c", "d"]));
+        assert_eq!((all.counted("rows"), all.peaked("worst"), all.summed("total")), (5, Some(0.75), 4.25));
+        assert_eq!((all.counted("none"), all.peaked("none"), all.summed("none")), (0, None, 0.0));
+        // Three pieces of evidence are kept, the first ones.
+        assert_eq!(all.judge(true).evidence, ["a", "b", "c"]);
+        assert_eq!(seen(1, 0.0, 0.0, &["a", "b", "c", "d"]).judge(true).evidence, ["a", "b", "c"]);
+        // A NaN is worse than any number.
+        all.merge(seen(0, f64::NAN, 0.0, &[]));
+        all.merge(seen(0, 7.0, 0.0, &[]));
+        assert_eq!(all.peaked("worst"), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_pass() {
+        let mut tally = seen(1, 0.0, 0.0, &[]);
+        assert_eq!([true, false].map(|found| tally.judge(found).outcome), [Outcome::Finding, Outcome::Pass]);
+        tally.count("undecided", 1);
+        assert_eq!([true, false].map(|found| tally.judge(found).outcome), [Outcome::Finding, Outcome::Undecided]);
+        let mut later = Tally::default();
+        later.refuse("first");
+        later.refuse("second");
+        tally.merge(later);
+        assert_eq!(tally.refusal(), Some("first"));
+        assert_eq!([true, false].map(|found| tally.judge(found).outcome), [Outcome::Abstain; 2]);
+        assert_eq!(tally.judge(true).note("third".to_string()).note, "first");
+    }
+
+    #[test]
+    fn outcomes_are_read_as_they_are_written() {
+        for outcome in [Outcome::Pass, Outcome::Finding, Outcome::Abstain, Outcome::Undecided] {
+            assert_eq!(Outcome::named(outcome.name()), Some(outcome));
+        }
+        assert_eq!(Outcome::named("passed"), None);
+    }
+}
