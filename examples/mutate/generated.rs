@@ -21,7 +21,7 @@ const TESTS: [(&str, &[&str]); 4] = [
 
 /// Whether every fault in these places whose name contains the text is killed, but for those that are known to change
 /// nothing.
-pub fn run(root: &Path, places: &[String], text: &str, out: Option<&Path>) -> Result<bool, Failure> {
+pub fn run(root: &Path, places: &[String], text: &str, optimized: bool, out: Option<&Path>) -> Result<bool, Failure> {
     let everywhere: Vec<String> = TESTS.iter().map(|(place, _)| place.to_string()).collect();
     let mut faults = fault::generated(root, if places.is_empty() { &everywhere } else { places })?;
     let equivalent = fault::without_equivalents(root, &mut faults)?;
@@ -36,7 +36,7 @@ pub fn run(root: &Path, places: &[String], text: &str, out: Option<&Path>) -> Re
             }
         }
     }
-    let mut project = Project::new(root, root.join("target/mutate/generated"), &faults)?;
+    let mut project = Project::new(root, root.join("target/mutate/generated"), &faults, optimized)?;
     let targets: BTreeSet<String> = choices.iter().map(|choice| choice.target.clone()).collect();
     project.build(&targets)?;
     let alone = project.alone();

@@ -25,7 +25,7 @@ pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
     choices.sort();
     choices.dedup();
     let started = Instant::now();
-    let mut project = Project::new(root, root.join("target/mutate/listed"), &faults)?;
+    let mut project = Project::new(root, root.join("target/mutate/listed"), &faults, false)?;
     project.build(&choices.iter().map(|choice| choice.target.clone()).collect())?;
     let alone = project.alone();
     let switched = faults.len() - alone.len();

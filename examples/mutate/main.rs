@@ -2,7 +2,7 @@
 //!
 //! - `cargo run --example mutate [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
 //! - `cargo run --example mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
-//! - `cargo run --example mutate -- --generated [--in src/num]... [--out FILE]`: those that cargo-mutants makes.
+//! - `cargo run --example mutate -- --generated [--in src/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
 //! constant, a row of a table) is built alone. The copy lies below the target folder; it shares the crates that
@@ -39,6 +39,9 @@ struct Arguments {
     /// Where cargo-mutants makes faults: a file, or a folder.
     #[arg(long = "in", value_name = "PATH", requires = "generated")]
     places: Vec<String>,
+    /// Builds optimised code: the build takes minutes, but more tests are quick enough to be asked.
+    #[arg(long, requires = "generated")]
+    optimized: bool,
     /// Where survivors are written.
     #[arg(long, value_name = "FILE", requires = "generated")]
     out: Option<PathBuf>,
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let done = if arguments.generated {
-        generated::run(root, &arguments.places, &arguments.text, arguments.out.as_deref())
+        generated::run(root, &arguments.places, &arguments.text, arguments.optimized, arguments.out.as_deref())
     } else {
         listed::run(root, &arguments.text, arguments.share)
     };

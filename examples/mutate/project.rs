@@ -17,6 +17,8 @@ pub struct Project {
     copy: PathBuf,
     schemas: BTreeMap<PathBuf, Schema>,
     faults: BTreeMap<u32, PathBuf>,
+    /// Whether the compiler optimises, which takes most of the time unless the tests do.
+    optimized: bool,
     /// Test executables by the `cargo test` arguments that choose them, such as `--lib` or `--test num`.
     executables: BTreeMap<String, PathBuf>,
 }
@@ -73,7 +75,7 @@ struct Expansion {
 
 impl Project {
     /// Copies the project and puts a switch around each fault; the number of a fault is its place in the list, from 1.
-    pub fn new(root: &Path, copy: PathBuf, faults: &[Fault]) -> Result<Self, Failure> {
+    pub fn new(root: &Path, copy: PathBuf, faults: &[Fault], optimized: bool) -> Result<Self, Failure> {
         let mut edits: BTreeMap<PathBuf, Vec<Edit>> = BTreeMap::new();
         let mut numbers = BTreeMap::new();
         for (number, Fault { file, range, to, .. }) in (1..).zip(faults) {
@@ -86,7 +88,8 @@ impl Project {
             let text = std::fs::read_to_string(root.join(&file))?;
             schemas.insert(file, Schema::new(text, edits)?);
         }
-        let project = Self { root: root.to_path_buf(), copy, schemas, faults: numbers, executables: BTreeMap::new() };
+        let (root, executables) = (root.to_path_buf(), BTreeMap::new());
+        let project = Self { root, copy, schemas, faults: numbers, optimized, executables };
         project.update(None)?;
         Ok(project)
     }
@@ -184,8 +187,7 @@ impl Project {
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
             .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
-            // The compiler would take most of the time: tests that need optimised code are too slow for faults.
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", if self.optimized { "2" } else { "0" })
             .stdin(Stdio::null())
             .output()?;
         let mut errors = Vec::new();

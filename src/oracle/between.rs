@@ -184,3 +184,83 @@ impl Corner {
         self.0.map_or(Between::Unknown, |(lo, hi)| Between::real(lo, hi))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(value: f64) -> Float {
+        Float::with_val(f64::MANTISSA_DIGITS, value)
+    }
+
+    fn real(lo: f64, hi: f64) -> Between {
+        Between::real(float(lo), float(hi))
+    }
+
+    /// The ends, with the signs of zeros.
+    #[track_caller]
+    fn assert_ends(of: &Between, lo: f64, hi: f64) {
+        let bits = |v: f64| v.to_bits();
+        let ends = of.ends().map(|(lo, hi)| (bits(lo.to_f64()), bits(hi.to_f64())));
+        assert_eq!(ends, Some((bits(lo), bits(hi))), "{:?}", of.ends());
+    }
+
+    #[test]
+    fn a_range_of_one_number_is_that_number() {
+        assert!(matches!(real(1.0, 1.0), Between::Exact(_)) && matches!(real(-0.0, -0.0), Between::Exact(_)));
+        // The two zeros are two ends.
+        assert!(matches!(real(-0.0, 0.0), Between::Real { .. }) && matches!(real(0.0, -0.0), Between::Exact(_)));
+        assert!(real(-0.0, 0.0).may_be_zero() && real(-1.0, 0.0).may_be_zero() && !real(1.0, 2.0).may_be_zero());
+        assert!(Between::Unknown.may_be_zero() && Between::nan().may_be_zero() && !real(-2.0, -1.0).may_be_zero());
+    }
+
+    #[test]
+    fn magnitudes_fold_at_zero() {
+        assert_ends(&real(1.0, 2.0).magnitude(), 1.0, 2.0);
+        assert_ends(&real(-2.0, -1.0).magnitude(), 1.0, 2.0);
+        assert_ends(&real(-2.0, 1.0).magnitude(), 0.0, 2.0);
+        assert_ends(&real(-1.0, 2.0).magnitude(), 0.0, 2.0);
+        assert_ends(&real(-0.0, 2.0).magnitude(), 0.0, 2.0);
+        assert_ends(&real(0.0, 2.0).magnitude(), 0.0, 2.0);
+        assert_ends(&real(-2.0, -0.0).magnitude(), 0.0, 2.0);
+        assert_ends(&real(-2.0, 0.0).magnitude(), 0.0, 2.0);
+        assert_ends(&Between::exact(-0.0).magnitude(), 0.0, 0.0);
+        assert!(matches!(Between::Unknown.magnitude(), Between::Unknown) && Between::nan().magnitude().is_nan());
+    }
+
+    #[test]
+    fn signs_are_those_of_the_ends() {
+        assert_ends(&real(-3.0, 4.0).sign(), -1.0, 1.0);
+        assert_ends(&real(2.0, 4.0).sign(), 1.0, 1.0);
+        assert_ends(&real(-0.0, 4.0).sign(), -0.0, 1.0);
+        assert_ends(&Between::exact(-0.0).sign(), -0.0, -0.0);
+        assert!(matches!(Between::Unknown.sign(), Between::Unknown) && Between::nan().sign().is_nan());
+    }
+
+    #[test]
+    fn exact_numbers_stay_so_while_they_are_short() {
+        let long = Float::with_val(200, 1) + Float::with_val(200, Float::i_exp(1, -150));
+        assert!(matches!(Between::of_exact(long.clone(), 53), Between::Exact(value) if value == long));
+        let Between::Exact(short) = Between::of_exact(Float::with_val(200, 3), 24) else { panic!("3 is a number") };
+        assert_eq!(short.prec(), 24);
+        let longest =
+            Float::with_val(LARGEST + 1, 1) + Float::with_val(LARGEST + 1, Float::i_exp(1, -(LARGEST as i32)));
+        assert_ends(&Between::of_exact(longest, 53), 1.0, 1.0 + f64::EPSILON);
+    }
+
+    #[test]
+    fn hulls_keep_both_ends_whole() {
+        let mut corner = Corner::default();
+        // At two bits the ends would round to others.
+        corner.add(Float::with_val(2, 1), Float::with_val(2, 1));
+        corner.add(float(1.0 - f64::EPSILON), float(1.0 + f64::EPSILON));
+        corner.add(float(f64::NAN), float(9.0));
+        corner.add(float(-9.0), float(f64::NAN));
+        assert_ends(&corner.between(), 1.0 - f64::EPSILON, 1.0 + f64::EPSILON);
+        let mut zeros = Corner::default();
+        zeros.add(float(0.0), float(-0.0));
+        zeros.add(float(-0.0), float(0.0));
+        assert_ends(&zeros.between(), -0.0, 0.0);
+        assert!(matches!(Corner::default().between(), Between::Unknown));
+    }
+}

@@ -139,3 +139,35 @@ impl TruthTensor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every figure by itself: all are different.
+    #[test]
+    fn figures_add_up() {
+        let counts = Counts { grid: 1, sliced: 2, dot2: 3, superaccumulator: 4, mpfr: 5, non_finite: 6 };
+        let mut stats = Stats { highest_bits: 100, fast: 10, pairs: 20, mpfr: 30, ..Stats::default() };
+        stats.count_dots(&counts);
+        stats.count_dots(&counts);
+        let other = Stats { escalations: 7, highest_bits: 53, fast: 1, pairs: 2, mpfr: 3, undecided: 9, ..stats };
+        stats.merge(&other);
+        let sums = Stats {
+            escalations: 7,
+            highest_bits: 100,
+            fast: 11,
+            pairs: 22,
+            mpfr: 33,
+            dots_grid: 4,
+            dots_sliced: 8,
+            dots_dot2: 12,
+            dots_superaccumulator: 16,
+            dots_mpfr: 20,
+            undecided: 9,
+        };
+        assert_eq!(stats, sums);
+        stats.merge(&Stats { highest_bits: 200, ..Stats::default() });
+        assert_eq!(stats, Stats { highest_bits: 200, ..sums });
+    }
+}

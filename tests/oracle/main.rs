@@ -13,7 +13,9 @@ use ulpgate::run;
 use ulpgate::suite::{self, Subject};
 use ulpgate::tensor::{DType, Data, Tensor};
 
+mod ask;
 mod edges;
+mod operations;
 
 /// Every way to start.
 fn oracles() -> [Oracle; 6] {

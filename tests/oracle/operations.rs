@@ -1,0 +1,121 @@
+//! Single operations, in every rung, where one of them might go its own way.
+
+use super::ask::{INF, NAN, floats, integers, predicates};
+
+/// IEEE 754-2019 9.6: of two zeros the maximum is +0, the minimum -0, whichever comes first.
+#[test]
+fn extremes_of_zeros_have_a_sign() {
+    for (op, expected) in [("maximum", [0.0, 0.0, 0.0, -0.0]), ("minimum", [-0.0, -0.0, 0.0, -0.0])] {
+        floats(
+            &format!(
+                "x = f64[4] constant({{0, -0, 0, -0}})
+                 y = f64[4] constant({{-0, 0, 0, -0}})
+                 ROOT r = f64[4] {op}(x, y)"
+            ),
+            &expected,
+        );
+    }
+    // Zeros that no constant shows: log(1) is +0, -0 * e is -0.
+    for (op, expected) in [("maximum", [INF, INF, INF]), ("minimum", [-INF, -INF, -INF])] {
+        floats(
+            &format!(
+                "one = f64[3] constant({{1, 1, 1}})
+                 m = f64[3] constant({{-0, -0, -0}})
+                 p = f64[3] log(one)
+                 e = f64[3] exponential(one)
+                 n = f64[3] multiply(m, e)
+                 s = pred[3] constant({{true, false, true}})
+                 x = f64[3] select(s, p, n)
+                 y = f64[3] select(s, n, p)
+                 z = f64[3] {op}(x, y)
+                 ROOT r = f64[3] divide(one, z)"
+            ),
+            &expected,
+        );
+    }
+}
+
+/// Lanes along the first, the middle and the last dimension, of exact terms and of others.
+#[test]
+fn running_sums_keep_to_their_lanes() {
+    let sums = |window: &str, dims: &str, values: &str, scale: &str| {
+        format!(
+            "x = f64[{dims}] constant({values})
+             s = f64[] constant({scale})
+             ls = f64[] log(s)
+             es = f64[] exponential(ls)
+             sb = f64[{dims}] broadcast(es), dimensions={{}}
+             y = f64[{dims}] multiply(x, sb)
+             z = f64[] constant(0)
+             w = f64[{dims}] reduce-window(y, z), window={{{window}}}, to_apply=add
+             ROOT r = f64[{dims}] divide(w, sb)"
+        )
+    };
+    let values = "{ { {1, 2}, {4, 8}, {16, 32} }, { {64, 128}, {256, 512}, {1024, 2048} } }";
+    for scale in ["1", "3"] {
+        floats(
+            &sums("size=2x1x1 pad=1_0x0_0x0_0", "2,3,2", values, scale),
+            &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 65.0, 130.0, 260.0, 520.0, 1040.0, 2080.0],
+        );
+        floats(
+            &sums("size=1x3x1 pad=0_0x2_0x0_0", "2,3,2", values, scale),
+            &[1.0, 2.0, 5.0, 10.0, 21.0, 42.0, 64.0, 128.0, 320.0, 640.0, 1344.0, 2688.0],
+        );
+        floats(
+            &sums("size=1x1x2 pad=0_0x0_0x1_0", "2,3,2", values, scale),
+            &[1.0, 3.0, 4.0, 12.0, 16.0, 48.0, 64.0, 192.0, 256.0, 768.0, 1024.0, 3072.0],
+        );
+    }
+}
+
+/// What is not known exactly on either side, and what is.
+#[test]
+fn remainders_of_what_is_not_exact() {
+    // e mod 1, e mod -1, -e mod 1, 7 e mod e = 0 of the dividend's sign, 5 mod e, e mod inf.
+    let e = std::f64::consts::E;
+    floats(
+        "one = f64[7] constant({1, 1, 1, 1, 1, 1, 1})
+         x = f64[7] exponential(one)
+         a = f64[7] constant({1, 1, -1, 1, 0, 1, 1})
+         five = f64[7] constant({0, 0, 0, 0, 5, 0, 0})
+         xa = f64[7] multiply(x, a)
+         n = f64[7] add(xa, five)
+         p = f64[7] constant({0, 0, 0, 1, 1, 0, 0})
+         q = f64[7] constant({1, -1, 1, 0, 0, inf, 0})
+         xp = f64[7] multiply(x, p)
+         d = f64[7] add(xp, q)
+         ROOT r = f64[7] remainder(n, d)",
+        &[0.7182818284590452, 0.7182818284590452, -0.7182818284590452, 0.0, 2.281718171540955, e, NAN],
+    );
+    floats(
+        "one = f64[3] constant({1, 1, 1})
+         x = f64[3] exponential(one)
+         i = f64[3] constant({inf, -inf, nan})
+         ROOT r = f64[3] remainder(i, x)",
+        &[NAN, NAN, NAN],
+    );
+}
+
+/// Towards zero, at the edge of an integer and beyond what the type holds.
+#[test]
+fn conversions_truncate_what_is_not_exact() {
+    integers(
+        "x = f64[6] constant({1, 2, 3, -1, 700, -700})
+         e = f64[6] exponential(x)
+         s = f64[6] constant({1, -1, 1, 1, 1, -1})
+         y = f64[6] multiply(e, s)
+         ROOT r = s32[6] convert(y)",
+        &[2, -7, 20, 0, i64::from(i32::MAX), 0],
+    );
+    // 3 e / e is 3, which no enclosure of it shows.
+    integers(
+        "one = f64[3] constant({1, 1, 1})
+         x = f64[3] constant({3, -3, 0.5})
+         e = f64[3] exponential(one)
+         m = f64[3] multiply(e, x)
+         y = f64[3] divide(m, e)
+         ROOT r = s8[3] convert(y)",
+        &[3, -3, 0],
+    );
+    predicates("x = f64[3] constant({0, -0, 5e-324})\nROOT r = pred[3] convert(x)", &[false, false, true]);
+}
