@@ -99,3 +99,92 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
     };
     Some(wrap(dtype, value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_the_types() {
+        assert_eq!((range(DType::Pred), range(DType::S8), range(DType::U8)), ((0, 1), (-128, 127), (0, 255)));
+        assert_eq!(range(DType::S64), (i128::from(i64::MIN), i128::from(i64::MAX)));
+        assert_eq!(range(DType::U64), (0, i128::from(u64::MAX)));
+        assert_eq!((saturate(DType::U64, i128::MAX), saturate(DType::U64, -1)), (-1, 0));
+        assert_eq!((saturate(DType::S8, 128), saturate(DType::S8, -129), saturate(DType::Pred, 7)), (127, -128, 1));
+    }
+
+    #[test]
+    fn one_operand() {
+        for (op, dtype, v, expected) in [
+            (Unary::Abs, DType::S32, -5, 5),
+            (Unary::Abs, DType::U64, -5, -5),
+            (Unary::Negate, DType::S32, 5, -5),
+            (Unary::Negate, DType::S64, i64::MIN, i64::MIN),
+            (Unary::Not, DType::Pred, 0, 1),
+            (Unary::Not, DType::Pred, 1, 0),
+            (Unary::Not, DType::S8, 5, -6),
+            (Unary::Sign, DType::S8, -5, -1),
+            (Unary::Sign, DType::S8, 0, 0),
+            (Unary::Sign, DType::U64, -5, 1),
+            (Unary::Sign, DType::U64, 0, 0),
+        ] {
+            assert_eq!(unary(op, v, dtype), expected, "{op:?} {dtype} {v}");
+        }
+    }
+
+    #[test]
+    fn two_operands() {
+        let large = u64::MAX - 2;
+        for (op, dtype, a, b, expected) in [
+            (Binary::Add, DType::S8, 127, 1, -128),
+            (Binary::Subtract, DType::U8, 0, 1, 255),
+            (Binary::Multiply, DType::S16, 300, 300, 24_464),
+            // XLA's elemental IR emitter: x / 0 = -1, MIN / -1 = MIN.
+            (Binary::Divide, DType::S32, 7, 0, -1),
+            (Binary::Divide, DType::S32, 0, 7, 0),
+            (Binary::Divide, DType::S32, -7, 2, -3),
+            (Binary::Divide, DType::S64, i64::MIN, -1, i64::MIN),
+            (Binary::Divide, DType::U64, large as i64, 2, (large / 2) as i64),
+            (Binary::Remainder, DType::S32, 7, 0, 7),
+            (Binary::Remainder, DType::S32, -7, 2, -1),
+            (Binary::Remainder, DType::U64, large as i64, 10, (large % 10) as i64),
+            (Binary::Remainder, DType::S64, i64::MIN, -1, 0),
+            (Binary::Maximum, DType::U64, large as i64, 1, large as i64),
+            (Binary::Maximum, DType::S64, -3, 1, 1),
+            (Binary::Minimum, DType::U64, large as i64, 1, 1),
+            (Binary::Minimum, DType::S64, -3, 1, -3),
+            (Binary::And, DType::S8, 12, 10, 8),
+            (Binary::Or, DType::S8, 12, 10, 14),
+            (Binary::Xor, DType::S8, 12, 10, 6),
+            (Binary::ShiftLeft, DType::S8, 3, 7, -128),
+            (Binary::ShiftLeft, DType::S8, 3, 8, 0),
+            (Binary::ShiftLeft, DType::S8, 3, -1, 0),
+            (Binary::ShiftRightLogical, DType::S8, -1, 1, 127),
+            (Binary::ShiftRightLogical, DType::S64, -1, 63, 1),
+            (Binary::ShiftRightLogical, DType::S8, -1, 8, 0),
+            (Binary::ShiftRightArithmetic, DType::S8, -128, 3, -16),
+            (Binary::ShiftRightArithmetic, DType::U8, 128, 3, 240),
+            (Binary::ShiftRightArithmetic, DType::U8, 64, 3, 8),
+            (Binary::ShiftRightArithmetic, DType::S8, -1, 9, -1),
+            (Binary::ShiftRightArithmetic, DType::S8, 127, 9, 0),
+        ] {
+            assert_eq!(binary(op, Some(a), Some(b), dtype), Some(expected), "{op:?} {dtype} {a} {b}");
+        }
+    }
+
+    #[test]
+    fn one_operand_may_decide() {
+        let of = |op, a, b, dtype| binary(op, a, b, dtype);
+        for dtype in [DType::Pred, DType::S32] {
+            assert_eq!(
+                (of(Binary::And, Some(0), None, dtype), of(Binary::And, None, Some(0), dtype)),
+                (Some(0), Some(0))
+            );
+            assert_eq!(of(Binary::And, Some(1), None, dtype), None);
+        }
+        let or = |a, b, dtype| of(Binary::Or, a, b, dtype);
+        assert_eq!((or(Some(1), None, DType::Pred), or(None, Some(1), DType::Pred)), (Some(1), Some(1)));
+        assert_eq!((or(Some(0), None, DType::Pred), or(Some(1), None, DType::S32)), (None, None));
+        assert_eq!(of(Binary::Multiply, Some(0), None, DType::S32), None);
+    }
+}

@@ -146,7 +146,7 @@ fn answers_are_the_judges() {
 /// The same in a fraction of a second: what a fault in the oracle meets first.
 #[test]
 fn a_few_answers_are_the_judges() {
-    let tally = search(5, 0, 150);
+    let tally = search(5, 0, setting("ULPGATE_SEARCH_FEW", 150));
     assert!(tally.failed.is_empty(), "{}", reduced(5, &tally.failed, 4).join("\n"));
 }
 
