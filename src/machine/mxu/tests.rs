@@ -174,6 +174,22 @@ fn subnormal_operands_are_zeros_on_a_flushing_unit() {
     }
 }
 
+/// A negative sum that is flushed is a negative zero, and so is a tree of one product that is. Every other block's sum
+/// begins at +0, which a negative zero does not change.
+#[test]
+fn flushed_sums_and_products_keep_their_sign() {
+    for accumulation in Accumulation::ALL {
+        for block in [1, 2, 3] {
+            let unit =
+                Unit { accumulation: *accumulation, flush: true, block: NonZeroUsize::new(block).unwrap(), ..TPU };
+            agrees_on(&[1.25e-38, 1.5e-38, 1e-20], &[1.0, -1.0, -1e-20], [1, 3, 1], Passes::F32, &unit);
+            let sum = matmul(&[1.25e-38, 1.5e-38, 1e-20], &[1.0, -1.0, -1e-20], [1, 3, 1], Passes::F32, &unit)[0];
+            let negative = *accumulation == Accumulation::Pairwise && block == 1;
+            assert_eq!((sum, sum.is_sign_negative()), (0.0, negative), "{accumulation:?}, blocks of {block}");
+        }
+    }
+}
+
 /// Between bf16's largest number and f32's, nearest is an infinity whose rest would be NaN.
 #[test]
 fn nearest_parts_of_finite_operands_are_finite() {
@@ -234,14 +250,20 @@ fn agrees(sizes: [usize; 3], kinds: [u8; 2], seed: u32, passes: Passes, unit: &U
         // Narrow operands.
         lhs.iter_mut().chain(&mut rhs).for_each(|v| *v = crate::num::bf16_nearest(*v));
     }
-    let expected = reference::matmul(&lhs, &rhs, sizes, passes, unit);
+    agrees_on(&lhs, &rhs, sizes, passes, unit);
+}
+
+/// Every kernel gives the bits of the definition.
+fn agrees_on(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: &Unit) {
+    let [m, _, n] = sizes;
+    let expected = reference::matmul(lhs, rhs, sizes, passes, unit);
     let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     for instructions in Instructions::available() {
         let mut out = vec![f32::NAN; m * n];
-        super::matmul_on(instructions, &lhs, &rhs, sizes, passes, unit, &mut out);
+        super::matmul_on(instructions, lhs, rhs, sizes, passes, unit, &mut out);
         let name = instructions.name();
         if let Some(at) = (0..out.len()).find(|at| out[*at].to_bits() != expected[*at].to_bits()) {
-            panic!("{name} {sizes:?} {kinds:?} {passes:?} {unit:?}: [{at}] is {:e}, not {:e}", out[at], expected[at]);
+            panic!("{name} {sizes:?} {passes:?} {unit:?}: [{at}] is {:e}, not {:e}", out[at], expected[at]);
         }
         assert_eq!(bits(&out), bits(&expected));
     }

@@ -1,5 +1,6 @@
 use std::cmp::Ordering;
 
+use rayon::prelude::*;
 use rug::Float;
 use rug::float::Round;
 
@@ -116,7 +117,7 @@ fn arguments(function: &Unary) -> Vec<Pair> {
 
 #[test]
 fn functions_stay_within_their_bounds() {
-    for function in &FUNCTIONS {
+    FUNCTIONS.par_iter().for_each(|function| {
         let (mut regular, mut worst, mut widest) = (0, 0.0f64, 0.0f64);
         for x in arguments(function) {
             let y = (function.pair)(x, &Tables::ready());
@@ -125,7 +126,9 @@ fn functions_stay_within_their_bounds() {
             }
             regular += 1;
             assert!(y.hi + y.lo == y.hi && y.error >= 0.0, "{}({x:?}) = {y:?}", function.name);
-            for (i, argument) in candidates(x).into_iter().enumerate() {
+            // The centre of an exact argument is all that it may stand for.
+            let different = if x.error == 0.0 { 1 } else { 3 };
+            for (i, argument) in candidates(x).into_iter().take(different).enumerate() {
                 let real = (function.truth)(Float::with_val(PRECISION, argument));
                 let off = (center(y) - &real).abs();
                 assert!(off <= y.error, "{}({x:?}) = {y:?} is off by {off:e}", function.name);
@@ -139,7 +142,7 @@ fn functions_stay_within_their_bounds() {
         println!("{}: {regular} regular, measured 2^-{:.1}, proven 2^-{:.1}", function.name, bits(worst), bits(widest));
         assert!(regular >= 100_000, "{}: only {regular} regular arguments", function.name);
         assert!(bits(widest) >= function.proven, "{}: 2^-{}", function.name, bits(widest));
-    }
+    });
 }
 
 struct Binary {

@@ -74,7 +74,7 @@ fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
             Accumulation::Trunc => {
                 terms.iter().fold(0.0, |sum, term| settle(rounded(&[f64::from(sum), *term], Round::Zero)))
             }
-            Accumulation::Exact => settle(rounded(&terms, Round::Nearest)),
+            Accumulation::Exact => settle(rounded(&[&[0.0], &terms[..]].concat(), Round::Nearest)),
             Accumulation::Pairwise => tree(&terms, settle),
         };
         let round = if unit.accumulation == Accumulation::Trunc { Round::Zero } else { Round::Nearest };
@@ -101,10 +101,13 @@ fn tree(terms: &[f64], settle: impl Fn(f32) -> f32) -> f32 {
     }
 }
 
-/// The exact sum, rounded once to f32; a zero is positive where the sum is one of f32 addition's.
+/// The exact sum, rounded once to f32; a zero is negative only if all terms are negative zeros (IEEE 754-2019, 6.3).
 fn rounded(terms: &[f64], round: Round) -> f32 {
     if terms.iter().any(|t| !t.is_finite()) {
         return terms.iter().filter(|t| !t.is_finite()).sum::<f64>() as f32;
+    }
+    if terms.iter().all(|t| t.to_bits() == (-0.0f64).to_bits()) {
+        return -0.0;
     }
     let exact = terms.iter().fold(Float::with_val(BITS, 0), |sum, term| sum + term);
     if exact.is_zero() { 0.0 } else { exact.to_f32_round(round) }
