@@ -62,3 +62,38 @@ pub(super) fn product<T: Copy + Into<f64>>(lhs: &[T], rhs: &[T], [m, k, n]: [usi
     });
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Precision};
+    use crate::tensor::DType;
+
+    /// More columns than a tile has, so that every place in a row counts.
+    #[test]
+    fn products_lie_row_by_row() {
+        let (m, n, rows) = (3, 5000, [1.0, 2.0, 3.0, 5.0, 7.0, 11.0]);
+        let columns: Vec<f64> = (0..2 * n).map(|i| (i % 97) as f64).collect();
+        let got = product(&rows, &columns, [m, 2, n]);
+        let expected = |i: usize, j: usize| rows[2 * i] * columns[j] + rows[2 * i + 1] * columns[n + j];
+        assert!((0..m * n).all(|i| got[i] == expected(i / n, i % n)));
+    }
+
+    /// The scale of the first result, and of the second.
+    #[test]
+    fn magnitudes_are_those_of_the_matmul_that_is_asked_for() {
+        let mut b = Builder::new("two");
+        let [x, y] = ["x", "y"].map(|name| b.parameter(name, DType::F32, &[1, 2]).unwrap());
+        let z = b.parameter("z", DType::F32, &[2, 1]).unwrap();
+        let first = b.matmul(x, z, Precision::Highest, DType::F32).unwrap();
+        let second = b.matmul(y, z, Precision::Highest, DType::F32).unwrap();
+        let program = b.finish(&[("first", first), ("second", second)]).unwrap();
+        let tensor = |dims: &[usize], values: [f32; 2]| Tensor::new(dims, Data::F32(values.to_vec()));
+        let arguments = [tensor(&[1, 2], [1.0, -2.0]), tensor(&[1, 2], [-4.0, 8.0]), tensor(&[2, 1], [-0.5, 16.0])];
+        let scale = Scale::new(&program, &arguments);
+        assert_eq!(scale.get(), Some(&[32.5][..]));
+        let [first, second] = [0, 1].map(|i| program.outputs()[i]);
+        assert_eq!((scale.at(first).as_deref(), scale.at(second).as_deref()), (Some(&[32.5][..]), Some(&[130.0][..])));
+        assert_eq!(scale.at(0), None);
+    }
+}

@@ -291,4 +291,10 @@ fn growth_fits_powers() {
     let mut zeros = points(1.0);
     zeros.iter_mut().skip(3).for_each(|p| p.1 = 0.0);
     assert_eq!(growth::judge(&zeros, 0.5).outcome, Outcome::Abstain);
+    // Four sizes are enough, and only finite errors above zero are among them.
+    zeros[3].1 = points(1.0)[3].1;
+    zeros[4].1 = f64::INFINITY;
+    let four = growth::judge(&zeros, 0.5);
+    assert_eq!((four.outcome, four.used), (Outcome::Finding, 4));
+    assert_eq!(growth::judge(&points(1.0)[..4], 0.5).used, 4);
 }

@@ -57,13 +57,7 @@ impl Forward<'_> {
         let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
         let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
-        let bound = |scale: f64, propagated: Both| -> Both {
-            [0, 1].map(|kind| {
-                let whole = scale + propagated[kind];
-                let rounding = gamma[kind] * (1.0 + promise.spread) * whole;
-                propagated[kind] + promise.split * whole + rounding + (1.0 + gamma[kind]) * promise.lost
-            })
-        };
+        let bound = |scale: f64, propagated: Both| error(&promise, gamma, scale, propagated);
         let enter = |operand: &Value| operand.elements().iter().map(|e| taken(*e, &promise)).collect::<Vec<Element>>();
         let exact = operands.iter().all(|o| o.all(|e| taken(e, &promise).is_exact()));
         // An infinity or NaN comes out as it is where no operand lost anything on its way in.
@@ -93,8 +87,17 @@ impl Forward<'_> {
     }
 }
 
+/// The error of a dot whose products have the magnitude `scale` in all, and whose operands' errors come to `propagated`.
+pub(super) fn error(promise: &DotPromise, gamma: Both, scale: f64, propagated: Both) -> Both {
+    [0, 1].map(|kind| {
+        let whole = scale + propagated[kind];
+        let rounding = gamma[kind] * (1.0 + promise.spread) * whole;
+        propagated[kind] + promise.split * whole + rounding + (1.0 + gamma[kind]) * promise.lost
+    })
+}
+
 /// An operand as it enters the unit.
-fn taken(mut element: Element, promise: &DotPromise) -> Element {
+pub(super) fn taken(mut element: Element, promise: &DotPromise) -> Element {
     match promise.intake {
         Intake::Flushed(floor) => element.flushed(floor),
         Intake::Split { below, at_most } => {

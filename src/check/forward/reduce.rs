@@ -21,7 +21,7 @@ pub fn sums(rows: &[Element], width: usize, init: Element, dtype: DType, mode: &
 }
 
 /// Higham (2002), section 4.2: each term meets at most `chain` roundings.
-fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [f64; 2]) -> Element {
+pub(super) fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [f64; 2]) -> Element {
     let all = || row.iter().chain(std::iter::once(&init));
     let v: f64 = all().map(|e| e.v).sum();
     if !v.is_finite() {

@@ -4,12 +4,14 @@ use rug::Float;
 
 use super::element::{Both, Element, OWN, own_rounding, total, wider};
 use super::elementwise::{binary, exponential};
-use super::{gamma, reduce};
-use crate::ir::Binary;
-use crate::machine::Mode;
+use super::{Forward, Value, dot, exact, gamma, reduce};
+use crate::check::scale::Scale;
+use crate::ir::{Binary, Builder, DotDims, Op, Precision, Program};
+use crate::machine::mxu::{DotPromise, Intake};
 use crate::machine::vector::VectorUnit;
+use crate::machine::{Mode, SumPromise};
 use crate::num::{F16, F32, F64};
-use crate::tensor::DType;
+use crate::tensor::{DType, Data, Tensor};
 
 const PRECISION: u32 = 300;
 
@@ -315,6 +317,9 @@ fn errors_of_sums_are_those_of_their_terms() {
             let terms = sum(|e| e.machine[0]);
             let expected = terms + certain(all.len() as u64 - 1) * (sum(|e| e.v.abs()) + terms);
             assert_is(got.machine[0], &wide(expected), &format!("init {init:?}"));
+            let terms = sum(|e| e.machine[1]);
+            let [_, probable] = gamma(all.len() as u64 - 1, all.len() as u64, F32.unit_roundoff()).unwrap();
+            assert_is(got.machine[1], &wide(terms + probable * (sum(|e| e.v.abs()) + terms)), "probably");
             assert!((got.v - sum(|e| e.v)).abs() < 1e-14);
             let own = sum(|e| e.own);
             // The init once more, for orders that do not start with it.
@@ -322,6 +327,118 @@ fn errors_of_sums_are_those_of_their_terms() {
             assert_is(got.own, &wide(own + slack), &format!("own, init {init:?}"));
         }
     }
+}
+
+/// An init that the machine adds twice, where truth has it once.
+#[test]
+fn the_error_of_a_sum_by_hand() {
+    let row = [
+        Element { v: 3.0, machine: [1.0, 0.5], own: 0.25 },
+        Element::exact(0.0),
+        Element { v: -2.0, machine: [0.0; 2], own: 0.0 },
+    ];
+    let init = Element { v: 1.0, machine: [0.5, 0.25], own: 0.0 };
+    let promise = SumPromise { format: &F32, chain: 4, inits: 2, rounded_last: false, lost: 0.125 };
+    let got = reduce::sum(&row, init, &promise, [0.5, 0.25]);
+    // Terms 1 + 2 * 0.5, the second init 1, a half of the magnitude 7 and the terms 2, four terms that may be lost.
+    assert_eq!(got.machine, [2.0 + 1.0 + 0.5 * 9.0 + 1.5 * 4.0 * 0.125, 1.0 + 1.0 + 0.25 * 8.0 + 1.25 * 4.0 * 0.125]);
+    assert_eq!((got.v, got.own), (2.0, 0.25 + 4.0 * OWN * 8.25));
+}
+
+#[test]
+fn the_error_of_a_dot_by_hand() {
+    let intake = Intake::Split { below: 1.0, at_most: 0.125 };
+    let promise =
+        DotPromise { split: 0.25, spread: 0.5, unit_roundoff: 0.0, chain: 0, products: 0, lost: 0.125, intake };
+    // Products of 3, of operands that are off by 1 between them: all in all 4, or 3.5 where they are off by a half.
+    let got = dot::error(&promise, [0.5, 0.25], 3.0, [1.0, 0.5]);
+    assert_eq!(got, [1.0 + 1.0 + 0.5 * 1.5 * 4.0 + 1.5 * 0.125, 0.5 + 0.875 + 0.25 * 1.5 * 3.5 + 1.25 * 0.125]);
+    let taken = |v: f64, m: f64| dot::taken(Element { v, machine: [m, 0.0], own: 0.0 }, &promise).machine[0];
+    // Numbers of bf16 enter as they are, if the machine surely has them; others lose what underflows below 1.
+    assert_eq!((taken(0.5, 0.0), taken(-0.5, 0.25), taken(-0.1, 0.0), taken(1.1, 0.0)), (0.0, 0.375, 0.125, 0.0));
+    assert_eq!((taken(1.5, 0.5), taken(1.5, 0.75), taken(f64::NEG_INFINITY, 0.0)), (0.5, 0.875, 0.0));
+    let flushing = DotPromise { intake: Intake::Flushed(1.0), ..promise };
+    assert_eq!(dot::taken(Element::exact(0.5), &flushing).machine, [0.5; 2]);
+}
+
+/// A dot `[m,k] x [k,n]`, or whatever `dims` make of the parameters.
+fn dot_of(lhs: &[usize], rhs: &[usize], dims: DotDims) -> Program {
+    let mut b = Builder::new("dot");
+    let x = b.parameter("x", DType::F32, lhs).unwrap();
+    let y = b.parameter("y", DType::F32, rhs).unwrap();
+    let root = b.op(Op::Dot { dims, precision: [Precision::Default; 2] }, &[x, y]).unwrap();
+    b.finish(&[("z", root)]).unwrap()
+}
+
+/// What a dot makes of operands that are off: at most |A| dB + dA |B| + dA dB, and as much more for its roundings.
+#[test]
+fn errors_of_dots_are_those_of_their_worst_case() {
+    let (program, mode): (Program, Mode) =
+        (dot_of(&[2, 3], &[3, 2], DotDims::matmul()), "cpu/f32/off".parse().unwrap());
+    let mut random = Random(6);
+    let [x, y] = [(); 2].map(|()| (0..6).map(|_| random.element(1.0)).collect::<Vec<Element>>());
+    let arguments = [(); 2].map(|()| Tensor::new(&[2, 3], Data::F32(vec![0.0; 6])));
+    let scale = Scale::new(&program, &arguments);
+    let forward = Forward::new(&program, &mode, &scale);
+    let shapes = [0, 1].map(|id| &program.entry().instructions[id].shape);
+    let operands = [Value::Known(x.clone()), Value::Known(y.clone())];
+    let bounds = forward.dot(2, [&operands[0], &operands[1]], shapes).unwrap().bounds();
+    let elements = forward.dot(2, [&operands[0], &operands[1]], shapes).unwrap().elements([&x, &y], DType::F32);
+    let promise = mode.dot_promise([Precision::Default; 2], [Some(DType::F32); 2], [2, 3, 2], false);
+    let [certain, _] = gamma(promise.chain, promise.products, promise.unit_roundoff).unwrap();
+    for (i, (bound, element)) in bounds.iter().zip(&elements).enumerate() {
+        let pairs = || (0..3).map(|l| (x[i / 2 * 3 + l], y[l * 2 + i % 2]));
+        let off = |of: fn(&Element) -> f64| {
+            pairs().map(|(x, y)| x.v.abs() * of(&y) + of(&x) * y.v.abs() + of(&x) * of(&y)).sum::<f64>()
+        };
+        let (propagated, own) = (off(|e| e.machine[0]), off(|e| e.own));
+        let whole = pairs().map(|(x, y)| (x.v * y.v).abs()).sum::<f64>() + propagated;
+        let machine = propagated + certain * whole;
+        assert!((element.v - pairs().map(|(x, y)| x.v * y.v).sum::<f64>()).abs() < 1e-14);
+        assert_is(element.machine[0], &wide(machine), "machine");
+        assert_is(element.own, &wide(own + own_rounding(element.v)), "own");
+        assert_is(bound[0], &wide(total(machine, own)), "both");
+    }
+}
+
+#[test]
+fn only_plain_matmuls_have_bounds() {
+    let mode: Mode = "cpu/f32/off".parse().unwrap();
+    let one = |lhs_contracting, rhs_contracting| DotDims {
+        lhs_contracting: vec![lhs_contracting],
+        rhs_contracting: vec![rhs_contracting],
+        ..DotDims::default()
+    };
+    let batch = DotDims { lhs_batch: vec![0], rhs_batch: vec![0], ..one(2, 1) };
+    let cases = [
+        (dot_of(&[2, 2], &[2, 2], DotDims::matmul()), true),
+        (dot_of(&[2, 2], &[2, 2], one(0, 0)), false),
+        (dot_of(&[2, 2], &[2, 2], one(1, 1)), false),
+        (dot_of(&[2, 2, 2], &[2, 2, 2], batch), false),
+    ];
+    for (program, plain) in cases {
+        let arguments = [0, 1].map(|id| {
+            let shape = &program.entry().instructions[id].shape;
+            Tensor::new(shape.dims(), Data::F32(vec![1.0; shape.dims().iter().product()]))
+        });
+        let scale = Scale::new(&program, &arguments);
+        assert_eq!(scale.get(), plain.then_some(&[2.0; 4][..]));
+        let bounds = Forward::new(&program, &mode, &scale).bounds(&arguments, 2);
+        assert_eq!(bounds.is_ok(), plain, "{bounds:?}");
+    }
+}
+
+#[test]
+fn long_integers_are_rounded_once() {
+    let own =
+        |values: Vec<i64>| exact(&Tensor::new(&[values.len()], Data::S64(values))).map(|e| e.own).collect::<Vec<_>>();
+    let long = 1i64 << 52;
+    assert_eq!(
+        own(vec![0, long - 1, -long, 3 * long]),
+        [0.0, 0.0, own_rounding(long as f64), own_rounding(3.0 * long as f64)]
+    );
+    assert!(exact(&Tensor::new(&[1], Data::F64(vec![1e300]))).all(|e| e.own == 0.0));
+    assert!(exact(&Tensor::new(&[1], Data::S32(vec![i32::MAX]))).all(|e| e.own == 0.0));
 }
 
 /// What flushing may take of each addition's result, and of each term: nothing of a zero.
