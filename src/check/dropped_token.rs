@@ -2,7 +2,7 @@
 
 use crate::metric::Better;
 use crate::num::Format;
-use crate::oracle::{Demand, Top};
+use crate::oracle::Top;
 use crate::stat::clopper_pearson;
 use crate::subject;
 use crate::tensor::Tensor;
@@ -105,10 +105,6 @@ struct Survives {
 }
 
 impl Judge for Survives {
-    fn demands(&self) -> Vec<(usize, Demand)> {
-        Vec::new()
-    }
-
     fn needs_scores(&self) -> bool {
         true
     }

@@ -178,3 +178,34 @@ impl Returned {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three chunks of lanes in pairs of chunks: the last has no partner and 44 elements.
+    #[test]
+    fn bins_take_every_other_chunk() {
+        let sizes = bin_sizes(300, 256, 1);
+        assert!(sizes[..128].iter().all(|size| *size == 2));
+        assert!(sizes[128..172].iter().all(|size| *size == 1) && sizes[172..].iter().all(|size| *size == 0));
+        assert_eq!((sizes.len(), bin_sizes(3, 3, 0)), (256, vec![1; 3]));
+    }
+
+    /// A bin that saw no element is no result, where bins themselves are returned; everywhere else it is none of x.
+    #[test]
+    fn an_empty_bin_holds_the_init() {
+        let of = |aggregated| Returned { values: 0, indices: 1, k: 2, aggregated, bins: vec![1; 2] };
+        let (x, nothing) = ([5.0, 7.0], f64::NEG_INFINITY);
+        assert_eq!(of(false).broken(&x, &[7.0, nothing, nothing], &[1, -1, -1]), None);
+        let out_of_range = Some("index -1 is out of range".to_string());
+        assert_eq!(of(true).broken(&x, &[7.0, nothing], &[1, -1]), out_of_range);
+        assert_eq!(of(false).broken(&x, &[7.0, 5.0], &[1, -1]), out_of_range);
+        let index = Some("value -inf at index 0, where x is 5".to_string());
+        assert_eq!(of(false).broken(&x, &[7.0, nothing], &[1, 0]), index);
+        // Bins come in any order, the best k downward.
+        assert_eq!(of(false).broken(&x, &[5.0, 7.0], &[0, 1]), None);
+        assert_eq!(of(true).broken(&x, &[5.0, 7.0], &[0, 1]), Some("values increase".to_string()));
+        assert_eq!(of(false).broken(&x, &[7.0], &[1]), Some("1 results for k = 2".to_string()));
+    }
+}

@@ -258,6 +258,32 @@ fn recall_tells_each_broken_invariant() {
     });
 }
 
+/// Off a TPU an approximate top-k is an exact one: every winner is expected.
+#[test]
+fn recall_expects_everything_of_an_exact_top_k() {
+    for (mode, all) in [("cpu/f32/off", true), ("v5e/default/off", false)] {
+        let bench = Bench::new("approx_max_k[k=32,rows=8]", 2048, mode, "uniform");
+        let judged = bench.judge("recall", &none(), &bench.run());
+        let expected = judged.figures.iter().find(|(name, _)| *name == "recall_expected").unwrap().1;
+        assert_eq!((judged.outcome, expected == 1.0), (Outcome::Pass, all), "{judged:?}");
+    }
+}
+
+#[test]
+fn self_consistency_needs_a_value_that_is_shown_twice() {
+    let shows = |program: &str| {
+        let bench = Bench::new(program, 4, "cpu/f32/off", "normal");
+        let context = Context { spec: &bench.spec, n: bench.n, mode: &bench.mode, program: &bench.program };
+        check_named("self_consistency").unwrap().plan(&none(), &context).map(|_| ())
+    };
+    for program in ["top_p", "keep_max", "prob_max", "token_two_ways", "affine_greedy[store=false]"] {
+        assert_eq!(shows(program), Ok(()), "{program}");
+    }
+    for program in ["softmax", "argmax", "sort"] {
+        assert_eq!(shows(program), Err(format!("{program} shows no value twice")));
+    }
+}
+
 #[test]
 fn ties() {
     let bench = Bench::new("top_k[dtype=f32,k=3]", 6, "v5e/default/off", "fixture-tied-second");

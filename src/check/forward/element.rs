@@ -51,7 +51,7 @@ impl Element {
 
     /// Zero where the machine's value is below `floor`: then all of it is lost, and no more.
     pub fn flushed(mut self, floor: f64) -> Element {
-        if self.v.is_finite() && floor > 0.0 {
+        if self.v.is_finite() {
             let v = self.v.abs();
             self.machine = self.machine.map(|m| if v - m >= floor { m } else { wider(m, v) });
         }
