@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::metric::Better;
-use crate::report::{Table, better_of, is_suite_report, parse};
+use crate::report::{File, GROWTH, Table, better_of, is_suite_report, parse};
 
 /// How one row of a report compares with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +45,9 @@ pub enum GateError {
 
 /// Compares fresh report files with those of a baseline folder. Equal bytes are *same* and give nothing. A baseline that
 /// is no report any more differs like any other.
-pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let mut differences = Vec::new();
-    for (name, fresh) in files {
+    for File { name, text: fresh, .. } in files {
         let path = baseline.join(name);
         let fail = |why: String| GateError::Baseline { path: path.display().to_string(), why };
         let old = match std::fs::read_to_string(&path) {
@@ -65,7 +65,7 @@ pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Differ
         let before = differences.len();
         if name.ends_with(".csv") {
             // A fit's row is named by series and metric.
-            let keys = if name == "growth.csv" { 2 } else { 1 };
+            let keys = if name == GROWTH { 2 } else { 1 };
             let fresh = parse(fresh, keys).map_err(&fail)?;
             match parse(&old, keys) {
                 Ok(old) => differences.extend(rows(name, &old, &fresh)),
@@ -92,7 +92,7 @@ pub fn compare(files: &[(String, String)], baseline: &Path) -> Result<Vec<Differ
 }
 
 /// Reports of a baseline folder that no suite gives any more: CSV files with the header of a report.
-pub fn left_over(files: &[(String, String)], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let fail = |e: std::io::Error| GateError::Baseline { path: baseline.display().to_string(), why: e.to_string() };
     let entries = match std::fs::read_dir(baseline) {
         Ok(entries) => entries,
@@ -103,7 +103,7 @@ pub fn left_over(files: &[(String, String)], baseline: &Path) -> Result<Vec<Diff
     for entry in entries {
         let path = entry.map_err(fail)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let known = files.iter().any(|(file, _)| file == name);
+        let known = files.iter().any(|file| file.name == name);
         if known || !name.ends_with(".csv") || !std::fs::read_to_string(&path).is_ok_and(|t| is_suite_report(&t)) {
             continue;
         }

@@ -15,6 +15,7 @@ pub mod name;
 pub mod num;
 pub mod oracle;
 pub mod program;
+pub mod record;
 pub mod report;
 pub mod rewrite;
 pub mod run;

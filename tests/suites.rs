@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ulpgate::oracle::Oracle;
-use ulpgate::run::{self, FitRecord, Group, Record, Verdict};
+use ulpgate::record::{Record, SuiteHeader, SuiteRecord, Verdict};
+use ulpgate::run::{self, Group};
 use ulpgate::suite::{self, Suite};
 
 type Evaluated = Result<HashMap<String, Record>, String>;
@@ -49,10 +50,8 @@ fn main() -> ExitCode {
             for (results, group) in &of_suite {
                 records.extend(results.get_or_init(|| evaluate(group)).clone()?.into_values());
             }
-            let wrong: Vec<FitRecord> = run::fits(std::slice::from_ref(suite), &records)
-                .into_iter()
-                .filter(|fit| !fit.verdict().as_expected())
-                .collect();
+            let judged = SuiteRecord::new(SuiteHeader::of(suite), records).series;
+            let wrong: Vec<_> = judged.into_iter().filter(|series| !series.verdict().as_expected()).collect();
             if wrong.is_empty() { Ok(()) } else { Err(Failed::from(format!("{wrong:#?}"))) }
         }));
     }
@@ -61,7 +60,7 @@ fn main() -> ExitCode {
 
 fn evaluate(group: &Group) -> Evaluated {
     let outcome = run::evaluate(group, &Oracle::default()).map_err(|e| e.to_string())?;
-    Ok(outcome.records.into_iter().map(|r| (r.case.clone(), r)).collect())
+    Ok(outcome.records.into_iter().map(|r| (r.id(), r)).collect())
 }
 
 fn judge(evaluated: &Evaluated, id: &str) -> Result<(), Failed> {
@@ -74,7 +73,7 @@ fn judge(evaluated: &Evaluated, id: &str) -> Result<(), Failed> {
         .checks
         .iter()
         .filter(|c| !c.verdict().as_expected())
-        .map(|c| format!("{}: {}: {}\n{}", c.verdict().name(), c.column, c.note, c.evidence.join("\n")))
+        .map(|c| format!("{}: {}: {}\n{}", c.verdict().name(), c.column(), c.note, c.evidence.join("\n")))
         .collect();
     Err(Failed::from(lines.join("\n")))
 }

@@ -29,8 +29,8 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("check", &["input", "metric", "subject"]),
     ],
     &[("suite", &[])],
-    &[("run", &[])],
-    &[("report", &[]), ("gate", &["report"])],
+    &[("record", &[])],
+    &[("report", &[]), ("gate", &["report"]), ("run", &[])],
     &[("cli", &[])],
 ];
 

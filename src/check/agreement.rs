@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::machine::Mode;
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::program::ProgramSpec;
 use crate::subject;
 use crate::tensor::Tensor;
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct Agreement;
 
@@ -30,9 +30,24 @@ impl Check for Agreement {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "differing", better: Some(Better::Lower), doc: "elements that differ" },
-            FigureDoc { name: "differing_rows", better: Some(Better::Lower), doc: "rows with an element that differs" },
-            FigureDoc { name: "max_difference", better: Some(Better::Lower), doc: "largest absolute difference" },
+            FigureDoc {
+                name: "differing",
+                unit: Unit::Elements,
+                better: Some(Better::Lower),
+                doc: "elements that differ",
+            },
+            FigureDoc {
+                name: "differing_rows",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows with an element that differs",
+            },
+            FigureDoc {
+                name: "max_difference",
+                unit: Unit::Output,
+                better: Some(Better::Lower),
+                doc: "largest absolute difference",
+            },
         ]
     }
 
@@ -40,6 +55,12 @@ impl Check for Agreement {
         Some("differing_rows")
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Agreement {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let text = settings.against.as_deref().ok_or("`against` is needed: a mode, a program or `alone`")?;
         let against = if text == "alone" {

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use crate::machine::Mode;
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::num;
 use crate::oracle::{Demand, TruthTensor};
 
 use super::forward::{Forward, Refusal};
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct Bound;
 
@@ -35,16 +35,33 @@ impl Check for Bound {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "error_over_bound", better: Some(Better::Lower), doc: "worst error / bound" },
+            FigureDoc {
+                name: "error_over_bound",
+                unit: Unit::One,
+                better: Some(Better::Lower),
+                doc: "worst error / bound",
+            },
             FigureDoc {
                 name: "error_over_probable_bound",
+                unit: Unit::One,
                 better: Some(Better::Lower),
                 doc: "worst error / probabilistic bound; advisory",
             },
-            FigureDoc { name: "beyond_bound", better: Some(Better::Lower), doc: "elements beyond the bound" },
+            FigureDoc {
+                name: "beyond_bound",
+                unit: Unit::Elements,
+                better: Some(Better::Lower),
+                doc: "elements beyond the bound",
+            },
         ]
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Bound {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let output = match &settings.output {
             Some(name) => case.output(name)?,

@@ -1,13 +1,13 @@
 //! Whether the most probable token survives.
 
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::num::Format;
 use crate::oracle::Top;
 use crate::stat::clopper_pearson;
 use crate::subject;
 use crate::tensor::Tensor;
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct DroppedToken;
 
@@ -31,18 +31,45 @@ impl Check for DroppedToken {
 
     fn figures(&self) -> &'static [FigureDoc] {
         &[
-            FigureDoc { name: "lost", better: Some(Better::Lower), doc: "rows that lost their most probable token" },
-            FigureDoc { name: "lost_share_low", better: None, doc: "lower end of the share lost, 95 %" },
-            FigureDoc { name: "lost_share_high", better: None, doc: "upper end of the share lost, 95 %" },
-            FigureDoc { name: "flips", better: Some(Better::Lower), doc: "rows lost without any tie" },
+            FigureDoc {
+                name: "lost",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows that lost their most probable token",
+            },
+            FigureDoc {
+                name: "lost_share_low",
+                unit: Unit::One,
+                better: None,
+                doc: "lower end of the share lost, 95 %",
+            },
+            FigureDoc {
+                name: "lost_share_high",
+                unit: Unit::One,
+                better: None,
+                doc: "upper end of the share lost, 95 %",
+            },
+            FigureDoc {
+                name: "flips",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows lost without any tie",
+            },
             FigureDoc {
                 name: "rounding_ties",
+                unit: Unit::Rows,
                 better: Some(Better::Lower),
                 doc: "rows lost to a tie made by rounding",
             },
-            FigureDoc { name: "exact_ties", better: None, doc: "rows whose best score is exactly shared" },
+            FigureDoc {
+                name: "exact_ties",
+                unit: Unit::Rows,
+                better: None,
+                doc: "rows whose best score is exactly shared",
+            },
             FigureDoc {
                 name: "least_margin_ulp",
+                unit: Unit::Ulp,
                 better: None,
                 doc: "smallest gap of a lost row's two best exact scores, in ulps of the scores' type",
             },
@@ -53,6 +80,12 @@ impl Check for DroppedToken {
         Some("lost")
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for DroppedToken {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let scores = case.spec.scores(case.n, case.spec.batch(case.n)).map_err(|e| e.to_string())?;
         let Some(scores) = scores else {

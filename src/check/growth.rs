@@ -1,11 +1,14 @@
 //! Whether a divergence grows faster with size than it should.
 
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::stat::{Fit, fit_log_log};
 
-use super::{Check, Context, FigureDoc, Judge, Outcome, Settings};
+use super::{Check, FigureDoc, Outcome, Scope};
 
 pub struct Growth;
+
+/// The check's name.
+pub const NAME: &str = "growth";
 
 /// Room above the expected slope, for the curvature that a power law leaves out.
 const SLOPE_MARGIN: f64 = 0.1;
@@ -16,7 +19,7 @@ const FEWEST_SIZES: usize = 4;
 
 impl Check for Growth {
     fn name(&self) -> &'static str {
-        super::GROWTH
+        NAME
     }
 
     fn doc(&self) -> &'static str {
@@ -31,11 +34,16 @@ impl Check for Growth {
     }
 
     fn figures(&self) -> &'static [FigureDoc] {
-        &[FigureDoc { name: "slope", better: Some(Better::Lower), doc: "slope on log-log axes, in growth.csv" }]
+        &[FigureDoc {
+            name: "slope",
+            unit: Unit::One,
+            better: Some(Better::Lower),
+            doc: "slope on log-log axes, in growth.csv",
+        }]
     }
 
-    fn plan(&self, _settings: &Settings, _case: &Context) -> Result<Box<dyn Judge>, String> {
-        Err("growth is fitted over the cases of a series".to_string())
+    fn scope(&self) -> Scope<'_> {
+        Scope::Series
     }
 }
 

@@ -14,7 +14,7 @@ mod ties;
 
 use crate::ir::Program;
 use crate::machine::Mode;
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, FloatTruth, Truth};
 use crate::program::ProgramSpec;
 use crate::tensor::Tensor;
@@ -41,6 +41,21 @@ pub trait Check: Sync {
         None
     }
 
+    /// What it is put to.
+    fn scope(&self) -> Scope<'_>;
+}
+
+/// What a check is put to.
+#[derive(Clone, Copy)]
+pub enum Scope<'a> {
+    /// Each case by itself.
+    Case(&'a dyn CaseCheck),
+    /// The figures of all cases of a series, which differ in size alone.
+    Series,
+}
+
+/// A check of one case.
+pub trait CaseCheck {
     /// The question put to one case, or why it cannot be.
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String>;
 }
@@ -48,6 +63,7 @@ pub trait Check: Sync {
 /// One figure of a check.
 pub struct FigureDoc {
     pub name: &'static str,
+    pub unit: Unit,
     /// Which way it improves; `None` for a figure that only describes.
     pub better: Option<Better>,
     pub doc: &'static str,
@@ -73,18 +89,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Names of the settings that are there.
-    pub fn given(&self) -> Vec<&'static str> {
+    /// The settings that are there, by name, as text.
+    pub fn given(&self) -> Vec<(&'static str, String)> {
+        let spaced = |integers: &Vec<i64>| integers.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
         let all = [
-            ("metric", self.metric.is_some()),
-            ("slope", self.slope.is_some()),
-            ("output", self.output.is_some()),
-            ("against", self.against.is_some()),
-            ("allowance", self.allowance.is_some()),
-            ("equals", self.equals.is_some()),
-            ("declared", self.declared.is_some()),
+            ("metric", self.metric.clone()),
+            ("slope", self.slope.map(|slope| slope.to_string())),
+            ("output", self.output.clone()),
+            ("against", self.against.clone()),
+            ("allowance", self.allowance.map(|share| share.to_string())),
+            ("equals", self.equals.as_ref().map(spaced)),
+            ("declared", self.declared.clone()),
         ];
-        all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
 
@@ -144,7 +161,7 @@ pub struct Batch<'a> {
     pub first_row: usize,
 }
 
-/// All checks, by name. Growth is fitted over cases and so stands beside them, in [`growth`].
+/// All checks, by name.
 pub static CHECKS: &[&dyn Check] = &[
     &agreement::Agreement,
     &bound::Bound,
@@ -156,8 +173,19 @@ pub static CHECKS: &[&dyn Check] = &[
     &ties::Ties,
 ];
 
-/// The one check that is not put to a case.
-pub const GROWTH: &str = "growth";
+/// The question that a check of one case puts to a case, or why it cannot.
+pub fn judge_of(name: &str, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+    match check_named(name).map(|check| check.scope()) {
+        Some(Scope::Case(check)) => check.plan(settings, case),
+        Some(Scope::Series) => Err(format!("check {name} is put to the cases of a series, not to one")),
+        None => Err(format!("unknown check `{name}`")),
+    }
+}
+
+/// A report's column for a check or its figure: `name`, or `name[setting]` where a case has several checks of a kind.
+pub fn column(name: &str, setting: Option<&str>) -> String {
+    setting.map_or(name.to_string(), |setting| format!("{name}[{setting}]"))
+}
 
 /// The check with this name.
 pub fn check_named(name: &str) -> Option<&'static dyn Check> {

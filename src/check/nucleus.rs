@@ -1,9 +1,9 @@
 //! Whether the nucleus is the one that the formula means.
 
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct Nucleus;
 
@@ -28,21 +28,34 @@ impl Check for Nucleus {
         &[
             FigureDoc {
                 name: "all_kept",
+                unit: Unit::Rows,
                 better: Some(Better::Lower),
                 doc: "rows that keep the whole vocabulary wrongly",
             },
-            FigureDoc { name: "rows_beyond", better: Some(Better::Lower), doc: "rows beyond the allowance" },
+            FigureDoc {
+                name: "rows_beyond",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows beyond the allowance",
+            },
             FigureDoc {
                 name: "kept_extra",
+                unit: Unit::Tokens,
                 better: Some(Better::Lower),
                 doc: "tokens kept that truth drops, over all rows",
             },
             FigureDoc {
                 name: "kept_lost",
+                unit: Unit::Tokens,
                 better: Some(Better::Lower),
                 doc: "tokens dropped that truth keeps, over all rows",
             },
-            FigureDoc { name: "truth_kept", better: None, doc: "tokens that truth keeps, over all rows" },
+            FigureDoc {
+                name: "truth_kept",
+                unit: Unit::Tokens,
+                better: None,
+                doc: "tokens that truth keeps, over all rows",
+            },
         ]
     }
 
@@ -50,6 +63,12 @@ impl Check for Nucleus {
         Some("rows_beyond")
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Nucleus {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let (tokens, keep) = (case.output("tokens")?, case.output("keep")?);
         Ok(Box::new(Kept { tokens, keep, allowance: settings.allowance.unwrap_or(0.0) }))

@@ -1,10 +1,10 @@
 //! Whether an approximate top-k is as good as it promises, and never wrong in ways that "approximate" does not cover.
 
 use crate::ir::{Op, approx};
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 use crate::stat::expected_recall;
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct Recall;
 
@@ -33,16 +33,38 @@ impl Check for Recall {
         &[
             FigureDoc {
                 name: "recall_observed",
+                unit: Unit::One,
                 better: Some(Better::Higher),
                 doc: "share of the true top k that came back",
             },
-            FigureDoc { name: "recall_expected", better: None, doc: "its expectation for random placement" },
-            FigureDoc { name: "recall_z", better: None, doc: "observed minus expected, in standard errors" },
-            FigureDoc { name: "bins", better: None, doc: "bins that the size function asks for" },
-            FigureDoc { name: "broken_rows", better: Some(Better::Lower), doc: "rows that break an invariant" },
+            FigureDoc {
+                name: "recall_expected",
+                unit: Unit::One,
+                better: None,
+                doc: "its expectation for random placement",
+            },
+            FigureDoc {
+                name: "recall_z",
+                unit: Unit::One,
+                better: None,
+                doc: "observed minus expected, in standard errors",
+            },
+            FigureDoc { name: "bins", unit: Unit::Bins, better: None, doc: "bins that the size function asks for" },
+            FigureDoc {
+                name: "broken_rows",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows that break an invariant",
+            },
         ]
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Recall {
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let (values, indices) = (case.output("values")?, case.output("indices")?);
         let entry = case.program.entry();

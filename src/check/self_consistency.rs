@@ -1,8 +1,8 @@
 //! Whether a program agrees with itself.
 
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct SelfConsistency;
 
@@ -25,6 +25,7 @@ impl Check for SelfConsistency {
     fn figures(&self) -> &'static [FigureDoc] {
         &[FigureDoc {
             name: "inconsistent",
+            unit: Unit::Rows,
             better: Some(Better::Lower),
             doc: "rows in which the program disagrees with itself",
         }]
@@ -34,6 +35,12 @@ impl Check for SelfConsistency {
         Some("inconsistent")
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for SelfConsistency {
     fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
         let views = Views {

@@ -1,8 +1,8 @@
 //! Whether ties fall as declared.
 
-use crate::metric::Better;
+use crate::metric::{Better, Unit};
 
-use super::{Batch, Check, Context, FigureDoc, Judge, Judgement, Settings, Tally};
+use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
 pub struct Ties;
 
@@ -23,13 +23,24 @@ impl Check for Ties {
     }
 
     fn figures(&self) -> &'static [FigureDoc] {
-        &[FigureDoc { name: "misplaced", better: Some(Better::Lower), doc: "rows whose order is not the declared one" }]
+        &[FigureDoc {
+            name: "misplaced",
+            unit: Unit::Rows,
+            better: Some(Better::Lower),
+            doc: "rows whose order is not the declared one",
+        }]
     }
 
     fn row_count(&self) -> Option<&'static str> {
         Some("misplaced")
     }
 
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Ties {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
         let output = match &settings.output {
             Some(name) => case.output(name)?,

@@ -106,11 +106,11 @@ fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "program: {}: {}", case.subject.program, case.subject.program.doc())?;
     writeln!(out, "input: {}", case.subject.input)?;
     for metric in &case.metrics {
-        writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit(), metric.metric.doc())?;
+        writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit().name(), metric.metric.doc())?;
     }
     for check in &case.checks {
         let because = check.because.as_ref().map_or(String::new(), |b| format!(", because {b}"));
-        writeln!(out, "check: {} (expected: {}{because})", check.column, check.expect.name())?;
+        writeln!(out, "check: {} (expected: {}{because})", check.column(), check.expect.name())?;
     }
     for fit in &case.fits {
         writeln!(out, "growth: {} with slope {} (expected: {})", fit.metric, fit.slope, fit.expect.name())?;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::gate::{compare, left_over};
-use crate::report::{self, Results, suite_lines};
+use crate::record::SuiteRecord;
+use crate::report::{self, File};
 use crate::run::{self, Progress, Selection, Settings};
 
 use super::{Exit, Failure, REPORTS, folder, suites};
@@ -43,12 +44,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         return Err(Failure::Message(why));
     }
     let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &Progress::on_stderr())?;
-    let fits = run::fits(&suites, &outcome.records);
-    let results = Results { suites: &suites, records: &outcome.records, fits: &fits };
+    let records = SuiteRecord::all_of(&suites, outcome.records);
     // The files over all suites can only be compared when all of them ran.
     let whole = arguments.suite.is_empty();
-    let shared = |name: &str| name == "growth.csv" || name == "SUMMARY.md";
-    let files: Vec<(String, String)> = results.files().into_iter().filter(|(name, _)| whole || !shared(name)).collect();
+    let files: Vec<File> = report::files(&records).into_iter().filter(|file| whole || file.of_one_suite).collect();
     let mut differences = compare(&files, &baseline)?;
     let gone = if whole { left_over(&files, &baseline)? } else { Vec::new() };
     differences.extend(gone.iter().cloned());
@@ -65,7 +64,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             writeln!(out, "{}: {row}{what}", d.change.name())?;
         }
     }
-    let unexpected: usize = suite_lines(&results).iter().map(|l| l.unexpected).sum();
+    let verdicts = || records.iter().flat_map(SuiteRecord::verdicts);
+    let unexpected = verdicts().filter(|v| !v.as_expected()).count();
     if arguments.bless {
         report::write_all(&baseline, &files)?;
         gone.iter().try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         writeln!(
             out,
             "{} cases: {} better, {} worse, {} new, {} gone against {}; {unexpected} findings not expected.",
-            outcome.records.len(),
+            records.iter().map(|suite| suite.cases.len()).sum::<usize>(),
             count("better"),
             count("worse"),
             count("new"),

@@ -10,6 +10,7 @@ use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
 use crate::metric::METRICS;
 use crate::num::FORMATS;
 use crate::program::PROGRAMS;
+use crate::report::REPORTS;
 use crate::rewrite::POLICIES;
 
 use super::{Exit, Failure, suites};
@@ -35,6 +36,7 @@ pub enum Kind {
     Inputs,
     Metrics,
     Checks,
+    Reports,
     Suites,
 }
 
@@ -72,11 +74,13 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
         add(Kind::Programs, p.name(), &format!("{} Parameters: {}.", p.doc(), parameters.join("; ")));
     }
     INPUTS.iter().for_each(|i| add(Kind::Inputs, i.name(), i.doc()));
-    METRICS.iter().for_each(|m| add(Kind::Metrics, m.name(), &format!("[{}] {}", m.unit(), m.doc())));
+    METRICS.iter().for_each(|m| add(Kind::Metrics, m.name(), &format!("[{}] {}", m.unit().name(), m.doc())));
     for c in CHECKS {
-        let figures: Vec<String> = c.figures().iter().map(|f| format!("{}: {}", f.name, f.doc)).collect();
+        let figures: Vec<String> =
+            c.figures().iter().map(|f| format!("{} [{}]: {}", f.name, f.unit.name(), f.doc)).collect();
         add(Kind::Checks, c.name(), &format!("{} Figures: {}.", c.doc(), figures.join("; ")));
     }
+    REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     if what.is_none_or(|w| w == Kind::Suites) {
         match suites(&[]) {
             Ok(suites) => {

@@ -4,7 +4,10 @@ mod explain;
 mod gate;
 mod hlo;
 mod list;
+mod merge;
+mod report;
 mod run;
+mod summary;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,6 +42,10 @@ enum Command {
     Run(run::Arguments),
     /// Evaluate afresh and compare with the committed reports
     Gate(gate::Arguments),
+    /// Write the reports of an earlier run again, from the records it kept
+    Report(report::Arguments),
+    /// Join the records of runs that shared the cases between them (run --shard), and write their reports
+    Merge(merge::Arguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
     List(list::Arguments),
     /// Programs that compilers dump: run HLO text, show its precision, compare two
@@ -75,6 +82,8 @@ pub fn main() -> ExitCode {
     let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
+        Command::Report(arguments) => report::run(&arguments, &mut out),
+        Command::Merge(arguments) => merge::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
@@ -133,6 +142,8 @@ failures!(
     suite::SuiteError,
     crate::run::RunError,
     crate::run::JournalError,
+    crate::record::FileError,
+    crate::record::MergeError,
     crate::report::ReportError,
     crate::gate::GateError,
     String

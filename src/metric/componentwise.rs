@@ -1,7 +1,7 @@
 //! The worst error of a dot product relative to what its terms allow.
 
 use super::error::{absolute_error, each, relative};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct Componentwise;
 
@@ -10,8 +10,8 @@ impl Metric for Componentwise {
         "componentwise"
     }
 
-    fn unit(&self) -> &'static str {
-        "1"
+    fn unit(&self) -> Unit {
+        Unit::One
     }
 
     fn doc(&self) -> &'static str {

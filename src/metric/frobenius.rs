@@ -1,7 +1,7 @@
 //! Frobenius norm of the error.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct Frobenius;
 
@@ -10,8 +10,8 @@ impl Metric for Frobenius {
         "frobenius"
     }
 
-    fn unit(&self) -> &'static str {
-        "output"
+    fn unit(&self) -> Unit {
+        Unit::Output
     }
 
     fn doc(&self) -> &'static str {

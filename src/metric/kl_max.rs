@@ -1,7 +1,7 @@
 //! The row whose distribution moved most.
 
 use super::row::each_row;
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct KlMax;
 
@@ -10,8 +10,8 @@ impl Metric for KlMax {
         "kl_max"
     }
 
-    fn unit(&self) -> &'static str {
-        "nat"
+    fn unit(&self) -> Unit {
+        Unit::Nat
     }
 
     fn doc(&self) -> &'static str {

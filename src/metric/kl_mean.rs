@@ -1,7 +1,7 @@
 //! How far the distribution of a row moves on average.
 
 use super::row::each_row;
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct KlMean;
 
@@ -10,8 +10,8 @@ impl Metric for KlMean {
         "kl_mean"
     }
 
-    fn unit(&self) -> &'static str {
-        "nat"
+    fn unit(&self) -> Unit {
+        Unit::Nat
     }
 
     fn doc(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! The largest error in the output's own unit.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct MaxAbsError;
 
@@ -10,8 +10,8 @@ impl Metric for MaxAbsError {
         "max_abs_error"
     }
 
-    fn unit(&self) -> &'static str {
-        "output"
+    fn unit(&self) -> Unit {
+        Unit::Output
     }
 
     fn doc(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Mean squared error.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct MeanSquare;
 
@@ -10,8 +10,8 @@ impl Metric for MeanSquare {
         "mean_square"
     }
 
-    fn unit(&self) -> &'static str {
-        "output^2"
+    fn unit(&self) -> Unit {
+        Unit::OutputSquared
     }
 
     fn doc(&self) -> &'static str {

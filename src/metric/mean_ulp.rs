@@ -1,7 +1,7 @@
 //! The average element in ulps.
 
 use super::error::{each, ulp_error};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct MeanUlp;
 
@@ -10,8 +10,8 @@ impl Metric for MeanUlp {
         "mean_ulp"
     }
 
-    fn unit(&self) -> &'static str {
-        "ulp"
+    fn unit(&self) -> Unit {
+        Unit::Ulp
     }
 
     fn doc(&self) -> &'static str {

@@ -28,6 +28,8 @@ pub use accumulator::{Accumulator, Reduction, Term, Worst};
 pub use error::{absolute_error, ulp_error};
 pub use exact_sum::ExactSum;
 
+use serde::{Deserialize, Serialize};
+
 use crate::num::Format;
 
 /// Consecutive elements of one output, beside their truth. The slices are as long as each other.
@@ -56,12 +58,56 @@ pub enum Better {
     Higher,
 }
 
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
+pub enum Unit {
+    /// A pure number: a ratio, a share, a count of standard errors.
+    #[serde(rename = "1")]
+    One,
+    /// Units in the last place of the result's type, at the truth.
+    #[serde(rename = "ulp")]
+    Ulp,
+    /// Natural units of information.
+    #[serde(rename = "nat")]
+    Nat,
+    /// The result's own unit.
+    #[serde(rename = "output")]
+    Output,
+    /// The square of the result's own unit.
+    #[serde(rename = "output^2")]
+    OutputSquared,
+    #[serde(rename = "elements")]
+    Elements,
+    #[serde(rename = "rows")]
+    Rows,
+    #[serde(rename = "tokens")]
+    Tokens,
+    #[serde(rename = "bins")]
+    Bins,
+}
+
+impl Unit {
+    /// The name in listings and records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::One => "1",
+            Unit::Ulp => "ulp",
+            Unit::Nat => "nat",
+            Unit::Output => "output",
+            Unit::OutputSquared => "output^2",
+            Unit::Elements => "elements",
+            Unit::Rows => "rows",
+            Unit::Tokens => "tokens",
+            Unit::Bins => "bins",
+        }
+    }
+}
+
 /// A distance.
 pub trait Metric: Sync {
     /// The name in suites and reports.
     fn name(&self) -> &'static str;
-    /// The unit: `ulp`, `nat`, `1` for a pure number, `output` for the output's own unit.
-    fn unit(&self) -> &'static str;
+    fn unit(&self) -> Unit;
     /// Which way it improves; distances fall.
     fn better(&self) -> Better {
         Better::Lower

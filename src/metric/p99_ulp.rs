@@ -1,7 +1,7 @@
 //! What 99 elements in a hundred stay within.
 
 use super::error::{each, ulp_error};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct P99Ulp;
 
@@ -10,8 +10,8 @@ impl Metric for P99Ulp {
         "p99_ulp"
     }
 
-    fn unit(&self) -> &'static str {
-        "ulp"
+    fn unit(&self) -> Unit {
+        Unit::Ulp
     }
 
     fn doc(&self) -> &'static str {

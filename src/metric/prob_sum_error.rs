@@ -2,7 +2,7 @@
 
 use super::exact_sum::ExactSum;
 use super::row::each_row;
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct ProbSumError;
 
@@ -11,8 +11,8 @@ impl Metric for ProbSumError {
         "prob_sum_error"
     }
 
-    fn unit(&self) -> &'static str {
-        "1"
+    fn unit(&self) -> Unit {
+        Unit::One
     }
 
     fn doc(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Frobenius norm of the error relative to that of the truth.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct RelativeFrobenius;
 
@@ -10,8 +10,8 @@ impl Metric for RelativeFrobenius {
         "relative_frobenius"
     }
 
-    fn unit(&self) -> &'static str {
-        "1"
+    fn unit(&self) -> Unit {
+        Unit::One
     }
 
     fn doc(&self) -> &'static str {

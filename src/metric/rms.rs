@@ -1,7 +1,7 @@
 //! Root of the mean squared error.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct Rms;
 
@@ -10,8 +10,8 @@ impl Metric for Rms {
         "rms"
     }
 
-    fn unit(&self) -> &'static str {
-        "output"
+    fn unit(&self) -> Unit {
+        Unit::Output
     }
 
     fn doc(&self) -> &'static str {

@@ -17,7 +17,7 @@ fn value(name: &str, sample: &Sample) -> Option<f64> {
 fn names_are_sorted_and_described() {
     assert!(METRICS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
     for metric in METRICS {
-        assert!(metric.doc().ends_with('.') && !metric.unit().is_empty(), "{}", metric.name());
+        assert!(metric.doc().ends_with('.'), "{}", metric.name());
         let file = format!("{}/src/metric/{}.rs", env!("CARGO_MANIFEST_DIR"), metric.name());
         assert!(std::path::Path::new(&file).exists(), "{file}");
     }

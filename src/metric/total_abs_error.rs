@@ -1,7 +1,7 @@
 //! Sum of the errors.
 
 use super::error::{absolute_error, each};
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct TotalAbsError;
 
@@ -10,8 +10,8 @@ impl Metric for TotalAbsError {
         "total_abs_error"
     }
 
-    fn unit(&self) -> &'static str {
-        "output"
+    fn unit(&self) -> Unit {
+        Unit::Output
     }
 
     fn doc(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! The largest change of the probability of any event.
 
 use super::row::each_row;
-use super::{Metric, Reduction, Sample, Term};
+use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct TotalVariation;
 
@@ -10,8 +10,8 @@ impl Metric for TotalVariation {
         "total_variation"
     }
 
-    fn unit(&self) -> &'static str {
-        "1"
+    fn unit(&self) -> Unit {
+        Unit::One
     }
 
     fn doc(&self) -> &'static str {

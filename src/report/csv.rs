@@ -1,26 +1,54 @@
-//! CSV: one row a case, sorted by id; one row a fit.
+//! CSV: one row a case, sorted by id; one row a series.
 
 use std::collections::BTreeMap;
 
-use crate::run::{FitRecord, Record};
+use crate::record::{FitRecord, Record, SeriesRecord, SuiteRecord, shortest};
+
+use super::{File, Report};
+
+/// The report of all series.
+pub const GROWTH: &str = "growth.csv";
+
+/// A table a suite, and one of all series.
+pub struct Csv;
+
+impl Report for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn doc(&self) -> &'static str {
+        "NAME.csv: one row a case of the suite NAME; growth.csv: one row a fitted growth."
+    }
+
+    fn files(&self, suites: &[SuiteRecord]) -> Vec<File> {
+        let of_suite = |suite: &SuiteRecord| File {
+            name: format!("{}.csv", suite.name()),
+            text: suite_csv(&suite.cases),
+            of_one_suite: true,
+        };
+        let with_cases = suites.iter().filter(|suite| !suite.cases.is_empty());
+        let mut files: Vec<File> = with_cases.map(of_suite).collect();
+        let text = growth_csv(suites.iter().flat_map(|suite| &suite.series));
+        files.push(File { name: GROWTH.to_string(), text, of_one_suite: false });
+        files
+    }
+}
 
 /// The report of one suite: `case,verdict`, each check's verdict, each figure, `rows`, and the worst case's index and
 /// bits. Columns that no case of the suite fills are left out; a cell that a case does not fill is empty.
-pub fn suite_csv(records: &[&Record]) -> String {
-    let checks = ordered(records.iter().flat_map(|r| r.checks.iter().map(|c| c.column.as_str())));
-    let figures = ordered(records.iter().flat_map(|r| r.figures.iter().map(|f| f.name.as_str())));
-    let mut header = vec!["case", "verdict"];
-    header.extend(&checks);
-    header.extend(&figures);
-    header.extend(["rows", "index", "value_hex", "truth_hex"]);
-    let mut rows = vec![header.into_iter().map(str::to_string).collect::<Vec<_>>()];
+fn suite_csv(records: &[Record]) -> String {
+    let checks = ordered(records.iter().flat_map(|r| r.checks.iter().map(|c| c.column())));
+    let figures = ordered(records.iter().flat_map(|r| r.figures.iter().map(|f| f.column())));
+    let fixed = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let header = [fixed(&["case", "verdict"]), checks.clone(), figures.clone(), fixed(&LAST)].concat();
+    let mut rows = vec![header];
     for record in records {
-        let mut row = vec![record.case.clone(), record.verdict().name().to_string()];
-        let check = |name: &&str| record.checks.iter().find(|c| c.column == *name);
-        row.extend(checks.iter().map(|name| check(name).map_or(String::new(), |c| c.outcome.clone())));
-        let figure = |name: &&str| record.figures.iter().find(|f| f.name == *name);
-        row.extend(figures.iter().map(|name| figure(name).map_or(String::new(), |f| f.value.clone())));
-        row.push(record.rows.to_string());
+        let mut row = vec![record.id(), record.verdict().name().to_string()];
+        let check = |name: &String| record.checks.iter().find(|c| c.column() == *name);
+        row.extend(checks.iter().map(|name| check(name).map_or(String::new(), |c| c.outcome.name().to_string())));
+        row.extend(figures.iter().map(|name| record.figure(name).map_or(String::new(), shortest)));
+        row.push(record.key.rows.to_string());
         match &record.worst {
             Some(worst) => row.extend([worst.index.to_string(), worst.value_hex.clone(), worst.truth_hex.clone()]),
             None => row.extend(std::iter::repeat_n(String::new(), 3)),
@@ -30,13 +58,16 @@ pub fn suite_csv(records: &[&Record]) -> String {
     written(&rows)
 }
 
+/// The last columns of every suite's report.
+const LAST: [&str; 4] = ["rows", "index", "value_hex", "truth_hex"];
+
 /// Whether a text begins as [`suite_csv`] does.
 pub fn is_suite_report(text: &str) -> bool {
     text.starts_with("case,verdict,")
 }
 
-/// One row a fit, sorted by series and metric.
-pub fn growth_csv(fits: &[FitRecord]) -> String {
+/// One row a fitted growth, sorted by series and metric.
+fn growth_csv<'a>(series: impl Iterator<Item = &'a SeriesRecord>) -> String {
     let header = [
         "series",
         "metric",
@@ -51,28 +82,29 @@ pub fn growth_csv(fits: &[FitRecord]) -> String {
         "note",
     ];
     let mut rows = vec![header.map(str::to_string).to_vec()];
-    for fit in fits {
-        let number = |v: Option<f64>| v.map_or(String::new(), crate::run::shortest);
-        let slope = |at: usize| number(fit.slope.map(|s| s[at]));
+    let mut records: Vec<&SeriesRecord> = series.collect();
+    records.sort_by_cached_key(|record| (record.series.to_string(), record.metric.clone()));
+    for record in records {
+        let of_fit = |part: fn(&FitRecord) -> f64| record.fit.as_ref().map_or(String::new(), |fit| shortest(part(fit)));
         rows.push(vec![
-            fit.series.clone(),
-            fit.metric.clone(),
-            fit.verdict().name().to_string(),
-            fit.outcome.name().to_string(),
-            number(Some(fit.expected_slope)),
-            slope(0),
-            slope(1),
-            slope(2),
-            number(fit.residual),
-            fit.sizes.to_string(),
-            fit.note.clone(),
+            record.series.to_string(),
+            record.metric.clone(),
+            record.verdict().name().to_string(),
+            record.check.outcome.name().to_string(),
+            shortest(record.expected_slope),
+            of_fit(|fit| fit.slope),
+            of_fit(|fit| fit.low),
+            of_fit(|fit| fit.high),
+            of_fit(|fit| fit.residual),
+            record.sizes.to_string(),
+            record.check.note.clone(),
         ]);
     }
     written(&rows)
 }
 
 /// Names in the order in which they first come, which is the order of the suite file.
-fn ordered<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn ordered(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = Vec::new();
     for name in names {
         if !seen.contains(&name) {

@@ -1,41 +1,43 @@
 //! Reports: pure functions of records.
 
 mod csv;
+mod markdown;
 mod names;
 mod summary;
 mod write;
 
-pub use csv::{Table, growth_csv, is_suite_report, parse, suite_csv};
+pub use self::csv::{GROWTH, Table, is_suite_report, parse};
 pub use names::better_of;
-pub use summary::{SuiteLine, reading, suite_lines, summary_markdown};
+pub use summary::{SuiteLine, reading, suite_lines};
 pub use write::{ReportError, remove, write_all};
 
-use crate::run::{FitRecord, Record};
-use crate::suite::Suite;
+use crate::record::SuiteRecord;
 
-/// Everything that a report is made of.
-pub struct Results<'a> {
-    pub suites: &'a [Suite],
-    pub records: &'a [Record],
-    pub fits: &'a [FitRecord],
+/// A form that records are read in. Registered in [`REPORTS`].
+pub trait Report: Sync {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, for listings.
+    fn doc(&self) -> &'static str;
+
+    /// The files that it makes of some suites, by name, in order. The same records give the same bytes.
+    fn files(&self, suites: &[SuiteRecord]) -> Vec<File>;
 }
 
-impl Results<'_> {
-    /// The records of one suite, sorted by case.
-    pub fn of<'a>(&'a self, suite: &'a str) -> impl Iterator<Item = &'a Record> {
-        self.records.iter().filter(move |r| r.suite == suite)
-    }
+/// A file of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    pub name: String,
+    pub text: String,
+    /// Whether it is of one suite alone, and so stays right when others change.
+    pub of_one_suite: bool,
+}
 
-    /// All report files of these results, by name, in order.
-    pub fn files(&self) -> Vec<(String, String)> {
-        let mut files: Vec<(String, String)> = self
-            .suites
-            .iter()
-            .filter(|s| self.of(&s.name).next().is_some())
-            .map(|s| (format!("{}.csv", s.name), suite_csv(&self.of(&s.name).collect::<Vec<_>>())))
-            .collect();
-        files.push(("growth.csv".to_string(), growth_csv(self.fits)));
-        files.push(("SUMMARY.md".to_string(), summary_markdown(self)));
-        files
-    }
+/// All reports.
+pub static REPORTS: &[&dyn Report] = &[&csv::Csv, &markdown::Markdown];
+
+/// The files of all reports.
+pub fn files(suites: &[SuiteRecord]) -> Vec<File> {
+    REPORTS.iter().flat_map(|report| report.files(suites)).collect()
 }

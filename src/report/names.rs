@@ -9,9 +9,7 @@ pub fn better_of(column: &str) -> Option<Better> {
     if let Some(metric) = metric_named(name) {
         return Some(metric.better());
     }
-    // A second check of a kind has a number behind its figures' names.
-    let (stem, number) = column.rsplit_once('_').unwrap_or((column, ""));
-    let stem = if number.parse::<u32>().is_ok() { stem } else { column };
-    let figure = |name: &str| CHECKS.iter().flat_map(|c| c.figures()).find(|f| f.name == name);
-    figure(column).or_else(|| figure(stem)).and_then(|f| f.better)
+    // Several checks of a kind have their setting behind their figures' names.
+    let (name, _) = column.split_once('[').unwrap_or((column, ""));
+    CHECKS.iter().flat_map(|c| c.figures()).find(|f| f.name == name).and_then(|f| f.better)
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::file::write_whole;
 
+use super::File;
+
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write {path}: {source}; choose a writable folder with --out", path = path.display())]
@@ -13,20 +15,23 @@ pub struct ReportError {
 }
 
 /// Writes files into a folder. Each replaces an old one in one step, so that a reader never sees half of it.
-pub fn write_all(folder: &Path, files: &[(String, String)]) -> Result<(), ReportError> {
+/// Gives the number of those that changed.
+pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -> Result<usize, ReportError> {
     let fail = |path: &Path| {
         let path = path.to_path_buf();
         move |source| ReportError { path, source }
     };
     std::fs::create_dir_all(folder).map_err(fail(folder))?;
-    for (name, text) in files {
+    let mut changed = 0;
+    for File { name, text, .. } in files {
         let path = folder.join(name);
         if std::fs::read_to_string(&path).is_ok_and(|old| old == *text) {
             continue;
         }
         write_whole(&path, text.as_bytes()).map_err(fail(&path))?;
+        changed += 1;
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Removes a report.

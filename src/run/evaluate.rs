@@ -10,16 +10,16 @@ use crate::check::{Batch, Scale, Tally};
 use crate::input::{self, Argument, InputKey};
 use crate::ir::{Op, Program, outline};
 use crate::machine::{self, Mode, compute_alike};
-use crate::metric::{Accumulator, Sample};
+use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
 use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
 use crate::program::ProgramSpec;
+use crate::record::{CheckRecord, Figure, Key, Record, Worst};
 use crate::subject;
 use crate::suite::{Case, Subject};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
-use super::record::{CheckRecord, Figure, Record, Worst};
 use super::{Outcome, RunError};
 
 /// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
@@ -123,7 +123,6 @@ struct Progressing {
 /// Evaluates a group, its rows in batches that run in parallel and merge in order.
 pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let Some(first) = group.cases.first() else { return Ok(Outcome::default()) };
-    let started = Instant::now();
     let spec = &first.subject.program;
     let size = spec.batch(first.subject.n);
     let batches: Vec<Range<usize>> =
@@ -150,11 +149,8 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
             Some(earlier) => earlier.into_iter().zip(states).map(|(a, b)| merged(a, b)).collect(),
         });
     }
-    let seconds = started.elapsed().as_secs_f64();
     let states = whole.unwrap_or_default();
-    let mut records: Vec<Record> =
-        group.cases.iter().zip(states).map(|(case, state)| record(case, state, seconds)).collect();
-    records.sort_by(|a, b| a.case.cmp(&b.case));
+    let records = group.cases.iter().zip(states).map(|(case, state)| record(case, state)).collect();
     Ok(Outcome { records, stats, resumed: 0, costs: vec![cost] })
 }
 
@@ -249,7 +245,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             first_row: rows.start,
         };
         for (check, tally) in case.checks.iter().zip(&mut state.tallies) {
-            check.judge.observe(&seen, tally).map_err(|why| fail(format!("check {}: {why}", check.column)))?;
+            check.judge.observe(&seen, tally).map_err(|why| fail(format!("check {}: {why}", check.check.name())))?;
         }
         states.push(state);
     }
@@ -356,38 +352,30 @@ fn measure(
     Ok(())
 }
 
-fn record(case: &Case, state: Progressing, seconds: f64) -> Record {
+fn record(case: &Case, state: Progressing) -> Record {
     let mut figures: Vec<Figure> = Vec::new();
     for (planned, accumulator) in case.metrics.iter().zip(&state.metrics) {
         if let Some(value) = accumulator.value() {
-            figures.push(Figure::new(&planned.column, value));
+            figures.push(Figure { name: planned.column.clone(), setting: None, unit: planned.metric.unit(), value });
         }
     }
     let mut checks = Vec::new();
     for (planned, tally) in case.checks.iter().zip(&state.tallies) {
         let judged = planned.judge.conclude(tally);
-        // The figures of a second check of a kind carry its column.
-        let suffix = planned.column.strip_prefix(planned.kind).unwrap_or("");
-        figures.extend(judged.figures.iter().map(|(name, value)| Figure::new(&format!("{name}{suffix}"), *value)));
+        figures.extend(judged.figures.iter().map(|(name, value)| {
+            let documented = planned.check.figures().iter().find(|figure| figure.name == *name);
+            let unit = documented.map_or(Unit::One, |figure| figure.unit);
+            Figure { name: name.to_string(), setting: planned.setting.clone(), unit, value: *value }
+        }));
         checks.push(CheckRecord {
-            column: planned.column.clone(),
-            kind: planned.kind.to_string(),
-            outcome: judged.outcome.name().to_string(),
-            expect: planned.expect.name().to_string(),
+            check: planned.check.name().to_string(),
+            setting: planned.setting.clone(),
+            outcome: judged.outcome,
+            expect: planned.expect,
             because: planned.because.clone(),
             note: judged.note,
             evidence: judged.evidence,
         });
     }
-    Record {
-        case: case.id.clone(),
-        suite: case.subject.suite.clone(),
-        series: case.series(),
-        n: case.subject.n as u64,
-        rows: case.subject.program.rows as u64,
-        checks,
-        figures,
-        worst: state.worst,
-        seconds,
-    }
+    Record { key: Key::of(case), checks, figures, worst: state.worst }
 }

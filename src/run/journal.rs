@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::suite::Suite;
 
-use super::record::Record;
+use crate::record::Record;
 
 /// Changes whenever a record or an evaluation means something else.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,11 @@
 
 mod cost;
 mod evaluate;
-mod fit;
 mod journal;
 mod progress;
-mod record;
 mod select;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,14 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::oracle::{Oracle, Stats};
+use crate::record::Record;
 use crate::suite::{Case, Suite};
 
 pub use cost::{Cost, SuiteCost, peak_memory, slowest};
 pub use evaluate::{Group, evaluate, groups};
-pub use fit::{FitRecord, fits};
 pub use journal::{Journal, JournalError};
 pub use progress::Progress;
-pub use record::{CheckRecord, Figure, Record, Verdict, Worst, shortest};
 pub use select::{Selection, Shard};
 
 /// Why a run stopped.
@@ -77,17 +75,16 @@ pub fn run(
         }
         None => (None, Vec::new()),
     };
+    let known: BTreeMap<String, Record> = known.into_iter().map(|record| (record.id(), record)).collect();
     let total = groups.iter().map(|g| g.cases.len()).sum();
     progress.start(total);
     let failed = AtomicBool::new(false);
     let outcomes: Vec<Result<Outcome, RunError>> = groups
         .par_iter()
         .map(|group| {
-            let mut found: Vec<Record> =
-                group.cases.iter().filter_map(|c| known.iter().find(|r| r.case == c.id).cloned()).collect();
+            let found: Vec<Record> = group.cases.iter().filter_map(|c| known.get(&c.id).cloned()).collect();
             if found.len() == group.cases.len() {
                 progress.advance(&found);
-                found.sort_by(|a, b| a.case.cmp(&b.case));
                 return Ok(Outcome { resumed: found.len(), records: found, ..Outcome::default() });
             }
             // After a failure the rest would only delay its report.
@@ -112,6 +109,6 @@ pub fn run(
         whole.resumed += outcome.resumed;
         whole.costs.extend(outcome.costs);
     }
-    whole.records.sort_by(|a, b| a.case.cmp(&b.case));
+    whole.records.sort_by_cached_key(Record::id);
     Ok(whole)
 }

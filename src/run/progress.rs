@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::record::Record;
+use crate::record::Record;
 
 /// Shows how far a run is, on standard error.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Progress {
 
     pub(super) fn advance(&self, records: &[Record]) {
         if let (Some(bar), Some(last)) = (&self.bar, records.last()) {
-            bar.set_message(last.suite.clone());
+            bar.set_message(last.key.suite.clone());
             bar.inc(records.len() as u64);
         }
         self.with_lines(|(done, all)| {

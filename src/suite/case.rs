@@ -1,6 +1,6 @@
 //! One case: a program in a mode on an input of one size.
 
-use crate::check::Judge;
+use crate::check::{Check, Judge};
 use crate::input::InputSpec;
 use crate::machine::Mode;
 use crate::program::ProgramSpec;
@@ -19,13 +19,19 @@ pub struct Subject {
 
 /// A check as one case uses it.
 pub struct PlannedCheck {
-    /// The check's name.
-    pub kind: &'static str,
-    /// The report's column: the check's name, and a number from the second of a kind on.
-    pub column: String,
+    pub check: &'static dyn Check,
+    /// What tells it from the others of its kind in the case: `key=value` settings, joined by commas.
+    pub setting: Option<String>,
     pub judge: Box<dyn Judge>,
     pub expect: Expect,
     pub because: Option<String>,
+}
+
+impl PlannedCheck {
+    /// The report's column: the check's name, with its setting where there are several of its kind.
+    pub fn column(&self) -> String {
+        crate::check::column(self.check.name(), self.setting.as_deref())
+    }
 }
 
 /// A growth fit that the case contributes a point to.
@@ -65,11 +71,5 @@ impl Case {
     pub fn id_of(subject: &Subject, mode: &Mode) -> String {
         let Subject { suite, program, input, n, seed } = subject;
         format!("{suite}/{program}/{mode}/{input}/{n}/{seed}")
-    }
-
-    /// The id with `n` in the place of the size: cases of one series differ in nothing else.
-    pub fn series(&self) -> String {
-        let Subject { suite, program, input, seed, .. } = &self.subject;
-        format!("{suite}/{program}/{}/{input}/n/{seed}", self.mode)
     }
 }

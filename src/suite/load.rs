@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
-use crate::check::{self, Context};
+use crate::check::{self, Context, Scope};
 use crate::input::InputSpec;
 use crate::ir::Program;
 use crate::machine::Mode;
@@ -359,24 +359,35 @@ fn planned_checks(
         if let Some(share) = table.allowance.filter(|share| !(0.0..=1.0).contains(share)) {
             return Err(fail(format!("allowance = {share} is no share from 0 to 1")));
         }
-        if let Some(key) = settings.given().into_iter().find(|key| !kind.settings().contains(key)) {
+        if let Some(key) = settings.given().into_iter().map(|(key, _)| key).find(|key| !kind.settings().contains(key)) {
             return Err(fail(format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()))));
         }
-        if kind.name() == check::GROWTH {
+        let Scope::Case(question) = kind.scope() else {
             let fit = planned_fit(table, metrics).map_err(fail)?;
             if fits.iter().any(|earlier: &PlannedFit| earlier.metric == fit.metric) {
                 return Err(fail(format!("growth of `{}` is asked for twice", fit.metric)));
             }
             fits.push(fit);
             continue;
+        };
+        let judge = question.plan(&settings, context).map_err(|why| fail(format!("check {}: {why}", kind.name())))?;
+        let setting = setting_of(table, matrix);
+        if checks.iter().any(|c| c.check.name() == kind.name() && c.setting == setting) {
+            return Err(fail(format!("check {} is asked twice with the same settings", kind.name())));
         }
-        let judge = kind.plan(&settings, context).map_err(|why| fail(format!("check {}: {why}", kind.name())))?;
-        let same = checks.iter().filter(|c| c.kind == kind.name()).count();
-        let column = if same == 0 { kind.name().to_string() } else { format!("{}_{}", kind.name(), same + 1) };
         let because = table.because.clone();
-        checks.push(PlannedCheck { kind: kind.name(), column, judge, expect: table.expect, because });
+        checks.push(PlannedCheck { check: kind, setting, judge, expect: table.expect, because });
     }
     Ok((checks, fits))
+}
+
+/// The settings of a check in which not all of its kind in the matrix agree.
+fn setting_of(table: &CheckTable, matrix: &MatrixTable) -> Option<String> {
+    let same_kind = || matrix.check.iter().map(Spanned::get_ref).filter(|other| other.kind == table.kind);
+    let telling = |pair: &(&'static str, String)| same_kind().any(|other| !other.settings().given().contains(pair));
+    let pairs: Vec<String> =
+        table.settings().given().into_iter().filter(telling).map(|(key, value)| format!("{key}={value}")).collect();
+    (!pairs.is_empty()).then(|| pairs.join(","))
 }
 
 fn planned_fit(table: &CheckTable, metrics: &[PlannedMetric]) -> Result<PlannedFit, String> {

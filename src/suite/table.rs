@@ -1,6 +1,6 @@
 //! The shape of a suite file, before its names are looked up.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::check::Settings;
@@ -101,7 +101,7 @@ impl CheckTable {
 }
 
 /// Whether a check is known to find something.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
     /// Nothing may be found.
@@ -120,11 +120,6 @@ impl Expect {
             Expect::Finding => "finding",
             Expect::Report => "report",
         }
-    }
-
-    /// The expectation of this name; anything else expects nothing to be found.
-    pub fn named(name: &str) -> Expect {
-        [Expect::Finding, Expect::Report].into_iter().find(|e| e.name() == name).unwrap_or_default()
     }
 }
 

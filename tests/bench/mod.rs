@@ -1,6 +1,6 @@
 //! One program, one mode, its arguments, and the check `bound` put to a result.
 
-use ulpgate::check::{Batch, Context, Judgement, Scale, Settings, Tally, check_named};
+use ulpgate::check::{Batch, Context, Judgement, Scale, Settings, Tally, judge_of};
 use ulpgate::ir::Program;
 use ulpgate::machine::{self, Mode};
 use ulpgate::oracle::{Demand, Oracle};
@@ -25,7 +25,7 @@ impl Bench<'_> {
         let (spec, n): (ProgramSpec, usize) = ("softmax".parse().unwrap(), 1);
         let (mode, program, arguments) = (&self.mode, self.program, self.arguments);
         let context = Context { spec: &spec, n, mode, program };
-        let judge = check_named("bound").unwrap().plan(&Settings::default(), &context).unwrap();
+        let judge = judge_of("bound", &Settings::default(), &context).unwrap();
         let mut demands = vec![Demand::None; program.output_names.len()];
         demands[0] = Demand::Rounded;
         let truth = &Oracle::default().evaluate(program, arguments, &demands).unwrap();

@@ -68,7 +68,7 @@ impl Bench {
 
     fn judge(&self, check: &str, settings: &Settings, got: &[Tensor]) -> Judgement {
         let context = Context { spec: &self.spec, n: self.n, mode: &self.mode, program: &self.program };
-        let judge = check_named(check).unwrap().plan(settings, &context).unwrap();
+        let judge = judge_of(check, settings, &context).unwrap();
         let mut demands = vec![Demand::None; self.program.output_names.len()];
         judge.demands().into_iter().for_each(|(output, demand)| demands[output] = demand);
         let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();
@@ -274,7 +274,7 @@ fn self_consistency_needs_a_value_that_is_shown_twice() {
     let shows = |program: &str| {
         let bench = Bench::new(program, 4, "cpu/f32/off", "normal");
         let context = Context { spec: &bench.spec, n: bench.n, mode: &bench.mode, program: &bench.program };
-        check_named("self_consistency").unwrap().plan(&none(), &context).map(|_| ())
+        judge_of("self_consistency", &none(), &context).map(|_| ())
     };
     for program in ["top_p", "keep_max", "prob_max", "token_two_ways", "affine_greedy[store=false]"] {
         assert_eq!(shows(program), Ok(()), "{program}");

@@ -19,7 +19,7 @@ fn everything_listed_is_explained() {
         let explained = folder.exits(0, &["explain", name]).out;
         assert!(explained.contains(doc), "{kind} {name}: {explained}");
     }
-    assert_eq!(kinds.len(), 10, "{kinds:?}");
+    assert_eq!(kinds.len(), 11, "{kinds:?}");
     for kind in kinds {
         let listed: serde_json::Value = serde_json::from_str(&folder.exits(0, &["list", &kind, "--json"]).out).unwrap();
         let of_kind: Vec<_> = entries.iter().filter(|e| e["kind"] == kind.as_str()).cloned().collect();

@@ -3,6 +3,7 @@
 mod explain;
 mod gate;
 mod journal;
+mod records;
 mod refused;
 mod selection;
 mod verdicts;
@@ -114,10 +115,18 @@ impl Folder {
         names.into_iter().collect()
     }
 
-    /// All files below a folder with their bytes.
+    /// All files below a folder with their bytes, by their paths in it.
     fn bytes(&self, name: &str) -> Vec<(String, Vec<u8>)> {
-        let read = |file: String| (file.clone(), fs::read(self.path(name).join(file)).unwrap());
-        self.names(name).into_iter().map(read).collect()
+        let mut found = Vec::new();
+        for file in self.names(name) {
+            let path = format!("{name}/{file}");
+            if self.path(&path).is_dir() {
+                found.extend(self.bytes(&path).into_iter().map(|(inner, bytes)| (format!("{file}/{inner}"), bytes)));
+            } else {
+                found.push((file, fs::read(self.path(&path)).unwrap()));
+            }
+        }
+        found
     }
 
     fn ran(&self, arguments: &[&str]) -> Ran {

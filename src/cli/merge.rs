@@ -1,0 +1,34 @@
+//! `ulpgate merge`: one set of records and reports from the parts of a run.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::record::{merge, read_folder, write_folder};
+
+use super::report::Form;
+use super::{Exit, Failure};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Folders of reports, as `run --shard K/N --out DIR` writes them
+    #[arg(value_name = "DIR", required = true)]
+    from: Vec<PathBuf>,
+    /// Folder for the records and reports of all of them
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// Joins the records of some folders, keeps them, writes their reports, prints the summary.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let mut parts = Vec::new();
+    for folder in &arguments.from {
+        parts.push((folder.display().to_string(), read_folder(folder)?));
+    }
+    let suites = merge(&parts)?;
+    write_folder(&arguments.out, &suites)?;
+    arguments.form.show(&suites, &arguments.out, out)
+}

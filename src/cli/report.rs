@@ -1,0 +1,72 @@
+//! `ulpgate report`: reports from the records of an earlier run, without evaluating.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::name::hint;
+use crate::record::{SuiteRecord, read_folder};
+use crate::report::{self, File, REPORTS};
+
+use super::{Exit, Failure, summary};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Folder of reports whose records are read
+    #[arg(value_name = "DIR", default_value = super::REPORTS)]
+    from: PathBuf,
+    /// Folder for the reports [default: DIR]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    form: Form,
+}
+
+/// How records are shown.
+#[derive(Args)]
+pub(super) struct Form {
+    /// Write only this report, such as csv; `ulpgate list reports` has all [default: all of them]
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the records of a folder, writes their reports, prints the summary.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let suites = read_folder(&arguments.from)?;
+    arguments.form.show(&suites, arguments.out.as_deref().unwrap_or(&arguments.from), out)
+}
+
+impl Form {
+    /// Writes the reports of some records into a folder and prints their summary.
+    pub fn show(&self, suites: &[SuiteRecord], target: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let files = self.files(suites)?;
+        let written = report::write_all(target, &files)?;
+        if self.json {
+            summary::json(suites, out)?;
+            return Ok(summary::exit(suites));
+        }
+        summary::print(suites, "", out)?;
+        let part = |suite: &&SuiteRecord| (suite.cases.len() as u64) < suite.header.cases;
+        for suite in suites.iter().filter(part) {
+            let (there, all) = (suite.cases.len(), suite.header.cases);
+            writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
+        }
+        match written {
+            0 => writeln!(out, "{} is unchanged.", target.display())?,
+            count => writeln!(out, "{count} files written to {}.", target.display())?,
+        }
+        Ok(summary::exit(suites))
+    }
+
+    fn files(&self, suites: &[SuiteRecord]) -> Result<Vec<File>, Failure> {
+        let Some(name) = &self.format else { return Ok(report::files(suites)) };
+        let names: Vec<&str> = REPORTS.iter().map(|report| report.name()).collect();
+        let report = REPORTS.iter().find(|report| report.name() == name);
+        let unknown = || format!("unknown report `{name}`; {}", hint(name, names.iter().copied()));
+        Ok(report.ok_or_else(unknown)?.files(suites))
+    }
+}

@@ -1,0 +1,155 @@
+//! The files of records: one a suite, `NAME.jsonl`, with a line of JSON for the header, each case and each series.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::write_whole;
+
+use super::case::Record;
+use super::series::SeriesRecord;
+use super::suite::{SuiteHeader, SuiteRecord};
+
+/// Changes whenever a record means something else.
+const VERSION: u32 = 2;
+
+/// Where the records lie in a folder of reports.
+const FOLDER: &str = "records";
+
+/// Why records cannot be kept or had.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("failed to write the records {path}: {source}; choose another folder with --out", path = path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("failed to read the records {path}: {source}", path = path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{folder} holds no records; `ulpgate run --out {folder}` makes some", folder = folder.display())]
+    None { folder: PathBuf },
+    #[error("{path}:{line}: these are no records that can be read: {why}; run the suite again", path = path.display())]
+    Damaged { path: PathBuf, line: usize, why: String },
+    #[error(
+        "{path}: these records are of version {version}, and ulpgate {made_by} made them; this is version {VERSION}: run \
+         the suite again", path = path.display()
+    )]
+    Version { path: PathBuf, version: u32, made_by: String },
+}
+
+/// What the first line says of the file, whatever its version.
+#[derive(Debug, Serialize, Deserialize)]
+struct Version {
+    version: u32,
+    ulpgate: String,
+}
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head<H> {
+    version: u32,
+    /// The version of the program that made the records.
+    ulpgate: String,
+    suite: H,
+    /// Lines of cases and of series that follow: a file that ends early is damaged.
+    cases: usize,
+    series: usize,
+}
+
+/// A line after the first.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Case(Record),
+    Series(SeriesRecord),
+}
+
+/// A line to write, without copying.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum LineOf<'a> {
+    Case(&'a Record),
+    Series(&'a SeriesRecord),
+}
+
+/// The folder of records in a folder of reports.
+pub fn folder_in(reports: &Path) -> PathBuf {
+    reports.join(FOLDER)
+}
+
+/// Keeps the records of some suites in a folder of reports, each file whole or not at all; others there stay.
+pub fn write_folder(reports: &Path, suites: &[SuiteRecord]) -> Result<(), FileError> {
+    let folder = folder_in(reports);
+    let write = |path: &Path, source| FileError::Write { path: path.to_path_buf(), source };
+    std::fs::create_dir_all(&folder).map_err(|e| write(&folder, e))?;
+    for suite in suites {
+        let path = folder.join(format!("{}.jsonl", suite.name()));
+        let text = text_of(suite).map_err(|e| write(&path, e.into()))?;
+        write_whole(&path, text.as_bytes()).map_err(|e| write(&path, e))?;
+    }
+    Ok(())
+}
+
+fn text_of(suite: &SuiteRecord) -> serde_json::Result<String> {
+    let head = Head {
+        version: VERSION,
+        ulpgate: env!("CARGO_PKG_VERSION").to_string(),
+        suite: &suite.header,
+        cases: suite.cases.len(),
+        series: suite.series.len(),
+    };
+    let mut text = serde_json::to_string(&head)? + "\n";
+    let lines = suite.cases.iter().map(LineOf::Case).chain(suite.series.iter().map(LineOf::Series));
+    for line in lines {
+        text += &serde_json::to_string(&line)?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The records of a folder of reports, in the order of the suites' names.
+pub fn read_folder(reports: &Path) -> Result<Vec<SuiteRecord>, FileError> {
+    let folder = folder_in(reports);
+    let none = || FileError::None { folder: reports.to_path_buf() };
+    let fail = |source| FileError::Read { path: folder.clone(), source };
+    let entries = match std::fs::read_dir(&folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(none()),
+        entries => entries.map_err(fail)?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(fail)?.path();
+        if path.extension().is_some_and(|e| e == "jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() { Err(none()) } else { paths.iter().map(|path| read(path)).collect() }
+}
+
+fn read(path: &Path) -> Result<SuiteRecord, FileError> {
+    let fail = |source| FileError::Read { path: path.to_path_buf(), source };
+    let damaged = |line: usize, why: String| FileError::Damaged { path: path.to_path_buf(), line, why };
+    let mut lines = BufReader::new(File::open(path).map_err(fail)?).lines().enumerate();
+    let first = lines.next().map(|(_, line)| line).transpose().map_err(fail)?.unwrap_or_default();
+    let Version { version, ulpgate: made_by } = serde_json::from_str(&first).map_err(|e| damaged(1, e.to_string()))?;
+    if version != VERSION {
+        return Err(FileError::Version { path: path.to_path_buf(), version, made_by });
+    }
+    let head: Head<SuiteHeader> = serde_json::from_str(&first).map_err(|e| damaged(1, e.to_string()))?;
+    let mut suite = SuiteRecord { header: head.suite, cases: Vec::new(), series: Vec::new() };
+    for (at, line) in lines {
+        match serde_json::from_str(&line.map_err(fail)?).map_err(|e| damaged(at + 1, e.to_string()))? {
+            Line::Case(record) => suite.cases.push(record),
+            Line::Series(record) => suite.series.push(record),
+        }
+    }
+    let (cases, series) = (suite.cases.len(), suite.series.len());
+    if (cases, series) != (head.cases, head.series) {
+        let why = format!(
+            "there are {cases} cases and {series} series, but the first line says {} and {}",
+            head.cases, head.series
+        );
+        return Err(damaged(1 + cases + series, why));
+    }
+    Ok(suite)
+}

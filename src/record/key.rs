@@ -1,0 +1,72 @@
+//! What a record is of.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::suite::Case;
+
+/// What tells one case from all others. Every part is the text that suites and the command line take.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    pub suite: String,
+    /// `program[key=value,...]`.
+    pub program: String,
+    /// What is judged: the mode `chip/precision/excess[+refinement...]` of the emulated machine.
+    pub subject: String,
+    /// `distribution[key=value,...]`.
+    pub input: String,
+    /// The size.
+    pub n: u64,
+    /// Rows evaluated.
+    pub rows: u64,
+    pub seed: u64,
+}
+
+/// A series of cases, which differ in size alone.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    pub suite: String,
+    pub program: String,
+    pub subject: String,
+    pub input: String,
+    pub seed: u64,
+}
+
+impl Key {
+    pub fn of(case: &Case) -> Key {
+        let subject = &case.subject;
+        Key {
+            suite: subject.suite.clone(),
+            program: subject.program.to_string(),
+            subject: case.mode.to_string(),
+            input: subject.input.to_string(),
+            n: subject.n as u64,
+            rows: subject.program.rows as u64,
+            seed: subject.seed,
+        }
+    }
+
+    pub fn series(&self) -> Series {
+        let Key { suite, program, subject, input, seed, .. } = self.clone();
+        Series { suite, program, subject, input, seed }
+    }
+}
+
+/// The case's id: `suite/program/subject/input/n/seed`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Key { suite, program, subject, input, n, seed, .. } = self;
+        write!(f, "{suite}/{program}/{subject}/{input}/{n}/{seed}")
+    }
+}
+
+/// The id of its cases with `n` in the place of the size.
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Series { suite, program, subject, input, seed } = self;
+        write!(f, "{suite}/{program}/{subject}/{input}/n/{seed}")
+    }
+}

@@ -1,0 +1,18 @@
+//! What is known after cases ran: typed records that reports, the gate and other programs read, kept in files that can be
+//! rendered again and merged. Nothing here evaluates.
+
+mod case;
+mod file;
+mod key;
+mod merge;
+mod series;
+mod suite;
+mod verdict;
+
+pub use case::{CheckRecord, Figure, Record, Worst, shortest};
+pub use file::{FileError, folder_in, read_folder, write_folder};
+pub use key::{Key, Series};
+pub use merge::{MergeError, merge};
+pub use series::{FitRecord, SeriesPlan, SeriesRecord};
+pub use suite::{SuiteHeader, SuiteRecord};
+pub use verdict::Verdict;

@@ -1,0 +1,80 @@
+//! All that is known of one suite.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::suite::Suite;
+
+use super::case::Record;
+use super::series::{SeriesPlan, SeriesRecord};
+use super::verdict::Verdict;
+
+/// A suite with the records of its cases and series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuiteRecord {
+    pub header: SuiteHeader,
+    /// Sorted by the cases' ids.
+    pub cases: Vec<Record>,
+    /// Sorted by series and metric.
+    pub series: Vec<SeriesRecord>,
+}
+
+/// What a suite says of itself.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteHeader {
+    pub name: String,
+    pub claim: String,
+    pub why: String,
+    pub source: String,
+    /// Of the file's text and of the programs it names, as 16 hex digits.
+    pub fingerprint: String,
+    /// Cases that are not slow.
+    pub cases: u64,
+    /// What is asked of its series.
+    pub series: Vec<SeriesPlan>,
+}
+
+impl SuiteHeader {
+    pub fn of(suite: &Suite) -> SuiteHeader {
+        SuiteHeader {
+            name: suite.name.clone(),
+            claim: suite.claim.clone(),
+            why: suite.why.clone(),
+            source: suite.source.clone(),
+            fingerprint: format!("{:016x}", suite.fingerprint),
+            cases: suite.cases.iter().filter(|case| !case.slow).count() as u64,
+            series: SeriesPlan::all_of(suite),
+        }
+    }
+}
+
+impl SuiteRecord {
+    /// Puts the records of a suite's cases in order and judges its series.
+    pub fn new(header: SuiteHeader, mut cases: Vec<Record>) -> SuiteRecord {
+        cases.sort_by_cached_key(Record::id);
+        let series = header.series.iter().filter_map(|plan| plan.judge(&cases)).collect();
+        SuiteRecord { header, cases, series }
+    }
+
+    /// All suites in their order, each with its records, also if it has none.
+    pub fn all_of(suites: &[Suite], records: Vec<Record>) -> Vec<SuiteRecord> {
+        let mut of: BTreeMap<String, Vec<Record>> = BTreeMap::new();
+        for record in records {
+            of.entry(record.key.suite.clone()).or_default().push(record);
+        }
+        let record =
+            |suite: &Suite| SuiteRecord::new(SuiteHeader::of(suite), of.remove(&suite.name).unwrap_or_default());
+        suites.iter().map(record).collect()
+    }
+
+    pub fn name(&self) -> &str {
+        &self.header.name
+    }
+
+    /// The verdicts of all cases and series.
+    pub fn verdicts(&self) -> impl Iterator<Item = Verdict> + '_ {
+        self.cases.iter().map(Record::verdict).chain(self.series.iter().map(SeriesRecord::verdict))
+    }
+}

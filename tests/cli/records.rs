@@ -1,0 +1,118 @@
+//! Records that are kept, rendered again and merged.
+
+use super::{Folder, KEEP, SOFTMAX, TINY, edited};
+
+/// Three suites, with a finding that none of them expects.
+fn suites() -> Folder {
+    let keep = edited(KEEP, &[("EXCESS", "cpu"), ("rows = [64]", "rows = [64]\nseed = [0, 1, 2]")]);
+    Folder::new(&[("softmax", SOFTMAX), ("keep", &keep), ("tiny", TINY)])
+}
+
+#[test]
+fn reports_are_rendered_again_without_evaluating() {
+    let folder = suites();
+    let ran = folder.exits(1, &["run"]);
+    let expected = folder.bytes("reports");
+    // Nothing but the records is left.
+    std::fs::remove_dir_all(folder.path("suites")).unwrap();
+    for name in folder.names("reports").iter().filter(|name| name.contains('.')) {
+        std::fs::remove_file(folder.path(&format!("reports/{name}"))).unwrap();
+    }
+    let again = folder.exits(1, &["report"]);
+    assert_eq!(folder.bytes("reports"), expected);
+    let told =
+        |text: &str| text.lines().take_while(|line| !line.contains(" cases")).map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(told(&again.out), told(&ran.out));
+    assert!(again.out.ends_with("5 files written to reports.\n"), "{}", again.out);
+    assert!(folder.exits(1, &["report"]).out.ends_with("reports is unchanged.\n"));
+    folder.exits(1, &["report", "--out", "elsewhere", "--format", "csv"]);
+    assert_eq!(folder.names("elsewhere"), ["growth.csv", "keep.csv", "softmax.csv", "tiny.csv"]);
+    let json = folder.exits(1, &["report", "--json", "--out", "elsewhere"]).out;
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap().as_array().unwrap().len(), 3);
+    assert!(folder.exits(2, &["report", "--format", "cvs"]).err.contains("unknown report `cvs`"));
+}
+
+#[test]
+fn shards_of_any_split_merge_to_the_reports_of_one_run() {
+    let folder = suites();
+    folder.exits(1, &["run", "--out", "whole"]);
+    let expected = folder.bytes("whole");
+    for parts in [1, 2, 3, 7] {
+        let mut names: Vec<String> = (1..=parts).map(|part| format!("{part}-of-{parts}")).collect();
+        for (at, name) in names.iter().enumerate() {
+            let ran = folder.ran(&["run", "--shard", &format!("{}/{parts}", at + 1), "--out", name]);
+            assert!(ran.code < 2, "{}", ran.err);
+        }
+        names.reverse();
+        // A part may come twice.
+        names.push(names[0].clone());
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let merged = format!("merged-{parts}");
+        let ran = folder.exits(1, &[&["merge"], &names[..], &["--out", &merged]].concat());
+        assert!(ran.out.contains("12 cases: "), "{}", ran.out);
+        assert_eq!(folder.bytes(&merged), expected, "{parts} parts");
+    }
+}
+
+#[test]
+fn parts_that_do_not_belong_together_are_refused() {
+    let folder = suites();
+    folder.exits(0, &["run", "--shard", "1/2", "--out", "first", "softmax"]);
+    folder.exits(0, &["run", "--shard", "2/2", "--out", "second", "softmax"]);
+    let refused = |arguments: &[&str], why: &str| {
+        let err = folder.exits(2, arguments).err;
+        assert!(err.contains(why), "{err}");
+    };
+    refused(&["merge", "first", "--out", "merged"], "4 of 8 cases of the suite softmax are missing");
+    refused(&["merge", "first", "nowhere", "--out", "merged"], "nowhere holds no records; `ulpgate run --out nowhere`");
+    refused(&["report", "suites"], "suites holds no records");
+    assert!(folder.names("merged").is_empty(), "nothing was written");
+    // The records of a part can be shown, and say that they are a part.
+    let part = folder.exits(0, &["report", "first"]).out;
+    assert!(part.contains("Only 4 of 8 cases of softmax are in these records."), "{part}");
+    let first = folder.read("first/records/softmax.jsonl");
+    std::fs::create_dir_all(folder.path("third/records")).unwrap();
+    let planted = |text: &str, why: &str| {
+        folder.write("third/records/softmax.jsonl", text);
+        refused(&["merge", "first", "second", "third", "--out", "merged"], why);
+    };
+    planted(&first.replacen("\"pass\",\"expect\"", "\"finding\",\"expect\"", 1), "first and third differ in softmax/");
+    planted(
+        &first.replacen("Softmax stays", "Softmax is", 1),
+        "first and third are of different texts of the suite softmax",
+    );
+    planted(&first.replacen("\"version\":2", "\"version\":1", 1), "these records are of version 1");
+    planted(&first.replacen("\"pass\"", "\"passed\"", 1), "softmax.jsonl:2: these are no records that can be read");
+    planted(&first[..first[..first.len() - 1].rfind('\n').unwrap() + 1], "there are 3 cases and 0 series");
+    planted("", "softmax.jsonl:1: these are no records");
+    folder.write("third/records/softmax.jsonl", &first);
+    folder.exits(0, &["merge", "first", "second", "third", "--out", "merged"]);
+}
+
+#[test]
+fn records_hold_every_figure_with_its_unit() {
+    let folder = suites();
+    folder.exits(1, &["run"]);
+    let text = folder.read("reports/records/softmax.jsonl");
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (header, case) = (&lines[0], &lines[1]["case"]);
+    assert_eq!((&header["suite"]["name"], &header["cases"]), (&"softmax".into(), &8.into()));
+    let key = &case["key"];
+    assert_eq!((&key["program"], &key["subject"]), (&"softmax[rows=4]".into(), &"cpu/default/off".into()));
+    assert_eq!(
+        (&key["input"], &key["n"], &key["rows"], &key["seed"]),
+        (&"normal".into(), &16.into(), &4.into(), &0.into())
+    );
+    let units: Vec<String> = case["figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| format!("{} {}", f["name"], f["unit"]).replace('"', ""))
+        .collect();
+    assert!(
+        units.contains(&"max_ulp ulp".to_string()) && units.contains(&"beyond_bound elements".to_string()),
+        "{units:?}"
+    );
+    let series: Vec<_> = lines[1..].iter().filter_map(|line| line.get("series")).collect();
+    assert!(!series.is_empty() && series.iter().all(|s| s["check"]["check"] == "growth"));
+}
