@@ -34,6 +34,24 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("cli", &[])],
 ];
 
+/// The columns of all committed reports, without settings and modes, are in the README.
+#[test]
+fn the_readme_explains_every_column() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let tables: String = readme.lines().filter(|line| line.starts_with('|')).collect();
+    let mut columns = BTreeSet::new();
+    for path in files(&root().join("reports"), "csv") {
+        let mut reader = csv::Reader::from_path(path).unwrap();
+        columns.extend(reader.headers().unwrap().iter().map(|column| {
+            let name = column.split_once('[').map_or(column, |(name, _)| name);
+            name.split_once(" vs ").map_or(name, |(name, _)| name).to_string()
+        }));
+    }
+    assert!(columns.len() > 50, "{columns:?}");
+    let missing: Vec<&String> = columns.iter().filter(|column| !tables.contains(&format!("`{column}`"))).collect();
+    assert!(missing.is_empty(), "columns that the README does not explain: {missing:?}");
+}
+
 /// The longest a source file may be.
 const LINES: usize = 500;
 
