@@ -227,7 +227,7 @@ fn bit_patterns_survive() {
 /// A sort that HLO leaves open is left open, whatever its length; one that takes many bits is decided.
 #[test]
 fn sorts_are_decided_or_open_and_never_panic() {
-    for n in [3, 30, 200] {
+    for n in [3, 30, 64] {
         let values: Vec<String> =
             (0..n).map(|i| if i == n / 2 { "nan".into() } else { ((i * 7) % n).to_string() }).collect();
         let values = values.join(", ");

@@ -119,3 +119,66 @@ fn conversions_truncate_what_is_not_exact() {
     );
     predicates("x = f64[3] constant({0, -0, 5e-324})\nROOT r = pred[3] convert(x)", &[false, false, true]);
 }
+
+/// Numbers that share a function are ordered by its argument, the other way round where it falls: so are the sums,
+/// differences, products and quotients of each with one constant, on either side, whatever their signs.
+#[test]
+fn functions_of_one_constant_order_their_results() {
+    const N: usize = 40;
+    let x: Vec<f64> = (0..N).map(|i| (i * 27 % N) as f64 / 16.0 - 1.0).collect();
+    let constants = x.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    type Function = fn(f64) -> f64;
+    let variables: [(&str, Function); 3] = [
+        ("v = f64[40] add(e, z)", |x| x.exp()),
+        ("v = f64[40] negate(e)", |x| -x.exp()),
+        // Of either sign.
+        ("v = f64[40] subtract(e, d)", |x| x.exp() - 1.1),
+    ];
+    type Operation = fn(f64, f64) -> f64;
+    let operations: [(&str, Operation); 4] =
+        [("add", |a, b| a + b), ("subtract", |a, b| a - b), ("multiply", |a, b| a * b), ("divide", |a, b| a / b)];
+    for (variable, function) in variables {
+        for (name, operation) in operations {
+            for (c, flipped) in [(2.0, false), (2.0, true), (-3.0, false), (-3.0, true)] {
+                let operands = if flipped { "c, v" } else { "v, c" };
+                let values: Vec<f64> = x
+                    .iter()
+                    .map(|x| if flipped { operation(c, function(*x)) } else { operation(function(*x), c) })
+                    .collect();
+                let entry = |rest: &str| {
+                    format!(
+                        "x = f64[40] constant({{{constants}}})
+                         s = f64[] constant({c})
+                         c = f64[40] broadcast(s), dimensions={{}}
+                         t = f64[] constant(1.1)
+                         d = f64[40] broadcast(t), dimensions={{}}
+                         o = f64[] constant(0)
+                         z = f64[40] broadcast(o), dimensions={{}}
+                         e = f64[40] exponential(x)
+                         {variable}
+                         y = f64[40] {name}({operands})
+                         {rest}"
+                    )
+                };
+                let mut order: Vec<i64> = (0..N as i64).collect();
+                order.sort_by(|a, b| values[*b as usize].total_cmp(&values[*a as usize]));
+                integers(
+                    &entry(
+                        "k = (f64[40], s32[40]) topk(y), k=40, largest=true
+                         ROOT i = s32[40] get-tuple-element(k), index=1",
+                    ),
+                    &order,
+                );
+                let rises: Vec<bool> = values.windows(2).map(|pair| pair[0] < pair[1]).collect();
+                predicates(
+                    &entry(
+                        "a = f64[39] slice(y), slice={[0:39]}
+                         b = f64[39] slice(y), slice={[1:40]}
+                         ROOT r = pred[39] compare(a, b), direction=LT",
+                    ),
+                    &rises,
+                );
+            }
+        }
+    }
+}
