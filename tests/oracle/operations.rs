@@ -182,3 +182,100 @@ fn functions_of_one_constant_order_their_results() {
         }
     }
 }
+
+/// Lanes along each dimension, by the values and by what is computed of them.
+#[test]
+fn sorts_keep_to_their_lanes() {
+    let values = "{ { {9, 2}, {4, 8}, {3, 7} }, { {1, 6}, {5, 0}, {12, 11} } }";
+    let along = [
+        (0, [1, 2, 4, 0, 3, 7, 9, 6, 5, 8, 12, 11]),
+        (1, [3, 2, 4, 7, 9, 8, 1, 0, 5, 6, 12, 11]),
+        (2, [2, 9, 4, 8, 3, 7, 1, 6, 0, 5, 11, 12]),
+    ];
+    for (dim, sorted) in along {
+        for region in ["less", "less_doubled"] {
+            let entry = |sorted: &str, rest: &str| {
+                format!(
+                    "x = f64[2,3,2] constant({values})
+                     e = f64[2,3,2] exponential(x)
+                     s = f64[2,3,2] sort({sorted}), dimensions={{{dim}}}, to_apply={region}
+                     {rest}"
+                )
+            };
+            floats(&entry("x", "ROOT r = f64[2,3,2] copy(s)"), &sorted.map(f64::from));
+            // Of the exponentials, the logarithms and a half, whose integral part is known.
+            let logarithms = "l = f64[2,3,2] log(s)
+                o = f64[] constant(0.5)
+                b = f64[2,3,2] broadcast(o), dimensions={}
+                h = f64[2,3,2] add(l, b)
+                ROOT r = s32[2,3,2] convert(h)";
+            integers(&entry("e", logarithms), &sorted.map(i64::from));
+        }
+    }
+}
+
+/// Batches of matrices, of exact numbers and of multiples of one that is not.
+#[test]
+fn dots_of_batches_are_those_of_their_matrices() {
+    for scale in [1, 3] {
+        floats(
+            &format!(
+                "x = f64[2,2,3] constant({{ {{ {{1, 2, 3}}, {{4, 5, 6}} }}, {{ {{7, 8, 9}}, {{10, 11, 12}} }} }})
+                 y = f64[2,3,1] constant({{ {{ {{1}}, {{10}}, {{100}} }}, {{ {{1000}}, {{1}}, {{0.5}} }} }})
+                 s = f64[] constant({scale})
+                 l = f64[] log(s)
+                 e = f64[] exponential(l)
+                 b = f64[2,2,3] broadcast(e), dimensions={{}}
+                 z = f64[2,2,3] multiply(x, b)
+                 d = f64[2,2,1] dot(z, y), lhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_batch_dims={{0}}, rhs_contracting_dims={{1}}
+                 c = f64[2,2,1] broadcast(e), dimensions={{}}
+                 ROOT r = f64[2,2,1] divide(d, c)"
+            ),
+            &[321.0, 654.0, 7012.5, 10017.0],
+        );
+    }
+}
+
+/// Sums and maxima over the first and last dimension, over the middle one, over all and over none.
+#[test]
+fn reductions_keep_to_their_groups() {
+    let values: Vec<f64> = (0..12).map(|i| f64::from(i * 5 % 12)).collect();
+    let at = |i: usize, j: usize, k: usize| values[(i * 3 + j) * 2 + k];
+    let text = values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    type Group = Vec<Vec<f64>>;
+    let pairs = |of: &dyn Fn(usize, usize) -> f64| vec![of(0, 0), of(0, 1), of(1, 0), of(1, 1)];
+    let outer: Group = (0..3).map(|j| pairs(&|i, k| at(i, j, k))).collect();
+    let middle: Group = (0..4).map(|group| (0..3).map(|j| at(group / 2, j, group % 2)).collect()).collect();
+    let whole: Group = vec![values.clone()];
+    for (dims, shape, groups) in [("0,2", "3", outer), ("1", "2,2", middle), ("0,1,2", "", whole)] {
+        for scale in [1, 3] {
+            for (region, init, of) in [("add", "0", sum as fn(&[f64]) -> f64), ("max", "-inf", largest)] {
+                let expected: Vec<f64> = groups.iter().map(|group| of(group)).collect();
+                floats(
+                    &format!(
+                        "v = f64[12] constant({{{text}}})
+                         x = f64[2,3,2] reshape(v)
+                         s = f64[] constant({scale})
+                         l = f64[] log(s)
+                         e = f64[] exponential(l)
+                         b = f64[2,3,2] broadcast(e), dimensions={{}}
+                         y = f64[2,3,2] multiply(x, b)
+                         z = f64[] constant({init})
+                         m = f64[{shape}] reduce(y, z), dimensions={{{dims}}}, to_apply={region}
+                         c = f64[{shape}] broadcast(e), dimensions={{}}
+                         ROOT r = f64[{shape}] divide(m, c)"
+                    ),
+                    &expected,
+                );
+            }
+        }
+    }
+}
+
+fn sum(values: &[f64]) -> f64 {
+    values.iter().sum()
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(-INF, f64::max)
+}
