@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ulpgate::check::{CHECKS, Judgement, Outcome, Settings, check_named};
+use ulpgate::check::{Judgement, Outcome, Settings, check_named};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 use super::{Bench, against, none};
@@ -469,39 +469,4 @@ fn recall_counts_the_true_top() {
         - row 40: index -1 is out of range
     ",
     );
-}
-
-/// What suites may set, what reports show, and what summaries add up.
-#[test]
-fn checks_say_what_they_take_and_show() {
-    let mut said = String::new();
-    for check in CHECKS {
-        let figures: Vec<&str> = check.figures().iter().map(|figure| figure.name).collect();
-        writeln!(said, "{}: {:?} -> {figures:?}, {:?}", check.name(), check.settings(), check.row_count()).unwrap();
-        let parts: Vec<usize> =
-            ["Asks: ", " Why it matters: ", " Fails when: "].iter().filter_map(|part| check.doc().find(part)).collect();
-        assert!(parts.len() == 3 && parts.is_sorted() && parts[0] == 0, "{}: {}", check.name(), check.doc());
-    }
-    let expected = r#"
-agreement: ["against", "allowance", "output"] -> ["differing", "differing_rows", "max_difference"], Some("differing_rows")
-bound: ["declared", "output"] -> ["error_over_bound", "error_over_probable_bound", "beyond_bound"], None
-dropped_token: ["output", "allowance"] -> ["lost", "lost_share_low", "lost_share_high", "flips", "rounding_ties", "exact_ties", "least_margin_ulp"], Some("lost")
-growth: ["metric", "slope"] -> ["slope"], None
-nucleus: ["allowance"] -> ["all_kept", "rows_beyond", "kept_extra", "kept_lost", "truth_kept"], Some("rows_beyond")
-recall: [] -> ["recall_observed", "recall_expected", "recall_z", "bins", "broken_rows"], None
-self_consistency: [] -> ["inconsistent"], Some("inconsistent")
-ties: ["output", "equals"] -> ["misplaced"], Some("misplaced")
-"#;
-    assert_eq!(said.trim(), expected.trim());
-    let all = Settings {
-        metric: Some("max_ulp".into()),
-        slope: Some(0.5),
-        output: Some("token".into()),
-        against: Some("alone".into()),
-        allowance: Some(0.1),
-        equals: Some(vec![1]),
-        declared: Some("high".into()),
-    };
-    assert_eq!(all.given(), ["metric", "slope", "output", "against", "allowance", "equals", "declared"]);
-    assert!(none().given().is_empty());
 }

@@ -2,8 +2,9 @@
 //! by some input.
 
 mod answers;
+mod registry;
 
-use ulpgate::check::{Batch, Context, Judgement, Outcome, Scale, Settings, Tally, check_named, growth};
+use ulpgate::check::{Batch, Context, Judgement, Outcome, Scale, Settings, Tally, growth, judge_of};
 use ulpgate::input::{self, Argument, InputKey, InputSpec};
 use ulpgate::ir::{Op, Program};
 use ulpgate::machine::Mode;

@@ -1,0 +1,63 @@
+//! What the registry of checks promises.
+
+use std::fmt::Write;
+
+use ulpgate::check::{CHECKS, Context, Settings, column, judge_of};
+
+use super::{Bench, none};
+
+/// What suites may set, what reports show, and what summaries add up.
+#[test]
+fn checks_say_what_they_take_and_show() {
+    let mut said = String::new();
+    for check in CHECKS {
+        let figures: Vec<String> =
+            check.figures().iter().map(|figure| format!("{} {}", figure.name, figure.unit.name())).collect();
+        writeln!(said, "{}: {:?} -> {figures:?}, {:?}", check.name(), check.settings(), check.row_count()).unwrap();
+        let parts: Vec<usize> =
+            ["Asks: ", " Why it matters: ", " Fails when: "].iter().filter_map(|part| check.doc().find(part)).collect();
+        assert!(parts.len() == 3 && parts.is_sorted() && parts[0] == 0, "{}: {}", check.name(), check.doc());
+    }
+    let expected = r#"
+agreement: ["against", "allowance", "output"] -> ["differing elements", "differing_rows rows", "max_difference output"], Some("differing_rows")
+bound: ["declared", "output"] -> ["error_over_bound 1", "error_over_probable_bound 1", "beyond_bound elements"], None
+dropped_token: ["output", "allowance"] -> ["lost rows", "lost_share_low 1", "lost_share_high 1", "flips rows", "rounding_ties rows", "exact_ties rows", "least_margin_ulp ulp"], Some("lost")
+growth: ["metric", "slope"] -> ["slope 1"], None
+nucleus: ["allowance"] -> ["all_kept rows", "rows_beyond rows", "kept_extra tokens", "kept_lost tokens", "truth_kept tokens"], Some("rows_beyond")
+recall: [] -> ["recall_observed 1", "recall_expected 1", "recall_z 1", "bins bins", "broken_rows rows"], None
+self_consistency: [] -> ["inconsistent rows"], Some("inconsistent")
+ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
+"#;
+    assert_eq!(said.trim(), expected.trim());
+    let all = Settings {
+        metric: Some("max_ulp".into()),
+        slope: Some(0.5),
+        output: Some("token".into()),
+        against: Some("alone".into()),
+        allowance: Some(0.1),
+        equals: Some(vec![1, -2]),
+        declared: Some("high".into()),
+    };
+    let given: Vec<String> = all.given().into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let expected = [
+        "metric=max_ulp",
+        "slope=0.5",
+        "output=token",
+        "against=alone",
+        "allowance=0.1",
+        "equals=1 -2",
+        "declared=high",
+    ];
+    assert_eq!(given, expected);
+    assert_eq!(
+        (column("lost", None), column("lost", Some("output=token"))),
+        ("lost".into(), "lost[output=token]".into())
+    );
+    let (spec, mode) = ("argmax".parse().unwrap(), "cpu/f32/off".parse().unwrap());
+    let bench = Bench::new("argmax", 1, "cpu/f32/off", "normal");
+    let context = Context { spec: &spec, n: 1, mode: &mode, program: &bench.program };
+    let refused = |check: &str| judge_of(check, &none(), &context).err().unwrap();
+    assert_eq!(refused("growth"), "check growth is put to the cases of a series, not to one");
+    assert_eq!(refused("grwoth"), "unknown check `grwoth`");
+    assert!(none().given().is_empty());
+}
