@@ -265,6 +265,20 @@ impl Data {
         }
     }
 
+    /// The same with element `i` of a float type replaced by the one of these bits.
+    #[must_use]
+    pub fn with_code(mut self, i: usize, code: u64) -> Data {
+        match &mut self {
+            Data::F64(v) => v[i] = f64::from_bits(code),
+            Data::F32(v) => v[i] = f32::from_bits(code as u32),
+            Data::BF16(v) => v[i] = bf16::from_bits(code as u16),
+            Data::F16(v) => v[i] = f16::from_bits(code as u16),
+            Data::F8E5M2(v) | Data::F8E4M3FN(v) => v[i] = code as u8,
+            _ => {}
+        }
+        self
+    }
+
     /// Integer or predicate elements, wrapped to `dtype`'s width. `None` if `dtype` is a float.
     pub fn from_i64s(dtype: DType, values: &[i64]) -> Option<Data> {
         Some(match dtype {

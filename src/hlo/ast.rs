@@ -76,7 +76,7 @@ pub struct Operand {
 /// A constant's value as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// `1.5`, `-inf`, `nan(0x7fc00000)`, `true`, `(1, -2)` of a complex number: one element's text.
+    /// `1.5`, `-inf`, `nan(0x400001)`, `true`, `(1, -2)` of a complex number: one element's text.
     Scalar(String),
     /// `{...}`: the printer left the elements out.
     Elided,

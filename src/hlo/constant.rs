@@ -1,5 +1,6 @@
 //! Literals as tensors.
 
+use crate::num::Format;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
@@ -12,9 +13,14 @@ pub(super) fn tensor(literal: &Literal, dtype: DType, dims: &[usize]) -> Result<
     if texts.len() != count {
         return Err(format!("{} elements are written where the shape has {count}", texts.len()));
     }
-    let data = if dtype.is_float() {
-        let values: Result<Vec<f64>, String> = texts.into_iter().map(float).collect();
-        Data::from_f64s(dtype, &values?)
+    let data = if let Some(format) = dtype.format() {
+        let values = texts.iter().map(|text| float(text)).collect::<Result<Vec<f64>, String>>()?;
+        let mut data = Data::from_f64s(dtype, &values);
+        for (at, text) in texts.iter().enumerate().filter(|(at, _)| values[*at].is_nan()) {
+            let code = nan(text, format)?;
+            data = data.map(|data| data.with_code(at, code));
+        }
+        data
     } else {
         let values: Result<Vec<i64>, String> = texts.into_iter().map(|t| integer(t, dtype)).collect();
         Data::from_i64s(dtype, &values?)
@@ -36,12 +42,35 @@ fn flatten<'a>(literal: &'a Literal, into: &mut Vec<&'a str>) -> Result<(), Stri
     Ok(())
 }
 
-/// A float's text: the shortest decimal that reads back as the same value of its type. A NaN's payload is dropped.
+/// A float's text: the shortest decimal that reads back as the same value of its type. Of a NaN only that it is one.
 fn float(text: &str) -> Result<f64, String> {
-    if text.trim_start_matches(['-', '+']).starts_with("nan") {
+    if unsigned(text).starts_with("nan") {
         return Ok(f64::NAN);
     }
     text.parse().map_err(|_| format!("`{text}` is no float"))
+}
+
+fn unsigned(text: &str) -> &str {
+    text.strip_prefix('-').unwrap_or(text)
+}
+
+/// The bits of `nan`, `-nan` or `nan(0x400001)`: the payload is the whole fraction, and the quiet NaN's if it is absent.
+fn nan(text: &str, format: &Format) -> Result<u64, String> {
+    let quiet = format.encode(if text.starts_with('-') { -f64::NAN } else { f64::NAN });
+    let Some(digits) = unsigned(text).strip_prefix("nan(0x").and_then(|rest| rest.strip_suffix(')')) else {
+        return Ok(quiet);
+    };
+    let fraction = (1 << format.fraction_bits) - 1;
+    let payload = u64::from_str_radix(digits, 16).ok().filter(|payload| *payload != 0 && payload & !fraction == 0);
+    let wrong = || format!("the payload of `{text}` is from 1 to {fraction:#x} in {}", format.name);
+    let payload = payload.ok_or_else(wrong)?;
+    // A format of which one fraction alone is NaN has no payloads.
+    let code = quiet & !fraction | payload;
+    if format.decode(code).is_nan() {
+        Ok(code)
+    } else {
+        Err(format!("{} has no NaN with the payload of `{text}`", format.name))
+    }
 }
 
 fn integer(text: &str, dtype: DType) -> Result<i64, String> {
@@ -60,4 +89,20 @@ fn integer(text: &str, dtype: DType) -> Result<i64, String> {
     };
     // A u64 above i64::MAX is kept as the i64 of the same bits.
     if (low..=high).contains(&value) { Ok(value as i64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_that_a_type_has_not_are_refused() {
+        let of = |text: &str, dtype: DType| tensor(&Literal::Scalar(text.to_string()), dtype, &[]);
+        let why = |text: &str, dtype: DType| of(text, dtype).unwrap_err();
+        assert_eq!(why("nan(0x800000)", DType::F32), "the payload of `nan(0x800000)` is from 1 to 0x7fffff in f32");
+        assert_eq!(why("-nan(0x0)", DType::BF16), "the payload of `-nan(0x0)` is from 1 to 0x7f in bf16");
+        assert!(why("nan(0x10000000000000000)", DType::F64).contains("0xfffffffffffff in f64"));
+        assert_eq!(why("nan(0x6)", DType::F8E4M3FN), "f8e4m3fn has no NaN with the payload of `nan(0x6)`");
+        assert_eq!(of("-nan(0x400001)", DType::F32).unwrap().data().bits(0), 0xffc0_0001);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result, Write};
 
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 use super::op::{Op, Window};
 use super::program::{Computation, Instruction, Program, Shape};
@@ -176,12 +176,25 @@ fn literal(value: &Tensor) -> String {
     nest(value, value.dims(), 0)
 }
 
+/// `nan`, `-nan`, or with the fraction where that is not the quiet one's: `nan(0x000001)`.
+fn nan(dtype: DType, code: u64) -> String {
+    let Some(format) = dtype.format() else { return "nan".to_string() };
+    let sign = if code >> (dtype.bits() - 1) & 1 == 1 { "-" } else { "" };
+    let (fraction, quiet) = ((1 << format.fraction_bits) - 1, format.encode(f64::NAN));
+    let digits = format.fraction_bits.div_ceil(4) as usize;
+    if (code ^ quiet) & fraction == 0 {
+        format!("{sign}nan")
+    } else {
+        format!("{sign}nan(0x{:0digits$x})", code & fraction)
+    }
+}
+
 fn element(value: &Tensor, i: usize) -> String {
     let data = value.data();
     match data.dtype() {
-        crate::tensor::DType::Pred => (data.get_i64(i) != 0).to_string(),
+        DType::Pred => (data.get_i64(i) != 0).to_string(),
         dtype if dtype.is_float() => match data.get_f64(i) {
-            v if v.is_nan() => "nan".to_string(),
+            v if v.is_nan() => nan(dtype, data.bits(i)),
             v if v.is_infinite() => if v > 0.0 { "inf" } else { "-inf" }.to_string(),
             v => format!("{v}"),
         },

@@ -152,7 +152,7 @@ fn errors_of_instructions() {
         ("x = f32[] constant(one)", "line 3, column 22: expected a number, true, false, inf or nan, found \"one\""),
         ("x = f32[] constant(1e)", "line 3, column 22: expected a number, true, false, inf or nan, found \"1e\""),
         ("x = f32[] constant(1 2)", "line 3, column 24: expected \")\" after the operands, found \"2\""),
-        ("x = f32[] constant(nan(7))", "line 3, column 25: expected the payload of a nan, such as (0x7fc00000)"),
+        ("x = f32[] constant(nan(7))", "line 3, column 25: expected the payload of a nan, such as (0x400001)"),
         ("x = f32[2] constant({1 2})", "line 3, column 26: expected \",\" or \"}\" in a list of values, found \"2\""),
         ("x = f32[2] constant({1, })", "line 3, column 27: expected a number, true, false, inf or nan, found \"}\""),
         ("x = f32[2] constant({..})", "line 3, column 24: expected a number, true, false, inf or nan, found \"..\""),

@@ -18,6 +18,10 @@ less { a = f64[] parameter(0)
   b = f64[] parameter(1)
   ROOT r = pred[] compare(a, b), direction=LT }
 
+less_total { a = f64[] parameter(0)
+  b = f64[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+
 less_u64 { a = u64[] parameter(0)
   b = u64[] parameter(1)
   ROOT r = pred[] compare(a, b), direction=LT }

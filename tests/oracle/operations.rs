@@ -279,3 +279,53 @@ fn sum(values: &[f64]) -> f64 {
 fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(-INF, f64::max)
 }
+
+/// By `<` zeros are equal and keep their order; by totalOrder -0 goes before +0, and NaN to the ends by their signs.
+#[test]
+fn sorts_tell_zeros_apart_in_total_order_alone() {
+    let sorted = |values: &str, n: usize, region: &str, root: &str| {
+        format!(
+            "x = f64[{n}] constant({{{values}}})
+             s = f64[{n}] sort(x), dimensions={{0}}, to_apply={region}
+             o = f64[] constant(1)
+             b = f64[{n}] broadcast(o), dimensions={{}}
+             ROOT r = f64[{n}] {root}"
+        )
+    };
+    let zeros = "0, -0, 1, -1, 0, -0";
+    for (region, expected) in
+        [("less", [-1.0, INF, -INF, INF, -INF, 1.0]), ("less_total", [-1.0, -INF, -INF, INF, INF, 1.0])]
+    {
+        floats(&sorted(zeros, 6, region, "divide(b, s)"), &expected);
+    }
+    floats(&sorted("nan, inf, 0, -nan, -inf", 5, "less_total", "copy(s)"), &[NAN, -INF, 0.0, INF, NAN]);
+    // Zeros that no constant shows: -0 * e.
+    let hidden = "z = f64[4] constant({0, -0, 0, -0})
+        e = f64[4] exponential(z)
+        x = f64[4] multiply(z, e)
+        s = f64[4] sort(x), dimensions={0}, to_apply=less_total
+        o = f64[] constant(1)
+        b = f64[4] broadcast(o), dimensions={}
+        ROOT r = f64[4] divide(b, s)";
+    floats(hidden, &[-INF, -INF, INF, INF]);
+}
+
+/// What a constant's text says of a NaN: its sign and its whole fraction.
+#[test]
+fn constants_keep_the_sign_and_payload_of_a_nan() {
+    let bits = |dtype: &str, bits: &str, text: &str| {
+        format!(
+            "x = {dtype}[3] constant({text})
+             ROOT r = {bits}[3] bitcast-convert(x)"
+        )
+    };
+    integers(&bits("f32", "u32", "{nan, -nan, nan(0x000001)}"), &[0x7fc0_0000, 0xffc0_0000, 0x7f80_0001]);
+    integers(&bits("bf16", "u16", "{-nan(0x7f), nan(0x01), 1}"), &[0xffff, 0x7f81, 0x3f80]);
+    integers(&bits("f16", "u16", "{nan, -nan, -nan(0x155)}"), &[0x7e00, 0xfe00, 0xfd55]);
+    integers(&bits("f8e4m3fn", "u8", "{nan, -nan, nan(0x7)}"), &[0x7f, 0xff, 0x7f]);
+    integers(&bits("f8e5m2", "u8", "{nan, -nan(0x1), inf}"), &[0x7e, 0xfd, 0x7c]);
+    integers(
+        &bits("f64", "s64", "{nan, nan(0xfffffffffffff), -nan(0x1)}"),
+        &[0x7ff8_0000_0000_0000, 0x7fff_ffff_ffff_ffff, -0xf_ffff_ffff_ffff],
+    );
+}

@@ -93,7 +93,7 @@ fn scalar<'a>(input: &mut Input<'a>) -> Result<&'a str, Fault> {
             let payload = brackets(input)?;
             let digits = payload.strip_prefix("(0x").and_then(|rest| rest.strip_suffix(')'));
             if !digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit())) {
-                return Err(Fault::rule(at, "expected the payload of a nan, such as (0x7fc00000)"));
+                return Err(Fault::rule(at, "expected the payload of a nan, such as (0x400001)"));
             }
             Ok(&start[..text.len() + payload.len()])
         }

@@ -51,3 +51,65 @@ fn enclosures_hold_the_value() {
         }
     }
 }
+
+fn text(value: &Between) -> String {
+    match value {
+        Between::Unknown => "unknown".to_string(),
+        Between::Exact(v) => format!("{:?}", v.to_f64()),
+        Between::Real { lo, hi, .. } => format!("[{:?}, {:?}]", lo.to_f64(), hi.to_f64()),
+    }
+}
+
+/// Terms that are known exactly.
+fn terms(values: &[f64]) -> Vec<Rc<Between>> {
+    values.iter().map(|v| Rc::new(Between::exact(*v))).collect()
+}
+
+fn around(lo: f64, hi: f64) -> Rc<Between> {
+    Rc::new(Between::real(Float::with_val(53, lo), Float::with_val(53, hi)))
+}
+
+/// IEEE 754-2019, 6.3: -0 only if nothing but -0 is added; infinities and NaN before all.
+#[test]
+fn sums_have_the_signs_of_ieee() {
+    let mpfr = Mpfr::new(53);
+    let sum = |values: &[f64]| text(&mpfr.sum(&terms(values)));
+    assert_eq!([sum(&[]), sum(&[-0.0]), sum(&[-0.0, -0.0]), sum(&[-0.0, 0.0])], ["0.0", "-0.0", "-0.0", "0.0"]);
+    assert_eq!([sum(&[1.0, -1.0]), sum(&[-1.0, 1.0, -0.0]), sum(&[1.5, 2.0])], ["0.0", "0.0", "3.5"]);
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    assert_eq!(
+        [sum(&[1.0, inf]), sum(&[-inf, -inf]), sum(&[inf, 1.0, -inf]), sum(&[nan, inf])],
+        ["inf", "-inf", "NaN", "NaN"]
+    );
+    let with = |other: Between, values: &[f64]| text(&mpfr.sum(&[terms(values), vec![Rc::new(other)]].concat()));
+    assert_eq!([with(Between::Unknown, &[inf]), with(Between::Unknown, &[nan])], ["unknown", "NaN"]);
+    assert_eq!(text(&mpfr.sum(&[around(1.0, 1.5), around(-0.25, 2.0)])), "[0.75, 3.5]");
+    // A third and its opposite: nothing is left of either, and neither is a zero.
+    let third = Rc::new(Between::of_rational(&rug::Rational::from((1, 3)), 53));
+    assert_eq!(text(&mpfr.sum(&[third.clone(), Rc::new(third.negated())])), "0.0");
+    assert_eq!(text(&mpfr.sum(&[third.clone(), third])), "[0.6666666666666666, 0.6666666666666667]");
+}
+
+/// At the ends of their domains functions are infinite, zero, or nothing is known.
+#[test]
+fn functions_end_where_their_domain_does() {
+    let mut mpfr = Mpfr::new(53);
+    let mut of = |unary, x: &Rc<Between>| text(&Arithmetic::unary(&mut mpfr, unary, x));
+    let (least, exact) = (f64::from_bits(1), |v: f64| Rc::new(Between::exact(v)));
+    for (unary, pole) in [(Unary::Log, 0.0), (Unary::LogPlusOne, -1.0)] {
+        assert_eq!(of(unary, &exact(pole)), "-inf", "{unary:?}");
+        assert_eq!(of(unary, &exact(pole - 0.5)), "NaN", "{unary:?}");
+        assert_eq!(of(unary, &around(pole - 1.0, pole - 0.5)), "NaN", "{unary:?}");
+        for open in [around(pole - 1.0, pole), around(pole - 1.0, pole + 1.0), around(pole, pole + 1.0)] {
+            assert_eq!(of(unary, &open), "unknown", "{unary:?} of {}", text(&open));
+        }
+    }
+    assert_eq!([of(Unary::Log, &exact(-0.0)), of(Unary::Log, &exact(1.0))], ["-inf", "0.0"]);
+    assert_eq!(of(Unary::Log, &around(1.0, 1.0)), "0.0");
+    assert_eq!([of(Unary::Sqrt, &exact(-0.0)), of(Unary::Sqrt, &exact(-least))], ["-0.0", "NaN"]);
+    assert_eq!([of(Unary::Sqrt, &around(-2.0, -1.0)), of(Unary::Sqrt, &around(-1.0, 4.0))], ["NaN", "unknown"]);
+    assert_eq!([of(Unary::Sqrt, &around(0.0, 4.0)), of(Unary::Sqrt, &around(-1.0, 0.0))], ["[0.0, 2.0]", "unknown"]);
+    assert_eq!([of(Unary::Rsqrt, &exact(0.0)), of(Unary::Rsqrt, &exact(-0.0))], ["inf", "-inf"]);
+    assert_eq!([of(Unary::Rsqrt, &exact(4.0)), of(Unary::Rsqrt, &around(1.0, 4.0))], ["0.5", "[0.5, 1.0]"]);
+    assert_eq!(of(Unary::Rsqrt, &around(0.0, 4.0)), "unknown");
+}
