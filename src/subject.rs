@@ -6,30 +6,19 @@ use crate::machine::{self, EvalError, Mode};
 use crate::rewrite;
 use crate::tensor::{DType, Tensor};
 
-/// Why a program has no result in a mode.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SubjectError {
-    #[error("unknown excess policy `{name}`; {}", crate::name::hint(name, rewrite::POLICIES.iter().map(|p| p.name)))]
-    UnknownPolicy { name: String },
-    #[error(transparent)]
-    Eval(#[from] EvalError),
-}
-
 /// `program` as the compiler behind the mode's policy leaves it.
-pub fn compiled(program: &Program, mode: &Mode) -> Result<Program, SubjectError> {
-    let policy =
-        rewrite::policy_named(&mode.excess).ok_or_else(|| SubjectError::UnknownPolicy { name: mode.excess.clone() })?;
-    Ok(rewrite::apply(program, policy, &|op| mode.chip.native_bf16(op)))
+pub fn compiled(program: &Program, mode: &Mode) -> Program {
+    rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op))
 }
 
 /// The program's results in a mode, rewritten as the mode's policy says.
-pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, SubjectError> {
-    Ok(machine::evaluate(&compiled(program, mode)?, mode, arguments)?)
+pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    machine::evaluate(&compiled(program, mode), mode, arguments)
 }
 
 /// The declared results: every operation rounded to its dtype.
-pub fn evaluate_declared(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, SubjectError> {
-    Ok(machine::evaluate(program, mode, arguments)?)
+pub fn evaluate_declared(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+    machine::evaluate(program, mode, arguments)
 }
 
 /// For each result, how many of its elements change when float sums take another order that HLO permits: the orders
@@ -41,8 +30,8 @@ pub fn order_sensitive(
     mode: &Mode,
     arguments: &[Tensor],
     results: &[Tensor],
-) -> Result<Vec<usize>, SubjectError> {
-    let compiled = compiled(program, mode)?;
+) -> Result<Vec<usize>, EvalError> {
+    let compiled = compiled(program, mode);
     let has = |wanted: fn(&Op) -> bool| {
         let float = |i: &crate::ir::Instruction| i.shape.dtype().is_some_and(DType::is_float);
         compiled.computations.iter().flat_map(|c| &c.instructions).any(|i| wanted(&i.op) && float(i))
@@ -54,10 +43,10 @@ pub fn order_sensitive(
         others.push(mode);
     };
     if has(|op| matches!(op, Op::Reduce { .. })) {
-        SumOrder::ALL.iter().for_each(|order| other(&|mode| mode.refinements.reduce = Some(*order)));
+        SumOrder::ALL.iter().for_each(|order| other(&|mode| mode.choices.reduce = *order));
     }
     if has(|op| matches!(op, Op::ReduceWindow { .. })) {
-        ScanOrder::ALL.iter().for_each(|order| other(&|mode| mode.refinements.scan = Some(*order)));
+        ScanOrder::ALL.iter().for_each(|order| other(&|mode| mode.choices.scan = *order));
     }
     let wide = |t: &Tensor| matches!(t.dtype(), DType::F32 | DType::F64);
     let mut changed: Vec<Vec<bool>> = results.iter().map(|t| vec![false; if wide(t) { 0 } else { t.len() }]).collect();

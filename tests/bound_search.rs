@@ -174,18 +174,18 @@ impl Case {
     /// The modes whose results this mode's bound covers: orders with shorter chains.
     fn covered(&self) -> Vec<Mode> {
         let mut modes = vec![self.mode.clone()];
-        if self.mode.sum_order() == SumOrder::Chain {
+        if self.mode.choices.reduce == SumOrder::Chain {
             let orders = if self.has_init { &[SumOrder::Lanes][..] } else { &[SumOrder::Lanes, SumOrder::Tree32] };
             modes.extend(orders.iter().map(|order| {
                 let mut mode = self.mode.clone();
-                mode.refinements.reduce = Some(*order);
+                mode.choices.reduce = *order;
                 mode
             }));
         }
         if self.mode.matrix_unit().accumulation == Accumulation::Chain {
             modes.extend([Accumulation::Block, Accumulation::Pairwise, Accumulation::Exact].map(|order| {
                 let mut mode = self.mode.clone();
-                mode.refinements.acc = Some(order);
+                mode.choices.acc = order;
                 mode
             }));
         }

@@ -73,11 +73,7 @@ impl CaseCheck for Bound {
             }
         };
         let declared = match &settings.declared {
-            Some(precision) => {
-                let text = case.mode.to_string();
-                let (_, refinements) = text.split_once('+').unwrap_or(("", ""));
-                Mode::new(case.mode.chip.name, precision, "off", refinements).map_err(|e| e.to_string())?
-            }
+            Some(precision) => case.mode.declaring(precision).map_err(|e| e.to_string())?,
             None => case.mode.clone(),
         };
         Ok(Box::new(Within { output, declared }))

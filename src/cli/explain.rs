@@ -8,7 +8,6 @@ use crate::ir::{Program, outline};
 use crate::machine::{Mode, REFINEMENTS, chip_named};
 use crate::name::nearest;
 use crate::program::{ProgramSpec, program_named};
-use crate::rewrite;
 use crate::subject;
 use crate::suite::{Case, Suite};
 
@@ -123,9 +122,7 @@ fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "chip {}: {}", mode.chip.name, mode.chip.doc)?;
     let ignored = if mode.chip.matrix_unit { "" } else { " (ignored: this chip has no matrix unit)" };
     writeln!(out, "precision {}: {}{ignored}", mode.precision.name, mode.precision.doc)?;
-    if let Some(policy) = rewrite::policy_named(&mode.excess) {
-        writeln!(out, "excess {}: {}", policy.name, policy.doc)?;
-    }
+    writeln!(out, "excess {}: {}", mode.excess.name, mode.excess.doc)?;
     for row in REFINEMENTS {
         if let Some(value) = row.value_in(mode) {
             writeln!(out, "{}={}: {} Here: {}.", row.key, value.0, row.doc, value.1)?;
@@ -140,7 +137,7 @@ fn built(spec: &ProgramSpec, n: usize) -> Result<Program, Failure> {
 }
 
 fn explain_program(declared: &Program, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
-    let compiled = subject::compiled(declared, mode).map_err(|e| e.to_string())?;
+    let compiled = subject::compiled(declared, mode);
     // By their outlines: a NaN constant is not equal to itself.
     if outline(&compiled) == outline(declared) {
         writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::hlo::Import;
 use crate::ir::Binary;
-use crate::machine::Mode;
+use crate::machine::{EvalError, Mode};
 use crate::metric::ulp_error;
 use crate::num::Format;
 use crate::oracle::{Demand, Oracle, TruthTensor};
-use crate::subject::{self, SubjectError};
+use crate::subject;
 use crate::tensor::{DType, Tensor};
 
 use super::compare::{DiffError, same_results};
@@ -23,9 +23,9 @@ pub enum OutcomeError {
     #[error(transparent)]
     Results(#[from] DiffError),
     #[error("BEFORE: {0}")]
-    Before(SubjectError),
+    Before(EvalError),
     #[error("AFTER: {0}")]
-    After(SubjectError),
+    After(EvalError),
 }
 
 /// One result that differs in its bits.

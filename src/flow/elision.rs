@@ -51,16 +51,13 @@ const fn rule_name(rule: Rule) -> &'static str {
 }
 
 /// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes.
-///
-/// An unknown policy changes nothing: a [`Mode`] only has known ones.
 pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
     let declared = Seen::of(program, None);
     modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()
 }
 
 fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
-    let Some(policy) = rewrite::policy_named(&mode.excess) else { return Vec::new() };
-    let steps: Vec<(Rule, Seen)> = rewrite::steps(program, policy, &|op| mode.chip.native_bf16(op))
+    let steps: Vec<(Rule, Seen)> = rewrite::steps(program, mode.excess, &|op| mode.chip.native_bf16(op))
         .iter()
         .map(|(rule, rewritten)| (*rule, Seen::of(rewritten, Some(declared))))
         .collect();

@@ -5,46 +5,46 @@ use crate::tensor::DType;
 
 use super::chip::Chip;
 use super::mode::Mode;
-use super::refinement::Refinements;
+use super::refinement::Choices;
+use super::vector::StepRounding;
 
 /// Whether two modes compute this program with the same arithmetic in the same orders, so that both give the same bits.
 ///
 /// A mode's excess policy is not looked at: the program is as the compiler left it.
 pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
-    let narrow = |mode: &Mode| mode.refinements.narrow.unwrap_or(mode.chip.narrow);
-    let others = |mode: &Mode| Refinements { narrow: None, ..mode.refinements.clone() };
+    let narrow = |mode: &Mode| mode.choices.narrow;
+    let others = |mode: &Mode| Choices { narrow: StepRounding::F32, ..mode.choices };
     // Published error bounds matter only where functions err within them.
-    let bounded = a.functions().perturbs() || b.functions().perturbs();
-    arithmetic(a.chip) == arithmetic(b.chip)
+    let bounded = a.choices.exp.perturbs() || b.choices.exp.perturbs();
+    hardware(a.chip) == hardware(b.chip)
         && (!bounded || a.chip.eup == b.chip.eup)
         && a.precision == b.precision
         && others(a) == others(b)
         && (narrow(a) == narrow(b) || !sums_narrow(program))
 }
 
-/// What a chip computes with, whatever its name. Its own bf16 operations are the compiler's business, its accumulation of
-/// bf16 sums and its error bounds are looked at apart.
-fn arithmetic(chip: &Chip) -> impl PartialEq + use<> {
+/// What a chip computes with, whatever its name, beside what a mode may refine. Its own bf16 operations are the compiler's
+/// business, its error bounds are looked at apart.
+fn hardware(chip: &Chip) -> impl PartialEq + use<> {
     let Chip {
         name: _,
         doc: _,
         matrix_unit,
         mxu_block,
-        accumulation,
-        dot_strength_reduction,
+        accumulation: _,
+        dot_strength_reduction: _,
         flush,
         divide,
         zero_tie,
         eup: _,
-        functions,
-        sum,
-        scan,
+        functions: _,
+        sum: _,
+        scan: _,
         narrow: _,
         native: _,
         partial_reduce,
     } = *chip;
-    let dots = (matrix_unit, mxu_block, accumulation, dot_strength_reduction);
-    (dots, (flush, divide, zero_tie, functions), (sum, scan, partial_reduce))
+    (matrix_unit, mxu_block, flush, divide, zero_tie, partial_reduce)
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.

@@ -336,7 +336,7 @@ impl<'a> Machine<'a> {
 
     /// A dot as the vector unit does it: f32 products, then a sum in its own order.
     fn multiply_reduce(&self, lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3]) -> Vec<f32> {
-        let order = self.mode.sum_order();
+        let order = self.mode.choices.reduce;
         let mut out = Vec::with_capacity(m * n);
         for i in 0..m {
             for j in 0..n {

@@ -22,5 +22,5 @@ pub(crate) use evaluate::is_spread;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
 pub use mode::{DotUnit, Mode, ModeError, PRECISIONS, PrecisionRow};
-pub use refinement::{REFINEMENTS, RefinementRow, Refinements};
+pub use refinement::{Choices, REFINEMENTS, RefinementRow};
 pub(crate) use sum::{RowSum, SumPromise};

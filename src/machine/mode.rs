@@ -6,12 +6,13 @@ use std::str::FromStr;
 
 use crate::ir::Precision;
 use crate::name::hint;
+use crate::rewrite::{POLICIES, Policy, policy_named};
 use crate::tensor::DType;
 
 use super::chip::{CHIPS, Chip, chip_named};
 use super::mxu::{Passes, Unit};
-use super::refinement::{REFINEMENTS, Refinements};
-use super::vector::{ErrorModel, StepRounding, SumOrder, VectorUnit};
+use super::refinement::{Choices, REFINEMENTS};
+use super::vector::{StepRounding, VectorUnit};
 
 /// What a dot whose own precision is the default gets.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,14 +37,15 @@ pub static PRECISIONS: &[PrecisionRow] = &[
     PrecisionRow { name: "f32", doc: "no split: plain f32 products", passes: Passes::F32, overrides: true },
 ];
 
-/// How a program is evaluated.
+/// How a program is evaluated. Its text is resolved once, here: nothing of it is looked up later.
 #[derive(Clone)]
 pub struct Mode {
     pub chip: &'static Chip,
     pub precision: &'static PrecisionRow,
-    /// Name of the excess-precision policy, as `rewrite` lists them.
-    pub excess: String,
-    pub refinements: Refinements,
+    /// What the compiler does to roundings.
+    pub excess: &'static Policy,
+    /// The chip's, as refined.
+    pub choices: Choices,
 }
 
 /// Why a mode is refused.
@@ -71,11 +73,12 @@ impl Mode {
         let row = row.ok_or_else(|| {
             fail(format!("unknown precision `{precision}`; {}", hint(precision, precisions.iter().copied())))
         })?;
-        let policies: Vec<_> = crate::rewrite::POLICIES.iter().map(|p| p.name).collect();
-        if !policies.contains(&excess) {
-            return Err(fail(format!("unknown excess policy `{excess}`; {}", hint(excess, policies.iter().copied()))));
-        }
-        let mut mode = Mode { chip, precision: row, excess: excess.to_string(), refinements: Refinements::default() };
+        let policies: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
+        let excess = policy_named(excess).ok_or_else(|| {
+            fail(format!("unknown excess policy `{excess}`; {}", hint(excess, policies.iter().copied())))
+        })?;
+        let mut choices = Choices::of(chip);
+        let mut refined = Vec::new();
         for refinement in refinements.split('+').filter(|r| !r.is_empty()) {
             let (key, value) = refinement
                 .split_once('=')
@@ -84,38 +87,29 @@ impl Mode {
             let row = REFINEMENTS.iter().find(|r| r.key == key);
             let row =
                 row.ok_or_else(|| fail(format!("unknown refinement `{key}`; {}", hint(key, keys.iter().copied()))))?;
-            if (row.get)(&mode.refinements).is_some() {
+            if refined.contains(&key) {
                 return Err(fail(format!("{key} is given twice")));
             }
-            if !(row.set)(&mut mode.refinements, value) {
+            refined.push(key);
+            if !(row.set)(&mut choices, value) {
                 let values: Vec<_> = (row.values)().into_iter().map(|(name, _)| name).collect();
                 return Err(fail(format!("unknown value `{value}` of {key}; {}", hint(value, values.iter().copied()))));
             }
         }
-        mode.drop_defaults();
-        Ok(mode)
+        Ok(Mode { chip, precision: row, excess, choices })
     }
 
-    /// Refinements that only say what the chip does anyway are left out, so that a mode has one name.
-    fn drop_defaults(&mut self) {
-        let (chip, r) = (self.chip, &mut self.refinements);
-        r.acc = r.acc.filter(|v| *v != chip.accumulation);
-        r.split = r.split.filter(|v| *v != Default::default());
-        r.dsr = r.dsr.filter(|v| *v != chip.dot_strength_reduction);
-        r.exp = r.exp.filter(|v| *v != chip.functions);
-        r.reduce = r.reduce.filter(|v| *v != chip.sum);
-        r.scan = r.scan.filter(|v| *v != chip.scan);
-        r.narrow = r.narrow.filter(|v| *v != chip.narrow);
-        r.bins = r.bins.filter(|v| *v != Default::default());
-        r.fault = r.fault.filter(|v| *v != Default::default());
+    /// The same with another matmul precision, and a compiler that changes nothing.
+    pub fn declaring(&self, precision: &str) -> Result<Mode, ModeError> {
+        let declared = Mode::new(self.chip.name, precision, "off", "")?;
+        Ok(Mode { choices: self.choices, ..declared })
     }
 
     /// Where a dot that asks for `precision` per operand is computed: `[m,k] x [k,n]` over operands of these types.
     pub fn dot(&self, precision: [Precision; 2], dtypes: [Option<DType>; 2], [m, n]: [usize; 2]) -> DotUnit {
-        let on = self.refinements.dsr.unwrap_or(self.chip.dot_strength_reduction);
         if dtypes == [Some(DType::F64); 2] {
             DotUnit::Double
-        } else if on && (m == 1 || n == 1) {
+        } else if self.choices.dsr && (m == 1 || n == 1) {
             DotUnit::Vector
         } else if !self.chip.matrix_unit || self.precision.overrides {
             DotUnit::Matrix(Passes::F32)
@@ -131,20 +125,10 @@ impl Mode {
         }
     }
 
-    /// How functions err: as the mode says, else as the chip does.
-    pub fn functions(&self) -> ErrorModel {
-        self.refinements.exp.unwrap_or(self.chip.functions)
-    }
-
-    /// The order of a sum on the vector unit.
-    pub fn sum_order(&self) -> SumOrder {
-        self.refinements.reduce.unwrap_or(self.chip.sum)
-    }
-
     /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower
     /// types accumulate in f32.
     pub fn step_of(&self, dtype: DType) -> StepRounding {
-        match self.refinements.narrow.unwrap_or(self.chip.narrow) {
+        match self.choices.narrow {
             StepRounding::F32 => StepRounding::F32,
             _ => StepRounding::own(dtype),
         }
@@ -153,17 +137,17 @@ impl Mode {
     /// The vector unit as this mode has it.
     pub fn vector_unit(&self) -> VectorUnit {
         let Chip { flush, divide, zero_tie, eup, .. } = *self.chip;
-        VectorUnit { flush, divide, zero_tie, eup, error: self.functions() }
+        VectorUnit { flush, divide, zero_tie, eup, error: self.choices.exp }
     }
 
     /// The matrix unit as this mode has it.
     pub fn matrix_unit(&self) -> Unit {
-        let (chip, r) = (self.chip, &self.refinements);
+        let chip = self.chip;
         Unit {
             // No chip's block is empty; a unit without blocks would be one that has only one.
             block: NonZeroUsize::new(chip.mxu_block).unwrap_or(NonZeroUsize::MAX),
-            accumulation: r.acc.unwrap_or(chip.accumulation),
-            split: r.split.unwrap_or_default(),
+            accumulation: self.choices.acc,
+            split: self.choices.split,
             flush: chip.flush && !chip.matrix_unit,
         }
     }
@@ -196,9 +180,9 @@ impl FromStr for Mode {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.chip.name, self.precision.name, self.excess)?;
+        write!(f, "{}/{}/{}", self.chip.name, self.precision.name, self.excess.name)?;
         for row in REFINEMENTS {
-            if let Some(value) = (row.get)(&self.refinements) {
+            if let Some(value) = row.departure(self) {
                 write!(f, "+{}={value}", row.key)?;
             }
         }

@@ -31,7 +31,7 @@ impl Mode {
             DotUnit::Double => plain(F64.unit_roundoff(), k.saturating_sub(1) as u64, F64.min_subnormal(), 0.0),
             DotUnit::Vector => {
                 let floor = self.vector_unit().floor(DType::F32);
-                let chain = self.sum_order().longest_chain(k);
+                let chain = self.choices.reduce.longest_chain(k);
                 plain(F32.unit_roundoff(), chain, floor.max(F32.min_subnormal()), floor)
             }
             DotUnit::Matrix(passes) => self.matrix_unit().promise(passes, bf16_valued || passes == Passes::Exact, k),

@@ -1,21 +1,50 @@
-//! Refinements: named departures from a chip's defaults, written `+key=value` behind a mode.
+//! What a mode computes with where there is a choice, and refinements: named departures from a chip's own, written `+key=value` behind a mode.
 
+use super::chip::Chip;
+use super::mode::Mode;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, ScanOrder, StepRounding, SumOrder};
 
-/// The refinements of one mode; `None` is the chip's own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refinements {
-    pub acc: Option<Accumulation>,
-    pub split: Option<Split>,
-    pub dsr: Option<bool>,
-    pub exp: Option<ErrorModel>,
-    pub reduce: Option<SumOrder>,
-    pub scan: Option<ScanOrder>,
-    pub narrow: Option<StepRounding>,
-    pub bins: Option<Binning>,
-    pub fault: Option<Fault>,
+/// What is computed how, wherever a chip or a mode has a say in it. Every part is settled: what a mode does not refine is
+/// the chip's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choices {
+    /// How a pass of the matrix unit sums its products.
+    pub acc: Accumulation,
+    /// How f32 operands are split into bf16 parts.
+    pub split: Split,
+    /// Whether dots with a vector operand become f32 multiply and reduce.
+    pub dsr: bool,
+    /// How functions err.
+    pub exp: ErrorModel,
+    /// The order of a sum on the vector unit.
+    pub reduce: SumOrder,
+    /// The order of a running sum.
+    pub scan: ScanOrder,
+    /// How a bf16 sum accumulates.
+    pub narrow: StepRounding,
+    /// Which bin an element of approx_max_k falls into.
+    pub bins: Binning,
+    /// A planted fault.
+    pub fault: Fault,
+}
+
+impl Choices {
+    /// The chip's own.
+    pub fn of(chip: &Chip) -> Choices {
+        Choices {
+            acc: chip.accumulation,
+            split: Split::default(),
+            dsr: chip.dot_strength_reduction,
+            exp: chip.functions,
+            reduce: chip.sum,
+            scan: chip.scan,
+            narrow: chip.narrow,
+            bins: Binning::default(),
+            fault: Fault::default(),
+        }
+    }
 }
 
 /// One refinement, for listings and parsing.
@@ -24,8 +53,10 @@ pub struct RefinementRow {
     pub doc: &'static str,
     /// Its values with their docs.
     pub values: fn() -> Vec<(&'static str, &'static str)>,
-    pub(super) set: fn(&mut Refinements, &str) -> bool,
-    pub(super) get: fn(&Refinements) -> Option<&'static str>,
+    /// Sets it to the value of this name; `false` if there is none.
+    pub(super) set: fn(&mut Choices, &str) -> bool,
+    /// The name of the value in force.
+    pub(super) get: fn(&Choices) -> &'static str,
 }
 
 /// The `values`, `set` and `get` of a refinement whose type lists its own variants.
@@ -35,11 +66,14 @@ macro_rules! row {
             key: stringify!($key),
             doc: $doc,
             values: || <$type>::ALL.iter().map(|v| (v.name(), v.doc())).collect(),
-            set: |refinements, name| {
-                refinements.$key = <$type>::named(name);
-                refinements.$key.is_some()
+            set: |choices, name| match <$type>::named(name) {
+                Some(value) => {
+                    choices.$key = value;
+                    true
+                }
+                None => false,
             },
-            get: |refinements| refinements.$key.map(|v| v.name()),
+            get: |choices| choices.$key.name(),
         }
     };
 }
@@ -52,15 +86,11 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         key: "dsr",
         doc: "Dot strength reduction: a dot with an operand that has no non-contracting extent above 1 is f32 (FACTS 2.3).",
         values: || vec![("on", "small dots become multiply and reduce"), ("off", "every dot uses the matrix unit")],
-        set: |refinements, name| {
-            refinements.dsr = match name {
-                "on" => Some(true),
-                "off" => Some(false),
-                _ => None,
-            };
-            refinements.dsr.is_some()
+        set: |choices, name| {
+            choices.dsr = name == "on";
+            matches!(name, "on" | "off")
         },
-        get: |refinements| refinements.dsr.map(|on| if on { "on" } else { "off" }),
+        get: |choices| if choices.dsr { "on" } else { "off" },
     },
     row!(
         exp,
@@ -75,9 +105,15 @@ pub static REFINEMENTS: &[RefinementRow] = &[
 ];
 
 impl RefinementRow {
-    /// The value that a mode sets it to, with its doc; `None` where the mode leaves it to the chip.
-    pub fn value_in(&self, mode: &super::Mode) -> Option<(&'static str, &'static str)> {
-        let name = (self.get)(&mode.refinements)?;
+    /// The value that a mode sets it to, with its doc; `None` where it is the chip's own.
+    pub fn value_in(&self, mode: &Mode) -> Option<(&'static str, &'static str)> {
+        let name = self.departure(mode)?;
         (self.values)().into_iter().find(|(value, _)| *value == name)
+    }
+
+    /// The name of the value in force, where it is not the chip's own.
+    pub(super) fn departure(&self, mode: &Mode) -> Option<&'static str> {
+        let name = (self.get)(&mode.choices);
+        (name != (self.get)(&Choices::of(mode.chip))).then_some(name)
     }
 }

@@ -9,6 +9,7 @@ use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, unsupported};
+use super::refinement::Choices;
 use super::scalar::{Region, Scalar};
 use super::sum::RowSum;
 use super::value::{Operand, Value};
@@ -92,7 +93,7 @@ pub(super) fn reduce(
             let (best, at) = (0..results).map(row).unzip();
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
         }
-        (_, [values @ (Value::Float(..) | Value::Double(_))]) if machine.mode.sum_order() == SumOrder::Tree32 => {
+        (_, [values @ (Value::Float(..) | Value::Double(_))]) if machine.mode.choices.reduce == SumOrder::Tree32 => {
             let init = inits[0].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
@@ -196,7 +197,7 @@ pub(super) fn reduce_window(
     let length = dims[dim].max(1);
     let known = reducer(&machine.program.computations[to_apply]);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
-    let order = machine.mode.refinements.scan.unwrap_or(machine.mode.chip.scan);
+    let order = machine.mode.choices.scan;
     let running = match (known, &rows) {
         (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero && !reversed => {
             // A running mass in bf16 is stored in bf16 at every step.
@@ -407,15 +408,15 @@ fn binned(
     bins: usize,
     log2_reduction: u32,
 ) -> Vec<(Vec<f32>, Vec<i64>)> {
-    let r = &machine.mode.refinements;
+    let Choices { bins: binning, fault, .. } = machine.mode.choices;
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let reduction = select::Reduction {
         bins,
         tiling: approx::tiling(shape.dims().len()),
         log2_reduction,
-        binning: r.bins.unwrap_or_default(),
+        binning,
         flush: machine.unit.flush,
-        fault: r.fault.unwrap_or_default(),
+        fault,
     };
     select::partial_reduce_batch(values, ids, width, &reduction)
 }

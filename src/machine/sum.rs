@@ -39,7 +39,7 @@ pub struct SumPromise {
 impl RowSum {
     /// A sum over reduced dims of these `extents`; `from_zero` says that its init is a zero.
     pub fn new(mode: &Mode, dtype: DType, extents: &[usize], from_zero: bool) -> RowSum {
-        let order = mode.sum_order();
+        let order = mode.choices.reduce;
         let one_dim = extents.iter().filter(|extent| **extent > 1).count() < 2;
         let own = dtype != DType::F64 && one_dim && from_zero;
         RowSum {

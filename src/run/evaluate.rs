@@ -89,8 +89,7 @@ impl<'a> Prepared<'a> {
             } else {
                 None
             };
-            let compiled =
-                subject::compiled(&prepared.subjects[subject].1, &case.mode).map_err(|e| fail(e.to_string()))?;
+            let compiled = subject::compiled(&prepared.subjects[subject].1, &case.mode);
             let text = outline(&compiled);
             // Generations that a compiler treats alike often compute alike, too.
             let same = |(other, known): (&(Program, &Mode), &String)| {

@@ -12,7 +12,6 @@ use clap::Subcommand;
 use crate::hlo::ast::Module;
 use crate::hlo::{Import, lower, parse};
 use crate::machine::Mode;
-use crate::rewrite::{Policy, policy_named};
 
 use super::{Exit, Failure};
 
@@ -46,7 +45,7 @@ fn read(path: &Path) -> Result<(Module, Import), Failure> {
 
 /// Says so where a mode would rewrite what a compiler has rewritten already.
 fn note_second_compilation(path: &Path, module: &Module, mode: &Mode) {
-    if module.is_compiled() && policy_named(&mode.excess).is_some_and(Policy::rewrites) {
+    if module.is_compiled() && mode.excess.rewrites() {
         let note = format!("{} is compiled already, and {mode} rewrites it again", path.display());
         // Nobody may be left to read it.
         let _ = writeln!(std::io::stderr(), "note: {note}; as-compiled runs it as it stands");
