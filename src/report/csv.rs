@@ -61,7 +61,7 @@ fn suite_csv(records: &[Record]) -> String {
 /// The last columns of every suite's report.
 const LAST: [&str; 4] = ["rows", "index", "value_hex", "truth_hex"];
 
-/// Whether a text begins as [`suite_csv`] does.
+/// Whether a text begins as the report of a suite does.
 pub fn is_suite_report(text: &str) -> bool {
     text.starts_with("case,verdict,")
 }

@@ -42,6 +42,8 @@ fn shards_of_any_split_merge_to_the_reports_of_one_run() {
         for (at, name) in names.iter().enumerate() {
             let ran = folder.ran(&["run", "--shard", &format!("{}/{parts}", at + 1), "--out", name]);
             assert!(ran.code < 2, "{}", ran.err);
+            // Part of a series says nothing of its growth.
+            assert_eq!(folder.read(&format!("{name}/growth.csv")).lines().count() == 1, parts > 1);
         }
         names.reverse();
         // A part may come twice.

@@ -55,3 +55,26 @@ fn what_is_only_reported_exits_with_0() {
         Folder::new(&[("keep", &edited(&reported, &[("EXCESS", excess)]))]).exits(0, &["run"]);
     }
 }
+
+/// A matrix that asks a check several times names each by the settings in which they differ.
+#[test]
+fn checks_of_one_kind_are_told_apart_by_their_settings() {
+    let twice = |second: &str| {
+        TINY.replace("argmax", "affine_greedy").replace(
+            "[{ kind = \"dropped_token\" }]",
+            &format!("[{{ kind = \"dropped_token\", output = \"token\" }}, {{ kind = \"dropped_token\", {second} }}]"),
+        )
+    };
+    let folder = Folder::new(&[("tiny", &twice("output = \"token_f32\", allowance = 0.5"))]);
+    folder.ran(&["run"]);
+    let header = folder.read("reports/tiny.csv").lines().next().unwrap().replace('"', "");
+    assert!(
+        header.starts_with(
+            "case,verdict,dropped_token[output=token],dropped_token[output=token_f32,allowance=0.5],lost[output=token],"
+        ),
+        "{header}"
+    );
+    assert!(header.contains(",lost[output=token_f32,allowance=0.5],"), "{header}");
+    folder.write("suites/tiny.toml", &twice("output = \"token\""));
+    assert!(folder.exits(2, &["run"]).err.contains("check dropped_token is asked twice with the same settings"));
+}
