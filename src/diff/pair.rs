@@ -38,7 +38,8 @@ impl<'a> Pair<'a> {
 
     /// Expressions that both programs make.
     pub fn common(&self) -> BTreeSet<ExpressionId> {
-        made(&self.before).keys().filter(|id| made(&self.after).contains_key(id)).copied().collect()
+        let after = made(&self.after);
+        made(&self.before).into_keys().filter(|id| after.contains_key(id)).collect()
     }
 
     /// The expressions that a program makes and that have no part in the other, each with its first value, steps of
