@@ -1,8 +1,8 @@
 //! Operations of compiled programs that built-in programs do not use, and inputs at the edge of sense, on the machine.
 
 use ulpgate::ir::{
-    ApproxTopK, Binary, Builder, Compare, Op, PartialReduce, Precision, Program, Shape, ShapeError, Unary, ValueId,
-    Window, WindowDim,
+    ApproxTopK, Binary, Builder, Compare, CompareOrder, Op, PartialReduce, Precision, Program, Shape, ShapeError,
+    Unary, ValueId, Window, WindowDim,
 };
 use ulpgate::machine::{EvalError, Mode, evaluate};
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -413,4 +413,42 @@ fn quotients_are_those_of_xla_cpu() {
     assert_eq!(of(false, "xla-cpu/default/off", repeated.clone()), exact);
     assert_eq!(of(true, "cpu/default/off", scalar), exact);
     assert_eq!(of(false, "v5e/default/off", repeated), inverted);
+}
+
+/// A comparator that no pattern knows: `not (a >= b)`.
+#[test]
+fn regions_compare_as_their_types_do() {
+    let sorted = |dtype: DType, data: Data, order: CompareOrder, mode: &str| {
+        let n = data.len();
+        let program = built(|b| {
+            let x = b.parameter("x", dtype, &[n])?;
+            let to_apply = b.region("less", |b| {
+                let (lhs, rhs) = (b.parameter("lhs", dtype, &[])?, b.parameter("rhs", dtype, &[])?);
+                let not_less = b.op(Op::Compare { direction: Compare::Ge, order }, &[lhs, rhs])?;
+                b.unary(Unary::Not, not_less)
+            })?;
+            Ok(vec![b.op(Op::Sort { dim: 0, stable: true, to_apply }, &[x])?])
+        });
+        run(&program, mode, &[Tensor::new(&[n], data)]).remove(0)
+    };
+    let partial = |dtype, data, mode| sorted(dtype, data, CompareOrder::Partial, mode);
+    let floats = |values: &[f32]| Data::F32(values.to_vec());
+    let tiny = f32::from_bits(1);
+    // Subnormals are zeros to a TPU, and keep their places among them.
+    let got = partial(DType::F32, floats(&[1.0, tiny, 0.0, -tiny]), "v5e/default/off");
+    assert_eq!(got.data().to_f64s(), [tiny, 0.0, -tiny, 1.0].map(f64::from));
+    let got = partial(DType::F32, floats(&[1.0, tiny, 0.0, -tiny]), "cpu/f32/off");
+    assert_eq!(got.data().to_f64s(), [-tiny, 0.0, tiny, 1.0].map(f64::from));
+    for mode in ["v5e/default/off", "cpu/f32/off"] {
+        let got = sorted(DType::F32, floats(&[0.0, tiny, -0.0, -f32::NAN]), CompareOrder::Total, mode);
+        assert_eq!((0..4).map(|i| got.data().bits(i)).collect::<Vec<_>>(), [0xffc0_0000, 0x8000_0000, 0, 1]);
+        let got = partial(DType::F64, Data::F64(vec![2.0, -1.0, 1.5]), mode);
+        assert_eq!(got.data().to_f64s(), [-1.0, 1.5, 2.0]);
+        let got = partial(DType::U64, Data::U64(vec![u64::MAX, 1, 1 << 63, 0]), mode);
+        assert_eq!((0..4).map(|i| got.data().bits(i)).collect::<Vec<_>>(), [0, 1, 1 << 63, u64::MAX]);
+        let got = partial(DType::S32, Data::S32(vec![5, -7, 0]), mode);
+        assert_eq!(got.data().to_i64s(), [-7, 0, 5]);
+        let got = partial(DType::Pred, Data::Pred(vec![true, false, true]), mode);
+        assert_eq!(got.data().to_i64s(), [0, 1, 1]);
+    }
 }
