@@ -131,4 +131,17 @@ mod tests {
         assert_eq!(f64::from_bits(one), 1.0);
         assert_eq!(reduced(0, 3, 1.0), 0.0);
     }
+
+    #[test]
+    fn only_what_is_narrower_is_reduced() {
+        let of = |exponent: u32, mantissa: u32| {
+            super::reduced_format(&crate::num::F32, exponent, mantissa)
+                .map(|(f, floor)| (f.exponent_bits, f.fraction_bits, floor))
+        };
+        assert_eq!([of(8, 23), of(9, 24), of(11, 52)], [None; 3]);
+        // Subnormals of the source stay, those of a narrower exponent are zeros.
+        assert_eq!([of(8, 7), of(9, 22)], [Some((8, 7, 0.0)), Some((8, 22, 0.0))]);
+        assert_eq!([of(5, 10), of(5, 52)], [Some((5, 10, 2f64.powi(-14))), Some((5, 23, 2f64.powi(-14)))]);
+        assert_eq!(of(7, 23), Some((7, 23, 2f64.powi(-62))));
+    }
 }

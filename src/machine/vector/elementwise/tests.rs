@@ -232,3 +232,26 @@ fn extremes_of_rows_are_those_of_their_steps() {
         }
     }
 }
+
+#[test]
+fn remainders_have_the_sign_of_the_dividend() {
+    assert_eq!([one(Binary::Remainder, 5.5, 2.0, &CPU), one(Binary::Remainder, -5.5, 2.0, &TPU)], [1.5, -1.5]);
+    assert!(one(Binary::Remainder, 1.0, 0.0, &CPU).is_nan());
+}
+
+/// Zeros, infinities and NaN of a quotient are the unit's own; others err, by less than their published bound.
+#[test]
+fn quotients_err_within_their_bound_alone() {
+    let unit = VectorUnit { error: ErrorModel::Worst, ..TPU };
+    let quotient = |a: f32, b: f32| {
+        let mut values = [a];
+        binary(Binary::Divide, DType::F32, &mut values, Side::whole(&[b]), &unit);
+        values[0]
+    };
+    assert_eq!([quotient(0.0, 3.0), quotient(1.0, 0.0), quotient(-1.0, f32::INFINITY)], [0.0, f32::INFINITY, -0.0]);
+    assert!(quotient(0.0, 0.0).is_nan() && quotient(f32::INFINITY, f32::INFINITY).is_nan());
+    for (a, b) in [(1.0f32, 3.0f32), (-7.0, 5.0), (1e20, 3e-5)] {
+        let off = (f64::from(quotient(a, b)) / (f64::from(a) / f64::from(b)) - 1.0).abs();
+        assert!(off > 0.0 && off < 1e-5, "{a} / {b} is off by {off}");
+    }
+}
