@@ -329,3 +329,39 @@ fn constants_keep_the_sign_and_payload_of_a_nan() {
         &[0x7ff8_0000_0000_0000, 0x7fff_ffff_ffff_ffff, -0xf_ffff_ffff_ffff],
     );
 }
+
+/// No function of a number is taken for another of the same number and constant.
+#[test]
+fn functions_of_one_constant_are_told_apart() {
+    type Function = fn(f64) -> f64;
+    // Of e^x and 2.
+    let functions: [(&str, Function); 8] = [
+        ("add(v, c)", |v| v + 2.0),
+        ("add(c, v)", |v| 2.0 + v),
+        ("subtract(v, c)", |v| v - 2.0),
+        ("subtract(c, v)", |v| 2.0 - v),
+        ("multiply(v, c)", |v| v * 2.0),
+        ("multiply(c, v)", |v| 2.0 * v),
+        ("divide(v, c)", |v| v / 2.0),
+        ("divide(c, v)", |v| 2.0 / v),
+    ];
+    let x: Vec<f64> = (0..16).map(|i| f64::from(i) / 4.0 - 1.9).collect();
+    let constants = x.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    for (left, f) in &functions {
+        for (right, g) in &functions {
+            let expected: Vec<bool> = x.iter().map(|x| f(x.exp()) == g(x.exp())).collect();
+            predicates(
+                &format!(
+                    "x = f64[16] constant({{{constants}}})
+                     v = f64[16] exponential(x)
+                     s = f64[] constant(2)
+                     c = f64[16] broadcast(s), dimensions={{}}
+                     y = f64[16] {left}
+                     z = f64[16] {right}
+                     ROOT r = pred[16] compare(y, z), direction=EQ"
+                ),
+                &expected,
+            );
+        }
+    }
+}
