@@ -29,6 +29,6 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         parts.push((folder.display().to_string(), read_folder(folder)?));
     }
     let suites = merge(&parts)?;
-    write_folder(&arguments.out, &suites)?;
+    write_folder(&arguments.out, &suites, true)?;
     arguments.form.show(&suites, &arguments.out, out)
 }

@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 /// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone if
 /// only some of them ran.
 fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usize, Failure> {
-    write_folder(target, records)?;
+    write_folder(target, records, named.is_empty())?;
     let files = report::files(records);
     let part = !named.is_empty() && target == Path::new(REPORTS);
     Ok(report::write_all(target, files.iter().filter(|file| file.of_one_suite || !part))?)

@@ -76,8 +76,9 @@ pub fn folder_in(reports: &Path) -> PathBuf {
     reports.join(FOLDER)
 }
 
-/// Keeps the records of some suites in a folder of reports, each file whole or not at all; others there stay.
-pub fn write_folder(reports: &Path, suites: &[SuiteRecord]) -> Result<(), FileError> {
+/// Keeps the records of some suites in a folder of reports, each file whole or not at all. If these are all suites there
+/// are, records of others are removed: a suite that is gone would be rendered again with them.
+pub fn write_folder(reports: &Path, suites: &[SuiteRecord], all: bool) -> Result<(), FileError> {
     let folder = folder_in(reports);
     let write = |path: &Path, source| FileError::Write { path: path.to_path_buf(), source };
     std::fs::create_dir_all(&folder).map_err(|e| write(&folder, e))?;
@@ -86,7 +87,24 @@ pub fn write_folder(reports: &Path, suites: &[SuiteRecord]) -> Result<(), FileEr
         let text = text_of(suite).map_err(|e| write(&path, e.into()))?;
         write_whole(&path, text.as_bytes()).map_err(|e| write(&path, e))?;
     }
+    let is_kept = |path: &Path| suites.iter().any(|suite| path.file_stem().is_some_and(|stem| stem == suite.name()));
+    for path in files_in(&folder).map_err(|e| write(&folder, e))?.iter().filter(|path| all && !is_kept(path)) {
+        std::fs::remove_file(path).map_err(|e| write(path, e))?;
+    }
     Ok(())
+}
+
+/// The files of records in a folder of them, in the order of their names.
+fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }
 
 fn text_of(suite: &SuiteRecord) -> serde_json::Result<String> {
@@ -110,19 +128,10 @@ fn text_of(suite: &SuiteRecord) -> serde_json::Result<String> {
 pub fn read_folder(reports: &Path) -> Result<Vec<SuiteRecord>, FileError> {
     let folder = folder_in(reports);
     let none = || FileError::None { folder: reports.to_path_buf() };
-    let fail = |source| FileError::Read { path: folder.clone(), source };
-    let entries = match std::fs::read_dir(&folder) {
+    let paths = match files_in(&folder) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(none()),
-        entries => entries.map_err(fail)?,
+        paths => paths.map_err(|source| FileError::Read { path: folder.clone(), source })?,
     };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(fail)?.path();
-        if path.extension().is_some_and(|e| e == "jsonl") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
     if paths.is_empty() { Err(none()) } else { paths.iter().map(|path| read(path)).collect() }
 }
 

@@ -118,3 +118,18 @@ fn records_hold_every_figure_with_its_unit() {
     let series: Vec<_> = lines[1..].iter().filter_map(|line| line.get("series")).collect();
     assert!(!series.is_empty() && series.iter().all(|s| s["check"]["check"] == "growth"));
 }
+
+/// A suite that is gone leaves no records; a run of one suite leaves those of the others.
+#[test]
+fn records_are_of_the_suites_that_there_are() {
+    let folder = suites();
+    folder.exits(1, &["run"]);
+    assert_eq!(folder.names("reports/records"), ["keep.jsonl", "softmax.jsonl", "tiny.jsonl"]);
+    let before = folder.bytes("reports/records");
+    folder.exits(0, &["run", "tiny"]);
+    assert_eq!(folder.bytes("reports/records"), before);
+    std::fs::remove_file(folder.path("suites/keep.toml")).unwrap();
+    folder.exits(0, &["run"]);
+    assert_eq!(folder.names("reports/records"), ["softmax.jsonl", "tiny.jsonl"]);
+    folder.exits(0, &["report"]);
+}
