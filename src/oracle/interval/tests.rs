@@ -241,3 +241,80 @@ fn open_ends_and_unknowns() {
     let overflowing = sum([f64::MAX, f64::MAX].map(Interval::exact).into_iter());
     assert!(overflowing.lo < f64::MAX && overflowing.hi == f64::INFINITY);
 }
+
+/// Every enclosure with ends among a few numbers, and what it may stand for: the ends themselves where they belong to it,
+/// numbers between, and zeros of both signs where zero is inside or an end.
+fn lattice() -> Vec<(Interval, Vec<f64>)> {
+    let ends = [f64::NEG_INFINITY, -2.0, -1.0, 0.0, 1.0, 2.0, f64::INFINITY];
+    let inner = [-3.0, -2.0, -1.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0];
+    let mut all: Vec<(Interval, Vec<f64>)> = [-2.0, -0.0, 0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY]
+        .iter()
+        .map(|v| (Interval::exact(*v), vec![*v]))
+        .collect();
+    for (i, lo) in ends.iter().enumerate() {
+        for hi in &ends[i + 1..] {
+            let interval = Interval { lo: *lo, hi: *hi };
+            if !interval.is_unknown() {
+                all.push((interval, inner.iter().copied().filter(|v| lo <= v && v <= hi).collect()));
+            }
+        }
+    }
+    all
+}
+
+/// Whether an enclosure allows a value with its sign.
+fn allows(interval: Interval, value: f64) -> bool {
+    interval.is_unknown()
+        || if interval.is_exact() {
+            interval.lo.to_bits() == value.to_bits()
+        } else {
+            interval.lo <= value && value <= interval.hi
+        }
+}
+
+#[test]
+fn enclosures_allow_all_that_their_operands_stand_for() {
+    let all = lattice();
+    let sign = |v: f64| if v == 0.0 { v } else { v.signum() };
+    for (x, values) in &all {
+        for v in values {
+            let results = [
+                ("sign", x.sign(), sign(*v)),
+                ("floor", x.floor(), v.floor()),
+                ("ceil", x.ceil(), v.ceil()),
+                ("to_integers", x.to_integers(f64::round_ties_even), v.round_ties_even()),
+                ("sqrt", x.sqrt(), v.sqrt()),
+            ];
+            for (name, enclosure, value) in results {
+                let is_nan = value.is_nan() && (enclosure.is_nan() || enclosure.is_unknown());
+                assert!(is_nan || allows(enclosure, value), "{name} of {v:?} in {x:?}: {enclosure:?}");
+            }
+        }
+        for (y, others) in &all {
+            for (v, w) in values.iter().flat_map(|v| others.iter().map(move |w| (*v, *w))) {
+                let finite = v.is_finite() && w.is_finite();
+                if finite {
+                    let hull = x.hull(*y);
+                    assert!(allows(hull, v) && allows(hull, w), "hull of {x:?} and {y:?}: {hull:?}");
+                }
+                for (name, enclosure, value) in
+                    [("max", x.max(*y), maximum(v, w)), ("min", x.neg().max(y.neg()).neg(), -maximum(-v, -w))]
+                {
+                    assert!(allows(enclosure, value), "{name} of {v:?} in {x:?} and {w:?} in {y:?}: {enclosure:?}");
+                }
+                if let Some(order) = compare(*x, *y) {
+                    assert_eq!(Some(order), v.partial_cmp(&w), "{v:?} in {x:?} and {w:?} in {y:?}");
+                }
+            }
+        }
+    }
+    // Hulls are no wider than needed.
+    let of = |a: f64, b: f64| Interval { lo: a, hi: b };
+    assert_eq!(of(-1.0, 1.0).hull(of(2.0, 3.0)), of(-1.0, 3.0));
+    assert_eq!(Interval::exact(0.0).hull(Interval::exact(-0.0)), Interval::SIGNLESS_ZERO);
+    assert_eq!(Interval::exact(1.0).hull(Interval::exact(1.0)), Interval::exact(1.0));
+    assert_eq!(
+        [compare(of(0.0, 1.0), of(2.0, 3.0)), compare(of(0.0, 2.0), of(1.0, 3.0))],
+        [Some(Ordering::Less), None]
+    );
+}
