@@ -1,4 +1,5 @@
-//! What a mode computes with where there is a choice, and refinements: named departures from a chip's own, written `+key=value` behind a mode.
+//! What a mode computes with where there is a choice, and refinements: named departures from a chip's own, written
+//! `+key=value` behind a mode.
 
 use super::chip::Chip;
 use super::mode::Mode;

@@ -72,7 +72,7 @@ enum LineOf<'a> {
 }
 
 /// The folder of records in a folder of reports.
-pub fn folder_in(reports: &Path) -> PathBuf {
+fn folder_in(reports: &Path) -> PathBuf {
     reports.join(FOLDER)
 }
 

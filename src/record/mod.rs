@@ -10,7 +10,7 @@ mod suite;
 mod verdict;
 
 pub use case::{CheckRecord, Figure, Record, Worst, shortest};
-pub use file::{FileError, folder_in, read_folder, write_folder};
+pub use file::{FileError, read_folder, write_folder};
 pub use key::{Key, Series};
 pub use merge::{MergeError, merge};
 pub use series::{FitRecord, SeriesPlan, SeriesRecord};

@@ -169,28 +169,16 @@ fn flushed_reciprocal(y: f32) -> f32 {
 pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Vec<f64> {
     let ieee = unit.zero_tie == ZeroTie::Ieee;
     // Zeros tie as in [`larger`] and [`smaller`].
-    let larger = |a: f64, b: f64| a.is_nan() || a > b || ieee && a == b && b.is_sign_negative();
-    let smaller = |a: f64, b: f64| a.is_nan() || a < b || ieee && a == b && a.is_sign_negative();
+    let larger = |a: f64, b: f64| if a > b || a.is_nan() || ieee && a == b && b.is_sign_negative() { a } else { b };
+    let smaller = |a: f64, b: f64| if a < b || a.is_nan() || ieee && a == b && a.is_sign_negative() { a } else { b };
     let function = |a: f64, b: f64| match binary {
         Binary::Add => a + b,
         Binary::Subtract => a - b,
         Binary::Multiply => a * b,
         Binary::Divide => a / b,
         Binary::Remainder => a % b,
-        Binary::Maximum => {
-            if larger(a, b) {
-                a
-            } else {
-                b
-            }
-        }
-        Binary::Minimum => {
-            if smaller(a, b) {
-                a
-            } else {
-                b
-            }
-        }
+        Binary::Maximum => larger(a, b),
+        Binary::Minimum => smaller(a, b),
         _ => a,
     };
     a.iter().zip(b).map(|(a, b)| flushed(function(flushed(*a, unit), flushed(*b, unit)), unit)).collect()
