@@ -1,5 +1,6 @@
 //! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
 
+pub mod analysis;
 pub mod check;
 pub mod cli;
 pub mod diff;

@@ -4,9 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use ulpgate::analysis::Precision;
 use ulpgate::flow::{self, Effect, Finding, FindingKind, Flow, Shape, Value};
 use ulpgate::hlo::{lower, parse};
 use ulpgate::machine::Mode;
+use ulpgate::num;
+
+const F32: Precision = Precision::of(&num::F32);
+const BF16: Precision = Precision::of(&num::BF16);
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo")
@@ -40,8 +45,8 @@ fn finding<'a>(flow: &'a Flow, kind: FindingKind, role: &str) -> Option<&'a Find
 }
 
 /// (precision, what the readers are) of a finding, widest first.
-fn views(finding: &Finding) -> Vec<(&str, Vec<&str>)> {
-    finding.views.iter().map(|v| (v.holds.name(), v.what.iter().map(String::as_str).collect())).collect()
+fn views(finding: &Finding) -> Vec<(Precision, Vec<&str>)> {
+    finding.views.iter().map(|v| (v.holds, v.what.iter().map(String::as_str).collect())).collect()
 }
 
 /// (mode, rule, value, reader) of each rounding that a compiler drops.
@@ -57,14 +62,14 @@ fn prob_max_on_v5e_sums_what_its_argmax_does_not_see() {
     let quotient = finding(&flow, FindingKind::TwoViews, "softmax quotient").unwrap();
     assert_eq!(quotient.values, ["convert_reduce_fusion/div.2.clone.1"]);
     assert_eq!(quotient.op_name.as_deref(), Some("jit(prob_max)/div"));
-    assert_eq!(views(quotient), [("f32", vec!["f32 sum"]), ("bf16", vec!["result", "argmax"])]);
+    assert_eq!(views(quotient), [(F32, vec!["f32 sum"]), (BF16, vec!["result", "argmax"])]);
     assert_eq!(quotient.views[1].rounded_by, ["convert_reduce_fusion/convert.6"]);
     assert_eq!(quotient.text, "the sum and the argmax do not see the same value.");
     assert_eq!(quotient, &flow.findings[0], "a choice comes first");
     // Each fusion computes the exponential for itself: one copy is rounded, the other is not.
     let exponential = finding(&flow, FindingKind::TwoViews, "softmax exponential").unwrap();
     assert_eq!(exponential.values.len(), 2);
-    assert_eq!(views(exponential), [("f32", vec!["divide"]), ("bf16", vec!["bf16 sum"])]);
+    assert_eq!(views(exponential), [(F32, vec!["divide"]), (BF16, vec!["bf16 sum"])]);
     assert_eq!(exponential.text, "the softmax quotient and the softmax denominator do not see the same value.");
     let narrow = finding(&flow, FindingKind::NarrowSum, "softmax denominator").unwrap();
     assert_eq!(narrow.values, ["fusion.1/reduce.9"]);
@@ -83,7 +88,7 @@ fn with_excess_off_tpu_values_are_bf16_in_f32() {
         let flow = shown(&format!("tpu/{chip}/prob_max.excess_off"));
         // All that is left to say: the denominator is added in f32 and stored as bf16.
         let [denominator] = &flow.findings[..] else { panic!("{chip}: {:?}", flow.findings) };
-        assert_eq!((denominator.kind, views(denominator)), (FindingKind::RoundedAway, vec![("bf16", vec!["divide"])]));
+        assert_eq!((denominator.kind, views(denominator)), (FindingKind::RoundedAway, vec![(BF16, vec!["divide"])]));
         for role in ["softmax shift", "softmax exponential", "softmax quotient"] {
             for value in with_role(&flow, role) {
                 assert_eq!(value.dtype, Some("f32"));
@@ -125,7 +130,7 @@ fn rules_of_each_compiler_are_named() {
     let narrowed: Vec<_> = flow.elisions.iter().filter(|e| e.effect == Effect::Narrowed).collect();
     let [sum] = narrowed[..] else { panic!("{narrowed:?}") };
     assert_eq!((sum.mode.as_str(), sum.rule, sum.value.as_str()), (tpu, "narrowing", "reduce_sum.14"));
-    assert_eq!((sum.from.name(), sum.to.name()), ("f32", "bf16"));
+    assert_eq!([sum.from, sum.to].map(Precision::name), ["f32", "bf16"]);
     // The conversion that the source writes is named.
     let through = flow.elisions.iter().find(|e| e.value == "exp.1" && e.mode == cpu).unwrap();
     assert_eq!(through.conversions, ["convert_element_type.4"]);
@@ -193,7 +198,7 @@ fn affine_greedy_chooses_from_values_that_it_does_not_store() {
     let flow = shown("tpu/v5e/affine_greedy.excess_on");
     let recomputed = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
     assert_eq!(recomputed.values.len(), 3);
-    assert_eq!(views(recomputed), [("f32", vec!["argmax", "argmax"]), ("bf16", vec!["result"])]);
+    assert_eq!(views(recomputed), [(F32, vec!["argmax", "argmax"]), (BF16, vec!["result"])]);
     assert!(recomputed.text == "the argmax and the stored result do not see the same value.");
     let off = shown("tpu/v5e/affine_greedy.excess_off");
     assert!(off.findings.iter().all(|f| f.kind != FindingKind::TwoViews));
@@ -549,7 +554,7 @@ ENTRY main {
         ("keep", "compares square in f32 with square in bf16.")
     );
     let square = flow.findings.iter().find(|f| f.kind == FindingKind::TwoViews).unwrap();
-    assert_eq!(views(square), [("f32", vec!["compare GE"]), ("bf16", vec!["compare GE", "f32 sum"])]);
+    assert_eq!(views(square), [(F32, vec!["compare GE"]), (BF16, vec!["compare GE", "f32 sum"])]);
 }
 
 #[test]

@@ -72,13 +72,13 @@ fn hold(folder: &str, chip: &str, files: usize) {
         for value in &flow.values {
             let (Some(tensor), Some(holds)) = (of(&value.name), value.holds) else { continue };
             if holds.name() != "any" {
-                assert!(numbers_in(tensor, holds.name()), "{name}: {} does not hold {holds}", value.name);
+                assert!(numbers_in(tensor, &holds.name()), "{name}: {} does not hold {holds}", value.name);
             }
             narrow += usize::from(value.is_narrow_in_wide());
         }
         for finding in flow.findings.iter().filter(|f| f.kind == FindingKind::TwoViews) {
             let narrowest = finding.views.last().unwrap().holds;
-            let wide = finding.values.iter().filter_map(|value| of(value)).any(|t| !numbers_in(t, narrowest.name()));
+            let wide = finding.values.iter().filter_map(|value| of(value)).any(|t| !numbers_in(t, &narrowest.name()));
             assert!(wide, "{name}: {} has no number that {narrowest} has not", finding.subject);
             differing += 1;
         }

@@ -18,6 +18,7 @@ use ulpgate::rewrite::POLICIES;
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("name", &[]), ("num", &[]), ("stat", &[]), ("tensor", &["num"])],
     &[("file", &[]), ("ir", &[])],
+    &[("analysis", &[])],
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
     &[("machine", &[]), ("oracle", &[])],
     &[

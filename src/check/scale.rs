@@ -2,7 +2,8 @@
 
 use std::cell::OnceCell;
 
-use crate::ir::{Program, ValueId, plain_matmul};
+use crate::analysis::plain_matmul;
+use crate::ir::{Program, ValueId};
 use crate::oracle::dot::certified_tiles;
 use crate::tensor::{Data, Tensor};
 

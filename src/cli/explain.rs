@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::ir::{Program, outline};
+use crate::analysis::same_results;
+use crate::ir::Program;
 use crate::machine::{Mode, REFINEMENTS, chip_named};
 use crate::name::nearest;
 use crate::program::{ProgramSpec, program_named};
@@ -138,8 +139,7 @@ fn built(spec: &ProgramSpec, n: usize) -> Result<Program, Failure> {
 
 fn explain_program(declared: &Program, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     let compiled = subject::compiled(declared, mode);
-    // By their outlines: a NaN constant is not equal to itself.
-    if outline(&compiled) == outline(declared) {
+    if same_results(&compiled, declared) {
         writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;
     } else {
         writeln!(out, "Declared:\n\n{declared}\nAs the compiler leaves it:\n\n{compiled}")?;

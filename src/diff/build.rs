@@ -2,18 +2,23 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Computation, Instruction, Op, Program, Unary};
-use crate::num::{Direction, round_f64};
+use crate::analysis::{Analysis, Held, Precision, accumulates_in};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Unary, ValueId};
+use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
 use super::expression::{ExpressionId, Expressions, Head};
 use super::graph::Value;
 use super::rule::{self, Role};
-use super::width::Width;
+
+/// What a value is taken for, if it is to be taken for another expression than its own.
+pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value) -> Option<ExpressionId> + 's;
 
 pub(super) struct Builder<'p, 'e> {
-    pub program: &'p Program,
+    pub analysis: &'p Analysis<'p>,
     pub computation: &'p Computation,
+    /// What the values hold; none in a region, where their types say it.
+    held: &'p [Held],
     pub expressions: &'e mut Expressions,
     pub values: Vec<Value>,
     pub regions: HashMap<usize, Vec<ExpressionId>>,
@@ -22,20 +27,46 @@ pub(super) struct Builder<'p, 'e> {
 }
 
 impl<'p, 'e> Builder<'p, 'e> {
-    pub fn new(program: &'p Program, computation: &'p Computation, expressions: &'e mut Expressions) -> Self {
-        let integers = expressions.leaf(Head::Integers);
-        Builder { program, computation, expressions, values: Vec::new(), regions: HashMap::new(), integers }
+    /// Of the entry.
+    pub fn new(analysis: &'p Analysis<'p>, expressions: &'e mut Expressions) -> Self {
+        Builder::of(analysis, analysis.program.entry(), analysis.held(), expressions)
     }
 
-    pub fn values(mut self) -> Vec<Value> {
-        for instruction in &self.computation.instructions {
-            let value = self.value(instruction);
+    /// Of a region.
+    pub fn region(analysis: &'p Analysis<'p>, region: ComputationId, expressions: &'e mut Expressions) -> Self {
+        Builder::of(analysis, &analysis.program.computations[region], &[], expressions)
+    }
+
+    fn of(
+        analysis: &'p Analysis<'p>,
+        computation: &'p Computation,
+        held: &'p [Held],
+        expressions: &'e mut Expressions,
+    ) -> Self {
+        let integers = expressions.leaf(Head::Integers);
+        let (values, regions) = (Vec::new(), HashMap::new());
+        Builder { analysis, computation, held, expressions, values, regions, integers }
+    }
+
+    /// The values in order. `settle` sees each before others read it, and may say what it is taken for.
+    pub fn values(mut self, settle: &mut Settle) -> Vec<Value> {
+        for (id, instruction) in self.computation.instructions.iter().enumerate() {
+            let mut value = self.value(id, instruction);
+            if let Some(other) = settle(id, &value) {
+                self.expressions.identify(value.expression(), other);
+                value.expressions[0] = other;
+            }
             self.values.push(value);
         }
         self.values
     }
 
-    fn value(&mut self, instruction: &'p Instruction) -> Value {
+    /// Whether the computation is a region: its parameters are arguments then.
+    pub fn is_region(&self) -> bool {
+        !std::ptr::eq(self.computation, self.analysis.program.entry())
+    }
+
+    fn value(&mut self, id: ValueId, instruction: &'p Instruction) -> Value {
         let operand = |slot: usize| instruction.operands.get(slot).map(|o| &self.values[*o]);
         let dtype = instruction.shape.dtype();
         let float = dtype.is_some_and(DType::is_float);
@@ -48,25 +79,27 @@ impl<'p, 'e> Builder<'p, 'e> {
         };
         let moved: Vec<&Value> = (from..to).filter_map(operand).collect();
         let divisor = operand(1).and_then(|v| v.scalar);
-        let narrow = Width::of(Some(DType::BF16));
-        let narrow_operands = instruction.operands.iter().all(|o| self.values[*o].effective.join(narrow) == narrow);
-        let computations = &self.program.computations;
-        let holds = rule::holds(&instruction.op, computations, dtype);
+        let narrow_operands =
+            instruction.operands.iter().all(|o| self.values[*o].effective.within(Precision::of(&BF16)));
+        let regions = &self.analysis.regions;
+        let holds = rule::holds(instruction, self.analysis);
+        let effective = self.held.get(id).map_or(holds, |held| held.first().unwrap_or(Precision::UNLIMITED));
+        let accumulation = accumulates_in(self.analysis.program, regions, instruction);
         let picks = match instruction.op {
             Op::GetTupleElement(_) => operand(0).is_some_and(|group| group.picks),
-            ref op => rule::picks(op, computations),
+            ref op => rule::picks(op, regions),
         };
         let first = moved.first();
         let mut value = Value {
             role,
             expressions: Vec::new(),
-            live: false,
+            live: self.held.is_empty() || self.analysis.live()[id],
             float,
             picks,
-            effective: holds,
+            effective,
             holds,
             steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
-            accumulation: rule::accumulation(&instruction.op, computations, dtype).filter(|_| float),
+            accumulation: accumulation.filter(|_| float),
             products: None,
             by: match instruction.op {
                 Op::Binary(Binary::Divide) => divisor,
@@ -82,7 +115,6 @@ impl<'p, 'e> Builder<'p, 'e> {
         if value.expressions.is_empty() {
             value.expressions.push(self.integers);
         }
-        value.effective = self.natural(instruction, &value).meet(holds);
         value
     }
 
@@ -107,20 +139,6 @@ impl<'p, 'e> Builder<'p, 'e> {
             None => None,
         }
     }
-
-    /// The bits that a value can have before its own type cuts any.
-    fn natural(&self, instruction: &Instruction, value: &Value) -> Width {
-        let operand = |slot: usize| instruction.operands.get(slot).map(|o| self.values[*o].effective);
-        if let Op::Constant(tensor) = &instruction.op {
-            return constant_width(tensor);
-        }
-        match value.role {
-            Role::Moves { from, to } => (from..to).filter_map(operand).reduce(Width::join),
-            _ if value.picks || matches!(instruction.op, Op::GetTupleElement(_)) => operand(0),
-            _ => None,
-        }
-        .unwrap_or(Width::UNLIMITED)
-    }
 }
 
 /// Whether a result of this operation is selected as its operand was.
@@ -144,10 +162,4 @@ pub(super) fn splat(tensor: &Tensor) -> Option<f64> {
     let value = |i| if data.dtype().is_float() { data.get_f64(i) } else { data.get_i64(i) as f64 };
     let bits = |i: usize| data.bits(i);
     (!tensor.is_empty() && (1..tensor.len()).all(|i| bits(i) == bits(0))).then(|| value(0))
-}
-
-fn constant_width(tensor: &Tensor) -> Width {
-    let data = tensor.data();
-    let fits = data.dtype().is_float() && (0..tensor.len()).all(|i| crate::num::BF16.contains(data.get_f64(i)));
-    if fits { Width::NONE } else { Width::of(Some(tensor.dtype())) }
 }

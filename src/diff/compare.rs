@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::Precision;
 use crate::hlo::Import;
 use crate::ir::{Binary, ValueId};
 
@@ -13,7 +14,6 @@ use super::graph::{Graph, Value};
 use super::pair::Pair;
 use super::reading::{Reader, Readings, readings};
 use super::rule::Role;
-use super::width::Width;
 
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,12 +73,8 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
     Ok(Difference { changes, unmatched })
 }
 
-/// All instances of one expression in both programs.
-type Instances = BTreeMap<ExpressionId, Vec<ValueId>>;
-
 struct Comparison<'p, 'a> {
     pair: &'p Pair<'a>,
-    instances: [Instances; 2],
     readings: [BTreeMap<ExpressionId, Readings>; 2],
 }
 
@@ -86,36 +82,25 @@ impl<'p, 'a> Comparison<'p, 'a> {
     fn new(pair: &'p Pair<'a>) -> Self {
         let graphs = [&pair.before, &pair.after];
         let common = pair.common();
-        let instances = graphs.map(|graph| {
-            let mut all = Instances::new();
-            for (id, value) in graph.values.iter().enumerate().filter(|(_, v)| v.live && v.expressions.len() == 1) {
-                all.entry(value.expression()).or_default().push(id);
-            }
-            all
-        });
         let readings = graphs.map(|graph| {
             let own = readings(graph);
             let hop = |id: &ExpressionId| (*id, settled(&own, &common, *id));
             own.keys().map(hop).collect()
         });
-        Comparison { pair, instances, readings }
+        Comparison { pair, readings }
     }
 
     /// The values of one expression: BEFORE's and AFTER's.
     fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
-        let of = |side: usize, graph: &'p Graph<'a>| {
-            let ids = self.instances[side].get(&id).map(Vec::as_slice).unwrap_or_default();
-            ids.iter().map(|v| &graph.values[*v]).collect()
-        };
-        [of(0, &self.pair.before), of(1, &self.pair.after)]
+        let pair = self.pair;
+        [&pair.before, &pair.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
     }
 
     fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
         let graph = &self.pair.before;
-        let other = self.instances[1].get(&graph.values[id].expression()).and_then(|ids| {
-            let made = ids.iter().find(|v| self.pair.after.values[**v].is_made());
-            self.pair.after.op_name(*made.or(ids.first())?)
-        });
+        let ids = self.pair.after.instances(graph.values[id].expression());
+        let made = ids.iter().find(|v| self.pair.after.values[**v].is_made());
+        let other = made.or(ids.first()).and_then(|id| self.pair.after.op_name(*id));
         let op_name = graph.op_name(id).or(other).map(str::to_string);
         Change { kind, name: graph.name(id).to_string(), op_name, before, after }
     }
@@ -139,7 +124,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
             (left != right && !left.is_empty() && !right.is_empty()).then(|| (text(left), text(right)))
         };
-        let sum = |values: &[&Value]| values.iter().filter_map(|v| v.accumulation).reduce(Width::meet);
+        let sum = |values: &[&Value]| values.iter().filter_map(|v| v.accumulation).reduce(Precision::meet);
         if let (Some(left), Some(right)) = (sum(&before), sum(&after))
             && left != right
         {
@@ -189,7 +174,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         let whole = self.both(id).map(|values| {
             let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
-            picked.reduce(Width::join).map(|width| BTreeSet::from([width]))
+            picked.reduce(Precision::join).map(|width| BTreeSet::from([width]))
         });
         for (reader, left) in before {
             let Some(right) = after.get(reader) else { continue };
@@ -245,7 +230,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         match reader {
             Reader::Result(index) => (graph.values.len() + index, format!("result {index}")),
             Reader::Value(id) => {
-                let ids = self.instances[0].get(&id).map(Vec::as_slice).unwrap_or_default();
+                let ids = graph.instances(id);
                 let made = ids.iter().find(|v| graph.values[**v].role == Role::Computes).or(ids.first());
                 let name = |id: &ValueId| {
                     let short = graph.name(*id).rsplit('/').next().unwrap_or_default();
@@ -358,7 +343,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
 fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionId>, id: ExpressionId) -> Readings {
     let mut settled = Readings::new();
     let mut passed = BTreeSet::from([id]);
-    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
+    let mut open: Vec<(Reader, Option<BTreeSet<Precision>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
     while let Some((_, seen, at)) = open.pop() {
         for (reader, widths) in own.get(&at).into_iter().flatten() {
             let widths = seen.as_ref().unwrap_or(widths);
@@ -375,13 +360,14 @@ fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionI
     settled
 }
 
-fn bounds(widths: &BTreeSet<Width>) -> (Width, Width) {
-    let fold = |with: fn(Width, Width) -> Width| widths.iter().copied().reduce(with).unwrap_or(Width::NONE);
-    (fold(Width::meet), fold(Width::join))
+fn bounds(widths: &BTreeSet<Precision>) -> (Precision, Precision) {
+    let fold =
+        |with: fn(Precision, Precision) -> Precision| widths.iter().copied().reduce(with).unwrap_or(Precision::ANY);
+    (fold(Precision::meet), fold(Precision::join))
 }
 
-fn widths(widths: &BTreeSet<Width>) -> String {
-    widths.iter().rev().map(Width::to_string).collect::<Vec<_>>().join(" and ")
+fn widths(widths: &BTreeSet<Precision>) -> String {
+    widths.iter().rev().map(Precision::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 /// The shortest decimal of a number, as an f32 where it is one.

@@ -41,14 +41,23 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         let of = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.values[id].expression()).collect();
         [of(&pair.before, left), of(&pair.after, right)]
     };
+    // What is made of something unknown: operands have lower numbers than what is made of them.
+    let of_unknown = unknown.map(|unknown| {
+        let mut of_unknown: Vec<bool> = Vec::with_capacity(expressions.len());
+        for id in 0..expressions.len() {
+            let below = expressions.get(id).1.iter().any(|operand| of_unknown[*operand]);
+            of_unknown.push(below || unknown.contains(&id));
+        }
+        of_unknown
+    });
     let mut found: Vec<Disagreement> = Vec::new();
     let mut seen = BTreeSet::new();
     for (at, before, after) in roots {
-        let root = at.or_else(|| instance(&pair.before, before));
+        let root = at.or_else(|| pair.before.instance(before));
         for sides in apart(expressions, before, after) {
-            let is_unknown = |side: usize| expressions.parts([sides[side]]).iter().any(|id| unknown[side].contains(id));
-            let Some(value) = instance(&pair.before, sides[0]).or(root) else { continue };
-            if !is_unknown(0) && !is_unknown(1) && seen.insert((value, sides)) {
+            let is_known = |side: usize| !of_unknown[side][sides[side]];
+            let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
+            if is_known(0) && is_known(1) && seen.insert((value, sides)) {
                 found.push(Disagreement { value, texts: texts(pair, sides) });
             }
         }
@@ -59,13 +68,6 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
 
 fn all(graph: &Graph) -> impl Iterator<Item = ExpressionId> {
     graph.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied())
-}
-
-/// The value by which an expression is known; constants are known by those who use them.
-fn instance(graph: &Graph, id: ExpressionId) -> Option<ValueId> {
-    let mut of = graph.values.iter().enumerate().filter(|(_, v)| v.live && v.expressions == [id] && v.scalar.is_none());
-    let first = of.next()?;
-    std::iter::once(first).chain(of).min_by_key(|(at, v)| (!v.is_made(), *at)).map(|(at, _)| at)
 }
 
 /// The deepest places in which two expressions differ.
@@ -186,7 +188,7 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
             false => format!("loop with {}", labels.join(", ")),
         });
     }
-    let first = instance(&pair.before, sides[0]).map(|at| pair.before.name(at));
+    let first = pair.before.instance(sides[0]).map(|at| pair.before.name(at));
     let named = [0, 1].map(|side| operation(graphs[side], expressions, sides[side], first));
     if named[0] != named[1] {
         return named;
@@ -211,10 +213,9 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
 fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: Option<&str>) -> String {
     let (head, operands) = expressions.get(id);
     let (instructions, stands_as) = (&graph.entry().instructions, expressions.stands_as(id));
-    let computing = (0..instructions.len()).filter(|at| {
-        let value = &graph.values[*at];
-        let is_it = value.live && value.is_made() && value.expressions.contains(&stands_as);
-        is_it && matches!(instructions[*at].op, Op::Compare { .. } | Op::Unary(_) | Op::Binary(_) | Op::Dot { .. })
+    let computing = graph.instances(stands_as).iter().copied().filter(|at| {
+        let is_it = |op: &Op| matches!(op, Op::Compare { .. } | Op::Unary(_) | Op::Binary(_) | Op::Dot { .. });
+        graph.values[*at].is_made() && is_it(&instructions[*at].op)
     });
     let computing = computing.min_by_key(|at| (named != Some(graph.name(*at)), *at));
     let name = match computing.map(|at| &instructions[at].op) {
@@ -277,7 +278,7 @@ fn label(head: &Head) -> String {
 /// The number that an expression is in this program, before it was taken as bf16.
 fn exactly(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> Option<String> {
     let rounded = expressions.value(id)?;
-    let exact = graph.values.iter().filter(|v| v.live && v.expressions == [id]).find_map(|v| v.scalar);
+    let exact = graph.instances(id).iter().find_map(|at| graph.values[*at].scalar);
     Some(super::compare::number(exact.unwrap_or(rounded)))
 }
 
@@ -285,6 +286,6 @@ fn exactly(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> Option
 fn called(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> String {
     let name = |at: ValueId| graph.name(at).rsplit('/').next().unwrap_or_default().to_string();
     exactly(graph, expressions, id)
-        .or_else(|| instance(graph, id).map(name))
+        .or_else(|| graph.instance(id).map(name))
         .unwrap_or_else(|| label(expressions.get(id).0))
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::analysis::{Equality, Numbering};
 use crate::ir::{Instruction, Op, ValueId};
 use crate::tensor::Tensor;
 
@@ -10,7 +11,6 @@ use super::build::splat;
 use super::compare::number;
 use super::expression::Expressions;
 use super::graph::Graph;
-use super::numbering::{Numbers, Regions, normal, same_operation, same_values, transparent};
 
 /// An operation that does something else in AFTER.
 pub(super) struct Edit {
@@ -25,12 +25,10 @@ pub(super) struct Edit {
 /// All edits; none unless both programs have the same values, by name or in the same order. Compilers compute integers
 /// and move elements as they please, so nothing is to be said of other programs.
 pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -> Vec<Edit> {
-    let Some(counterparts) = counterparts(before, after) else { return Vec::new() };
-    let mut numbers = Numbers::default();
-    let programs = [&before.import.program, &after.import.program];
-    let [mut left, mut right] = programs.map(Regions::new);
-    let own = numbers.values(before.entry(), &mut left);
-    let others = numbers.values(after.entry(), &mut right);
+    let mut numbering = Numbering::new(Equality::ButForRounding);
+    let Some(counterparts) = counterparts(before, after, &numbering) else { return Vec::new() };
+    let [left, right] = [before, after].map(|graph| numbering.program(graph.analysis.program, &graph.analysis.regions));
+    let (own, others) = (&left.values, &right.values);
     let mut edits = Vec::new();
     for (value, other) in counterparts.iter().copied().enumerate().filter(|(id, _)| before.values[*id].live) {
         if own[value] == others[other] {
@@ -39,11 +37,14 @@ pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -
         let sides = [&before.entry().instructions[value], &after.entry().instructions[other]];
         // What was edited below is told of there.
         let in_place = |id: &ValueId| others[counterparts[*id]];
-        let (a, of_a) = normal(programs[0], &sides[0].op, sides[0].operands.iter().map(in_place).collect());
-        let (b, of_b) = normal(programs[1], &sides[1].op, sides[1].operands.iter().map(|id| others[*id]).collect());
-        let regions = [numbers.called(sides[0], &mut left), numbers.called(sides[1], &mut right)];
-        let both_pass = transparent(before.entry(), sides[0]) && transparent(after.entry(), sides[1]);
-        let same_op = both_pass || (regions[0] == regions[1] && same_operation(&a, &b));
+        let normal =
+            |graph: &Graph, side: &Instruction, operands| numbering.normal(&side.op, operands, &graph.analysis.regions);
+        let (a, of_a) = normal(before, sides[0], sides[0].operands.iter().map(in_place).collect());
+        let (b, of_b) = normal(after, sides[1], sides[1].operands.iter().map(|id| others[*id]).collect());
+        let both_pass =
+            numbering.is_transparent(before.entry(), sides[0]) && numbering.is_transparent(after.entry(), sides[1]);
+        let same_region = left.called(&sides[0].op) == right.called(&sides[1].op);
+        let same_op = both_pass || (same_region && numbering.same_operation(&a, &b));
         if same_op && of_a == of_b {
             continue;
         }
@@ -61,12 +62,12 @@ pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -
 }
 
 /// AFTER's value for each of BEFORE, if the two programs have the same values.
-fn counterparts(before: &Graph, after: &Graph) -> Option<Vec<ValueId>> {
+fn counterparts(before: &Graph, after: &Graph, numbering: &Numbering) -> Option<Vec<ValueId>> {
     let [left, right] = [before, after].map(|graph| &graph.entry().instructions);
     if left.len() != right.len() {
         return None;
     }
-    let alike = |ids: &[ValueId]| left.iter().zip(ids).all(|(a, id)| same_values(&a.shape, &right[*id].shape));
+    let alike = |ids: &[ValueId]| left.iter().zip(ids).all(|(a, id)| numbering.same_shape(&a.shape, &right[*id].shape));
     let named: HashMap<&str, ValueId> = right.iter().enumerate().map(|(id, b)| (b.name.as_str(), id)).collect();
     let by_name: Option<Vec<ValueId>> = left.iter().map(|a| named.get(a.name.as_str()).copied()).collect();
     let in_order = (0..right.len()).collect();

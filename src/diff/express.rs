@@ -1,8 +1,7 @@
 //! What the operations of a computation are as expressions.
 
-use crate::ir::{Binary, Instruction, Op, Reducer, approx, comparator_but_for_rounding, reducer_but_for_rounding};
-use crate::num::{BF16, Direction, round_f64};
-use crate::tensor::Tensor;
+use crate::analysis::{Reducer, fingerprint};
+use crate::ir::{Binary, ComputationId, Instruction, Op, approx};
 
 use super::build::{Builder, splat};
 use super::expression::{Combiner, ExpressionId, Head};
@@ -20,7 +19,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             value.accumulation = group.accumulation.filter(|_| value.float);
             return vec![group.expressions.get(index).copied().unwrap_or(self.integers)];
         }
-        let in_region = !std::ptr::eq(self.computation, self.program.entry());
+        let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
         if is_integer && !in_region && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
             return vec![self.integers];
@@ -161,7 +160,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             Op::Tuple => return self.all(instruction),
             Op::While { condition, body } => {
-                let body = [self.region(*condition), self.region(*body)].concat();
+                let body = [self.region_results(*condition), self.region_results(*body)].concat();
                 let parts = (0..instruction.operands.len()).map(|i| {
                     let operands = [&operands[..], &body[..]].concat();
                     self.expressions.apply(Head::Loop(i), operands)
@@ -236,11 +235,11 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             return vec![self.expressions.apply(head, vec![operands[0]])];
         }
-        let largest = match reducer_but_for_rounding(&self.program.computations[region]) {
+        let largest = match self.analysis.regions.reducer_but_for_rounding(region) {
             Some(Reducer::ArgMax | Reducer::GreaterKeep) => true,
             Some(Reducer::ArgMin) => false,
             _ => {
-                let by = self.region(region);
+                let by = self.region_results(region);
                 let operands = [&operands[..arrays], &by[..]].concat();
                 let part = |i| Head::Other(format!("reduce {i} of {results}"));
                 return (0..arrays).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
@@ -265,8 +264,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         operands: &[ExpressionId],
         value: &mut Value,
     ) -> Vec<ExpressionId> {
-        let Some(found) = comparator_but_for_rounding(&self.program.computations[region]) else {
-            let by = self.region(region);
+        let Some(found) = self.analysis.regions.comparator_but_for_rounding(region) else {
+            let by = self.region_results(region);
             let operands = [operands, &by[..]].concat();
             let part = |i| Head::Other(format!("sort {i}"));
             let count = instruction.operands.len();
@@ -306,20 +305,19 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 
     fn combiner(&mut self, region: usize) -> Combiner {
-        match reducer_but_for_rounding(&self.program.computations[region]) {
+        match self.analysis.regions.reducer_but_for_rounding(region) {
             Some(Reducer::Binary(binary)) => Combiner::Known(binary),
-            _ => Combiner::Region(self.region(region).first().copied().unwrap_or(self.integers)),
+            _ => Combiner::Region(self.region_results(region).first().copied().unwrap_or(self.integers)),
         }
     }
 
     /// The expressions of a region's results over its arguments.
-    fn region(&mut self, id: usize) -> Vec<ExpressionId> {
+    fn region_results(&mut self, id: ComputationId) -> Vec<ExpressionId> {
         if let Some(known) = self.regions.get(&id) {
             return known.clone();
         }
-        let region = &self.program.computations[id];
-        let values = Builder::new(self.program, region, self.expressions).values();
-        let known = values[region.root].expressions.clone();
+        let values = Builder::region(self.analysis, id, self.expressions).values(&mut |_, _| None);
+        let known = values[self.analysis.program.computations[id].root].expressions.clone();
         self.regions.insert(id, known.clone());
         known
     }
@@ -341,14 +339,4 @@ fn approximate(recall: f32, bins: usize, n: usize) -> String {
         true => "exact".to_string(),
         false => format!("approximate, recall {recall}, {bins} bins"),
     }
-}
-
-/// FNV-1a over the elements, each rounded to bf16.
-pub(super) fn fingerprint(tensor: &Tensor) -> u64 {
-    let data = tensor.data();
-    let element = |i| match data.dtype().is_float() {
-        true => round_f64(&BF16, data.get_f64(i), Direction::NearestEven).to_bits(),
-        false => data.get_i64(i) as u64,
-    };
-    (0..tensor.len()).fold(0xcbf2_9ce4_8422_2325, |hash, i| (hash ^ element(i)).wrapping_mul(0x100_0000_01b3))
 }

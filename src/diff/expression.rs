@@ -74,15 +74,7 @@ impl Head {
     /// Whether the order of the operands is no matter.
     pub fn commutes(&self) -> bool {
         match self {
-            Head::Binary(b) => !matches!(
-                b,
-                Binary::Subtract
-                    | Binary::Divide
-                    | Binary::Remainder
-                    | Binary::ShiftLeft
-                    | Binary::ShiftRightArithmetic
-                    | Binary::ShiftRightLogical
-            ),
+            Head::Binary(binary) => binary.commutes(),
             Head::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
             _ => false,
         }
@@ -106,6 +98,7 @@ impl Expressions {
     /// Takes `one` for `other` from now on.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
         self.same_as.insert(one, other);
+        self.taken.insert(one, other);
     }
 
     /// Starts to note anew which expressions are taken for another one.
@@ -130,6 +123,11 @@ impl Expressions {
 
     pub fn is_step(&self, id: ExpressionId) -> bool {
         self.steps.contains(&id)
+    }
+
+    /// How many there are: they are numbered from 0, each after its operands.
+    pub fn len(&self) -> usize {
+        self.list.len()
     }
 
     pub fn get(&self, id: ExpressionId) -> (&Head, &[ExpressionId]) {

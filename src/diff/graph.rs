@@ -1,12 +1,14 @@
 //! A program as a graph of what it computes.
 
-use crate::hlo::Import;
-use crate::ir::{Computation, Instruction, Op, ValueId, comparator_but_for_rounding};
+use std::collections::HashMap;
 
-use super::build::Builder;
+use crate::analysis::{Analysis, Precision};
+use crate::hlo::Import;
+use crate::ir::{Computation, Instruction, Op, ValueId};
+
+use super::build::{Builder, Settle};
 use super::expression::{ExpressionId, Expressions};
 use super::rule::Role;
-use super::width::Width;
 
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -19,15 +21,15 @@ pub(super) struct Value {
     /// Whether it only picks among the elements it reads.
     pub picks: bool,
     /// The bits that it can have.
-    pub effective: Width,
+    pub effective: Precision,
     /// The bits that its type holds, or that a `reduce-precision` leaves.
-    pub holds: Width,
+    pub holds: Precision,
     /// The steps in which a sum or scan is taken: elements a step.
     pub steps: Vec<usize>,
     /// The width of a sum.
-    pub accumulation: Option<Width>,
+    pub accumulation: Option<Precision>,
     /// The width of the products, where a sum is one of products.
-    pub products: Option<Width>,
+    pub products: Option<Precision>,
     /// The number that a multiplication or division is by, where it is one.
     pub by: Option<f64>,
     /// How a top-k or sort selects.
@@ -44,6 +46,11 @@ impl Value {
         self.expressions[0]
     }
 
+    /// Whether a result depends on it and it is computed from values, not from constants alone.
+    pub fn is_computed(&self) -> bool {
+        self.live && self.role == Role::Computes && self.scalar.is_none()
+    }
+
     /// Whether it is a value of its own and not one that was moved.
     pub fn is_made(&self) -> bool {
         matches!(self.role, Role::Computes | Role::Leaf) && self.scalar.is_none()
@@ -53,22 +60,38 @@ impl Value {
 /// A program with what each value of its entry computes.
 pub(super) struct Graph<'a> {
     pub import: &'a Import,
+    pub analysis: Analysis<'a>,
     pub values: Vec<Value>,
+    instances: HashMap<ExpressionId, Vec<ValueId>>,
 }
 
 impl<'a> Graph<'a> {
-    pub fn new(import: &'a Import, expressions: &mut Expressions) -> Graph<'a> {
-        let entry = import.program.entry();
-        let mut live = vec![false; entry.instructions.len()];
-        live[entry.root] = true;
-        for (id, instruction) in entry.instructions.iter().enumerate().rev() {
-            if live[id] {
-                instruction.operands.iter().for_each(|o| live[*o] = true);
+    /// A program whose values are not read yet.
+    pub fn new(import: &'a Import) -> Graph<'a> {
+        Graph { import, analysis: Analysis::new(&import.program), values: Vec::new(), instances: HashMap::new() }
+    }
+
+    /// Reads the values; `settle` may take each for another expression than its own before others read it.
+    pub fn read(&mut self, expressions: &mut Expressions, settle: &mut Settle) {
+        self.values = Builder::new(&self.analysis, expressions).values(settle);
+        self.instances.clear();
+        for (id, value) in self.values.iter().enumerate().filter(|(_, value)| value.live) {
+            if let [expression] = value.expressions[..] {
+                self.instances.entry(expression).or_default().push(id);
             }
         }
-        let mut values = Builder::new(&import.program, entry, expressions).values();
-        values.iter_mut().zip(live).for_each(|(value, live)| value.live = live);
-        Graph { import, values }
+    }
+
+    /// All values of one array that are an expression, in order.
+    pub fn instances(&self, expression: ExpressionId) -> &[ValueId] {
+        self.instances.get(&expression).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The value by which an expression is known: the first that is made where one is. Constants are known by those who
+    /// use them.
+    pub fn instance(&self, expression: ExpressionId) -> Option<ValueId> {
+        let plain = self.instances(expression).iter().copied().filter(|id| self.values[*id].scalar.is_none());
+        plain.min_by_key(|id| (!self.values[*id].is_made(), *id))
     }
 
     pub fn entry(&self) -> &'a Computation {
@@ -121,6 +144,6 @@ impl<'a> Graph<'a> {
 
     fn sort_key(&self, instruction: &Instruction) -> Option<usize> {
         let region = instruction.op.callees().next()?;
-        comparator_but_for_rounding(&self.import.program.computations[region]).map(|c| c.key)
+        self.analysis.regions.comparator_but_for_rounding(region).map(|c| c.key)
     }
 }

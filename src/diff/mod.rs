@@ -14,14 +14,11 @@ mod edited;
 mod express;
 mod expression;
 mod graph;
-mod numbering;
 mod outcome;
 mod pair;
 mod reading;
 mod rule;
-mod width;
 
 pub use change::{Change, ChangeKind, Difference};
 pub use compare::{DiffError, difference};
 pub use outcome::{Lost, Maximum, Outcome, OutcomeError, Verdict, outcomes};
-pub use width::Width;

@@ -283,7 +283,8 @@ fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f6
 /// Pairs of results of which the first is the maximum of each row of the second.
 fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
     let mut expressions = Expressions::default();
-    let graph = Graph::new(before, &mut expressions);
+    let mut graph = Graph::new(before);
+    graph.read(&mut expressions, &mut |_, _| None);
     let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {

@@ -1,16 +1,12 @@
 //! Pairs values that the expressions leave unmatched: by name, in order, and by the results they end in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::hlo::Import;
 use crate::ir::ValueId;
 
 use super::expression::{ExpressionId, Expressions};
-use super::graph::Graph;
-use super::rule::Role;
-
-/// Rounds of pairing; each settles at least one pair, and what lies above is matched anew.
-const ROUNDS: usize = 200;
+use super::graph::{Graph, Value};
 
 /// Two programs over the same expressions.
 pub(super) struct Pair<'a> {
@@ -20,19 +16,35 @@ pub(super) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
+    /// AFTER is read from its parameters on: each value that BEFORE does not compute is taken for its counterpart, if
+    /// it has one, before those that use it are read, so that these match by themselves. What has no counterpart at first
+    /// may have one when others are matched: AFTER is read again as long as that matches more.
     pub fn new(before: &'a Import, after: &'a Import) -> Pair<'a> {
         let mut expressions = Expressions::default();
-        for _ in 0..ROUNDS {
-            expressions.forget_taken();
-            let graphs = (Graph::new(before, &mut expressions), Graph::new(after, &mut expressions));
-            let pairs = pairs(&graphs.0, &graphs.1);
-            if pairs.is_empty() {
-                return Pair { before: graphs.0, after: graphs.1, expressions };
+        let (mut before, mut after) = (Graph::new(before), Graph::new(after));
+        before.read(&mut expressions, &mut |_, _| None);
+        after.read(&mut expressions, &mut |_, _| None);
+        let of_before = made(&before);
+        let mut fewest = usize::MAX;
+        loop {
+            let mut open = Open::new(&before, &after, &of_before);
+            // Each reading matches more than the one before, so there is an end.
+            if open.is_empty() || open.len() >= fewest {
+                break;
             }
-            pairs.into_iter().for_each(|(one, other)| expressions.identify(one, other));
+            fewest = open.len();
+            if open.has_counterparts() {
+                expressions.forget_taken();
+                after.read(&mut expressions, &mut |id, value| open.settle(id, value));
+            } else {
+                // A result is what it was, however it is computed.
+                for (one, other) in results(&before, &after) {
+                    expressions.identify(one, other);
+                }
+                expressions.forget_taken();
+                after.read(&mut expressions, &mut |_, _| None);
+            }
         }
-        expressions.forget_taken();
-        let (before, after) = (Graph::new(before, &mut expressions), Graph::new(after, &mut expressions));
         Pair { before, after, expressions }
     }
 
@@ -65,47 +77,88 @@ impl<'a> Pair<'a> {
 /// The expressions of the values that a program computes, each with the first of them.
 pub(super) fn made(graph: &Graph) -> BTreeMap<ExpressionId, ValueId> {
     let mut made = BTreeMap::new();
-    for (id, value) in
-        graph.values.iter().enumerate().filter(|(_, v)| v.live && v.role == Role::Computes && v.scalar.is_none())
-    {
+    for (id, value) in graph.values.iter().enumerate().filter(|(_, value)| value.is_computed()) {
         made.entry(value.expression()).or_insert(id);
     }
     made
 }
 
-/// What can be paired at once: (AFTER's expression, BEFORE's).
-fn pairs(before: &Graph, after: &Graph) -> Vec<(ExpressionId, ExpressionId)> {
+/// The name and size that values are paired by.
+type Key<'a> = (&'a str, usize);
+
+/// What each program makes and the other does not.
+struct Open<'a, 'e> {
+    of_before: &'e BTreeMap<ExpressionId, ValueId>,
+    /// The keys of BEFORE's and AFTER's open values.
+    keys: [HashMap<ValueId, Key<'a>>; 2],
+    /// BEFORE's and AFTER's open values of a key, in order.
+    values: HashMap<Key<'a>, [BTreeMap<ValueId, ExpressionId>; 2]>,
+}
+
+impl<'a, 'e> Open<'a, 'e> {
+    fn new(before: &Graph<'a>, after: &Graph<'a>, of_before: &'e BTreeMap<ExpressionId, ValueId>) -> Self {
+        let of_after = made(after);
+        let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
+        for (side, graph, own, others) in [(0, before, of_before, &of_after), (1, after, &of_after, of_before)] {
+            for (expression, id) in own.iter().filter(|(expression, _)| !others.contains_key(expression)) {
+                let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
+                open.keys[side].insert(*id, key);
+                open.values.entry(key).or_default()[side].insert(*id, *expression);
+            }
+        }
+        open
+    }
+
+    /// AFTER's open values.
+    fn len(&self) -> usize {
+        self.keys[1].len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.keys[1].is_empty()
+    }
+
+    /// Whether values of some key can be paired in order.
+    fn has_counterparts(&self) -> bool {
+        self.values.values().any(|[left, right]| left.len() == right.len())
+    }
+
+    /// What a value of AFTER, none of whose users is read yet, is taken for: nothing else if BEFORE computes it, else the
+    /// first of as many open values with its name and size, if it is itself the first of these.
+    fn settle(&mut self, id: ValueId, value: &Value) -> Option<ExpressionId> {
+        if !value.is_computed() {
+            return None;
+        }
+        if let Some(counterpart) = self.of_before.get(&value.expression()).copied() {
+            self.close(0, counterpart);
+            self.close(1, id);
+            return None;
+        }
+        let [left, right] = self.values.get(self.keys[1].get(&id)?)?;
+        let is_first = right.keys().next() == Some(&id) && left.len() == right.len();
+        let (counterpart, expression) = left.iter().next().filter(|_| is_first).map(|(id, other)| (*id, *other))?;
+        self.close(0, counterpart);
+        self.close(1, id);
+        Some(expression)
+    }
+
+    fn close(&mut self, side: usize, id: ValueId) {
+        if let Some(values) = self.keys[side].remove(&id).and_then(|key| self.values.get_mut(&key)) {
+            values[side].remove(&id);
+        }
+    }
+}
+
+/// Results that stand for each other because they are results: (AFTER's expression, BEFORE's).
+fn results(before: &Graph, after: &Graph) -> BTreeMap<ExpressionId, ExpressionId> {
     let (of_before, of_after) = (made(before), made(after));
-    let alone = |graph: &Graph, own: &BTreeMap<ExpressionId, ValueId>, other: &BTreeMap<ExpressionId, ValueId>| {
-        let mut named: BTreeMap<(String, usize), Vec<(ValueId, ExpressionId)>> = BTreeMap::new();
-        for (expression, id) in own.iter().filter(|(e, _)| !other.contains_key(e)) {
-            let elements = graph.entry().instructions[*id].shape.elements();
-            let key = (graph.base_name(*id).to_string(), elements);
-            named.entry(key).or_default().push((*id, *expression));
-        }
-        named.values_mut().for_each(|list| list.sort_unstable());
-        named
-    };
-    let left = alone(before, &of_before, &of_after);
-    let right = alone(after, &of_after, &of_before);
-    // The earliest values of each program: what lies above them may match by itself then.
-    let mut found: Vec<(ValueId, ExpressionId, ExpressionId)> = Vec::new();
-    for (key, list) in &left {
-        let Some(others) = right.get(key).filter(|others| others.len() == list.len()) else { continue };
-        found.extend(list.iter().zip(others).map(|((id, one), (_, other))| (*id, *other, *one)));
-    }
-    found.sort_unstable();
-    if let Some((_, other, one)) = found.first() {
-        return vec![(*other, *one)];
-    }
-    // A result is what it was, however it is computed.
-    let results = before.import.program.outputs().into_iter().zip(after.import.program.outputs());
-    for (one, other) in results {
+    let mut pairs = BTreeMap::new();
+    for (one, other) in before.import.program.outputs().into_iter().zip(after.import.program.outputs()) {
         let (one, other) = (before.values[one].expression(), after.values[other].expression());
-        let alone = of_before.contains_key(&one) && !of_after.contains_key(&one);
-        if alone && of_after.contains_key(&other) && !of_before.contains_key(&other) {
-            return vec![(other, one)];
+        let is_open = of_before.contains_key(&one) && !of_after.contains_key(&one);
+        if is_open && of_after.contains_key(&other) && !of_before.contains_key(&other) {
+            pairs.entry(other).or_insert(one);
         }
     }
-    Vec::new()
+    pairs
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::Precision;
 use crate::ir::{Op, ValueId};
 
 use super::expression::ExpressionId;
 use super::graph::Graph;
 use super::rule::{self, Role};
-use super::width::Width;
 
 /// Where a value ends up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,16 +19,16 @@ pub(super) enum Reader {
 }
 
 /// The widths in which each reader sees a value; more than one where several instances differ.
-pub(super) type Readings = BTreeMap<Reader, BTreeSet<Width>>;
+pub(super) type Readings = BTreeMap<Reader, BTreeSet<Precision>>;
 
 /// The readings of each expression that a program makes: of all instances together, each as wide as the value can be.
 pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     let entry = graph.entry();
-    let users = entry.users();
+    let users = graph.analysis.users();
     let mut of_values: Vec<Readings> = vec![Readings::new(); entry.instructions.len()];
     let mut of_expressions: BTreeMap<ExpressionId, Readings> = BTreeMap::new();
     for (result, id) in graph.import.program.outputs().into_iter().enumerate() {
-        add(&mut of_values[id], Reader::Result(result), Width::UNLIMITED);
+        add(&mut of_values[id], Reader::Result(result), Precision::UNLIMITED);
     }
     for id in (0..entry.instructions.len()).rev().filter(|id| graph.values[*id].live) {
         let value = &graph.values[id];
@@ -38,7 +38,7 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
             // A user stands once for each use; all its uses are looked at together.
             if last.replace(user) != Some(user) {
                 for slot in slots(graph, user, id) {
-                    read(graph, &users, &of_values, user, slot, &mut found);
+                    read(graph, users, &of_values, user, slot, &mut found);
                 }
             }
         }
@@ -57,7 +57,7 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     of_expressions
 }
 
-fn add(readings: &mut Readings, reader: Reader, width: Width) {
+fn add(readings: &mut Readings, reader: Reader, width: Precision) {
     readings.entry(reader).or_default().insert(width);
 }
 
@@ -75,16 +75,13 @@ fn read(
     slot: usize,
     found: &mut Readings,
 ) {
-    let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.import.program.computations);
-    let entering = |id: ValueId| {
-        let instruction = &graph.entry().instructions[id];
-        rule::entering(&instruction.op, &graph.import.program.computations, slot, instruction.operands.len())
-    };
-    let through = |reader: ValueId, picks: bool, entering: Width, found: &mut Readings| {
+    let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.analysis.regions);
+    let entering = |id: ValueId| rule::entering(&graph.entry().instructions[id], &graph.import.program, slot);
+    let through = |reader: ValueId, picks: bool, entering: Precision, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.
-        let rest = of_values[reader].values().flatten().copied().reduce(Width::join);
-        let width = rest.filter(|_| picks && value.float).unwrap_or(Width::UNLIMITED);
+        let rest = of_values[reader].values().flatten().copied().reduce(Precision::join);
+        let width = rest.filter(|_| picks && value.float).unwrap_or(Precision::UNLIMITED);
         add(found, Reader::Value(value.expression()), width.meet(entering));
     };
     match graph.values[user].role {

@@ -1,9 +1,7 @@
 //! What each operation means to a comparison of precision.
 
-use crate::ir::{Binary, Computation, Op, Precision, Reducer, Unary, Window, reducer_but_for_rounding};
-use crate::tensor::DType;
-
-use super::width::Width;
+use crate::analysis::{Analysis, Precision, Reducer, Regions, steps_hold, target};
+use crate::ir::{self, Binary, Instruction, Op, Program, Unary, Window};
 
 /// What an operation is for the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,74 +47,44 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
 }
 
 /// Whether an operation only picks among the elements it reads.
-pub(super) fn picks(op: &Op, computations: &[Computation]) -> bool {
+pub(super) fn picks(op: &Op, regions: &Regions) -> bool {
     match op {
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => matches!(
-            reducer_but_for_rounding(&computations[*to_apply]),
-            Some(Reducer::Binary(Binary::Maximum | Binary::Minimum))
-                | Some(Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)
-        ),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
+            regions.reducer_but_for_rounding(*to_apply).is_some_and(Reducer::picks)
+        }
         Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => true,
         _ => false,
     }
 }
 
-/// The width in which a reduction to this dtype accumulates, if it does more than pick. Matrix units add in f32 at least,
-/// whatever they give (FACTS 2).
-pub(super) fn accumulation(op: &Op, computations: &[Computation], dtype: Option<DType>) -> Option<Width> {
-    if matches!(op, Op::Dot { .. }) {
-        return Some(Width::of(dtype).join(Width::of(Some(DType::F32))));
-    }
-    let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = op else { return None };
-    if picks(op, computations) {
-        return None;
-    }
-    steps_hold(&computations[*to_apply])
-}
-
-/// What every float that a region makes or takes can hold.
-fn steps_hold(region: &Computation) -> Option<Width> {
-    let floats = region.instructions.iter().filter(|i| i.shape.dtype().is_some_and(|d| d.is_float()));
-    let widths = floats.map(|i| match i.op {
-        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-            Width { exponent_bits, fraction_bits: mantissa_bits }.meet(Width::of(i.shape.dtype()))
-        }
-        _ => Width::of(i.shape.dtype()),
-    });
-    widths.reduce(Width::meet)
-}
-
 /// The bits that the result of an operation can have: its dtype's, or fewer where a `reduce-precision`, or a region
 /// that picks and rounds what it picked, leaves fewer.
-pub(super) fn holds(op: &Op, computations: &[Computation], dtype: Option<DType>) -> Width {
-    let narrowed = match op {
-        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-            Some(Width { exponent_bits: *exponent_bits, fraction_bits: *mantissa_bits })
+pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision {
+    let narrowed = match &instruction.op {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }
+            if picks(&instruction.op, &analysis.regions) =>
+        {
+            steps_hold(&analysis.program.computations[*to_apply])
         }
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if picks(op, computations) => {
-            steps_hold(&computations[*to_apply])
-        }
-        _ => None,
+        _ => target(instruction, Some(Precision::UNLIMITED)),
     };
-    narrowed.map_or(Width::of(dtype), |width| width.meet(Width::of(dtype)))
+    let declared = instruction.shape.dtype().and_then(Precision::of_dtype);
+    narrowed.or(declared).unwrap_or(Precision::UNLIMITED)
 }
 
 /// How much of its operand in `slot` a region sees: what its own conversions leave, before it looks at anything.
-pub(super) fn entering(op: &Op, computations: &[Computation], slot: usize, operands: usize) -> Width {
-    let (region, parameter) = match op {
+pub(super) fn entering(instruction: &Instruction, program: &Program, slot: usize) -> Precision {
+    let operands = instruction.operands.len();
+    let (region, parameter) = match &instruction.op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => (*to_apply, operands / 2 + slot),
         Op::Sort { to_apply, .. } => (*to_apply, 2 * slot),
-        _ => return Width::UNLIMITED,
+        _ => return Precision::UNLIMITED,
     };
-    let region = &computations[region];
+    let region = &program.computations[region];
     let is_it = |id: &usize| region.instructions[*id].op == Op::Parameter(parameter);
     let users = region.instructions.iter().filter(|i| i.operands.iter().any(is_it));
-    let seen = users.map(|user| match user.op {
-        Op::Convert => Width::of(user.shape.dtype()),
-        Op::ReducePrecision { exponent_bits, mantissa_bits } => Width { exponent_bits, fraction_bits: mantissa_bits },
-        _ => Width::UNLIMITED,
-    });
-    seen.reduce(Width::join).unwrap_or(Width::UNLIMITED)
+    let seen = users.map(|user| target(user, Some(Precision::UNLIMITED)).unwrap_or(Precision::UNLIMITED));
+    seen.reduce(Precision::join).unwrap_or(Precision::UNLIMITED)
 }
 
 /// What an operation that rounds is called when it is compared with another that stands for the same value; `constant`
@@ -127,7 +95,7 @@ pub(super) fn form(op: &Op, constant: Option<f64>, narrow_operands: bool) -> Opt
         // Subtracting a constant is adding its negative.
         Op::Binary(Binary::Subtract) if constant.is_some() => Binary::Add.name().to_string(),
         Op::Dot { precision, .. } => {
-            let [lhs, rhs] = precision.map(Precision::name);
+            let [lhs, rhs] = precision.map(ir::Precision::name);
             match narrow_operands {
                 // bf16 operands need one pass, whatever is asked for.
                 true => "dot".to_string(),

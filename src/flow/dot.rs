@@ -1,7 +1,10 @@
 //! The flow as a drawing for Graphviz: values coloured by what they hold, in one cluster a fusion.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
+
+use crate::analysis::Precision;
 
 use super::Flow;
 use super::elision::Effect;
@@ -80,16 +83,16 @@ fn label(value: &Value) -> String {
     label
 }
 
-fn holds(value: &Value) -> &'static str {
+fn holds(value: &Value) -> Cow<'static, str> {
     // Several arrays together have no one format.
     if value.opcode == "tuple" {
-        return "any";
+        return "any".into();
     }
-    value.holds.map_or("integers", |holds| holds.name())
+    value.holds.map_or("integers".into(), Precision::name)
 }
 
 fn colour(value: &Value) -> &'static str {
-    match holds(value) {
+    match &*holds(value) {
         "f64" => "#c39bd3",
         "f32" => "#aed6f1",
         "tf32" => "#a3e4d7",

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::analysis::{Analysis, Precision};
 use crate::ir::{Program, ValueId};
 use crate::machine::Mode;
 use crate::rewrite::{self, Rule};
 
-use super::precision::{Precision, held};
 use super::uses::{Reader, View, views};
 
 /// What a rule does to one value, or to one value as one reader sees it.
@@ -132,8 +132,8 @@ struct Seen {
 
 impl Seen {
     fn of(program: &Program, declared: Option<&Seen>) -> Seen {
-        let held = held(program);
-        let views = views(program, &held);
+        let analysis = Analysis::new(program);
+        let (held, views) = (analysis.held(), views(&analysis));
         let names = program.entry().instructions.iter().map(|i| i.name.clone()).collect();
         let mut seen: HashMap<Key, (Precision, bool)> = HashMap::new();
         let mut computed = HashMap::new();

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
+use crate::analysis::Precision;
+
 use super::elision::{Effect, Elision};
-use super::precision::Precision;
 use super::value::{Use, Value};
 
 /// What a finding is about.
@@ -125,7 +126,7 @@ fn rounded_by_type(views: &mut [Sight], copies: &[&Value]) {
 
 /// What is the matter with a value that is seen in several precisions.
 fn told(views: &[Sight]) -> String {
-    let names: Vec<&str> = views.iter().map(|v| v.holds.name()).collect();
+    let names: Vec<String> = views.iter().map(|v| v.holds.to_string()).collect();
     disagreement(views).unwrap_or_else(|| format!("some readers see it in {}.", names.join(", others in ")))
 }
 
@@ -154,7 +155,7 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
             view.rounded_by.push(by.clone());
         }
     }
-    views.sort_by_key(|v| std::cmp::Reverse(v.holds.fraction_bits()));
+    views.sort_by_key(|v| std::cmp::Reverse(v.holds.fraction_bits));
     views
 }
 

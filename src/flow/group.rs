@@ -7,12 +7,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::ir::{
-    Binary, Op, Program, Reducer, Unary, ValueId, Window, comparator_but_for_rounding, is_cumulative,
-    reducer_but_for_rounding,
-};
+use crate::analysis::{Analysis, Reducer, is_cumulative};
+use crate::ir::{Binary, Instruction, Op, Unary, ValueId, Window};
 
-use super::precision::Held;
 use super::uses::is_passage;
 
 /// What a group of values computes.
@@ -52,14 +49,15 @@ pub struct Members {
 }
 
 /// The groups of a program, in the order of their last values.
-pub fn groups(program: &Program, held: &[Held], meanings: &[ValueId]) -> Vec<Members> {
-    let eye = Eye { program, held, meanings };
+pub fn groups(analysis: &Analysis) -> Vec<Members> {
+    let eye = Eye { analysis };
+    let meanings = analysis.meanings();
     let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
-    for (id, meaning) in meanings.iter().enumerate().filter(|(id, _)| !is_passage(program, held, *id)) {
+    for (id, meaning) in meanings.iter().enumerate().filter(|(id, _)| !is_passage(analysis, *id)) {
         copies.entry(*meaning).or_default().push(id);
     }
     let mut groups: Vec<Members> = Vec::new();
-    for id in 0..program.entry().instructions.len() {
+    for id in 0..meanings.len() {
         let found =
             eye.softmax(id).or_else(|| eye.log_softmax(id)).or_else(|| eye.cumsum(id)).or_else(|| eye.picks(id));
         let Some((shape, parts)) = found else { continue };
@@ -83,21 +81,23 @@ pub fn groups(program: &Program, held: &[Held], meanings: &[ValueId]) -> Vec<Mem
 type Found = Option<(Shape, Vec<(ValueId, &'static str)>)>;
 
 struct Eye<'a> {
-    program: &'a Program,
-    held: &'a [Held],
-    meanings: &'a [ValueId],
+    analysis: &'a Analysis<'a>,
 }
 
 impl Eye<'_> {
+    fn instructions(&self) -> &[Instruction] {
+        &self.analysis.program.entry().instructions
+    }
+
     fn op(&self, id: ValueId) -> &Op {
-        &self.program.entry().instructions[id].op
+        &self.instructions()[id].op
     }
 
     /// An operand, looked at through moves and roundings.
     fn operand(&self, id: ValueId, at: usize) -> Option<ValueId> {
-        let mut id = *self.program.entry().instructions[id].operands.get(at)?;
-        while is_passage(self.program, self.held, id) && *self.op(id) != Op::Tuple {
-            id = *self.program.entry().instructions[id].operands.first()?;
+        let mut id = *self.instructions()[id].operands.get(at)?;
+        while is_passage(self.analysis, id) && *self.op(id) != Op::Tuple {
+            id = *self.instructions()[id].operands.first()?;
         }
         Some(id)
     }
@@ -112,7 +112,7 @@ impl Eye<'_> {
     /// The operand of a reduction by this reducer.
     fn reduced(&self, id: ValueId, wanted: Binary) -> Option<ValueId> {
         let Op::Reduce { to_apply, .. } = self.op(id) else { return None };
-        let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
+        let reducer = self.analysis.regions.reducer_but_for_rounding(*to_apply);
         if reducer != Some(Reducer::Binary(wanted)) {
             return None;
         }
@@ -125,7 +125,7 @@ impl Eye<'_> {
         let mut operand = self.reduced(id, wanted)?;
         let mut tiles = Vec::new();
         while let Op::ReduceWindow { window, to_apply } = self.op(operand) {
-            let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
+            let reducer = self.analysis.regions.reducer_but_for_rounding(*to_apply);
             if reducer != Some(Reducer::Binary(wanted)) || window.0.iter().any(|w| w.size != w.stride) {
                 break;
             }
@@ -163,7 +163,7 @@ impl Eye<'_> {
     }
 
     fn same(&self, a: ValueId, b: ValueId) -> bool {
-        self.meanings[a] == self.meanings[b]
+        self.analysis.meanings()[a] == self.analysis.meanings()[b]
     }
 
     /// Of a sum over exponentials of shifted values: its parts, the exponential first.
@@ -239,30 +239,27 @@ impl Eye<'_> {
 
     fn window_sum(&self, id: ValueId) -> Option<(&Window, &[usize])> {
         let Op::ReduceWindow { window, to_apply } = self.op(id) else { return None };
-        let reducer = reducer_but_for_rounding(&self.program.computations[*to_apply]);
-        let operand = *self.program.entry().instructions[id].operands.first()?;
-        let dims = self.program.entry().instructions[operand].shape.dims();
+        let reducer = self.analysis.regions.reducer_but_for_rounding(*to_apply);
+        let operand = *self.instructions()[id].operands.first()?;
+        let dims = self.instructions()[operand].shape.dims();
         (reducer == Some(Reducer::Binary(Binary::Add))).then_some((window, dims))
     }
 
     /// Operations that pick values: argmax, sort, top-k.
     fn picks(&self, id: ValueId) -> Found {
-        let instruction = &self.program.entry().instructions[id];
+        let instruction = &self.instructions()[id];
         let (shape, role) = match &instruction.op {
-            Op::Reduce { to_apply, .. } => match reducer_but_for_rounding(&self.program.computations[*to_apply])? {
+            Op::Reduce { to_apply, .. } => match self.analysis.regions.reducer_but_for_rounding(*to_apply)? {
                 Reducer::ArgMax | Reducer::GreaterKeep => (Shape::Argmax, "argmax"),
                 Reducer::ArgMin => (Shape::Argmax, "argmin"),
                 Reducer::Binary(_) => return None,
             },
-            Op::Sort { to_apply, dim, .. } => {
-                let region = &self.program.computations[*to_apply];
-                match comparator_but_for_rounding(region) {
-                    _ if self.is_cut(id, *dim) => (Shape::TopK, "head of a sort"),
-                    Some(known) if known.descending => (Shape::Sort, "sort, largest first"),
-                    Some(_) => (Shape::Sort, "sort, smallest first"),
-                    None => (Shape::Sort, "sort"),
-                }
-            }
+            Op::Sort { to_apply, dim, .. } => match self.analysis.regions.comparator_but_for_rounding(*to_apply) {
+                _ if self.is_cut(id, *dim) => (Shape::TopK, "head of a sort"),
+                Some(known) if known.descending => (Shape::Sort, "sort, largest first"),
+                Some(_) => (Shape::Sort, "sort, smallest first"),
+                None => (Shape::Sort, "sort"),
+            },
             Op::TopK { .. } => (Shape::TopK, "top-k"),
             Op::ApproxTopK(_) | Op::PartialReduce(_) => (Shape::ApproxTopK, "approximate top-k"),
             _ => return None,
@@ -272,7 +269,7 @@ impl Eye<'_> {
 
     /// Whether all that is used of a sort are its first elements.
     fn is_cut(&self, id: ValueId, dim: usize) -> bool {
-        let instructions = &self.program.entry().instructions;
+        let instructions = self.instructions();
         let extent = instructions[id].operands.first().and_then(|o| instructions[*o].shape.dims().get(dim));
         let cut = |op: &Op| match op {
             Op::Slice { start, limit, .. } => start.get(dim) == Some(&0) && limit.get(dim) < extent,

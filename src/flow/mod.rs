@@ -5,8 +5,6 @@ mod dot;
 mod elision;
 mod finding;
 mod group;
-mod meaning;
-mod precision;
 mod sum;
 mod text;
 mod uses;
@@ -16,7 +14,6 @@ pub use dot::dot;
 pub use elision::{Effect, Elision, elisions};
 pub use finding::{Finding, FindingKind};
 pub use group::Shape;
-pub use precision::{Held, Precision, held};
 pub use sum::Accumulation;
 pub use text::text;
 pub use uses::{Reader, View, views};
@@ -24,6 +21,7 @@ pub use value::{Read, Use, Value};
 
 use serde::Serialize;
 
+use crate::analysis::Analysis;
 use crate::hlo::Import;
 use crate::machine::Mode;
 
@@ -74,11 +72,10 @@ pub struct Counts {
 /// The precision flow of a program. `modes` are those whose compilers are asked what they would elide.
 pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let program = &import.program;
-    let held = held(program);
-    let meanings = meaning::meanings(program, &held);
-    let views = views(program, &held);
-    let groups = group::groups(program, &held, &meanings);
-    let values = value::values(import, &held, &views, &meanings, &groups);
+    let analysis = Analysis::new(program);
+    let views = views(&analysis);
+    let groups = group::groups(&analysis);
+    let values = value::values(import, &analysis, &views, &groups);
     let elisions = elisions(program, modes);
     let findings = finding::findings(&values, &elisions);
     let name = |id: usize| program.entry().instructions[id].name.clone();

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use crate::ir::{self, Binary, Op, Program, Reducer, ValueId, reducer_but_for_rounding};
-
-use super::precision::Precision;
+use crate::analysis::{Analysis, Precision, Reducer, accumulates_in};
+use crate::ir::{self, Binary, Op, ValueId};
 
 /// How a sum is accumulated, as far as the program says it.
 ///
@@ -25,42 +24,32 @@ fn by_name<S: serde::Serializer>(precision: &Option<ir::Precision>, serializer: 
 }
 
 /// The accumulation of a reduction, window sum or dot; `None` for a value that is no sum of floats.
-pub fn accumulation(program: &Program, id: ValueId) -> Option<Accumulation> {
-    let entry = program.entry();
+pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
+    let entry = analysis.program.entry();
     let instruction = &entry.instructions[id];
     let dims = entry.instructions[*instruction.operands.first()?].shape.dims();
-    match &instruction.op {
-        Op::Reduce { dims: along, to_apply } => added(program, *to_apply, along.iter().map(|d| dims[*d]).product()),
+    let (region, precision, terms) = match &instruction.op {
+        Op::Reduce { dims: along, to_apply } => (Some(*to_apply), None, along.iter().map(|d| dims[*d]).product()),
         Op::ReduceWindow { window, to_apply } => {
-            added(program, *to_apply, window.0.iter().zip(dims).map(|(w, d)| w.size.min(*d)).product())
+            (Some(*to_apply), None, window.0.iter().zip(dims).map(|(w, d)| w.size.min(*d)).product())
         }
         Op::Dot { dims: numbers, precision } => {
-            let declared = instruction.shape.dtype()?.format().map(Precision::of)?;
-            // Narrow products are accumulated in f32 (FACTS 2.3), and the result is rounded once.
-            let wide = declared.join(Precision::of(&crate::num::F32));
             let terms = numbers.lhs_contracting.iter().map(|d| dims[*d]).product();
-            Some(Accumulation {
-                dtype: wide.name().to_string(),
-                rounded_to: None,
-                terms,
-                precision: precision.iter().copied().min(),
-            })
+            (None, precision.iter().copied().min(), terms)
         }
-        _ => None,
-    }
-}
-
-fn added(program: &Program, region: usize, terms: usize) -> Option<Accumulation> {
-    let region = &program.computations[region];
-    if reducer_but_for_rounding(region) != Some(Reducer::Binary(Binary::Add)) {
-        return None;
-    }
-    let add = region.instructions.iter().find(|i| i.op == Op::Binary(Binary::Add))?;
-    let dtype = add.shape.dtype()?;
-    let sum = Precision::of(dtype.format()?);
-    // Conversions between the addition and the region's result round each partial sum.
-    let narrowed = region.instructions.iter().filter(|i| i.op == Op::Convert);
-    let narrowed = narrowed.filter_map(|i| i.shape.dtype()?.format().map(Precision::of));
-    let rounded_to = narrowed.filter(|to| !sum.within(*to)).min_by_key(|to| to.fraction_bits());
-    Some(Accumulation { dtype: dtype.name().to_string(), rounded_to, terms, precision: None })
+        _ => return None,
+    };
+    let accumulated = accumulates_in(analysis.program, &analysis.regions, instruction)?;
+    // The type of each addition. Conversions between it and the region's result round each partial sum.
+    let added = match region {
+        None => accumulated,
+        Some(region) if analysis.regions.reducer_but_for_rounding(region) == Some(Reducer::Binary(Binary::Add)) => {
+            let region = &analysis.program.computations[region];
+            let add = region.instructions.iter().find(|i| i.op == Op::Binary(Binary::Add))?;
+            Precision::of_dtype(add.shape.dtype()?)?
+        }
+        Some(_) => return None,
+    };
+    let rounded_to = Some(accumulated).filter(|to| !added.within(*to));
+    Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision })
 }

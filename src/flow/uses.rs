@@ -3,9 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::ir::{Op, Program, Unary, ValueId, movement};
-
-use super::precision::{Held, Precision, target};
+use crate::analysis::{Analysis, Precision, target};
+use crate::ir::{Op, Unary, ValueId, movement};
 
 /// Who sees a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,8 +29,8 @@ pub struct View {
 
 /// Whether an operation hands on the numbers that it is given, up to rounding and sign: moves, conversions between
 /// floats, elements of tuples, negation.
-pub fn is_passage(program: &Program, held: &[Held], id: ValueId) -> bool {
-    let instruction = &program.entry().instructions[id];
+pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
+    let (instruction, held) = (&analysis.program.entry().instructions[id], analysis.held());
     match instruction.op {
         Op::ReducePrecision { .. } | Op::GetTupleElement(_) | Op::Tuple => true,
         Op::Unary(Unary::Negate) => true,
@@ -49,24 +48,20 @@ pub fn is_source(op: &Op) -> bool {
 }
 
 /// The views of each value of the entry that is no passage and no constant; none for the others.
-pub fn views(program: &Program, held: &[Held]) -> Vec<Vec<View>> {
-    let entry = program.entry();
-    let users = entry.users();
-    let outputs = program.outputs();
-    let walk = Walk { program, held, users: &users, outputs: &outputs };
+pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
+    let entry = analysis.program.entry();
+    let walk = Walk { analysis, outputs: &analysis.program.outputs() };
     (0..entry.instructions.len())
         .map(|id| match entry.instructions[id].op {
             Op::Constant(_) | Op::Iota { .. } => Vec::new(),
-            _ if is_passage(program, held, id) => Vec::new(),
+            _ if is_passage(analysis, id) => Vec::new(),
             _ => walk.from(id),
         })
         .collect()
 }
 
 struct Walk<'a> {
-    program: &'a Program,
-    held: &'a [Held],
-    users: &'a [Vec<ValueId>],
+    analysis: &'a Analysis<'a>,
     outputs: &'a [ValueId],
 }
 
@@ -81,9 +76,9 @@ struct Step {
 
 impl Walk<'_> {
     fn from(&self, source: ValueId) -> Vec<View> {
-        let entry = self.program.entry();
+        let (entry, held) = (self.analysis.program.entry(), self.analysis.held());
         let mut views: Vec<View> = Vec::new();
-        let start = Step { id: source, holds: self.held[source].first(), rounded_by: None, conversions: Vec::new() };
+        let start = Step { id: source, holds: held[source].first(), rounded_by: None, conversions: Vec::new() };
         let mut seen = HashSet::new();
         let mut open = std::collections::VecDeque::from([start]);
         while let Some(step) = open.pop_front() {
@@ -97,7 +92,7 @@ impl Walk<'_> {
                 add(Reader::Result(position));
             }
             let mut last = None;
-            for user in &self.users[step.id] {
+            for user in &self.analysis.users()[step.id] {
                 // A user stands once in the list for each operand.
                 if last == Some(*user) {
                     continue;
@@ -107,7 +102,7 @@ impl Walk<'_> {
                 if reading.op == Op::Tuple {
                     continue;
                 }
-                if !is_passage(self.program, self.held, *user) {
+                if !is_passage(self.analysis, *user) {
                     // What integers are used for says nothing about precision.
                     if step.holds.is_some() {
                         let operands = reading.operands.iter().enumerate().filter(|(_, o)| **o == step.id);
@@ -117,7 +112,7 @@ impl Walk<'_> {
                 }
                 let mut next = Step { id: *user, ..step.clone() };
                 if let Op::GetTupleElement(index) = reading.op {
-                    next.holds = self.held[step.id].elements.get(index).copied().flatten();
+                    next.holds = held[step.id].elements.get(index).copied().flatten();
                 } else if let Some(to) = target(reading, step.holds) {
                     next.conversions.push(*user);
                     next.holds = step.holds.map(|holds| holds.rounded_to(to));
@@ -125,7 +120,7 @@ impl Walk<'_> {
                         next.rounded_by = Some(*user);
                     }
                 }
-                if seen.insert((next.id, next.holds.map(Precision::name), next.rounded_by)) {
+                if seen.insert((next.id, next.holds, next.rounded_by)) {
                     open.push_back(next);
                 }
             }

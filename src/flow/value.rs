@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
 use crate::hlo::Import;
-use crate::ir::{Op, Program, Reducer, Shape, ValueId, is_cumulative, reducer_but_for_rounding};
+use crate::ir::{Binary, Op, Program, Shape, ValueId};
 
 use super::group::Members;
-use super::precision::{Held, Precision};
 use super::sum::{Accumulation, accumulation};
 use super::uses::{Reader, View, is_passage, is_source};
 
@@ -101,33 +101,27 @@ impl Value {
     }
 }
 
-pub(super) fn values(
-    import: &Import,
-    held: &[Held],
-    views: &[Vec<View>],
-    meanings: &[ValueId],
-    groups: &[Members],
-) -> Vec<Value> {
-    let program = &import.program;
+pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], groups: &[Members]) -> Vec<Value> {
+    let (program, held, meanings) = (analysis.program, analysis.held(), analysis.meanings());
     let instructions = &program.entry().instructions;
     let name = |id: ValueId| instructions[id].name.clone();
     let constant = constants(program);
     let mut copies: HashMap<ValueId, Vec<ValueId>> = HashMap::new();
-    let has_copies = |id: ValueId| !is_passage(program, held, id) && !is_source(&instructions[id].op);
+    let has_copies = |id: ValueId| !is_passage(analysis, id) && !is_source(&instructions[id].op);
     for id in (0..instructions.len()).filter(|id| has_copies(*id)) {
         copies.entry(meanings[id]).or_default().push(id);
     }
     let mut values: Vec<Value> = Vec::with_capacity(instructions.len());
     for (id, instruction) in instructions.iter().enumerate() {
         let origin = import.origins.get(id).cloned().unwrap_or_default();
-        let passage = is_passage(program, held, id);
+        let passage = is_passage(analysis, id);
         let operand = instruction.operands.first().and_then(|o| held[*o].first());
         let rounds = matches!(instruction.op, Op::Convert | Op::ReducePrecision { .. }) && passage;
         let same = copies.get(&meanings[id]).filter(|_| has_copies(id)).into_iter().flatten();
         values.push(Value {
             name: instruction.name.clone(),
             opcode: instruction.op.opcode(),
-            what: what(program, id),
+            what: what(analysis, id),
             shape: instruction.shape.to_string(),
             dtype: first_dtype(&instruction.shape),
             holds: held[id].first(),
@@ -139,7 +133,7 @@ pub(super) fn values(
             line: origin.at.line,
             column: origin.at.column,
             role: role(id, groups),
-            accumulation: accumulation(program, id),
+            accumulation: accumulation(analysis, id),
             copies: same.filter(|copy| **copy != id).map(|copy| name(*copy)).collect(),
             reads: Vec::new(),
             uses: Vec::new(),
@@ -214,13 +208,14 @@ fn role(id: ValueId, groups: &[Members]) -> Option<String> {
 }
 
 /// An operation in a person's words.
-fn what(program: &Program, id: ValueId) -> String {
+fn what(analysis: &Analysis, id: ValueId) -> String {
+    let program = analysis.program;
     let instruction = &program.entry().instructions[id];
     let opcode = instruction.op.opcode();
-    let sum = || accumulation(program, id).map_or(String::new(), |a| format!("{} ", a.dtype));
+    let sum = || accumulation(analysis, id).map_or(String::new(), |a| format!("{} ", a.dtype));
     match &instruction.op {
-        Op::Reduce { to_apply, .. } => match reducer_but_for_rounding(&program.computations[*to_apply]) {
-            Some(Reducer::Binary(crate::ir::Binary::Add)) => format!("{}sum", sum()),
+        Op::Reduce { to_apply, .. } => match analysis.regions.reducer_but_for_rounding(*to_apply) {
+            Some(Reducer::Binary(Binary::Add)) => format!("{}sum", sum()),
             Some(Reducer::Binary(binary)) => match binary.name() {
                 "maximum" => "max".to_string(),
                 "minimum" => "min".to_string(),
@@ -232,13 +227,13 @@ fn what(program: &Program, id: ValueId) -> String {
         },
         Op::ReduceWindow { window, to_apply } => {
             let dims = instruction.operands.first().map_or(&[][..], |o| program.entry().instructions[*o].shape.dims());
-            match reducer_but_for_rounding(&program.computations[*to_apply]) {
-                Some(Reducer::Binary(crate::ir::Binary::Add)) if is_cumulative(window, dims).is_some() => {
+            match analysis.regions.reducer_but_for_rounding(*to_apply) {
+                Some(Reducer::Binary(Binary::Add)) if is_cumulative(window, dims).is_some() => {
                     format!("{}cumsum", sum())
                 }
-                Some(Reducer::Binary(crate::ir::Binary::Add)) => format!("{}window sum", sum()),
-                Some(Reducer::Binary(crate::ir::Binary::Maximum)) => "window max".to_string(),
-                Some(Reducer::Binary(crate::ir::Binary::Minimum)) => "window min".to_string(),
+                Some(Reducer::Binary(Binary::Add)) => format!("{}window sum", sum()),
+                Some(Reducer::Binary(Binary::Maximum)) => "window max".to_string(),
+                Some(Reducer::Binary(Binary::Minimum)) => "window min".to_string(),
                 _ => opcode.to_string(),
             }
         }

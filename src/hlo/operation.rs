@@ -1,8 +1,9 @@
 //! What each opcode becomes.
 
+use crate::analysis::comparator;
 use crate::ir::{
     ApproxTopK, Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, PartialReduce,
-    Precision, Shape, Unary, ValueId, Window, WindowDim, comparator, movement,
+    Precision, Shape, Unary, ValueId, Window, WindowDim, movement,
 };
 use crate::tensor::{DType, Data, Tensor};
 

@@ -6,8 +6,6 @@ mod dot;
 mod infer;
 pub mod movement;
 mod op;
-mod outline;
-mod pattern;
 mod print;
 mod program;
 
@@ -17,10 +15,5 @@ pub use infer::{ShapeError, infer};
 pub use op::{
     ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
     WindowDim,
-};
-pub use outline::outline;
-pub use pattern::{
-    Comparator, Cumulative, PlainMatmul, Reducer, comparator, comparator_but_for_rounding, cumulative, is_cumulative,
-    plain_matmul, reducer, reducer_but_for_rounding,
 };
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

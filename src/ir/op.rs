@@ -192,6 +192,25 @@ impl Binary {
             Binary::Xor => "xor",
         }
     }
+
+    /// Whether the order of the operands is no matter.
+    pub const fn commutes(self) -> bool {
+        match self {
+            Binary::Add
+            | Binary::And
+            | Binary::Maximum
+            | Binary::Minimum
+            | Binary::Multiply
+            | Binary::Or
+            | Binary::Xor => true,
+            Binary::Divide
+            | Binary::Remainder
+            | Binary::ShiftLeft
+            | Binary::ShiftRightArithmetic
+            | Binary::ShiftRightLogical
+            | Binary::Subtract => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

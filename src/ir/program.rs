@@ -124,6 +124,25 @@ impl Computation {
         wide
     }
 
+    /// The computation with another value in the place of each, or none where nothing uses it: values for which others
+    /// stand are gone.
+    pub fn compacted(&self, stands_for: &[Option<ValueId>]) -> Computation {
+        let mut moved: Vec<ValueId> = vec![0; self.instructions.len()];
+        let mut instructions: Vec<Instruction> = Vec::new();
+        for (id, instruction) in self.instructions.iter().enumerate() {
+            match stands_for[id] {
+                Some(kept) if kept == id => {
+                    moved[id] = instructions.len();
+                    let operands = instruction.operands.iter().map(|operand| moved[*operand]).collect();
+                    instructions.push(Instruction { operands, ..instruction.clone() });
+                }
+                Some(earlier) => moved[id] = moved[earlier],
+                None => {}
+            }
+        }
+        Computation { name: self.name.clone(), instructions, root: moved[self.root] }
+    }
+
     /// For each value, the values that use it, once per use, in order.
     pub fn users(&self) -> Vec<Vec<ValueId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];

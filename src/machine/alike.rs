@@ -1,6 +1,7 @@
 //! Which modes are one machine under several names.
 
-use crate::ir::{Binary, Op, Program, Reducer, reducer};
+use crate::analysis::{Reducer, Regions};
+use crate::ir::{Binary, Op, Program};
 use crate::tensor::DType;
 
 use super::chip::Chip;
@@ -49,12 +50,13 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
 
 /// Whether a sum of bf16 or f16 stands in the program.
 fn sums_narrow(program: &Program) -> bool {
+    let regions = Regions::new(program);
     program.computations.iter().any(|computation| {
         computation.instructions.iter().any(|instruction| match instruction.op {
             Op::Reduce { to_apply, .. } => {
                 let first = instruction.operands.first().map(|o| &computation.instructions[*o].shape);
                 matches!(first.and_then(|shape| shape.dtype()), Some(DType::BF16 | DType::F16))
-                    && reducer(&program.computations[to_apply]) == Some(Reducer::Binary(Binary::Add))
+                    && regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add))
             }
             _ => false,
         })

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::analysis::Regions;
 use crate::ir::{
     Binary, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape, TRIP_BOUND, Unary, movement,
 };
@@ -63,13 +64,14 @@ pub(super) fn unsupported(instruction: &Instruction, why: impl Into<String>) -> 
 /// A program in a mode.
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
+    pub regions: Regions<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a Program, mode: &'a Mode) -> Machine<'a> {
-        Machine { program, mode, unit: mode.vector_unit() }
+        Machine { program, regions: Regions::new(program), mode, unit: mode.vector_unit() }
     }
 
     /// The root's value. Values are dropped after their last use.

@@ -1,8 +1,8 @@
 //! Operations that apply a region or select among elements: reductions, windows, sorts, top-k.
 
+use crate::analysis::{Comparator, Cumulative, Reducer, cumulative};
 use crate::ir::{
-    ApproxTopK, Binary, Comparator, Computation, Cumulative, Instruction, PartialReduce, Reducer, Shape, Window,
-    approx, comparator, comparator_but_for_rounding, cumulative, movement, reducer, reducer_but_for_rounding,
+    ApproxTopK, Binary, Computation, ComputationId, Instruction, PartialReduce, Shape, Window, approx, movement,
 };
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
@@ -34,10 +34,12 @@ pub(super) fn reduce(
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let span = |row: usize| row * width..(row + 1) * width;
     let unit = machine.unit;
-    let region = &machine.program.computations[to_apply];
-    let known = reducer(region).or_else(|| {
+    let known = machine.regions.reducer(to_apply).or_else(|| {
         let floats: Vec<&Value> = operands.iter().map(Operand::elements).collect();
-        selecting_reducer(region).filter(|_| rounding_keeps(region, &floats))
+        let region = &machine.program.computations[to_apply];
+        let picking = machine.regions.reducer_but_for_rounding(to_apply).filter(|reducer| reducer.picks());
+        // A compiler writes a bf16 reduction in f32, with roundings on the way.
+        picking.filter(|_| rounding_keeps(region, &floats))
     });
     let one_row = order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
     let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
@@ -125,20 +127,6 @@ pub(super) fn reduce(
     })
 }
 
-/// A reducer that picks one of its values and rounds it to bf16 on the way, as a compiler writes a bf16 reduction in f32.
-fn selecting_reducer(region: &Computation) -> Option<Reducer> {
-    let selects = |r: &Reducer| {
-        matches!(
-            r,
-            Reducer::Binary(Binary::Maximum | Binary::Minimum)
-                | Reducer::ArgMax
-                | Reducer::ArgMin
-                | Reducer::GreaterKeep
-        )
-    };
-    reducer_but_for_rounding(region).filter(selects)
-}
-
 /// Whether rounding to bf16, if the region rounds at all, changes none of the values.
 fn rounding_keeps(region: &Computation, values: &[&Value]) -> bool {
     let narrow =
@@ -152,11 +140,12 @@ fn rounding_keeps(region: &Computation, values: &[&Value]) -> bool {
 }
 
 /// What a sort's region orders by, if a stable sort of these rows by that key gives the region's order.
-fn known_comparator(region: &Computation, rows: &[Value], length: usize) -> Option<Comparator> {
-    let keys = |c: &Comparator| rows.get(c.key);
-    let rounded =
-        || comparator_but_for_rounding(region).filter(|c| keys(c).is_some_and(|keys| rounding_keeps(region, &[keys])));
-    let found = comparator(region).or_else(rounded)?;
+fn known_comparator(machine: &Machine, to_apply: ComputationId, rows: &[Value], length: usize) -> Option<Comparator> {
+    let kept = |c: &Comparator| {
+        rows.get(c.key).is_some_and(|keys| rounding_keeps(&machine.program.computations[to_apply], &[keys]))
+    };
+    let rounded = || machine.regions.comparator_but_for_rounding(to_apply).filter(kept);
+    let found = machine.regions.comparator(to_apply).or_else(rounded)?;
     // Ties go to the lower of these integers: to the first, where they ascend.
     let ascending = |ties: usize| match rows.get(ties) {
         Some(Value::Integer(_, values)) => values.chunks(length.max(1)).all(|row| row.is_sorted_by(|a, b| a < b)),
@@ -195,7 +184,7 @@ pub(super) fn reduce_window(
     last.push(dim);
     let rows = permuted(&operands[0], dims, &last);
     let length = dims[dim].max(1);
-    let known = reducer(&machine.program.computations[to_apply]);
+    let known = machine.regions.reducer(to_apply);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
     let order = machine.mode.choices.scan;
     let running = match (known, &rows) {
@@ -276,7 +265,7 @@ pub(super) fn sort(
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
-    let known = known_comparator(&machine.program.computations[to_apply], &rows, length);
+    let known = known_comparator(machine, to_apply, &rows, length);
     let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
         Some((comparator, Value::Float(_, keys))) => {
             let (keys, flush): (&[f32], bool) = (keys, machine.unit.flush);

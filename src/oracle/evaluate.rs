@@ -1,9 +1,7 @@
 //! One pass over a program in one arithmetic.
 
-use crate::ir::{
-    Compare, CompareOrder, Computation, Instruction, Op, PlainMatmul, Program, Shape, TRIP_BOUND, Unary, movement,
-    plain_matmul,
-};
+use crate::analysis::{PlainMatmul, Regions, plain_matmul};
+use crate::ir::{Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement};
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Wanted};
@@ -38,6 +36,7 @@ impl OracleError {
 pub(super) struct Pass<'a, A: Arithmetic> {
     pub world: World<A>,
     pub program: &'a Program,
+    pub regions: &'a Regions<'a>,
     plan: &'a Plan,
     /// Enclosures of reductions, for a pass that comes after.
     sums: Sums,
@@ -47,12 +46,13 @@ pub(super) struct Pass<'a, A: Arithmetic> {
 pub(super) fn run<A: Arithmetic>(
     arithmetic: A,
     program: &Program,
+    regions: &Regions,
     arguments: &[Tensor],
     plan: &Plan,
 ) -> Result<(Truth, Sums), OracleError> {
     let entry = program.entry();
     let world = World { arithmetic, classes: Classes::default() };
-    let mut pass = Pass { world, program, plan, sums: Sums::default() };
+    let mut pass = Pass { world, program, regions, plan, sums: Sums::default() };
     let values = pass.computation(entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
     let outputs = program.outputs();
     let results: Vec<Option<&Value<A>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();

@@ -34,6 +34,7 @@ mod select;
 mod share;
 mod store;
 
+use crate::analysis::Regions;
 use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};
 
@@ -87,6 +88,7 @@ impl Oracle {
         let first = self.first.unwrap_or(if asks_for_pairs { Rung::Pairs } else { Rung::Intervals });
         let mut search = Search {
             program: &shared,
+            regions: Regions::new(&shared),
             arguments,
             answers: Answers::new(&shared, demands),
             stats: Stats::default(),
@@ -123,6 +125,7 @@ impl Oracle {
 /// The passes over one program.
 struct Search<'a> {
     program: &'a Program,
+    regions: Regions<'a>,
     arguments: &'a [Tensor],
     answers: Answers,
     stats: Stats,
@@ -139,7 +142,7 @@ impl Search<'_> {
         self.stats.escalations += u64::from(!is_first);
         let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
         let plan = Plan::new(self.program, self.answers.demands(), &self.answers.wanted(), sums);
-        let (truth, found) = evaluate::run(arithmetic, self.program, self.arguments, &plan)?;
+        let (truth, found) = evaluate::run(arithmetic, self.program, &self.regions, self.arguments, &plan)?;
         if is_first {
             self.stats.merge(&truth.stats);
         }

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::ir::{Comparator, CompareOrder, Shape, comparator_but_for_rounding};
+use crate::analysis::Comparator;
+use crate::ir::{CompareOrder, Shape};
 use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
@@ -20,7 +21,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         operands: &[Value<A>],
         shapes: &[&Shape],
     ) -> Result<Value<A>, OracleError> {
-        let known = comparator_but_for_rounding(&self.program.computations[to_apply]);
+        let known = self.regions.comparator_but_for_rounding(to_apply);
         let dims = shapes[0].dims();
         let inner: usize = dims[dim + 1..].iter().product();
         let length = dims[dim];

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::ir::{Computation, Op, Program, Reducer, Shape, ValueId, reducer_but_for_rounding};
+use crate::analysis::{Reducer, Regions};
+use crate::ir::{Computation, Op, Program, Shape, ValueId};
 use crate::tensor::DType;
 
 /// A program read from a file.
@@ -198,13 +199,11 @@ fn ranking(
 
 /// What the argmax behind an integer result compares, looking through moves.
 fn argmax_operand(program: &Program, mut id: ValueId) -> Option<ValueId> {
-    let entry = program.entry();
+    let (entry, regions) = (program.entry(), Regions::new(program));
     loop {
         let instruction = &entry.instructions[id];
         match instruction.op {
-            Op::Reduce { to_apply, .. }
-                if reducer_but_for_rounding(&program.computations[to_apply]) == Some(Reducer::ArgMax) =>
-            {
+            Op::Reduce { to_apply, .. } if regions.reducer_but_for_rounding(to_apply) == Some(Reducer::ArgMax) => {
                 return instruction.operands.first().copied();
             }
             Op::GetTupleElement(_) | Op::Reshape | Op::Copy | Op::Convert => id = *instruction.operands.first()?,

@@ -1,6 +1,7 @@
 //! The TPU compiler's narrowing of sums, read off its output (FACTS 9).
 
-use crate::ir::{Binary, Computation, Instruction, Op, Program, Reducer, reducer};
+use crate::analysis::{Reducer, Regions};
+use crate::ir::{Binary, Computation, Instruction, Op, Program};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::Editor;
@@ -10,9 +11,9 @@ use super::Editor;
 pub(super) fn narrow_sums(program: &Program) -> Program {
     let mut rewritten = program.clone();
     let entry = program.entry();
-    let users = entry.users();
+    let (users, regions) = (entry.users(), Regions::new(program));
     let narrowed: Vec<bool> = (0..entry.instructions.len())
-        .map(|id| is_f32_sum(program, &entry.instructions[id]) && used_as_bf16_only(entry, &users, id))
+        .map(|id| is_f32_sum(&regions, &entry.instructions[id]) && used_as_bf16_only(entry, &users, id))
         .collect();
     if !narrowed.contains(&true) {
         return rewritten;
@@ -56,10 +57,9 @@ pub(super) fn narrow_sums(program: &Program) -> Program {
     rewritten
 }
 
-fn is_f32_sum(program: &Program, instruction: &Instruction) -> bool {
+fn is_f32_sum(regions: &Regions, instruction: &Instruction) -> bool {
     let Op::Reduce { to_apply, .. } = instruction.op else { return false };
-    instruction.shape.dtype() == Some(DType::F32)
-        && reducer(&program.computations[to_apply]) == Some(Reducer::Binary(Binary::Add))
+    instruction.shape.dtype() == Some(DType::F32) && regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add))
 }
 
 fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bool {

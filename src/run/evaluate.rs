@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::analysis::{Equality, Numbering, signature};
 use crate::check::{Batch, Scale, Tally};
 use crate::input::{self, Argument, InputKey};
-use crate::ir::{Op, Program, outline};
+use crate::ir::{Op, Program};
 use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
@@ -67,7 +68,9 @@ impl<'a> Prepared<'a> {
     fn new(group: &Group<'a>, rows: usize) -> Result<Prepared<'a>, RunError> {
         let mut prepared =
             Prepared { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
-        let (mut score_outlines, mut outlines): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        // Programs with one signature give the same bits.
+        let mut numbering = Numbering::new(Equality::Bits);
+        let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |why: String| RunError::Case { case: case.id.clone(), why };
             let (spec, n) = (&case.subject.program, case.subject.n);
@@ -79,27 +82,28 @@ impl<'a> Prepared<'a> {
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
                 let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
-                let text = outline(&scores);
-                let known = score_outlines.iter().position(|other| *other == text);
+                let own = signature(&scores, &mut numbering);
+                let known = score_signatures.iter().position(|other| *other == own);
                 if known.is_none() {
                     prepared.scores.push(scores);
-                    score_outlines.push(text);
+                    score_signatures.push(own);
                 }
                 Some(known.unwrap_or(prepared.scores.len() - 1))
             } else {
                 None
             };
             let compiled = subject::compiled(&prepared.subjects[subject].1, &case.mode);
-            let text = outline(&compiled);
+            let own = signature(&compiled, &mut numbering);
             // Generations that a compiler treats alike often compute alike, too.
-            let same = |(other, known): (&(Program, &Mode), &String)| {
-                *known == text && compute_alike(other.1, &case.mode, &compiled)
-            };
-            let known = prepared.compiled.iter().zip(&outlines).position(same);
+            let known = prepared
+                .compiled
+                .iter()
+                .zip(&signatures)
+                .position(|((_, mode), other)| *other == own && compute_alike(mode, &case.mode, &compiled));
             let at = known.unwrap_or(prepared.compiled.len());
             if known.is_none() {
                 prepared.compiled.push((compiled, &case.mode));
-                outlines.push(text);
+                signatures.push(own);
             }
             prepared.cases.push(Places { subject, scores, compiled: at });
         }

@@ -83,3 +83,25 @@ fn subtracting_an_integer_is_adding_its_negative() {
     let doubled = after.replace("add(k, j)", "multiply(k, j)");
     assert_eq!(kinds(&of_texts(&before, &of(&doubled))), [ChangeKind::PrecisionChanged]);
 }
+
+/// A chain of operations, 400 of which are exchanged: far more than a comparison could settle one by one.
+#[test]
+fn every_edit_of_a_long_program_is_told_of() {
+    let chain = |edited: &str| {
+        let mut text =
+            "HloModule chain\nENTRY main {\n  x.0 = f32[8] parameter(0)\n  x.1 = f32[8] parameter(1)\n".to_string();
+        for at in 2..4000 {
+            let opcode = match at % 10 {
+                0 => edited,
+                1..5 => "multiply",
+                _ => "subtract",
+            };
+            text += &format!("  x.{at} = f32[8] {opcode}(x.{}, x.{})\n", at - 1, at - 2);
+        }
+        text + "  ROOT x.4000 = f32[8] negate(x.3999)\n}\n"
+    };
+    let found = of_texts(&chain("add"), &chain("divide"));
+    let expected: Vec<String> = (1..400).map(|at| format!("precision-changed x.{}: add -> divide", 10 * at)).collect();
+    assert_eq!(lines(&found), expected);
+    assert_eq!(found.unmatched, [Vec::<String>::new(), Vec::new()]);
+}

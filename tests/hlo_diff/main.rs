@@ -209,7 +209,7 @@ fn what_xla_cpu_drops() {
     );
     let attention = of_files("tpu/v5e/attention_decode.before", "tpu/v5e/attention_decode.excess_on");
     assert_eq!(
-        lines(&attention)[4..],
+        lines(&attention)[3..],
         [
             "narrowed dot_general.3 (jit(attention_decode)/ht,thd->hd/dot_general): sum in f32 -> sum in bf16",
             "precision-changed dot_general.3 (jit(attention_decode)/ht,thd->hd/dot_general): dot -> multiply and \

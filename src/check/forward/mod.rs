@@ -16,7 +16,8 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::ir::{Binary, Instruction, Op, Program, Reducer, Shape, Unary, ValueId, movement, reducer};
+use crate::analysis::{self, Reducer, Regions};
+use crate::ir::{Binary, Instruction, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
 use crate::machine::{Mode, conversion_steps, is_spread};
 use crate::tensor::{DType, Tensor};
@@ -62,6 +63,7 @@ fn exact(tensor: &Tensor) -> impl Iterator<Item = Element> + '_ {
 /// Bounds for one program in one declared mode.
 pub struct Forward<'a> {
     program: &'a Program,
+    regions: Regions<'a>,
     mode: &'a Mode,
     unit: VectorUnit,
     scale: &'a Scale<'a>,
@@ -69,19 +71,13 @@ pub struct Forward<'a> {
 
 impl<'a> Forward<'a> {
     pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
-        Forward { program, mode, unit: mode.vector_unit(), scale }
+        Forward { program, regions: Regions::new(program), mode, unit: mode.vector_unit(), scale }
     }
 
     /// The error bounds of every element of the value `wanted`; NaN where nothing is promised of an element.
     pub fn bounds(&self, arguments: &[Tensor], wanted: ValueId) -> Result<Vec<Both>, Refusal> {
         let entry = self.program.entry();
-        let mut needed = vec![false; entry.instructions.len()];
-        needed[wanted] = true;
-        for id in (0..=wanted).rev() {
-            if needed[id] {
-                entry.instructions[id].operands.iter().for_each(|o| needed[*o] = true);
-            }
-        }
+        let needed = analysis::live(entry, [wanted]);
         let mut values: Vec<Option<Value>> = Vec::with_capacity(wanted + 1);
         for (id, instruction) in entry.instructions[..=wanted].iter().enumerate() {
             if !needed[id] {
@@ -152,7 +148,7 @@ impl<'a> Forward<'a> {
                 // Only over the trailing dim.
                 let width = shapes[0].dims().last().filter(|_| *dims == [shapes[0].dims().len() - 1]);
                 let width = *width.filter(|width| **width > 0).ok_or_else(refuse)?;
-                match reducer(&self.program.computations[*to_apply]).ok_or_else(refuse)? {
+                match self.regions.reducer(*to_apply).ok_or_else(refuse)? {
                     Reducer::Binary(Binary::Add) => reduce::sums(x, width, *init, dtype, self.mode),
                     Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum)) => {
                         let largest = binary == Binary::Maximum;

@@ -82,7 +82,7 @@ fn lines(flow: &Flow) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = Vec::new();
     let mut places = HashMap::new();
     for one in &flow.elisions {
-        let key = (&one.value, &one.reader, one.operand, one.to.name());
+        let key = (&one.value, &one.reader, one.operand, one.to);
         let at = *places.entry(key).or_insert_with(|| {
             lines.push(Line { change: one, rules: vec!["-"; flow.modes.len()] });
             lines.len() - 1

@@ -33,7 +33,7 @@ fn one(out: &mut String, number: usize, finding: &Finding) {
         n => field("value", &format!("{} (computed {n} times)", finding.values.join(", "))),
     }
     for view in &finding.views {
-        field(view.holds.name(), &readers(view));
+        field(&view.holds.name(), &readers(view));
     }
 }
 

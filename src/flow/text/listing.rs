@@ -47,7 +47,7 @@ fn line(out: &mut String, value: &Value) {
         None => String::new(),
         Some(holds) if value.is_narrow_in_wide() => format!("{holds} in {}", value.dtype.unwrap_or("a tuple")),
         // Wider types round as well, but there is nothing wider to compare with.
-        Some(holds) if value.computes && holds.fraction_bits() < crate::num::F32.fraction_bits => {
+        Some(holds) if value.computes && holds.fraction_bits < crate::num::F32.fraction_bits => {
             format!("{holds} rounded")
         }
         Some(holds) => holds.to_string(),

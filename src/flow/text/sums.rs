@@ -31,14 +31,14 @@ fn sum(value: &Value) -> Option<String> {
     if !read.is_empty() {
         text.push_str(&format!("; of {}", read.join(" and ")));
     }
-    let mut seen: Vec<&str> = Vec::new();
-    for holds in value.uses.iter().filter_map(|u| u.holds).filter(|h| !seen.contains(&h.name())).collect::<Vec<_>>() {
-        if !seen.contains(&holds.name()) {
-            seen.push(holds.name());
+    let mut seen: Vec<String> = Vec::new();
+    for holds in value.uses.iter().filter_map(|u| u.holds).map(|holds| holds.to_string()) {
+        if !seen.contains(&holds) {
+            seen.push(holds);
         }
     }
     if !seen.is_empty() {
-        text.push_str(&format!("; seen in {}", listed(&seen)));
+        text.push_str(&format!("; seen in {}", listed(&seen.iter().map(String::as_str).collect::<Vec<_>>())));
     }
     // FACTS 2.1: only f32 operands are split.
     if let Some(precision) = accumulation.precision

@@ -4,7 +4,8 @@ use crate::num::flush_f32;
 
 use super::argmax::greater_keep;
 use super::order::sort_indices;
-use crate::ir::{Comparator, CompareOrder};
+use crate::analysis::Comparator;
+use crate::ir::CompareOrder;
 
 /// Which bin an element falls into. The compiler's choice is not public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

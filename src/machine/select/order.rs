@@ -1,6 +1,7 @@
 //! Sorting and exact top-k, by integer keys that order as the floats do.
 
-use crate::ir::{Comparator, CompareOrder};
+use crate::analysis::Comparator;
+use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
 use super::radix::sort_items;

@@ -1,0 +1,65 @@
+//! What is known of a program without running it, as far as several rooms ask: one answer to one question.
+//!
+//! Nothing here computes with the numbers of a run, so both worlds may ask.
+
+mod liveness;
+mod numbering;
+mod pattern;
+mod precision;
+mod region;
+
+pub use liveness::{live, reached};
+pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
+pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
+pub use precision::{Held, Precision, accumulates_in, held, steps_hold, target};
+pub use region::{Comparator, Reducer, Regions, comparator};
+
+use std::sync::OnceLock;
+
+use crate::ir::{Program, ValueId};
+
+/// A program with what is known of its entry, each worked out when it is first asked for.
+#[derive(Debug)]
+pub struct Analysis<'p> {
+    pub program: &'p Program,
+    pub regions: Regions<'p>,
+    live: OnceLock<Vec<bool>>,
+    users: OnceLock<Vec<Vec<ValueId>>>,
+    held: OnceLock<Vec<Held>>,
+    meanings: OnceLock<Vec<ValueId>>,
+}
+
+impl<'p> Analysis<'p> {
+    pub fn new(program: &'p Program) -> Analysis<'p> {
+        Analysis {
+            program,
+            regions: Regions::new(program),
+            live: OnceLock::new(),
+            users: OnceLock::new(),
+            held: OnceLock::new(),
+            meanings: OnceLock::new(),
+        }
+    }
+
+    /// Whether a result depends on each value.
+    pub fn live(&self) -> &[bool] {
+        self.live.get_or_init(|| live(self.program.entry(), [self.program.entry().root]))
+    }
+
+    /// The values that use each value, once per use, in order.
+    pub fn users(&self) -> &[Vec<ValueId>] {
+        self.users.get_or_init(|| self.program.entry().users())
+    }
+
+    /// What each value holds.
+    pub fn held(&self) -> &[Held] {
+        self.held.get_or_init(|| held(self.program, &self.regions))
+    }
+
+    /// For each value, the first that means the same: the same operations of the same values, up to rounding. A compiler
+    /// computes a value again in each fusion that needs it, and rounds some of the copies: the copies share a meaning.
+    pub fn meanings(&self) -> &[ValueId] {
+        let firsts = || Numbering::new(Equality::ButForRounding).program(self.program, &self.regions).firsts();
+        self.meanings.get_or_init(firsts)
+    }
+}

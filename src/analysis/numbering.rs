@@ -1,0 +1,288 @@
+//! Value numbering: what is computed alike has one number.
+
+use std::collections::HashMap;
+
+use crate::ir::{Compare, Computation, Instruction, Op, Precision, Program, Shape};
+use crate::num::{BF16, Direction, round_f64};
+use crate::tensor::{DType, Tensor};
+
+use super::region::Regions;
+
+/// What counts as the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    /// The same operations of the same values. Constants count by their bits: +0 and -0 are two values.
+    Bits,
+    /// The same up to rounding: all float types are one, what only rounds or copies is its operand, constants are the
+    /// same where bf16 cannot tell them apart, and operations stand in one form ([`Numbering::normal`]).
+    ButForRounding,
+}
+
+/// The number of a value in its [`Numbering`].
+pub type Number = usize;
+
+/// What an operation is looked up by; operations that agree in it are compared whole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    opcode: &'static str,
+    operands: Vec<Number>,
+    /// The results of the regions that it calls.
+    called: Vec<Number>,
+    shape: Shape,
+}
+
+/// The numbers of all that some programs compute.
+#[derive(Debug)]
+pub struct Numbering {
+    equality: Equality,
+    known: HashMap<Key, Vec<(Op, Number)>>,
+    count: usize,
+}
+
+/// A program's numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// One a value of the entry.
+    pub values: Vec<Number>,
+    /// The results of the computations below the entry.
+    regions: Vec<Number>,
+}
+
+impl Numbers {
+    /// The numbers of the regions that an operation calls.
+    pub fn called(&self, op: &Op) -> Vec<Number> {
+        op.callees().map(|region| self.regions[region]).collect()
+    }
+
+    /// Of each value, the first with its number.
+    pub fn firsts(&self) -> Vec<usize> {
+        let mut first: HashMap<Number, usize> = HashMap::new();
+        self.values.iter().enumerate().map(|(id, number)| *first.entry(*number).or_insert(id)).collect()
+    }
+}
+
+impl Numbering {
+    pub fn new(equality: Equality) -> Numbering {
+        Numbering { equality, known: HashMap::new(), count: 0 }
+    }
+
+    /// The numbers of a program: values of several programs with one number are the same for equal arguments.
+    pub fn program(&mut self, program: &Program, regions: &Regions) -> Numbers {
+        let mut numbers = Numbers { values: Vec::new(), regions: Vec::with_capacity(program.entry) };
+        // A computation calls only earlier ones.
+        for computation in &program.computations[..=program.entry] {
+            numbers.values = self.computation(computation, &numbers, regions);
+            numbers.regions.push(numbers.values[computation.root]);
+        }
+        numbers
+    }
+
+    fn computation(&mut self, computation: &Computation, known: &Numbers, regions: &Regions) -> Vec<Number> {
+        let mut values: Vec<Number> = Vec::with_capacity(computation.instructions.len());
+        for instruction in &computation.instructions {
+            let operands: Vec<Number> = instruction.operands.iter().map(|id| values[*id]).collect();
+            let number = match self.is_transparent(computation, instruction) {
+                true => operands[0],
+                false => {
+                    let (op, operands) = self.normal(&instruction.op, operands, regions);
+                    let shape = self.class(&instruction.shape);
+                    let called = known.called(&instruction.op);
+                    self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape })
+                }
+            };
+            values.push(number);
+        }
+        values
+    }
+
+    fn number(&mut self, op: Op, key: Key) -> Number {
+        let equality = self.equality;
+        let alike = self.known.entry(key).or_default();
+        if let Some((_, number)) = alike.iter().find(|(other, _)| is_same(equality, &op, other)) {
+            return *number;
+        }
+        let number = self.count;
+        alike.push((op, number));
+        self.count += 1;
+        number
+    }
+
+    /// Whether two operations in their one form are the same, but for regions and operands.
+    pub fn same_operation(&self, one: &Op, other: &Op) -> bool {
+        is_same(self.equality, one, other)
+    }
+
+    /// Whether two shapes are the same.
+    pub fn same_shape(&self, one: &Shape, other: &Shape) -> bool {
+        self.class(one) == self.class(other)
+    }
+
+    /// A shape in the place of all that are the same.
+    fn class(&self, shape: &Shape) -> Shape {
+        match (self.equality, shape) {
+            (Equality::Bits, shape) => shape.clone(),
+            (Equality::ButForRounding, Shape::Array { dtype, dims }) => Shape::array(kind(*dtype), dims),
+            (Equality::ButForRounding, Shape::Tuple(parts)) => {
+                Shape::Tuple(parts.iter().map(|part| self.class(part)).collect())
+            }
+        }
+    }
+
+    /// Whether an operation hands on its operand, perhaps rounded.
+    pub fn is_transparent(&self, computation: &Computation, instruction: &Instruction) -> bool {
+        let dtype = |shape: &Shape| shape.dtype().map(kind);
+        self.equality == Equality::ButForRounding
+            && match instruction.op {
+                Op::ReducePrecision { .. } | Op::Copy | Op::OptimizationBarrier => true,
+                Op::Convert => {
+                    let from = &computation.instructions[instruction.operands[0]].shape;
+                    dtype(from) == dtype(&instruction.shape)
+                }
+                _ => false,
+            }
+    }
+
+    /// An operation and its operands in their one form, regions apart. But for rounding, `a > b` is `b < a`, the operands
+    /// of what commutes are sorted, the precision of a dot is no matter, and neither is whether a sort is stable if its
+    /// comparator leaves no ties.
+    pub fn normal(&self, op: &Op, mut operands: Vec<Number>, regions: &Regions) -> (Op, Vec<Number>) {
+        let mut normal = op.clone();
+        normal.callees_mut().for_each(|region| *region = 0);
+        if self.equality == Equality::Bits {
+            return (normal, operands);
+        }
+        if let (Op::Sort { to_apply, .. }, Op::Sort { stable, .. }) = (op, &mut normal) {
+            *stable |= regions.comparator_but_for_rounding(*to_apply).is_some_and(|found| found.ties.is_some());
+        }
+        let commutes = match &mut normal {
+            Op::Dot { precision, .. } => {
+                *precision = [Precision::Default; 2];
+                false
+            }
+            Op::Compare { direction: direction @ (Compare::Gt | Compare::Ge), .. } => {
+                *direction = if *direction == Compare::Gt { Compare::Lt } else { Compare::Le };
+                operands.reverse();
+                false
+            }
+            Op::Compare { direction, .. } => matches!(direction, Compare::Eq | Compare::Ne),
+            Op::Binary(binary) => binary.commutes(),
+            _ => false,
+        };
+        if commutes {
+            operands.sort_unstable();
+        }
+        (normal, operands)
+    }
+}
+
+/// Whether two operations are the same where their operands and regions are.
+fn is_same(equality: Equality, one: &Op, other: &Op) -> bool {
+    match (equality, one, other) {
+        (Equality::ButForRounding, Op::Constant(one), Op::Constant(other)) => fingerprint(one) == fingerprint(other),
+        _ => one == other,
+    }
+}
+
+/// One dtype for all floats.
+fn kind(dtype: DType) -> DType {
+    if dtype.is_float() { DType::F32 } else { dtype }
+}
+
+/// FNV-1a over the elements, floats rounded to bf16.
+pub fn fingerprint(tensor: &Tensor) -> u64 {
+    let data = tensor.data();
+    let element = |i| match data.dtype().is_float() {
+        true => round_f64(&BF16, data.get_f64(i), Direction::NearestEven).to_bits(),
+        false => data.get_i64(i) as u64,
+    };
+    (0..tensor.len()).fold(0xcbf2_9ce4_8422_2325, |hash, i| (hash ^ element(i)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Whether two programs give the same bits for the same arguments, because they compute their results alike; what no
+/// result depends on is no matter.
+pub fn same_results(one: &Program, other: &Program) -> bool {
+    let mut numbering = Numbering::new(Equality::Bits);
+    let [left, right] = [one, other].map(|program| signature(program, &mut numbering));
+    left == right
+}
+
+/// What two programs agree in exactly if [`same_results`]: the shapes of the parameters and the numbers of the results.
+pub fn signature(program: &Program, numbering: &mut Numbering) -> (Vec<Shape>, Vec<Number>) {
+    let numbers = numbering.program(program, &Regions::new(program));
+    let parameters = program.entry().parameter_shapes().into_iter().cloned().collect();
+    (parameters, program.outputs().into_iter().map(|id| numbers.values[id]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Binary, Builder, Unary};
+
+    fn scaled(name: &str, factor: f64, with_dead: bool) -> Program {
+        let mut b = Builder::new(name);
+        let x = b.parameter(name, DType::F32, &[4]).unwrap();
+        if with_dead {
+            b.binary(Binary::Add, x, x).unwrap();
+        }
+        let factor = b.constant(DType::F32, factor).unwrap();
+        let factor = b.splat(factor, &[4]).unwrap();
+        let y = b.binary(Binary::Multiply, x, factor).unwrap();
+        b.finish(&[(name, y)]).unwrap()
+    }
+
+    #[test]
+    fn names_and_dead_operations_do_not_count_but_constants_do() {
+        assert!(same_results(&scaled("x", 2.0, false), &scaled("y", 2.0, true)));
+        assert!(!same_results(&scaled("x", 2.0, false), &scaled("x", 3.0, false)));
+        assert!(!same_results(&scaled("x", -0.0, false), &scaled("x", 0.0, false)));
+        assert!(same_results(&scaled("x", f64::NAN, false), &scaled("y", f64::NAN, false)));
+    }
+
+    #[test]
+    fn regions_count() {
+        let reduced = |binary| {
+            let mut b = Builder::new("reduced");
+            let x = b.parameter("x", DType::F32, &[4]).unwrap();
+            let y = b.reduce(binary, x, 0.0, &[0]).unwrap();
+            b.finish(&[("y", y)]).unwrap()
+        };
+        assert!(same_results(&reduced(Binary::Add), &reduced(Binary::Add)));
+        assert!(!same_results(&reduced(Binary::Add), &reduced(Binary::Maximum)));
+    }
+
+    #[test]
+    fn parameters_count_by_number_and_shape() {
+        let negated = |dtype, size, other| {
+            let mut b = Builder::new("negated");
+            let x = b.parameter("x", dtype, &[size]).unwrap();
+            let y = b.parameter("y", dtype, &[size]).unwrap();
+            let z = b.unary(Unary::Negate, if other { y } else { x }).unwrap();
+            b.finish(&[("z", z)]).unwrap()
+        };
+        let plain = negated(DType::F32, 4, false);
+        assert!(same_results(&plain, &negated(DType::F32, 4, false)));
+        for other in [negated(DType::BF16, 4, false), negated(DType::F32, 5, false), negated(DType::F32, 4, true)] {
+            assert!(!same_results(&plain, &other));
+        }
+    }
+
+    /// One value, computed anew and rounded on the way, is one but for rounding only.
+    #[test]
+    fn roundings_are_looked_through_where_asked() {
+        let mut b = Builder::new("copies");
+        let x = b.parameter("x", DType::F32, &[4]).unwrap();
+        let y = b.parameter("y", DType::F32, &[4]).unwrap();
+        let one = b.binary(Binary::Add, x, y).unwrap();
+        let narrow = b.convert(y, DType::BF16).unwrap();
+        let wide = b.convert(narrow, DType::F32).unwrap();
+        let other = b.binary(Binary::Add, wide, x).unwrap();
+        let again = b.binary(Binary::Add, x, y).unwrap();
+        let program = b.finish(&[("one", one), ("other", other), ("again", again)]).unwrap();
+        let regions = Regions::new(&program);
+        let number = |equality| Numbering::new(equality).program(&program, &regions).values;
+        let (bits, loose) = (number(Equality::Bits), number(Equality::ButForRounding));
+        assert_eq!((bits[one] == bits[again], bits[one] == bits[other]), (true, false));
+        assert_eq!((loose[one] == loose[other], loose[wide] == loose[y]), (true, true));
+        assert_ne!(loose[one], loose[x]);
+    }
+}

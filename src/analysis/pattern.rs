@@ -1,0 +1,63 @@
+//! Single operations with a meaning of their own: windows that are running reductions, dots that are plain matmuls.
+
+use crate::ir::{Computation, DotDims, Op, ValueId, Window};
+
+/// A window over all elements up to its own, or from its own on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cumulative {
+    pub dim: usize,
+    /// Whether it covers the elements from its own on, as with `reverse=True`.
+    pub reversed: bool,
+}
+
+/// The dim along which a window covers all elements up to its own, as `cumsum` lowers (window n, low padding n - 1).
+pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
+    cumulative(window, dims).filter(|c| !c.reversed).map(|c| c.dim)
+}
+
+/// How a window is cumulative, in either direction (window n, low or high padding n - 1), if it is.
+pub fn cumulative(window: &Window, dims: &[usize]) -> Option<Cumulative> {
+    let trivial = |d: usize| {
+        let w = window.0[d];
+        w.size == 1 && w.stride == 1 && w.pad_low == 0 && w.pad_high == 0 && w.base_dilation == 1
+    };
+    let (along, w) = window.0.iter().enumerate().find(|(_, w)| w.size > 1)?;
+    let others = w.size as i64 - 1;
+    let reversed = match (w.pad_low, w.pad_high) {
+        (low, 0) if low == others => false,
+        (0, high) if high == others => true,
+        _ => return None,
+    };
+    let covers = w.size == dims[along] && (w.stride, w.base_dilation, w.window_dilation) == (1, 1, 1);
+    (covers && (0..dims.len()).all(|d| d == along || trivial(d))).then_some(Cumulative { dim: along, reversed })
+}
+
+/// A dot `[m,k] x [k,n]` of two float parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainMatmul {
+    /// The two values.
+    pub operands: [ValueId; 2],
+    /// Their numbers as parameters.
+    pub parameters: [usize; 2],
+    /// m, k, n.
+    pub sizes: [usize; 3],
+}
+
+/// The value as a plain matmul of parameters, if it is one.
+pub fn plain_matmul(computation: &Computation, value: ValueId) -> Option<PlainMatmul> {
+    let dot = &computation.instructions[value];
+    let (Op::Dot { dims, .. }, [lhs, rhs]) = (&dot.op, dot.operands.as_slice()) else { return None };
+    let parameter = |operand: ValueId| match computation.instructions[operand].op {
+        Op::Parameter(number) => Some(number),
+        _ => None,
+    };
+    let parameters = [parameter(*lhs)?, parameter(*rhs)?];
+    let shapes = [*lhs, *rhs].map(|operand| &computation.instructions[operand].shape);
+    let ([m, k], [_, n]) = (shapes[0].dims(), shapes[1].dims()) else { return None };
+    let floats = shapes.iter().all(|shape| shape.dtype().is_some_and(|dtype| dtype.is_float()));
+    (floats && *dims == DotDims::matmul()).then_some(PlainMatmul {
+        operands: [*lhs, *rhs],
+        parameters,
+        sizes: [*m, *k, *n],
+    })
+}

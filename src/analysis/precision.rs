@@ -1,0 +1,304 @@
+//! Effective precision: which numbers a value can hold, whatever type it is declared in.
+//!
+//! A forward analysis over a lattice. A conversion or `reduce-precision` leaves a value in the narrower of the two formats;
+//! operations that move, pick, compare, scale by a power of two or add nothing pass on the formats of their operands;
+//! whatever computes fills its declared type.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId, movement};
+use crate::num::{F32, FORMATS, Format};
+use crate::tensor::{DType, Tensor};
+
+use super::region::{Reducer, Regions};
+
+/// A binary floating-point format that all numbers of a value belong to, by its bits. A lattice: neither of bf16 and f16
+/// is within the other, and what holds both has 8 exponent and 10 fraction bits (tf32).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Precision {
+    pub fraction_bits: u32,
+    pub exponent_bits: u32,
+}
+
+impl Precision {
+    /// Numbers that every format has: 0, 1, infinities.
+    pub const ANY: Precision = Precision { fraction_bits: 0, exponent_bits: 0 };
+    /// Numbers of no format: before any rounding.
+    pub const UNLIMITED: Precision = Precision { fraction_bits: u32::MAX, exponent_bits: u32::MAX };
+
+    /// The numbers of a format.
+    pub const fn of(format: &Format) -> Precision {
+        Precision { fraction_bits: format.fraction_bits, exponent_bits: format.exponent_bits }
+    }
+
+    /// The numbers of a dtype; `None` for integers and predicates.
+    pub fn of_dtype(dtype: DType) -> Option<Precision> {
+        dtype.format().map(Precision::of)
+    }
+
+    /// `bf16`, `f32`, ...; `any` for numbers that every format has; `e5m7` for bits of no named format.
+    pub fn name(self) -> Cow<'static, str> {
+        match FORMATS.iter().find(|format| Precision::of(format) == self) {
+            Some(format) => Cow::Borrowed(format.name),
+            None if self == Precision::ANY => Cow::Borrowed("any"),
+            None => Cow::Owned(format!("e{}m{}", self.exponent_bits, self.fraction_bits)),
+        }
+    }
+
+    /// Whether each of these numbers is one of `other`'s.
+    pub const fn within(self, other: Precision) -> bool {
+        self.exponent_bits <= other.exponent_bits && self.fraction_bits <= other.fraction_bits
+    }
+
+    /// The narrowest format with the numbers of both.
+    pub fn join(self, other: Precision) -> Precision {
+        Precision {
+            fraction_bits: self.fraction_bits.max(other.fraction_bits),
+            exponent_bits: self.exponent_bits.max(other.exponent_bits),
+        }
+    }
+
+    /// The bits that both have.
+    pub fn meet(self, other: Precision) -> Precision {
+        Precision {
+            fraction_bits: self.fraction_bits.min(other.fraction_bits),
+            exponent_bits: self.exponent_bits.min(other.exponent_bits),
+        }
+    }
+
+    /// What rounding to `target` leaves of these numbers.
+    pub const fn rounded_to(self, target: Precision) -> Precision {
+        if self.within(target) { self } else { target }
+    }
+}
+
+impl std::fmt::Display for Precision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.name())
+    }
+}
+
+impl Serialize for Precision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+/// What one value holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// One for each array of the value; none for integers and predicates.
+    pub elements: Vec<Option<Precision>>,
+    /// Whether the operation rounds its result to its declared type, because it computes numbers that no operand has.
+    pub computes: bool,
+}
+
+impl Held {
+    /// What the value's first array holds.
+    pub fn first(&self) -> Option<Precision> {
+        self.elements.first().copied().flatten()
+    }
+}
+
+/// What each value of the entry holds.
+pub fn held(program: &Program, regions: &Regions) -> Vec<Held> {
+    let mut all: Vec<Held> = Vec::with_capacity(program.entry().instructions.len());
+    for instruction in &program.entry().instructions {
+        all.push(holds(program, regions, instruction, &all));
+    }
+    all
+}
+
+/// The precision that a conversion or `reduce-precision` between floats rounds to; `None` for other operations.
+pub fn target(instruction: &Instruction, operand: Option<Precision>) -> Option<Precision> {
+    operand?;
+    let declared = precision_of(&instruction.shape);
+    match instruction.op {
+        Op::Convert => declared,
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            declared.map(|declared| declared.meet(Precision { fraction_bits: mantissa_bits, exponent_bits }))
+        }
+        _ => None,
+    }
+}
+
+/// What every float that a region takes or makes can hold, which is what a reduction by it accumulates in.
+pub fn steps_hold(region: &Computation) -> Option<Precision> {
+    let steps =
+        region.instructions.iter().filter_map(|step| target(step, Some(Precision::ANY)).or(precision_of(&step.shape)));
+    steps.reduce(Precision::meet)
+}
+
+/// What a dot or a reduction accumulates in, as far as the program says it; `None` for what adds up nothing. Matrix units
+/// add in f32 at least, whatever they give (FACTS 2).
+pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instruction) -> Option<Precision> {
+    match instruction.op {
+        Op::Dot { .. } => Some(precision_of(&instruction.shape)?.join(Precision::of(&F32))),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if !picks(regions, to_apply) => {
+            steps_hold(&program.computations[to_apply])
+        }
+        _ => None,
+    }
+}
+
+fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before: &[Held]) -> Held {
+    let operand = |at: usize| instruction.operands.get(at).and_then(|o| before[*o].first());
+    let declared = || match &instruction.shape {
+        Shape::Array { .. } => vec![precision_of(&instruction.shape)],
+        Shape::Tuple(parts) => parts.iter().map(precision_of).collect(),
+    };
+    let kept = |elements: Vec<Option<Precision>>| Held { elements, computes: false };
+    let joined = |operands: &[ValueId]| operands.iter().filter_map(|o| before[*o].first()).reduce(Precision::join);
+    match &instruction.op {
+        // Reinterpreted bits may be any number of the type, and none is rounded.
+        Op::Parameter(_) | Op::Iota { .. } | Op::BitcastConvert => kept(declared()),
+        Op::Constant(value) => kept(vec![precision_of(&instruction.shape).map(|f| constant(value, f))]),
+        Op::Convert if operand(0).is_none() => match instruction.operands.first().map(|o| &before[*o]) {
+            // An integer becomes a float; a predicate becomes 0 or 1.
+            Some(_) if is_predicate(program, instruction) => {
+                kept(vec![precision_of(&instruction.shape).map(|_| Precision::ANY)])
+            }
+            _ => Held { elements: declared(), computes: true },
+        },
+        Op::Convert | Op::ReducePrecision { .. } => {
+            let to = target(instruction, operand(0));
+            kept(vec![to.and_then(|to| operand(0).map(|from| from.rounded_to(to)))])
+        }
+        op if movement::is_movement(op) => kept(vec![joined(&instruction.operands)]),
+        Op::Select => kept(vec![joined(&instruction.operands[1..])]),
+        Op::Clamp | Op::Binary(Binary::Maximum | Binary::Minimum) => kept(vec![joined(&instruction.operands)]),
+        Op::Unary(
+            Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven,
+        ) => kept(vec![operand(0)]),
+        Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) if scaled(program, instruction, *binary).is_some() => {
+            let of = scaled(program, instruction, *binary).and_then(|of| before[of].first());
+            let declared = precision_of(&instruction.shape);
+            match of.filter(|of| declared.is_some_and(|d| d.exponent_bits == of.exponent_bits)) {
+                Some(of) => kept(vec![Some(of)]),
+                None => Held { elements: vec![declared], computes: true },
+            }
+        }
+        Op::Binary(binary @ (Binary::Add | Binary::Subtract)) if unchanged(program, instruction, *binary).is_some() => {
+            kept(vec![unchanged(program, instruction, *binary).and_then(|of| before[of].first())])
+        }
+        Op::Unary(Unary::Sign) => kept(vec![operand(0).map(|_| Precision::ANY)]),
+        Op::Tuple => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
+        Op::GetTupleElement(index) => {
+            let tuple = instruction.operands.first().map(|o| &before[*o]);
+            kept(vec![tuple.and_then(|t| t.elements.get(*index).copied().flatten())])
+        }
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if picks(regions, *to_apply) => {
+            let arrays = instruction.operands.len() / 2;
+            // What is picked may be rounded on the way.
+            let steps = steps_hold(&program.computations[*to_apply]).unwrap_or(Precision::UNLIMITED);
+            let element = |at: usize| {
+                let picked = joined(&[instruction.operands[at], instruction.operands[at + arrays]]);
+                picked.map(|picked| picked.rounded_to(steps))
+            };
+            kept((0..arrays).map(element).collect())
+        }
+        Op::Sort { .. } => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
+        Op::TopK { .. } => kept(vec![operand(0), None]),
+        Op::ApproxTopK(_) | Op::PartialReduce(_) => {
+            kept(vec![joined(&[instruction.operands[0], instruction.operands[2]]), None])
+        }
+        _ => Held { elements: declared(), computes: true },
+    }
+}
+
+/// Whether a reducer gives back one of the numbers that it is given.
+fn picks(regions: &Regions, region: ComputationId) -> bool {
+    regions.reducer_but_for_rounding(region).is_some_and(Reducer::picks)
+}
+
+/// What is multiplied or divided by a power of two, if that is what the operation does: no bit of the fraction changes
+/// then, but for results below the smallest normal number.
+fn scaled(program: &Program, instruction: &Instruction, binary: Binary) -> Option<ValueId> {
+    let is_power_of_two = |v: f64| v.is_normal() && v.to_bits() << 12 == 0;
+    other_operand(program, instruction, binary == Binary::Multiply, is_power_of_two)
+}
+
+/// What zero is added to or subtracted from, if that is what the operation does.
+fn unchanged(program: &Program, instruction: &Instruction, binary: Binary) -> Option<ValueId> {
+    other_operand(program, instruction, binary == Binary::Add, |v| v == 0.0)
+}
+
+/// The operand beside one that is all such numbers: the first, or the second as well where the operation commutes.
+fn other_operand(
+    program: &Program,
+    instruction: &Instruction,
+    commutes: bool,
+    number: impl Fn(f64) -> bool,
+) -> Option<ValueId> {
+    let [a, b] = *instruction.operands.first_chunk()?;
+    if is_all(program, b, &number) {
+        return Some(a);
+    }
+    (commutes && is_all(program, a, &number)).then_some(b)
+}
+
+/// Whether a value is a constant, widened or broadcast maybe, of such numbers.
+fn is_all(program: &Program, mut id: ValueId, number: impl Fn(f64) -> bool) -> bool {
+    loop {
+        let instruction = &program.entry().instructions[id];
+        match (&instruction.op, instruction.operands.first()) {
+            (Op::Constant(value), _) => {
+                return value.dtype().is_float() && (0..value.len()).all(|i| number(value.data().get_f64(i)));
+            }
+            (Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy, Some(operand)) => id = *operand,
+            _ => return false,
+        }
+    }
+}
+
+fn is_predicate(program: &Program, instruction: &Instruction) -> bool {
+    let dtype = instruction.operands.first().and_then(|o| program.entry().instructions[*o].shape.dtype());
+    dtype == Some(DType::Pred)
+}
+
+fn precision_of(shape: &Shape) -> Option<Precision> {
+    Precision::of_dtype(shape.dtype()?)
+}
+
+/// The narrowest of the formats below the declared one that has all of a constant's numbers.
+fn constant(value: &Tensor, declared: Precision) -> Precision {
+    let all = |test: &dyn Fn(f64) -> bool| (0..value.len()).all(|i| test(value.data().get_f64(i)));
+    if all(&|v| v == 0.0 || v.abs() == 1.0 || !v.is_finite()) {
+        return Precision::ANY;
+    }
+    let narrower = [&crate::num::BF16, &crate::num::F16, &crate::num::F32].into_iter();
+    let found = narrower.filter(|f| Precision::of(f).within(declared)).find(|f| all(&|v| f.contains(v)));
+    found.map_or(declared, Precision::of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::{BF16, F16, F32, F64, TF32};
+
+    #[test]
+    fn joins_hold_both() {
+        let [bf16, f16, f32] = [&BF16, &F16, &F32].map(Precision::of);
+        assert_eq!(bf16.join(f32), f32);
+        assert_eq!(bf16.join(f16), Precision::of(&TF32));
+        assert_eq!(Precision::ANY.join(f16), f16);
+        assert_eq!(Precision::of(&F64).join(bf16).name(), "f64");
+        // Neither of bf16 and f16 holds the other.
+        assert_eq!(bf16.meet(f16), Precision { fraction_bits: 7, exponent_bits: 5 });
+        assert_eq!(bf16.meet(f16).name(), "e5m7");
+        for precision in [bf16, f16, f32] {
+            assert_eq!(precision.join(Precision::ANY), precision);
+            assert_eq!(precision.meet(Precision::UNLIMITED), precision);
+        }
+    }
+
+    #[test]
+    fn rounding_narrows_only() {
+        let [bf16, f32] = [&BF16, &F32].map(Precision::of);
+        assert_eq!(f32.rounded_to(bf16), bf16);
+        assert_eq!(bf16.rounded_to(f32), bf16);
+        assert_eq!(Precision::ANY.rounded_to(bf16), Precision::ANY);
+    }
+}
