@@ -86,6 +86,24 @@ mod tests {
     use super::*;
     use crate::num::exp2i;
 
+    /// A range that ends in the rounded number holds it: which neighbours the sum has is open.
+    #[test]
+    fn nothing_is_certified_at_the_end_of_a_range() {
+        let error = exp2i(-56);
+        // The margin is the bound and 12 epsilons of it: some bound near makes it the error itself.
+        let margin = |bound: f64| (1.0 + 8.0 * f64::EPSILON) * bound + 4.0 * f64::EPSILON * error;
+        let mut bound = error * (1.0 - 16.0 * f64::EPSILON);
+        while margin(bound) < error {
+            bound = bound.next_up();
+        }
+        assert_eq!(margin(bound), error);
+        for sign in [1.0, -1.0] {
+            assert_eq!(Certified::within(sign, error, bound), None);
+            assert_eq!(Certified::within(sign, -error, bound), None);
+            assert!(Certified::within(sign, error, bound * 0.999).is_some());
+        }
+    }
+
     /// The bound itself is computed: a range that ends in an f64, or beyond, is left to exact methods.
     #[test]
     fn nothing_is_certified_within_a_rounding_of_its_bound() {

@@ -175,6 +175,8 @@ pub fn ceil_log2(count: usize) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use rug::Float;
+
     use super::*;
 
     #[test]
@@ -202,6 +204,45 @@ mod tests {
         assert!(huge.norm >= f64::MAX && huge.finite);
         assert_eq!(Facts::of(&[1e-200; 4]).norm, 2e-200_f64.max(Facts::of(&[1e-200; 4]).norm));
         assert!(Facts::of(&[1e-200; 4]).norm < 2.1e-200);
+    }
+
+    /// Norms are bounds, and little more than what they bound.
+    #[test]
+    fn norms_are_tight() {
+        let real = |values: &[f64]| {
+            let squares = values.iter().map(|v| Float::with_val(4000, *v).square());
+            squares.fold(Float::new(4000), |sum, square| sum + square).sqrt()
+        };
+        let is_tight = |bound: f64, norm: Float| bound >= norm && bound <= norm * (1.0 + 1e-12) + 4e-324;
+        for (a, b) in
+            [(3.0, 4.0), (1.0, 0.0), (0.0, 7.0), (1e300, 1e-300), (1e308, 1e308), (1e-320, 3e-320), (5.0, 5.0)]
+        {
+            for [a, b] in [[a, b], [b, a]] {
+                assert!(is_tight(norm_of(a, b), real(&[a, b])), "{a} {b}");
+            }
+        }
+        assert_eq!([norm_of(2.0, 0.0), norm_of(0.0, 2.0)], [2.0; 2]);
+        assert_eq!(norm_of(f64::INFINITY, f64::INFINITY), f64::INFINITY);
+        for count in [1usize, 2, 3, 10, 1000] {
+            for scale in [-1000, -540, -100, 0, 200, 500] {
+                let values: Vec<f64> = (0..count).map(|i| (i % 7 + 3) as f64 * exp2i(scale)).collect();
+                let (bound, norm) = (Facts::of(&values).norm, real(&values));
+                // Of squares that vanish or overflow only the largest entry is known.
+                let slack = if scale.abs() > 450 { 9.0 / 3.0 } else { 1.0 + 1e-11 };
+                assert!(bound >= norm && bound <= norm * slack, "{count} of 2^{scale}");
+            }
+        }
+        assert_eq!(Facts::of(&[1.0, f64::NAN]).norm, f64::INFINITY);
+        // What rounding takes from the squares and from the root is given back.
+        for squares in [2.0, 3.0, 1.0 + 3.0 * f64::EPSILON] {
+            for count in [1usize, 8, 1000, 1 << 20] {
+                let lost = Float::with_val(200, count as f64) * 2f64.powi(-53) * squares;
+                let root: Float = (lost + squares).sqrt();
+                let bound = norm_bound(squares, count, 1e200);
+                assert!(bound >= root && bound <= root * (1.0 + (count as f64 + 16.0) * f64::EPSILON), "{count}");
+                assert!(norm_bound(1e300, count, 1.0) >= Float::with_val(200, count as f64).sqrt());
+            }
+        }
     }
 
     #[test]

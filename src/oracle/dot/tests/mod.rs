@@ -9,11 +9,11 @@ use rug::ops::CompleteRound;
 use std::cmp::Ordering;
 
 use super::facts::Facts;
-use super::kernel::dot2;
+use super::kernel::{Dot2, dot2};
 use super::sliced::products_fit;
 use super::superaccumulator::Superaccumulator;
 use super::{BLOCK, Certified, Counts, Interval, SIDE, Tile, certified_dots, certified_tiles, exact_dot};
-use crate::num::{BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, Format, TF32, round_mpfr};
+use crate::num::{BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, Format, TF32, exp2i, round_mpfr};
 use families::{FAMILIES, Family, Pairs, exact_cancellation, heavy_exponents, normal};
 
 /// Bits that hold any sum of products of two f64.
@@ -278,4 +278,71 @@ fn empty_sums_are_plus_zero() {
     assert!(certified_dots(none, &[1.0, 2.0], 0, 2, 1).rounded.is_empty());
     assert!(certified_dots(&[1.0, 2.0], none, 1, 2, 0).rounded.is_empty());
     assert!(exact_dot([].into_iter(), [].into_iter()).is_sign_positive());
+    assert!(exact_dot([-0.0, 0.0].into_iter(), [1.0, -2.0].into_iter()).is_sign_negative());
+}
+
+/// A tie goes to the neighbour that the rest of the sum points to, however far below it lies.
+#[test]
+fn ties_are_broken_from_afar() {
+    let held = |terms: &[i32]| {
+        let (row, column): (Vec<f64>, Vec<f64>) = terms.iter().map(|e| (exp2i(e / 2), exp2i(e - e / 2))).unzip();
+        let mut sum = Superaccumulator::holding(Facts::of(&row), Facts::of(&column), row.len()).unwrap();
+        row.iter().zip(&column).for_each(|(a, b)| sum.add(*a, *b));
+        sum.certified().unwrap().rounded
+    };
+    for top in -70..70 {
+        let one = exp2i(top);
+        assert_eq!(held(&[top, top - 53]), one);
+        for below in (54..400).step_by(7) {
+            assert_eq!(held(&[top, top - 53, top - below]), one.next_up(), "2^{top} + 2^-53 + 2^-{below}");
+        }
+    }
+}
+
+/// 768 bits: from 105 below the grid of the products to two above what so many of them come to.
+#[test]
+fn only_what_fits_is_held() {
+    let facts = |grid, top| Facts { grid, top, ..Facts::of(&[1.0]) };
+    for (grids, terms, tops) in [([0, 0], 1, 661), ([0, 0], 8, 658), ([-10, -20], 8, 628), ([5, -20], 9, 642)] {
+        let held = |top| Superaccumulator::holding(facts(grids[0], top), facts(grids[1], tops - 300), terms).is_some();
+        assert_eq!((held(300), held(301)), (true, false), "{grids:?} {terms}");
+    }
+}
+
+/// Long vectors are summed in sixteen lanes, so that the chain of additions is as short as the bound says.
+#[test]
+fn long_sums_run_in_lanes() {
+    let mut rng = ChaCha8Rng::seed_from_u64(14);
+    for k in [1, 7, 16, 31, 32, 33, 63, 64, 100, 1000] {
+        let row: Vec<f64> = (0..k).map(|_| normal(&mut rng)).collect();
+        let column = vec![1.0; k];
+        let sum = dot2(&row, &column);
+        let in_order = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum: f64, v| sum + v);
+        let expected = match k < 32 {
+            true => in_order(&mut row.iter().copied()),
+            false => in_order(&mut (0..16).map(|lane| in_order(&mut row.iter().copied().skip(lane).step_by(16)))),
+        };
+        assert_eq!(sum.total, expected, "{k}");
+        // Twice d + 2 units, d the longest chain.
+        let chain = (k / 16 + 33) as f64;
+        let (least, most) = (2.0 * (chain + 2.0) * f64::EPSILON / 2.0, (chain + 8.0) * f64::EPSILON);
+        let bound = sum.error_bound(k);
+        assert!(bound >= least * sum.magnitudes && bound <= (most * sum.magnitudes).next_up(), "{k}");
+    }
+    let sum = Dot2 { total: 1.0, errors: 0.0, magnitudes: exp2i(52 - 100) };
+    assert!(!sum.errors_are_exact(-100) && sum.errors_are_exact(-99));
+}
+
+/// More columns than are turned at a time, of pairs that no matrix multiplication decides.
+#[test]
+fn open_pairs_of_many_columns() {
+    let mut rng = ChaCha8Rng::seed_from_u64(15);
+    let k = 1300;
+    let mut vectors =
+        |count| -> Vec<Vec<f64>> { (0..count).map(|_| (0..k).map(|_| normal(&mut rng)).collect()).collect() };
+    let counts = check_matrix("few rows", &vectors(3), &vectors(50));
+    assert_eq!((counts.sliced, counts.total()), (0, 150), "{counts:?}");
+    // As many as are worth a multiplication.
+    assert!(check_matrix("six rows", &vectors(6), &vectors(6)).sliced > 30);
+    assert_eq!(check_matrix("five columns", &vectors(6), &vectors(5)).sliced, 0);
 }

@@ -1,0 +1,224 @@
+//! Bounds against what is lost, and against the theorem that they state.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rug::Float;
+
+use super::super::exact_dot;
+use super::super::tests::families::FAMILIES;
+use super::*;
+
+/// What is lost never exceeds the bound, is sometimes a good part of it, and is nothing where that is claimed.
+#[test]
+fn rests_lose_what_bounds_allow() {
+    let mut rng = ChaCha8Rng::seed_from_u64(21);
+    let (mut exact, mut bounded, mut lossy, mut most) = (0, 0, 0, 0.0f64);
+    for (round, family) in FAMILIES.iter().cycle().take(10 * FAMILIES.len()).enumerate() {
+        let drawn: Vec<_> = (0..6).map(|_| (family.pairs)([2, 30, 128, 300, 2200][round % 5], &mut rng)).collect();
+        let k = drawn.iter().map(Vec::len).min().unwrap();
+        let rows: Vec<f64> = drawn.iter().flat_map(|pairs| pairs[..k].iter().map(|pair| pair.0)).collect();
+        let columns: Vec<f64> = drawn.iter().flat_map(|pairs| pairs[..k].iter().map(|pair| pair.1)).collect();
+        let (mut panel, mut other, mut sums) = (Panel::default(), Panel::default(), SlicedSums::default());
+        panel.start(6, k);
+        other.start(6, k);
+        for block in 0..k.div_ceil(BLOCK) {
+            panel.fill_rows(&rows, k, 0..6, block);
+            other.fill_rows(&columns, k, 0..6, block);
+            sums.add(&mut panel, &mut other);
+        }
+        let (sides, other_sides) = (Side::all(&panel), Side::all(&other));
+        for i in 0..6 {
+            let mut bounds = [0.0; 6];
+            let blocks = panel.blocks() as f64;
+            Bounds { side: sides[i], others: &other_sides, blocks, out: &mut bounds }.run();
+            for (j, bound) in bounds.into_iter().enumerate() {
+                let pairs = rows[i * k..][..k].iter().copied().zip(columns[j * k..][..k].iter().copied());
+                let real = exact_dot(pairs.clone().map(|p| p.0), pairs.map(|p| p.1));
+                let (total, rest) = (sums.totals[i * 6 + j], sums.rests[i * 6 + j]);
+                for bound in [bound, closer_bound(&panel, &other, i, j)] {
+                    if bound == f64::INFINITY {
+                        continue;
+                    }
+                    let lost = (Float::with_val(4400, &real) - total - rest).abs();
+                    if bound == EXACT {
+                        exact += 1;
+                        assert!(lost.is_zero(), "{}", family.name);
+                        let never = sides[i].never_rounds(&other_sides[j]);
+                        assert!(!never || real == total && rest == 0.0, "{}", family.name);
+                    } else {
+                        bounded += 1;
+                        assert!(lost <= bound, "{}: {lost} > {bound:e}", family.name);
+                        lossy += usize::from(!lost.is_zero());
+                        most = most.max((lost / bound).to_f64());
+                    }
+                }
+            }
+        }
+    }
+    assert!(exact > 1000 && bounded > 1000 && lossy > 1000 && most > 1e-4, "{exact} {bounded} {lossy} {most}");
+}
+
+/// A number with room for every product and sum below.
+fn real(value: f64) -> Float {
+    Float::with_val(2000, value)
+}
+
+/// What the bounds state, in exact arithmetic.
+///
+/// `smalls` is at least the sum of magnitudes of the small products and `rounded` of those that may round in their block,
+/// `sums` of the first products. Adding `blocks` exact products loses u a step of what is summed so far. Each small product
+/// is rounded at most 2 BLOCK + 2 times in its block; it and the errors of totals twice for each of LATEST blocks, once a
+/// LATEST blocks, and twice more.
+struct Theorem {
+    errors: Float,
+    smalls: Float,
+    lost: Float,
+}
+
+impl Theorem {
+    fn new(sums: Float, smalls: Float, rounded: &Float, blocks: usize) -> Theorem {
+        let u = real(2f64.powi(-53));
+        let errors = sums * (blocks - 1) as f64 * &u;
+        let outside = real(34.0) + real(blocks as f64) / 16;
+        let lost = (real(258.0) * rounded + outside * (errors.clone() + &smalls)) * u;
+        Theorem { errors, smalls, lost }
+    }
+
+    /// How many units of the product grid everything that `rest` is summed from comes to at most.
+    fn units(&self, unit: &Float) -> Float {
+        (self.errors.clone() + &self.smalls) / unit
+    }
+
+    /// Whether a bound states the theorem, with little more than its own roundings on top.
+    fn is_stated_by(&self, bound: f64, unit: &Float) -> bool {
+        let limit = 2f64.powi(53);
+        if bound == EXACT {
+            return self.units(unit) <= limit;
+        }
+        let least = self.lost.clone();
+        let most = self.lost.clone() * 1.04 + f64::MIN_POSITIVE * 1.5;
+        self.units(unit) * 1.03 > limit * (1.0 - 1e-6) && least <= bound && most >= bound
+    }
+}
+
+/// Vectors of every kind of grid, norm and rest, each with each.
+#[test]
+fn bounds_state_their_theorem() {
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let mut side = |round: usize| {
+        let grid = rng.random_range(-400..400);
+        let norm = exp2i(grid) * rng.random_range(1.0f64..4.0) * exp2i(rng.random_range(0..60));
+        let low = if round.is_multiple_of(3) { 0.0 } else { norm * exp2i(-rng.random_range(0..40)) };
+        let span = 2f64.powf(rng.random_range(20.0..28.0));
+        Side { norm, low, unit: exp2i(grid), span }
+    };
+    let (mut exact, mut bounded, mut refused) = (0, 0, 0);
+    for round in 0..20_000 {
+        let (a, b) = (side(round), side(round / 3));
+        let blocks = [1, 2, 3, 16, 17, 100, 5000][round % 7];
+        let mut bound = [0.0];
+        Bounds { side: a, others: &[b], blocks: blocks as f64, out: &mut bound }.run();
+        let spans = real(a.span) * b.span;
+        if bound[0] == f64::INFINITY {
+            refused += 1;
+            assert!(spans > ALL_53_BITS * (1.0 - 1e-9));
+            continue;
+        }
+        assert!(spans <= 2f64.powi(53));
+        let highs = [real(a.norm) + a.low, real(b.norm) + b.low];
+        let smalls = highs[0].clone() * b.low + real(a.low) * b.norm;
+        let theorem = Theorem::new(highs[0].clone() * &highs[1], smalls.clone(), &smalls, blocks);
+        let unit = real(a.unit) * b.unit;
+        assert!(theorem.is_stated_by(bound[0], &unit), "{a:?} {b:?} {blocks}: {}", bound[0]);
+        exact += usize::from(bound[0] == EXACT);
+        bounded += usize::from(bound[0] != EXACT);
+        let units = (real(a.norm) * b.norm / &unit).to_f64();
+        if (units / 2f64.powi(53) - 1.0).abs() > 1e-6 {
+            let never = a.low == 0.0 && b.low == 0.0 && units < 2f64.powi(53);
+            assert_eq!(a.never_rounds(&b), never, "{a:?} {b:?}");
+        }
+    }
+    assert!(exact > 1000 && bounded > 1000 && refused > 1000, "{exact} {bounded} {refused}");
+}
+
+/// What is too large, too fine for f64 or not finite has no bound.
+#[test]
+fn nothing_is_said_beyond_the_range_of_f64() {
+    let plain = Side { norm: 4.0, low: 0.0, unit: 1.0, span: 4.0 };
+    let bound = |side: Side, other: Side| {
+        let mut bound = [0.0];
+        Bounds { side, others: &[other], blocks: 2.0, out: &mut bound }.run();
+        bound[0]
+    };
+    assert_eq!(bound(plain, plain), EXACT);
+    let large = Side { norm: exp2i(500), unit: exp2i(498), ..plain };
+    assert_eq!((bound(large, large), bound(large, plain)), (f64::INFINITY, EXACT));
+    let fine = Side { norm: exp2i(-538), unit: exp2i(-538), ..plain };
+    assert_eq!((bound(fine, fine), bound(fine, plain)), (f64::INFINITY, EXACT));
+    assert_eq!(bound(Side { norm: f64::NAN, ..plain }, plain), f64::INFINITY);
+    let wide = Side { span: 94_906_266.0, ..plain };
+    assert_eq!(
+        (bound(wide, wide), bound(Side { span: 94_906_265.0, ..plain }, Side { span: 94_906_265.0, ..plain })),
+        (f64::INFINITY, EXACT)
+    );
+}
+
+/// Block by block, over panels of every family and length.
+#[test]
+fn closer_bounds_state_their_theorem() {
+    let mut rng = ChaCha8Rng::seed_from_u64(22);
+    let (mut exact, mut bounded, mut refused, mut partly) = (0, 0, 0, 0);
+    for (round, family) in FAMILIES.iter().cycle().take(10 * FAMILIES.len()).enumerate() {
+        let drawn: Vec<_> = (0..4).map(|_| (family.pairs)([5, 128, 300, 700, 2200][round % 5], &mut rng)).collect();
+        let k = drawn.iter().map(Vec::len).min().unwrap();
+        // In every other block so few bits that the small products are exact there.
+        let kept = |at: usize, value: f64| match at / BLOCK % 2 {
+            0 => value,
+            _ => f64::from_bits(value.to_bits() & (u64::MAX << 22)),
+        };
+        let entries = |part: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+            drawn.iter().flat_map(|pairs| (0..k).map(|at| kept(at, part(&pairs[at])))).collect()
+        };
+        let panels = [entries(|pair| pair.0), entries(|pair| pair.1)].map(|entries| {
+            let mut panel = Panel::default();
+            panel.start(4, k);
+            for block in 0..k.div_ceil(BLOCK) {
+                panel.fill_rows(&entries, k, 0..4, block);
+                if round % 7 > 0 && !panel.is_narrow() {
+                    panel.slice();
+                }
+            }
+            panel
+        });
+        for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+            let bound = closer_bound(&panels[0], &panels[1], i, j);
+            let (a, b) = (&panels[0].facts[i], &panels[1].facts[j]);
+            let blocks = || panels[0].blocks_of(i).iter().zip(panels[1].blocks_of(j));
+            let fit = |(a, b): (&super::super::panel::Block, &super::super::panel::Block)| {
+                a.norm == 0.0 || b.norm == 0.0 || a.span * b.span <= ALL_53_BITS
+            };
+            let sums = || (real(a.norm) + panels[0].low_norm(i)) * (real(b.norm) + panels[1].low_norm(j));
+            let usable = a.finite && b.finite && a.grid + b.grid >= -1074 && sums() < LARGEST && blocks().all(fit);
+            assert_eq!(bound < f64::INFINITY, usable, "{}", family.name);
+            if !usable {
+                refused += 1;
+                continue;
+            }
+            let (mut smalls, mut rounded) = (real(0.0), real(0.0));
+            for (a, b) in blocks() {
+                let small = (real(a.norm) + a.low) * b.low + real(a.low) * b.norm;
+                if !small.is_zero() && small.clone() * 1.01 > real(a.unit) * b.unit * ALL_53_BITS {
+                    rounded += &small;
+                }
+                smalls += small;
+            }
+            partly += usize::from(!rounded.is_zero() && rounded < smalls);
+            let theorem = Theorem::new(sums(), smalls, &rounded, panels[0].blocks());
+            let unit = real(exp2i(a.grid)) * exp2i(b.grid);
+            assert!(theorem.is_stated_by(bound, &unit), "{}: {bound}", family.name);
+            exact += usize::from(bound == EXACT);
+            bounded += usize::from(bound != EXACT);
+        }
+    }
+    assert!(exact > 100 && bounded > 100 && refused > 100 && partly > 10, "{exact} {bounded} {refused} {partly}");
+}
