@@ -1,6 +1,6 @@
 //! The faults: those written down in `tests/mutations.toml`, and those that cargo-mutants makes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -160,6 +160,34 @@ pub fn without_equivalents(root: &Path, faults: &mut Vec<Fault>) -> Result<usize
         }
     }
     Ok(before - faults.len())
+}
+
+/// Keeps the faults of a table of survivors: by file, name and line, wherever the line stands by now.
+pub fn retain_those_of(root: &Path, table: &Path, faults: &mut Vec<Fault>) -> Result<(), Failure> {
+    let table = std::fs::read_to_string(table)?;
+    let mut wanted = BTreeSet::new();
+    for row in table.lines() {
+        let [_, name, line] = row.split('\t').collect::<Vec<_>>()[..] else {
+            return Err(format!("`{row}` is no row of a table of survivors").into());
+        };
+        let (place, mutation) = name.split_once(": ").ok_or("a survivor has no place")?;
+        wanted.insert((place.split(':').next().unwrap_or(place), mutation, line));
+    }
+    let mut texts: BTreeMap<&Path, String> = BTreeMap::new();
+    for fault in faults.iter() {
+        if !texts.contains_key(fault.file.as_path()) {
+            texts.insert(&fault.file, std::fs::read_to_string(root.join(&fault.file))?);
+        }
+    }
+    let is_wanted = |fault: &Fault| {
+        let (_, line) = line_of(&texts[fault.file.as_path()], fault.range.start);
+        let mutation = fault.name.split_once(": ").map_or("", |(_, mutation)| mutation);
+        wanted.contains(&(fault.file.to_str().unwrap_or_default(), mutation, line))
+    };
+    let kept: Vec<bool> = faults.iter().map(is_wanted).collect();
+    let mut kept = kept.into_iter();
+    faults.retain(|_| kept.next().unwrap_or(false));
+    Ok(())
 }
 
 /// Number and text of the line that holds this byte.

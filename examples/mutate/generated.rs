@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::Failure;
 use crate::fault::{self, Fault};
 use crate::project::Project;
 use crate::runner;
-use crate::tests::{Choice, Fate, Tests};
+use crate::tests::{self, Choice, Fate, Tests};
+use crate::{Arguments, Failure};
 
 /// The tests of each part of the source, beside those of the library, which count for all.
 const TESTS: [(&str, &[&str]); 4] = [
@@ -19,13 +19,21 @@ const TESTS: [(&str, &[&str]); 4] = [
     ("src/check/", &["checks", "bounds", "bound_search"]),
 ];
 
+/// What a test may take that is asked about a fault which quick tests did not see.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Whether every fault in these places whose name contains the text is killed, but for those that are known to change
 /// nothing.
-pub fn run(root: &Path, places: &[String], text: &str, optimized: bool, out: Option<&Path>) -> Result<bool, Failure> {
+pub fn run(root: &Path, arguments: &Arguments) -> Result<bool, Failure> {
+    let Arguments { text, places, optimized, out, again, .. } = arguments;
     let everywhere: Vec<String> = TESTS.iter().map(|(place, _)| place.to_string()).collect();
     let mut faults = fault::generated(root, if places.is_empty() { &everywhere } else { places })?;
     let equivalent = fault::without_equivalents(root, &mut faults)?;
-    faults.retain(|fault| fault.name.contains(text));
+    faults.retain(|fault| fault.name.contains(text.as_str()));
+    if let Some(table) = again {
+        fault::retain_those_of(root, table, &mut faults)?;
+    }
+    let patience = if again.is_some() { PATIENCE } else { tests::SLOW };
     println!("{} faults, {equivalent} that change nothing left out", faults.len());
     let started = Instant::now();
     let mut choices = vec![Choice::new(&["--lib".to_string()])?];
@@ -36,12 +44,12 @@ pub fn run(root: &Path, places: &[String], text: &str, optimized: bool, out: Opt
             }
         }
     }
-    let mut project = Project::new(root, root.join("target/mutate/generated"), &faults, optimized)?;
+    let mut project = Project::new(root, root.join("target/mutate/generated"), &faults, *optimized)?;
     let targets: BTreeSet<String> = choices.iter().map(|choice| choice.target.clone()).collect();
     project.build(&targets)?;
     let alone = project.alone();
     println!("built, {} do not compile ({:.0} s)", alone.len(), started.elapsed().as_secs_f64());
-    let tests = Tests::record(&project, &choices)?;
+    let tests = Tests::record(&project, &choices, patience)?;
     println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
 
     let numbered: Vec<(u32, &Fault)> = (1..).zip(&faults).filter(|(number, _)| !alone.contains(number)).collect();

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::fault::{self, Fault};
 use crate::project::Project;
 use crate::runner;
-use crate::tests::{Choice, Fate, Tests};
+use crate::tests::{self, Choice, Fate, Tests};
 
 /// Whether every fault of this share whose name contains the text is killed.
 pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
@@ -30,7 +30,7 @@ pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
     let alone = project.alone();
     let switched = faults.len() - alone.len();
     println!("{switched} faults in one build, {} alone ({:.0} s)", alone.len(), started.elapsed().as_secs_f64());
-    let tests = Tests::record(&project, &choices)?;
+    let tests = Tests::record(&project, &choices, tests::SLOW)?;
     println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
 
     let (alone, switched): (Vec<_>, Vec<_>) = numbered.iter().partition(|(number, _)| alone.contains(number));

@@ -10,7 +10,7 @@ use crate::runner::{self, Switch};
 
 /// Tests that take longer than this are asked last, where a fault names them, and else not at all: a fault that only
 /// they notice deserves a quicker one.
-const SLOW: Duration = Duration::from_secs(3);
+pub const SLOW: Duration = Duration::from_secs(3);
 
 /// What a test may take at most.
 const SLOWEST: Duration = Duration::from_secs(1800);
@@ -56,8 +56,8 @@ impl Fate {
 
 impl Tests {
     /// Runs each test that one of these choices names once, alone and without a fault. All of them must pass: a fault
-    /// must be what turns a test red. Slow ones are shown to pass when it matters.
-    pub fn record(project: &Project, choices: &[Choice]) -> Result<Self, Failure> {
+    /// must be what turns a test red. Those that take longer than `slow` are shown to pass when it matters.
+    pub fn record(project: &Project, choices: &[Choice], slow: Duration) -> Result<Self, Failure> {
         let folder = project.folder();
         let targets: BTreeSet<&str> = choices.iter().map(|choice| choice.target.as_str()).collect();
         let mut all = Vec::new();
@@ -78,7 +78,7 @@ impl Tests {
         let mut tests = runner::each(&all, |(number, target, executable, name)| {
             let met = std::env::temp_dir().join(format!("mutate-{}-{number}.met", std::process::id()));
             let arguments = [name.clone(), "--exact".to_string()];
-            let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), SLOW)?;
+            let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), slow)?;
             let (target, executable, name) = (target.to_string(), executable.to_path_buf(), name.clone());
             if outcome.too_long {
                 println!("slow: {target} {name}");
