@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId, movement};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::{F32, FORMATS, Format};
 use crate::tensor::{DType, Tensor};
 
@@ -166,7 +166,18 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             let to = target(instruction, operand(0));
             kept(vec![to.and_then(|to| operand(0).map(|from| from.rounded_to(to)))])
         }
-        op if movement::is_movement(op) => kept(vec![joined(&instruction.operands)]),
+        Op::Reshape
+        | Op::Copy
+        | Op::OptimizationBarrier
+        | Op::Broadcast { .. }
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::DynamicSlice { .. }
+        | Op::DynamicUpdateSlice
+        | Op::Concatenate { .. }
+        | Op::Pad { .. }
+        | Op::Gather(_) => kept(vec![joined(&instruction.operands)]),
         Op::Select => kept(vec![joined(&instruction.operands[1..])]),
         Op::Clamp | Op::Binary(Binary::Maximum | Binary::Minimum) => kept(vec![joined(&instruction.operands)]),
         Op::Unary(
@@ -204,7 +215,37 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
         Op::ApproxTopK(_) | Op::PartialReduce(_) => {
             kept(vec![joined(&[instruction.operands[0], instruction.operands[2]]), None])
         }
-        _ => Held { elements: declared(), computes: true },
+        Op::Unary(
+            Unary::Exponential
+            | Unary::ExponentialMinusOne
+            | Unary::IsFinite
+            | Unary::Log
+            | Unary::LogPlusOne
+            | Unary::Logistic
+            | Unary::Not
+            | Unary::Rsqrt
+            | Unary::Sqrt
+            | Unary::Tanh,
+        )
+        | Op::Binary(
+            Binary::Add
+            | Binary::And
+            | Binary::Divide
+            | Binary::Multiply
+            | Binary::Or
+            | Binary::Remainder
+            | Binary::ShiftLeft
+            | Binary::ShiftRightArithmetic
+            | Binary::ShiftRightLogical
+            | Binary::Subtract
+            | Binary::Xor,
+        )
+        | Op::Compare { .. }
+        | Op::Reduce { .. }
+        | Op::ReduceWindow { .. }
+        | Op::Dot { .. }
+        | Op::Call { .. }
+        | Op::While { .. } => Held { elements: declared(), computes: true },
     }
 }
 

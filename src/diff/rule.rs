@@ -42,7 +42,22 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
         Op::Select => Role::Moves { from: 1, to: 3 },
         Op::Clamp => Role::Moves { from: 0, to: 3 },
         Op::Binary(Binary::Maximum | Binary::Minimum) => Role::Moves { from: 0, to: 2 },
-        _ => Role::Computes,
+        Op::Convert
+        | Op::BitcastConvert
+        | Op::DynamicUpdateSlice
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare { .. }
+        | Op::Reduce { .. }
+        | Op::ReduceWindow { .. }
+        | Op::Sort { .. }
+        | Op::TopK { .. }
+        | Op::ApproxTopK(_)
+        | Op::PartialReduce(_)
+        | Op::Dot { .. }
+        | Op::GetTupleElement(_)
+        | Op::Call { .. }
+        | Op::While { .. } => Role::Computes,
     }
 }
 

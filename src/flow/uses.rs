@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::analysis::{Analysis, Precision, target};
-use crate::ir::{Op, Unary, ValueId, movement};
+use crate::ir::{Class, Op, Unary, ValueId};
 
 /// Who sees a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
             let from_float = instruction.operands.first().is_some_and(|o| held[*o].first().is_some());
             from_float && held[id].first().is_some()
         }
-        _ => movement::is_movement(&instruction.op),
+        ref op => op.class() == Class::Moves,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One instruction of a file on its way into a program: calls are inlined and tuples dissolve here; what the operations
 //! over arrays become is said in `operation.rs`.
 
-use crate::ir::{self, Compare, CompareOrder, ComputationId, Op, Shape, ValueId};
+use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Op, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
@@ -67,7 +67,7 @@ impl<'a> Emitter<'_, 'a> {
             let scalar = self.add(op, operands, shape)?;
             return self.add(Op::Broadcast { dims: vec![] }, vec![scalar], Some(spread));
         }
-        if !op.is_elementwise() && op != Op::Copy {
+        if !matches!(op.class(), Class::Elementwise | Class::Converts) && op != Op::Copy {
             return Err(self.fail("only elementwise operations can be mapped"));
         }
         let spread = shape.and_then(|s| s.dtype()).map(|dtype| Shape::array(dtype, &over));

@@ -2,8 +2,8 @@
 
 use crate::analysis::comparator;
 use crate::ir::{
-    ApproxTopK, Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, PartialReduce,
-    Precision, Shape, Unary, ValueId, Window, WindowDim, movement,
+    ApproxTopK, Binary, Class, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, PartialReduce,
+    Precision, Shape, Unary, ValueId, Window, WindowDim,
 };
 use crate::tensor::{DType, Data, Tensor};
 
@@ -158,7 +158,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     if let Op::Concatenate { .. } | Op::DynamicUpdateSlice = op {
         e.widest(&mut operands)?;
     }
-    let claimed = if movement::is_movement(&op) { in_type_of(e, &operands, claimed) } else { claimed };
+    let claimed = if op.class() == Class::Moves { in_type_of(e, &operands, claimed) } else { claimed };
     e.emit(op, operands, Some(claimed))
 }
 

@@ -182,11 +182,13 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
         Op::Compare { .. } => {
             need(2)?;
             same(operands[0], operands[1])?;
+            array(operands[0])?;
             Ok(operands[0].with_dtype(DType::Pred))
         }
         Op::Select => {
             need(3)?;
             same(operands[1], operands[2])?;
+            array(operands[1])?;
             let (dtype, dims) = array(operands[0])?;
             let fits = dtype == DType::Pred && (dims.is_empty() || dims == operands[1].dims());
             ensure!(fits, "select by {} between {}", operands[0], operands[1]);

@@ -13,7 +13,7 @@ pub use builder::Builder;
 pub use dot::{DotDims, DotPlan};
 pub use infer::{ShapeError, infer};
 pub use op::{
-    ApproxTopK, Binary, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary, Window,
-    WindowDim,
+    ApproxTopK, Binary, Class, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary,
+    Window, WindowDim,
 };
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

@@ -3,21 +3,24 @@
 
 use super::op::{GatherDims, Op};
 
-/// The result of a data-movement operation, row-major in `out_dims`; `None` if `op` is not one.
+/// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///
 /// `operands` are (elements, dims); `starts` are the already read start indices of `dynamic-slice`,
 /// `dynamic-update-slice` and `gather`.
 /// Shapes must have passed [`super::infer`].
+///
+/// # Panics
+/// For an operation of another class.
 pub fn apply<T: Clone>(
     op: &Op,
     operands: &[(&[T], &[usize])],
     starts: &[i64],
     starts_dims: &[usize],
     out_dims: &[usize],
-) -> Option<Vec<T>> {
-    let (source, dims) = *operands.first()?;
+) -> Vec<T> {
+    let (source, dims) = operands[0];
     let strides = row_major(dims);
-    Some(match op {
+    match op {
         Op::Reshape | Op::Copy | Op::OptimizationBarrier => source.to_vec(),
         Op::Broadcast { dims: along } => {
             let mut steps = vec![0; out_dims.len()];
@@ -50,7 +53,7 @@ pub fn apply<T: Clone>(
             strided(source, base, &strides, out_dims)
         }
         Op::DynamicUpdateSlice => {
-            let (update, update_dims) = *operands.get(1)?;
+            let (update, update_dims) = operands[1];
             let clamped = starts.iter().zip(dims).zip(update_dims).map(|((s, d), n)| clamp_start(*s, *d, *n));
             let base: isize = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
             let mut out = source.to_vec();
@@ -73,7 +76,7 @@ pub fn apply<T: Clone>(
             out
         }
         Op::Pad { low, interior, .. } => {
-            let fill = operands.get(1)?.0.first()?.clone();
+            let fill = operands[1].0[0].clone();
             let mut out = vec![fill; out_dims.iter().product()];
             let out_strides = row_major(out_dims);
             for_each_index(dims, |flat, index| {
@@ -90,27 +93,8 @@ pub fn apply<T: Clone>(
             out
         }
         Op::Gather(numbers) => gather(numbers, source, dims, starts, starts_dims, out_dims),
-        _ => return None,
-    })
-}
-
-/// Whether [`apply`] evaluates this operation.
-pub fn is_movement(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Reshape
-            | Op::Copy
-            | Op::OptimizationBarrier
-            | Op::Broadcast { .. }
-            | Op::Transpose { .. }
-            | Op::Slice { .. }
-            | Op::Reverse { .. }
-            | Op::DynamicSlice { .. }
-            | Op::DynamicUpdateSlice
-            | Op::Concatenate { .. }
-            | Op::Pad { .. }
-            | Op::Gather(_)
-    )
+        other => unreachable!("{} does not move elements", other.opcode()),
+    }
 }
 
 /// Calls `visit(flat position, index)` for every index of `dims` in row-major order.

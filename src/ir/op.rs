@@ -330,6 +330,27 @@ pub struct PartialReduce {
     pub recall_target: f32,
 }
 
+/// What an operation does with elements: most rooms ask no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Has no operands.
+    Source,
+    /// Puts elements elsewhere and changes none: [`super::movement`].
+    Moves,
+    /// Gives each element in another format.
+    Converts,
+    /// Makes each element from those in the same place.
+    Elementwise,
+    /// Makes each element from many: reductions, windows, dots.
+    Combines,
+    /// Puts elements in order, or takes the best.
+    Ranks,
+    /// Joins values to a tuple, or takes one out of it.
+    Lists,
+    /// Runs other computations.
+    Calls,
+}
+
 impl Op {
     /// The computations that the operation calls.
     pub fn callees(&self) -> impl Iterator<Item = ComputationId> {
@@ -357,19 +378,29 @@ impl Op {
         first.into_iter().chain(second)
     }
 
-    /// Whether each element of the result is a function of the operands' elements at the same place.
-    pub fn is_elementwise(&self) -> bool {
-        matches!(
-            self,
-            Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare { .. }
-                | Op::Select
-                | Op::Clamp
-                | Op::Convert
-                | Op::BitcastConvert
-                | Op::ReducePrecision { .. }
-        )
+    /// What it does with elements.
+    pub const fn class(&self) -> Class {
+        match self {
+            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => Class::Source,
+            Op::Reshape
+            | Op::Copy
+            | Op::OptimizationBarrier
+            | Op::Broadcast { .. }
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Reverse { .. }
+            | Op::DynamicSlice { .. }
+            | Op::DynamicUpdateSlice
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Gather(_) => Class::Moves,
+            Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => Class::Converts,
+            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => Class::Elementwise,
+            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot { .. } => Class::Combines,
+            Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => Class::Ranks,
+            Op::Tuple | Op::GetTupleElement(_) => Class::Lists,
+            Op::Call { .. } | Op::While { .. } => Class::Calls,
+        }
     }
 
     /// The position of the first operand that is a start index, for operations that take them.

@@ -29,6 +29,17 @@ impl Shape {
         }
     }
 
+    /// The element type of what shape checking has found to be an array.
+    ///
+    /// # Panics
+    /// For a tuple.
+    pub fn element_type(&self) -> DType {
+        match self {
+            Shape::Array { dtype, .. } => *dtype,
+            Shape::Tuple(_) => unreachable!("shape checking gives arrays to operations on elements"),
+        }
+    }
+
     /// The dims of an array; none for a tuple.
     pub fn dims(&self) -> &[usize] {
         match self {

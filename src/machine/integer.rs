@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ir::{Binary, Compare, Unary};
-use crate::num::{Direction, flush_f32, round_f64};
+use crate::num::{Direction, F32, flush_f32, round_f64};
 use crate::tensor::DType;
 
 use super::value::Value;
@@ -104,14 +104,14 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
     let codes: Vec<u64> = match &value {
         Value::Float(DType::F32, values) => values.iter().map(|v| u64::from(v.to_bits())).collect(),
         Value::Float(DType::BF16, values) => values.iter().map(|v| u64::from(v.to_bits() >> 16)).collect(),
-        Value::Float(dtype, values) => match dtype.format() {
-            Some(format) => values.iter().map(|v| format.encode(f64::from(*v))).collect(),
-            None => Vec::new(),
-        },
+        Value::Float(dtype, values) => {
+            let format = dtype.format().unwrap_or(&F32);
+            values.iter().map(|v| format.encode(f64::from(*v))).collect()
+        }
         Value::Double(values) => values.iter().map(|v| v.to_bits()).collect(),
         Value::Integer(_, values) => values.iter().map(|v| *v as u64).collect(),
         Value::Pred(values) => values.iter().map(|v| u64::from(*v)).collect(),
-        Value::Tuple(_) => return value,
+        Value::Tuple(_) => unreachable!("shape checking gives arrays to bitcast-convert"),
     };
     let codes = codes.into_iter();
     match (to, to.format()) {
@@ -126,21 +126,34 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
 
 /// An elementwise operation of one operand on integers or predicates.
 pub(super) fn unary(unary: Unary, value: &Value) -> Value {
-    match value {
-        Value::Pred(values) => Value::pred(values.iter().map(|v| !v).collect()),
-        Value::Integer(dtype, values) => {
-            let apply = |v: i64| match unary {
-                Unary::Abs if dtype.is_signed() => v.wrapping_abs(),
-                Unary::Negate => v.wrapping_neg(),
-                Unary::Not => !v,
-                Unary::Sign if dtype.is_signed() => v.signum(),
-                Unary::Sign => i64::from(v != 0),
-                _ => v,
-            };
-            Value::integer(*dtype, values.iter().map(|v| wrap(*dtype, apply(*v))).collect())
-        }
-        other => other.clone(),
-    }
+    let (dtype, values) = match value {
+        // Of predicates there is no other operation.
+        Value::Pred(values) => return Value::pred(values.iter().map(|v| !v).collect()),
+        Value::Integer(dtype, values) => (*dtype, values),
+        Value::Float(..) | Value::Double(_) | Value::Tuple(_) => unreachable!("floats have operations of their own"),
+    };
+    let apply = |v: i64| match unary {
+        Unary::Abs if dtype.is_signed() => v.wrapping_abs(),
+        Unary::Abs => v,
+        Unary::Negate => v.wrapping_neg(),
+        Unary::Not => !v,
+        Unary::Sign if dtype.is_signed() => v.signum(),
+        Unary::Sign => i64::from(v != 0),
+        Unary::Ceil
+        | Unary::Exponential
+        | Unary::ExponentialMinusOne
+        | Unary::Floor
+        | Unary::IsFinite
+        | Unary::Log
+        | Unary::LogPlusOne
+        | Unary::Logistic
+        | Unary::RoundNearestAfz
+        | Unary::RoundNearestEven
+        | Unary::Rsqrt
+        | Unary::Sqrt
+        | Unary::Tanh => unreachable!("shape checking gives floats to {}", unary.name()),
+    };
+    Value::integer(dtype, values.iter().map(|v| wrap(dtype, apply(*v))).collect())
 }
 
 /// An elementwise operation of two operands on integers or predicates.
@@ -153,7 +166,7 @@ pub(super) fn binary(binary: Binary, left: &Value, right: &Value) -> Value {
             let results = left.iter().zip(right.iter()).map(|(a, b)| apply(binary, *dtype, *a, *b));
             Value::integer(*dtype, results.collect())
         }
-        (other, _) => other.clone(),
+        (left, right) => unreachable!("shape checking gives operands of one type, not {left:?} and {right:?}"),
     }
 }
 
@@ -162,7 +175,14 @@ pub(super) fn apply_pred(binary: Binary, a: bool, b: bool) -> bool {
     match binary {
         Binary::And | Binary::Minimum | Binary::Multiply => a & b,
         Binary::Or | Binary::Maximum => a | b,
-        _ => a ^ b,
+        Binary::Xor => a ^ b,
+        Binary::Add
+        | Binary::Divide
+        | Binary::Remainder
+        | Binary::ShiftLeft
+        | Binary::ShiftRightArithmetic
+        | Binary::ShiftRightLogical
+        | Binary::Subtract => unreachable!("shape checking gives numbers to {}", binary.name()),
     }
 }
 
@@ -240,7 +260,7 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
         (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, &b)),
         (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(dtype, pick(flags, a, &b)),
         (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, &b)),
-        (other, _) => other,
+        (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Regions of scalars that are none of the known reducers or comparators: interpreted, one application at a time.
 
-use crate::ir::{Binary, Compare, CompareOrder, Computation, Op, Unary};
+use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, Op, Unary};
 use crate::tensor::DType;
 
 use super::evaluate::{EvalError, Machine, reduce_precision, unsupported};
@@ -48,7 +48,7 @@ impl<'a> Region<'a> {
         };
         let shapes = computation.parameter_shapes();
         region.parameters = shapes.len();
-        let parameters = shapes.iter().map(|s| vec![region.slot(s.dtype().unwrap_or(DType::Pred))]).collect();
+        let parameters = shapes.iter().map(|s| vec![region.slot(s.element_type())]).collect();
         region.results = region.unfold(computation, parameters)?;
         Ok(region)
     }
@@ -64,32 +64,33 @@ impl<'a> Region<'a> {
         let mut slots: Vec<Vec<usize>> = Vec::with_capacity(computation.instructions.len());
         for instruction in &computation.instructions {
             let of = |operand: usize| slots[instruction.operands[operand]].clone();
-            let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
             let refuse = |why: &str| Err(unsupported(instruction, format!("{why} in region {}", computation.name)));
-            let own = match &instruction.op {
-                Op::Parameter(number) => arguments[*number].clone(),
-                Op::Tuple => instruction.operands.iter().flat_map(|o| slots[*o].clone()).collect(),
-                Op::GetTupleElement(index) => vec![of(0)[*index]],
-                Op::Call { to_apply } => {
+            let is_scalar = instruction.shape.elements() == 1;
+            let own = match (&instruction.op, instruction.op.class()) {
+                (Op::Parameter(number), _) => arguments[*number].clone(),
+                (Op::Tuple, _) => instruction.operands.iter().flat_map(|o| slots[*o].clone()).collect(),
+                (Op::GetTupleElement(index), _) => vec![of(0)[*index]],
+                (Op::Call { to_apply }, _) => {
                     let callee = &self.machine.program.computations[*to_apply];
                     let arguments = instruction.operands.iter().map(|o| slots[*o].clone()).collect();
                     self.unfold(callee, arguments)?
                 }
-                _ if instruction.shape.elements() != 1 => return refuse("only scalars are known"),
-                Op::Copy | Op::Reshape | Op::OptimizationBarrier | Op::Broadcast { .. } => of(0),
-                Op::Constant(value) => {
-                    let slot = self.slot(dtype);
-                    let value = Value::of_tensor(value);
-                    self.slots[slot] = value.scalar(0).unwrap_or(Scalar::Pred(false));
+                _ if !is_scalar => return refuse("only scalars are known"),
+                (Op::Copy | Op::Reshape | Op::OptimizationBarrier | Op::Broadcast { .. }, _) => of(0),
+                (Op::Constant(value), _) => {
+                    let slot = self.slot(instruction.shape.element_type());
+                    self.slots[slot] = Value::of_tensor(value).scalar(0).unwrap_or(self.slots[slot]);
                     vec![slot]
                 }
-                op if op.is_elementwise() => {
+                (op, Class::Elementwise | Class::Converts) => {
                     let operands = instruction.operands.iter().map(|o| slots[*o][0]).collect();
-                    let slot = self.slot(dtype);
+                    let slot = self.slot(instruction.shape.element_type());
                     self.steps.push(Step { op, operands, slot });
                     vec![slot]
                 }
-                _ => return refuse("it has no meaning"),
+                (_, Class::Source | Class::Moves | Class::Combines | Class::Ranks | Class::Lists | Class::Calls) => {
+                    return refuse("it has no meaning");
+                }
             };
             slots.push(own);
         }
@@ -114,11 +115,11 @@ impl<'a> Region<'a> {
             (Op::Binary(binary), Scalar::Float(a)) => self.binary(*binary, dtype, a, operand(1)),
             (Op::Binary(binary), Scalar::Integer(a)) => match operand(1) {
                 Scalar::Integer(b) => Scalar::Integer(integer::apply(*binary, dtype, a, b)),
-                other => other,
+                other => unreachable!("shape checking gives operands of one type, not {a} and {other:?}"),
             },
             (Op::Binary(binary), Scalar::Pred(a)) => match operand(1) {
                 Scalar::Pred(b) => Scalar::Pred(integer::apply_pred(*binary, a, b)),
-                other => other,
+                other => unreachable!("shape checking gives operands of one type, not {a} and {other:?}"),
             },
             (Op::Compare { direction, order }, a) => {
                 Scalar::Pred(self.compare(*direction, *order, self.dtypes[step.operands[0]], a, operand(1)))
@@ -140,7 +141,7 @@ impl<'a> Region<'a> {
                     Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                         reduce_precision(*exponent_bits, *mantissa_bits, value(0))
                     }
-                    _ => value(0),
+                    other => unreachable!("{} is no step of a region", other.opcode()),
                 };
                 result.scalar(0).unwrap_or(operand(0))
             }
@@ -148,7 +149,7 @@ impl<'a> Region<'a> {
     }
 
     fn binary(&self, binary: Binary, dtype: DType, a: f32, b: Scalar) -> Scalar {
-        let Scalar::Float(b) = b else { return b };
+        let Scalar::Float(b) = b else { unreachable!("shape checking gives operands of one type, not {a} and {b:?}") };
         let mut result = [vector::binary_scalar(binary, a, b, &self.machine.unit)];
         vector::round_to(dtype, &mut result);
         Scalar::Float(result[0])
@@ -170,7 +171,7 @@ impl<'a> Region<'a> {
             }
             (Scalar::Integer(a), Scalar::Integer(b)) => direction.of(Some(a.cmp(&b))),
             (Scalar::Pred(a), Scalar::Pred(b)) => direction.of(Some(a.cmp(&b))),
-            _ => false,
+            (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),
         }
     }
 }

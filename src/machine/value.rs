@@ -70,21 +70,25 @@ impl Value {
         }
     }
 
-    /// Elements of one type; each must be of its kind.
+    /// Elements of one type.
+    ///
+    /// # Panics
+    /// If a scalar is of another kind, which shape checking rules out.
     pub fn of_scalars(dtype: DType, scalars: &[Scalar]) -> Value {
+        macro_rules! all {
+            ($kind:ident) => {{
+                let one = |scalar: &Scalar| match scalar {
+                    Scalar::$kind(v) => *v,
+                    other => unreachable!("shape checking gives scalars of {dtype} where {other:?} is given"),
+                };
+                scalars.iter().map(one).collect()
+            }};
+        }
         match dtype {
-            DType::Pred => Value::pred(scalars.iter().map(|s| matches!(s, Scalar::Pred(true))).collect()),
-            DType::F64 => Value::double(
-                scalars.iter().filter_map(|s| if let Scalar::Double(v) = s { Some(*v) } else { None }).collect(),
-            ),
-            _ if dtype.is_float() => Value::float(
-                dtype,
-                scalars.iter().filter_map(|s| if let Scalar::Float(v) = s { Some(*v) } else { None }).collect(),
-            ),
-            _ => Value::integer(
-                dtype,
-                scalars.iter().filter_map(|s| if let Scalar::Integer(v) = s { Some(*v) } else { None }).collect(),
-            ),
+            DType::Pred => Value::pred(all!(Pred)),
+            DType::F64 => Value::double(all!(Double)),
+            float if float.is_float() => Value::float(float, all!(Float)),
+            integer => Value::integer(integer, all!(Integer)),
         }
     }
 
@@ -129,35 +133,54 @@ impl Value {
         }
     }
 
-    /// f32-held floats; empty for anything else, which shape checking rules out.
+    /// Floats up to f32.
+    ///
+    /// # Panics
+    /// For anything else, which shape checking rules out.
     pub fn f32s(&self) -> &[f32] {
         match self {
             Value::Float(_, values) => values,
-            _ => &[],
+            other => other.is_none_of("floats up to f32"),
         }
     }
 
-    /// f64 floats; empty for anything else.
+    /// f64 floats; panics as [`Value::f32s`].
     pub fn f64s(&self) -> &[f64] {
         match self {
             Value::Double(values) => values,
-            _ => &[],
+            other => other.is_none_of("f64"),
         }
     }
 
-    /// Integers; empty for anything else.
+    /// Integers; panics as [`Value::f32s`].
     pub fn integers(&self) -> &[i64] {
         match self {
             Value::Integer(_, values) => values,
-            _ => &[],
+            other => other.is_none_of("integers"),
         }
     }
 
-    /// Predicates; empty for anything else.
+    /// Predicates; panics as [`Value::f32s`].
     pub fn preds(&self) -> &[bool] {
         match self {
             Value::Pred(values) => values,
-            _ => &[],
+            other => other.is_none_of("predicates"),
+        }
+    }
+
+    #[cold]
+    fn is_none_of(&self, wanted: &str) -> ! {
+        match self.dtype() {
+            Some(dtype) => unreachable!("shape checking gives {wanted} where {dtype} is given"),
+            None => unreachable!("shape checking gives {wanted} where a tuple is given"),
+        }
+    }
+
+    /// The parts of a tuple; an array is its own only part.
+    pub fn into_parts(self) -> Vec<Value> {
+        match self {
+            Value::Tuple(parts) => parts,
+            array => vec![array],
         }
     }
 
@@ -230,13 +253,14 @@ impl Operand {
         Some(Operand { value: value.clone(), each: Some(each) })
     }
 
+    /// The same broadcast along `dims` of `out_dims`; `None` where it is a broadcast already, or as [`Operand::broadcast`].
+    pub fn broadcast_again(&self, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
+        if self.each.is_some() { None } else { Operand::broadcast(&self.value, dims, out_dims) }
+    }
+
     /// The elements that a broadcast spreads; the value itself where it is whole.
     pub fn elements(&self) -> &Value {
         &self.value
-    }
-
-    pub fn is_broadcast(&self) -> bool {
-        self.each.is_some()
     }
 
     /// What `function` makes of it, element by element.

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::ir::{Binary, Program, Shape};
+use crate::ir::{Program, Shape};
 use crate::num::{self, Direction, Format, Specials};
 use crate::tensor::DType;
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Field};
 use super::demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 use super::elements::{Comparison, FloatArray, Identities, Value};
 use super::evaluate::Pass;
@@ -145,7 +145,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             _ => self.world.arithmetic.exponent(&best).filter(|e| *e <= num::F64.emax())?.max(format.emin()),
         };
         let ulp = num::exp2i(exponent - format.fraction_bits as i32);
-        let gap = self.world.arithmetic.binary(Binary::Subtract, &best, &next);
+        let gap = self.world.arithmetic.binary(Field::Subtract, &best, &next);
         let (gap_lo, gap_hi) = self.world.arithmetic.bounds(&gap);
         let eight_bits = |v: f64| num::round_f64(&EIGHT_BITS, v, Direction::NearestEven);
         let (low, high) = (eight_bits(gap_lo / ulp), eight_bits(gap_hi / ulp));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::ir::{Binary, Unary};
+use crate::ir::Unary;
 use crate::num::floor_log2;
 use crate::tensor::Data;
 
@@ -20,6 +20,15 @@ pub(super) struct Dots<N> {
 
 /// The elements of an array that are asked for; `None` for all.
 pub(super) type Wanted<'a> = Option<&'a [bool]>;
+
+/// The operations of the field of real numbers, which every rung encloses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
 
 /// Proven operations on enclosures of extended reals. NaN and the infinities are definite values, as in IEEE 754.
 ///
@@ -45,7 +54,7 @@ pub(super) trait Arithmetic {
     fn unary(&mut self, unary: Unary, x: &Self::Number) -> Self::Number;
 
     /// Add, subtract, multiply or divide.
-    fn binary(&mut self, binary: Binary, x: &Self::Number, y: &Self::Number) -> Self::Number;
+    fn binary(&mut self, operation: Field, x: &Self::Number, y: &Self::Number) -> Self::Number;
 
     /// C's `fmod`: `x - n y` with n the quotient truncated; a zero has the sign of x (IEEE 754-2019 9.2, C17 F.10.7.1).
     fn remainder(&mut self, x: &Self::Number, y: &Self::Number) -> Self::Number {
@@ -69,13 +78,13 @@ pub(super) trait Arithmetic {
         if self.as_exact(x) == Some(0.0) {
             return x.clone();
         }
-        let quotient = self.binary(Binary::Divide, x, y);
+        let quotient = self.binary(Field::Divide, x, y);
         let Some(count) = self.whole(&quotient) else {
             let reach = lo.abs().max(hi.abs());
             return if reach.is_finite() { self.hull(&self.exact(-reach), &self.exact(reach)) } else { self.unknown() };
         };
-        let multiple = self.binary(Binary::Multiply, &count, y);
-        let rest = self.binary(Binary::Subtract, x, &multiple);
+        let multiple = self.binary(Field::Multiply, &count, y);
+        let rest = self.binary(Field::Subtract, x, &multiple);
         if self.as_exact(&rest) != Some(0.0) {
             return rest;
         }
@@ -163,7 +172,7 @@ pub(super) trait Arithmetic {
 
     fn at(&self, numbers: &Self::Numbers, element: usize) -> Self::Number;
 
-    fn moved(&self, operands: &[&Self::Numbers], mover: &Mover) -> Option<Self::Numbers>;
+    fn moved(&self, operands: &[&Self::Numbers], mover: &Mover) -> Self::Numbers;
 
     /// The elements at these positions, in this order.
     fn picked(&self, numbers: &Self::Numbers, positions: &[usize]) -> Self::Numbers;
@@ -172,7 +181,7 @@ pub(super) trait Arithmetic {
     fn unary_all(&mut self, unary: Unary, x: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
 
     /// [`Arithmetic::binary`] of the elements wanted; the others are unknown.
-    fn binary_all(&mut self, binary: Binary, x: &Self::Numbers, y: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
+    fn binary_all(&mut self, operation: Field, x: &Self::Numbers, y: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
 
     /// The sum of an initial value and neighbouring elements.
     fn sum_range(&mut self, init: &Self::Number, terms: &Self::Numbers, range: Range<usize>) -> Self::Number;
@@ -190,7 +199,7 @@ pub(super) trait Arithmetic {
             let start = lane / stride * stride * length + lane % stride;
             let mut total = init.clone();
             for at in (0..length).map(|i| start + i * stride) {
-                total = self.binary(Binary::Add, &total, &self.at(terms, at));
+                total = self.binary(Field::Add, &total, &self.at(terms, at));
                 sums[at] = total.clone();
             }
         }

@@ -157,19 +157,19 @@ pub(super) struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    /// `None` if the operation is no data movement.
-    pub fn apply<T: Clone>(&self, operands: &[&Column<T>]) -> Option<Column<T>> {
-        let source = *operands.first()?;
+    /// One column of the result, from the operands' columns of its kind.
+    pub fn apply<T: Clone>(&self, operands: &[&Column<T>]) -> Column<T> {
+        let source = operands[0];
         let len = self.out_dims.iter().product();
         match self.op {
-            Op::Reshape | Op::Copy | Op::OptimizationBarrier => return Some(source.clone()),
+            Op::Reshape | Op::Copy | Op::OptimizationBarrier => return source.clone(),
             Op::Broadcast { dims: along } if len > 0 && source.len() > 0 => {
                 let leads = along.iter().enumerate().all(|(i, d)| i == *d && self.dims[0][i] == self.out_dims[i]);
                 if leads {
-                    return Some(Column { values: Rc::clone(&source.values), run: source.run * (len / source.len()) });
+                    return Column { values: Rc::clone(&source.values), run: source.run * (len / source.len()) };
                 }
                 if source.values.len() == 1 {
-                    return Some(Column { values: Rc::clone(&source.values), run: len });
+                    return Column { values: Rc::clone(&source.values), run: len };
                 }
             }
             _ => {}
@@ -178,6 +178,6 @@ impl Mover<'_> {
         let slices =
             operands.iter().zip(&dense).map(|(o, d)| if o.run == 1 { o.values.as_slice() } else { d.as_slice() });
         let parts: Vec<(&[T], &[usize])> = slices.zip(self.dims.iter().copied()).collect();
-        movement::apply(self.op, &parts, self.starts, self.starts_dims, self.out_dims).map(Column::new)
+        Column::new(movement::apply(self.op, &parts, self.starts, self.starts_dims, self.out_dims))
     }
 }

@@ -3,10 +3,9 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Field};
 use super::column::{Column, Mover};
 use super::order::{Classes, Identity};
 
@@ -69,7 +68,7 @@ pub(super) enum Identities<A: Arithmetic> {
 
 /// An operation on two arrays.
 pub(super) struct Deferred<A: Arithmetic> {
-    pub binary: Binary,
+    pub operation: Field,
     pub left_is_parameter: bool,
     pub x: FloatArray<A>,
     pub y: FloatArray<A>,
@@ -116,6 +115,14 @@ impl<A: Arithmetic> Value<A> {
     ///
     /// # Panics
     /// If it is none.
+    /// The parts of a tuple; an array is its own only part.
+    pub fn into_parts(self) -> Vec<Value<A>> {
+        match self {
+            Value::Tuple(parts) => parts,
+            array => vec![array],
+        }
+    }
+
     pub fn floats(&self) -> &FloatArray<A> {
         match self {
             Value::Float(array) => array,
@@ -228,7 +235,7 @@ impl<A: Arithmetic> World<A> {
             Identities::Deferred(deferred) => {
                 let number = self.number(array, at);
                 let (x, y) = (self.element(&deferred.x, at), self.element(&deferred.y, at));
-                let known = self.binary_identity(deferred.binary, &x, &y, deferred.left_is_parameter, &number);
+                let known = self.binary_identity(deferred.operation, &x, &y, deferred.left_is_parameter, &number);
                 known.unwrap_or(Identity { class: deferred.fresh + at as u64, key: 0.0 })
             }
         }
@@ -243,14 +250,14 @@ impl<A: Arithmetic> World<A> {
         (Column::new(all.iter().map(|i| i.class).collect()), Column::new(all.iter().map(|i| i.key).collect()))
     }
 
-    pub fn moved(&mut self, operands: &[&FloatArray<A>], mover: &Mover) -> Option<FloatArray<A>> {
+    pub fn moved(&mut self, operands: &[&FloatArray<A>], mover: &Mover) -> FloatArray<A> {
         let numbers: Vec<&A::Numbers> = operands.iter().map(|o| &o.numbers).collect();
         let identities: Vec<(Column<u64>, Column<f64>)> = operands.iter().map(|o| self.identities(o)).collect();
-        let classes = mover.apply(&identities.iter().map(|i| &i.0).collect::<Vec<_>>())?;
-        let keys = mover.apply(&identities.iter().map(|i| &i.1).collect::<Vec<_>>())?;
-        let numbers = self.arithmetic.moved(&numbers, mover)?;
+        let classes = mover.apply(&identities.iter().map(|i| &i.0).collect::<Vec<_>>());
+        let keys = mover.apply(&identities.iter().map(|i| &i.1).collect::<Vec<_>>());
+        let numbers = self.arithmetic.moved(&numbers, mover);
         let len = classes.len();
-        Some(FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None })
+        FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
     }
 
     /// The elements at these positions, in this order.

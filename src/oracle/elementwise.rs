@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ir::{Binary, Unary};
 
-use super::arithmetic::{Arithmetic, Wanted};
+use super::arithmetic::{Arithmetic, Field, Wanted};
 use super::column::Column;
 use super::elements::{Deferred, Element, FloatArray, Identities, World};
 use super::order::{Identity, Step};
@@ -19,7 +19,15 @@ fn falls(unary: Unary) -> Option<bool> {
         Unary::Exponential | Unary::ExponentialMinusOne | Unary::Tanh | Unary::Logistic => Some(false),
         Unary::Log | Unary::LogPlusOne | Unary::Sqrt => Some(false),
         Unary::Negate => Some(true),
-        _ => None,
+        Unary::Abs
+        | Unary::Ceil
+        | Unary::Floor
+        | Unary::IsFinite
+        | Unary::Not
+        | Unary::RoundNearestAfz
+        | Unary::RoundNearestEven
+        | Unary::Rsqrt
+        | Unary::Sign => None,
     }
 }
 
@@ -84,29 +92,45 @@ impl<A: Arithmetic> World<A> {
         left_is_parameter: bool,
         wanted: Wanted,
     ) -> FloatArray<A> {
-        if matches!(binary, Binary::Maximum | Binary::Minimum | Binary::Remainder) {
-            let mut out = Vec::with_capacity(x.len);
-            for at in 0..x.len {
-                let (a, b) = (self.element(x, at), self.element(y, at));
-                out.push(match binary {
-                    Binary::Remainder => {
-                        let number = self.arithmetic.remainder(&a.number, &b.number);
-                        self.fresh(number)
-                    }
-                    _ => self.extreme(&a, &b, binary == Binary::Maximum),
-                });
+        let operation = match binary {
+            Binary::Add => Field::Add,
+            Binary::Subtract => Field::Subtract,
+            Binary::Multiply => Field::Multiply,
+            Binary::Divide => Field::Divide,
+            Binary::Remainder => {
+                let remainder = |at| {
+                    let [a, b] = [x, y].map(|array| self.number(array, at));
+                    let number = self.arithmetic.remainder(&a, &b);
+                    self.fresh(number)
+                };
+                let out = (0..x.len).map(remainder).collect();
+                return self.collect(out);
             }
-            return self.collect(out);
-        }
+            Binary::Maximum | Binary::Minimum => {
+                let largest = binary == Binary::Maximum;
+                let extreme = |at| {
+                    let [a, b] = [x, y].map(|array| self.element(array, at));
+                    self.extreme(&a, &b, largest)
+                };
+                let out = (0..x.len).map(extreme).collect();
+                return self.collect(out);
+            }
+            Binary::And
+            | Binary::Or
+            | Binary::ShiftLeft
+            | Binary::ShiftRightArithmetic
+            | Binary::ShiftRightLogical
+            | Binary::Xor => unreachable!("shape checking gives integers to {}", binary.name()),
+        };
         let len = x.len;
-        let numbers = self.arithmetic.binary_all(binary, &x.numbers, &y.numbers, wanted);
-        let numbers = if binary == Binary::Subtract { self.cancelled(x, y, numbers) } else { numbers };
-        let identities = match self.binary_steps(binary, x, y, left_is_parameter, &numbers) {
+        let numbers = self.arithmetic.binary_all(operation, &x.numbers, &y.numbers, wanted);
+        let numbers = if operation == Field::Subtract { self.cancelled(x, y, numbers) } else { numbers };
+        let identities = match self.binary_steps(operation, x, y, left_is_parameter, &numbers) {
             Some((classes, keys)) => Identities::Known { classes, keys },
             None => {
                 let fresh = self.classes.fresh(len as u64);
                 let (x, y) = (x.clone(), y.clone());
-                Identities::Deferred(Rc::new(Deferred { binary, left_is_parameter, x, y, fresh }))
+                Identities::Deferred(Rc::new(Deferred { operation, left_is_parameter, x, y, fresh }))
             }
         };
         FloatArray { len, numbers, identities, rounded: None }
@@ -137,7 +161,7 @@ impl<A: Arithmetic> World<A> {
     /// The identities of all results, where long runs of them take the same step.
     fn binary_steps(
         &mut self,
-        binary: Binary,
+        operation: Field,
         x: &FloatArray<A>,
         y: &FloatArray<A>,
         left_is_parameter: bool,
@@ -151,14 +175,14 @@ impl<A: Arithmetic> World<A> {
         };
         let runs = [classes.run(), other_classes.run(), other_keys.run()];
         let run = runs.into_iter().min().filter(|run| runs.iter().all(|r| r.is_multiple_of(*run)))?;
-        if run < LONG || binary == Binary::Divide && left_is_parameter || !self.arithmetic.all_numbers(numbers) {
+        if run < LONG || operation == Field::Divide && left_is_parameter || !self.arithmetic.all_numbers(numbers) {
             return None;
         }
         let mut stepped = Vec::with_capacity(x.len / run);
         let mut flips = Vec::with_capacity(x.len / run);
         for at in (0..x.len).step_by(run) {
             let other = self.element(parameter, at);
-            let (step, falls) = self.binary_step(binary, None, &other, left_is_parameter)?;
+            let (step, falls) = self.binary_step(operation, None, &other, left_is_parameter)?;
             stepped.push(self.classes.after(step, *classes.at(at)));
             flips.push(falls);
         }
@@ -173,7 +197,7 @@ impl<A: Arithmetic> World<A> {
     /// The identity of one result; `None` where the operation leaves no relation to its operands.
     pub fn binary_identity(
         &mut self,
-        binary: Binary,
+        operation: Field,
         x: &Element<A::Number>,
         y: &Element<A::Number>,
         left_is_parameter: bool,
@@ -183,7 +207,7 @@ impl<A: Arithmetic> World<A> {
             return Some(Identity::exact(f64::NAN));
         }
         let (variable, parameter) = if left_is_parameter { (y, x) } else { (x, y) };
-        let (step, falls) = self.binary_step(binary, Some(variable), parameter, left_is_parameter)?;
+        let (step, falls) = self.binary_step(operation, Some(variable), parameter, left_is_parameter)?;
         let class = self.classes.after(step, variable.identity.class);
         let key = variable.identity.key;
         Some(Identity { class, key: if falls { -key } else { key } })
@@ -192,7 +216,7 @@ impl<A: Arithmetic> World<A> {
     /// The strictly increasing function that an operation is of its variable, or of its negated variable, if it is one.
     fn binary_step(
         &self,
-        binary: Binary,
+        operation: Field,
         variable: Option<&Element<A::Number>>,
         parameter: &Element<A::Number>,
         left_is_parameter: bool,
@@ -204,18 +228,18 @@ impl<A: Arithmetic> World<A> {
         let signs = (variable.and_then(|v| self.sign(&v.number)), self.sign(&parameter.number));
         let negative = |o: Ordering| o == Ordering::Less;
         // Whether it increases in the variable, falls, or neither is known; and which branch of it this is.
-        let (falls, branch) = match (binary, left_is_parameter, signs) {
-            (Binary::Add, ..) | (Binary::Subtract, false, _) => (false, 0),
-            (Binary::Subtract, true, _) => (true, 0),
-            (Binary::Multiply, _, (_, Some(p))) | (Binary::Divide, false, (_, Some(p))) if p != Ordering::Equal => {
+        let (falls, branch) = match (operation, left_is_parameter, signs) {
+            (Field::Add, ..) | (Field::Subtract, false, _) => (false, 0),
+            (Field::Subtract, true, _) => (true, 0),
+            (Field::Multiply, _, (_, Some(p))) | (Field::Divide, false, (_, Some(p))) if p != Ordering::Equal => {
                 (negative(p), 0)
             }
-            (Binary::Divide, true, (Some(v), Some(p))) if v != Ordering::Equal && p != Ordering::Equal => {
+            (Field::Divide, true, (Some(v), Some(p))) if v != Ordering::Equal && p != Ordering::Equal => {
                 (!negative(p), 1 + u16::from(negative(v)))
             }
             _ => return None,
         };
-        let function = 256 + (binary as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
+        let function = 256 + (operation as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
         let other = (parameter.identity.class, parameter.identity.key.to_bits());
         Some((Step { function, other, undoes_itself: false }, falls))
     }

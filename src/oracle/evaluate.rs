@@ -186,42 +186,52 @@ impl<A: Arithmetic> Pass<'_, A> {
         shapes: &[&Shape],
         wanted: Wanted,
     ) -> Result<Value<A>, OracleError> {
-        let dtype = instruction.shape.dtype().unwrap_or(DType::Pred);
-        let dims = instruction.shape.dims();
+        let (shape, dims) = (&instruction.shape, instruction.shape.dims());
         let refuse =
             |why| OracleError::NoMeaning { name: instruction.name.clone(), opcode: instruction.op.opcode(), why };
-        if movement::is_movement(&instruction.op) {
-            return self.movement(instruction, operands, shapes).ok_or_else(|| refuse("it moves nothing"));
-        }
         Ok(match &instruction.op {
+            Op::Parameter(_) => unreachable!("parameters are taken from the arguments"),
             Op::Constant(value) => self.tensor_value(value),
+            Op::Copy | Op::OptimizationBarrier => operands[0].clone(),
+            Op::Reshape
+            | Op::Broadcast { .. }
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Reverse { .. }
+            | Op::DynamicSlice { .. }
+            | Op::DynamicUpdateSlice
+            | Op::Gather(_) => self.movement(instruction, operands, shapes),
             Op::Iota { dim } => {
                 let (size, stride) = (dims[*dim], dims[*dim + 1..].iter().product::<usize>());
-                let values = (0..instruction.shape.elements()).map(|at| (at / stride % size) as i64).collect();
-                self.integer_value(dtype, values)
+                let values = (0..shape.elements()).map(|at| (at / stride % size) as i64).collect();
+                self.integer_value(shape.element_type(), values)
             }
-            Op::Convert => self.convert(&operands[0], shapes[0].dtype().unwrap_or(dtype), dtype),
+            Op::Convert => self.convert(&operands[0], shapes[0].element_type(), shape.element_type()),
             // Over the real numbers nothing is rounded.
             Op::ReducePrecision { .. } => operands[0].clone(),
             Op::BitcastConvert => {
-                let from = shapes[0].dtype().unwrap_or(dtype);
-                self.bitcast(&operands[0], from, dtype).ok_or_else(|| refuse(NOT_EXACT))?
+                let [from, to] = [shapes[0], shape].map(Shape::element_type);
+                self.bitcast(&operands[0], from, to).ok_or_else(|| refuse(NOT_EXACT))?
             }
             Op::Unary(Unary::IsFinite) => Value::predicate(self.is_finite(operands[0].floats())),
-            Op::Unary(unary) if dtype.is_float() => {
+            Op::Unary(unary) if shape.element_type().is_float() => {
                 Value::Float(self.world.unary_all(*unary, operands[0].floats(), wanted))
             }
             Op::Unary(unary) => {
+                let dtype = shape.element_type();
                 let apply = |x: &Option<i64>| x.map(|v| integer::wrap(dtype, integer::unary(*unary, v, dtype)));
                 Value::integer(dtype, operands[0].integers().values.iter().map(apply).collect())
             }
-            Op::Binary(binary) if dtype.is_float() => {
+            Op::Binary(binary) if shape.element_type().is_float() => {
                 let left_is_parameter = self.is_spread(instruction, 0) && !self.is_spread(instruction, 1);
                 let (x, y) = (operands[0].floats(), operands[1].floats());
                 Value::Float(self.world.binary_all(*binary, x, y, left_is_parameter, wanted))
             }
             Op::Binary(binary) => {
                 let pairs = operands[0].integers().values.iter().zip(operands[1].integers().values.iter());
+                let dtype = shape.element_type();
                 let apply = |(x, y): (&Option<i64>, &Option<i64>)| integer::binary(*binary, *x, *y, dtype);
                 Value::integer(dtype, pairs.map(apply).collect())
             }
@@ -236,13 +246,10 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             Op::Sort { dim, to_apply, .. } => self.sort(*dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => self.top_k(*k, *largest, &operands[0], shapes[0].dims()),
-            Op::ApproxTopK(_) | Op::PartialReduce(_) => self.exact_top(operands, shapes, &instruction.shape),
+            Op::ApproxTopK(_) | Op::PartialReduce(_) => self.exact_top(operands, shapes, shape),
             Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes),
             Op::Tuple => Value::Tuple(operands.to_vec()),
-            Op::GetTupleElement(index) => match &operands[0] {
-                Value::Tuple(parts) => parts[*index].clone(),
-                other => other.clone(),
-            },
+            Op::GetTupleElement(index) => operands[0].clone().into_parts().swap_remove(*index),
             Op::Call { to_apply } => self.call(*to_apply, operands)?,
             Op::While { condition, body } => {
                 let mut state = operands.to_vec();
@@ -252,16 +259,12 @@ impl<A: Arithmetic> Pass<'_, A> {
                         Some(_) if trip < TRIP_BOUND => {}
                         Some(_) => return Err(refuse("the loop does not end within the trip bound")),
                         // A rung that does not know when the loop ends knows nothing of its result.
-                        None => return Ok(self.forgotten(&instruction.shape)),
+                        None => return Ok(self.forgotten(shape)),
                     }
-                    state = match self.call(*body, &state)? {
-                        Value::Tuple(parts) => parts,
-                        single => vec![single],
-                    };
+                    state = self.call(*body, &state)?.into_parts();
                 }
                 Value::Tuple(state)
             }
-            _ => return Err(refuse("the operation is not known")),
         })
     }
 
@@ -299,29 +302,26 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Option<Value<A>> {
+    fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
         let op = &instruction.op;
-        if let (Op::Copy | Op::OptimizationBarrier, Some(value)) = (op, operands.first()) {
-            return Some(value.clone());
-        }
         let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
         // An index clamps: beyond every array it may as well be the largest.
         let start = |o: &Value<A>, at: usize| o.integers().number(at).map(|v| i64::try_from(v).unwrap_or(i64::MAX));
         let all = starts.iter().flat_map(|o| (0..o.integers().values.len()).map(move |at| start(o, at)));
         let Some(starts) = all.collect::<Option<Vec<i64>>>() else {
-            return Some(self.forgotten(&instruction.shape));
+            return self.forgotten(&instruction.shape);
         };
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let out_dims = instruction.shape.dims();
         let dims: Vec<&[usize]> = shapes[..operands.len()].iter().map(|s| s.dims()).collect();
-        let dtype = instruction.shape.dtype()?;
+        let dtype = instruction.shape.element_type();
         if dtype.is_float() {
             let arrays: Vec<&FloatArray<A>> = operands.iter().map(Value::floats).collect();
             let mover = Mover { op, dims, starts: &starts, starts_dims, out_dims };
-            self.world.moved(&arrays, &mover).map(Value::Float)
+            Value::Float(self.world.moved(&arrays, &mover))
         } else {
             let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers().values.as_slice(), d)).collect();
-            movement::apply(op, &parts, &starts, starts_dims, out_dims).map(|values| Value::integer(dtype, values))
+            Value::integer(dtype, movement::apply(op, &parts, &starts, starts_dims, out_dims))
         }
     }
 

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::ir::{Binary, Unary};
+use crate::ir::Unary;
 use crate::tensor::Data;
 
-use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::arithmetic::{Arithmetic, Dots, Field, Wanted};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::{CertifiedDots, certified_dots};
@@ -156,13 +156,12 @@ fn function(unary: Unary) -> fn(Interval) -> Interval {
 }
 
 /// The whole operation on two intervals.
-pub(super) fn operation(binary: Binary) -> fn(Interval, Interval) -> Interval {
-    match binary {
-        Binary::Add => Interval::add,
-        Binary::Subtract => Interval::sub,
-        Binary::Multiply => Interval::mul,
-        Binary::Divide => Interval::div,
-        _ => |_, _| Interval::UNKNOWN,
+pub(super) fn of_field(operation: Field) -> fn(Interval, Interval) -> Interval {
+    match operation {
+        Field::Add => Interval::add,
+        Field::Subtract => Interval::sub,
+        Field::Multiply => Interval::mul,
+        Field::Divide => Interval::div,
     }
 }
 
@@ -218,8 +217,8 @@ impl Arithmetic for Fast {
         of(unary, *x)
     }
 
-    fn binary(&mut self, binary: Binary, x: &Interval, y: &Interval) -> Interval {
-        operation(binary)(*x, *y)
+    fn binary(&mut self, operation: Field, x: &Interval, y: &Interval) -> Interval {
+        of_field(operation)(*x, *y)
     }
 
     fn sum(&mut self, terms: &[Interval]) -> Interval {
@@ -286,13 +285,13 @@ impl Arithmetic for Fast {
         numbers.at(element)
     }
 
-    fn moved(&self, operands: &[&Intervals], mover: &Mover) -> Option<Intervals> {
-        let lo = mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>())?;
+    fn moved(&self, operands: &[&Intervals], mover: &Mover) -> Intervals {
+        let lo = mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>());
         if operands.iter().all(|o| o.is_exact()) {
-            return Some(Intervals { hi: lo.clone(), lo });
+            return Intervals { hi: lo.clone(), lo };
         }
-        let hi = mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>())?;
-        Some(Intervals { lo, hi })
+        let hi = mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>());
+        Intervals { lo, hi }
     }
 
     fn picked(&self, numbers: &Intervals, positions: &[usize]) -> Intervals {
@@ -309,17 +308,13 @@ impl Arithmetic for Fast {
         map(x, function(unary))
     }
 
-    fn binary_all(&mut self, binary: Binary, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {
-        let (operands, whole) = ([x, y], operation(binary));
-        match binary {
-            Binary::Add => widest(Apply { operands, kernel: Add, whole }),
-            Binary::Subtract => widest(Apply { operands, kernel: Sub, whole }),
-            Binary::Multiply => widest(Apply { operands, kernel: Mul, whole }),
-            Binary::Divide => widest(Apply { operands, kernel: Div, whole }),
-            _ => Intervals {
-                lo: Column::same(f64::NEG_INFINITY, x.lo.len()),
-                hi: Column::same(f64::INFINITY, x.lo.len()),
-            },
+    fn binary_all(&mut self, operation: Field, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {
+        let (operands, whole) = ([x, y], of_field(operation));
+        match operation {
+            Field::Add => widest(Apply { operands, kernel: Add, whole }),
+            Field::Subtract => widest(Apply { operands, kernel: Sub, whole }),
+            Field::Multiply => widest(Apply { operands, kernel: Mul, whole }),
+            Field::Divide => widest(Apply { operands, kernel: Div, whole }),
         }
     }
 
@@ -413,7 +408,7 @@ mod tests {
         for shift in [0, 1, 7, 130, 401] {
             let others: Vec<Interval> = (0..all.len()).map(|i| all[(i * 3 + shift) % all.len()]).collect();
             let y = fast.collect(others.clone());
-            for binary in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
+            for binary in [Field::Add, Field::Subtract, Field::Multiply, Field::Divide] {
                 let out = fast.binary_all(binary, &x, &y, None);
                 for (i, (a, b)) in all.iter().zip(&others).enumerate() {
                     let one = fast.binary(binary, a, b);

@@ -32,12 +32,25 @@ pub(super) fn saturate(dtype: DType, value: i128) -> i64 {
 pub(super) fn unary(op: Unary, v: i64, dtype: DType) -> i64 {
     match op {
         Unary::Abs if dtype.is_signed() => v.wrapping_abs(),
+        Unary::Abs => v,
         Unary::Negate => v.wrapping_neg(),
         Unary::Not if dtype == DType::Pred => i64::from(v == 0),
         Unary::Not => !v,
         Unary::Sign if dtype.is_signed() => v.signum(),
         Unary::Sign => i64::from(v != 0),
-        _ => v,
+        Unary::Ceil
+        | Unary::Exponential
+        | Unary::ExponentialMinusOne
+        | Unary::Floor
+        | Unary::IsFinite
+        | Unary::Log
+        | Unary::LogPlusOne
+        | Unary::Logistic
+        | Unary::RoundNearestAfz
+        | Unary::RoundNearestEven
+        | Unary::Rsqrt
+        | Unary::Sqrt
+        | Unary::Tanh => unreachable!("shape checking gives floats to {}", op.name()),
     }
 }
 

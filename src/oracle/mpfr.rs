@@ -12,9 +12,9 @@ use std::rc::Rc;
 use rug::Float;
 use rug::float::{Round, prec_min};
 
-use crate::ir::{Binary, Unary};
+use crate::ir::Unary;
 
-use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::arithmetic::{Arithmetic, Dots, Field, Wanted};
 use super::between::{Between, Corner, What};
 use super::column::{Column, Mover};
 use super::demand::Stats;
@@ -89,7 +89,7 @@ impl Mpfr {
                     Between::Real { lo, what: What::Anonymous, .. } if *lo > 0 => {
                         self.monotone(x, true, rounded!(recip_sqrt_ref))
                     }
-                    _ => self.binary(Binary::Divide, &Between::exact(1.0), &root),
+                    _ => self.binary(Field::Divide, &Between::exact(1.0), &root),
                 }
             }
             // To integers, each of which MPFR holds at the operand's own precision; a zero keeps the sign of its side.
@@ -100,7 +100,7 @@ impl Mpfr {
             Unary::Logistic => {
                 let one = Between::exact(1.0);
                 let exp = self.function(Unary::Exponential, &x.negated());
-                self.binary(Binary::Divide, &one, &self.binary(Binary::Add, &one, &exp))
+                self.binary(Field::Divide, &one, &self.binary(Field::Add, &one, &exp))
             }
             Unary::Negate => x.negated(),
             Unary::Abs => x.magnitude(),
@@ -122,17 +122,17 @@ impl Mpfr {
         self.monotone(x, false, |v, round| Float::with_val_round(self.bits, v.sqrt_ref(), round))
     }
 
-    fn binary(&self, binary: Binary, x: &Between, y: &Between) -> Between {
+    fn binary(&self, operation: Field, x: &Between, y: &Between) -> Between {
         if x.is_nan() || y.is_nan() {
             return Between::nan();
         }
         let (Some(_), Some(_)) = (x.ends(), y.ends()) else { return Between::Unknown };
         if let (Between::Exact(a), Between::Exact(b)) = (x, y) {
-            let rounded = |round| match binary {
-                Binary::Add => Float::with_val_round(self.bits, a + b, round),
-                Binary::Subtract => Float::with_val_round(self.bits, a - b, round),
-                Binary::Multiply => Float::with_val_round(self.bits, a * b, round),
-                _ => Float::with_val_round(self.bits, a / b, round),
+            let rounded = |round| match operation {
+                Field::Add => Float::with_val_round(self.bits, a + b, round),
+                Field::Subtract => Float::with_val_round(self.bits, a - b, round),
+                Field::Multiply => Float::with_val_round(self.bits, a * b, round),
+                Field::Divide => Float::with_val_round(self.bits, a / b, round),
             };
             let (value, ternary) = rounded(Round::Nearest);
             if ternary == Ordering::Equal {
@@ -141,25 +141,24 @@ impl Mpfr {
             }
         }
         let forms = x.form().zip(y.form());
-        let form = forms.and_then(|(a, b)| match binary {
-            Binary::Add => a.add(&b),
-            Binary::Subtract => a.subtract(&b),
-            Binary::Multiply => a.multiply(&b),
-            Binary::Divide if !y.may_be_zero() => a.divide(&b),
-            _ => None,
+        let form = forms.and_then(|(a, b)| match operation {
+            Field::Add => a.add(&b),
+            Field::Subtract => a.subtract(&b),
+            Field::Multiply => a.multiply(&b),
+            Field::Divide if !y.may_be_zero() => a.divide(&b),
+            Field::Divide => None,
         });
         match form.as_ref().and_then(Form::as_rational) {
             Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
-            Some(_) if matches!(binary, Binary::Add | Binary::Subtract) => return cancelled(!x.may_be_zero()),
+            Some(_) if matches!(operation, Field::Add | Field::Subtract) => return cancelled(!x.may_be_zero()),
             // A factor is zero, or the dividend: a form does not have its sign.
             _ => {}
         }
-        let value = match binary {
-            Binary::Add => self.add(x, y),
-            Binary::Subtract => self.add(x, &y.negated()),
-            Binary::Multiply => self.mul(x, y),
-            Binary::Divide => self.div(x, y),
-            _ => Between::Unknown,
+        let value = match operation {
+            Field::Add => self.add(x, y),
+            Field::Subtract => self.add(x, &y.negated()),
+            Field::Multiply => self.mul(x, y),
+            Field::Divide => self.div(x, y),
         };
         self.named(value, form.filter(|form| form.as_rational().is_none()))
     }
@@ -284,8 +283,8 @@ impl Arithmetic for Mpfr {
         value
     }
 
-    fn binary(&mut self, binary: Binary, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
-        Rc::new(Mpfr::binary(self, binary, x, y))
+    fn binary(&mut self, operation: Field, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
+        Rc::new(Mpfr::binary(self, operation, x, y))
     }
 
     fn sum(&mut self, terms: &[Rc<Between>]) -> Rc<Between> {
@@ -410,7 +409,7 @@ impl Arithmetic for Mpfr {
         Rc::clone(numbers.at(element))
     }
 
-    fn moved(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Option<Column<Rc<Between>>> {
+    fn moved(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Column<Rc<Between>> {
         mover.apply(operands)
     }
 
@@ -433,13 +432,13 @@ impl Arithmetic for Mpfr {
 
     fn binary_all(
         &mut self,
-        binary: Binary,
+        operation: Field,
         x: &Column<Rc<Between>>,
         y: &Column<Rc<Between>>,
         wanted: Wanted,
     ) -> Column<Rc<Between>> {
         let of = |at: usize| match wanted.is_none_or(|w| w[at]) {
-            true => Arithmetic::binary(self, binary, x.at(at), y.at(at)),
+            true => Arithmetic::binary(self, operation, x.at(at), y.at(at)),
             false => Rc::clone(&self.unknown),
         };
         Column::new((0..x.len()).map(of).collect())

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use crate::ir::{Binary, Unary};
+use crate::ir::Unary;
 
-use super::arithmetic::{Arithmetic, Dots, Wanted};
+use super::arithmetic::{Arithmetic, Dots, Field, Wanted};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::certified_dots;
@@ -245,15 +245,14 @@ impl Arithmetic for Pairs {
         or_interval(regular, || fast::of(unary, x.interval()))
     }
 
-    fn binary(&mut self, binary: Binary, x: &Pair, y: &Pair) -> Pair {
-        let regular = match binary {
-            Binary::Add => pair::add(*x, *y),
-            Binary::Subtract => pair::sub(*x, *y),
-            Binary::Multiply => pair::mul(*x, *y),
-            Binary::Divide => pair::div(*x, *y),
-            _ => pair::IRREGULAR,
+    fn binary(&mut self, operation: Field, x: &Pair, y: &Pair) -> Pair {
+        let regular = match operation {
+            Field::Add => pair::add(*x, *y),
+            Field::Subtract => pair::sub(*x, *y),
+            Field::Multiply => pair::mul(*x, *y),
+            Field::Divide => pair::div(*x, *y),
         };
-        or_interval(regular, || fast::operation(binary)(x.interval(), y.interval()))
+        or_interval(regular, || fast::of_field(operation)(x.interval(), y.interval()))
     }
 
     fn sum(&mut self, terms: &[Pair]) -> Pair {
@@ -277,7 +276,7 @@ impl Arithmetic for Pairs {
             }
             let (row, column) = (&lhs[at / n * k..][..k], at % n);
             let products: Vec<Pair> = (0..k)
-                .map(|l| self.binary(Binary::Multiply, &Pair::exact(row[l]), &Pair::exact(rhs[l * n + column])))
+                .map(|l| self.binary(Field::Multiply, &Pair::exact(row[l]), &Pair::exact(rhs[l * n + column])))
                 .collect();
             numbers.push(self.sum(&products));
         }
@@ -350,12 +349,12 @@ impl Arithmetic for Pairs {
         numbers.at(element)
     }
 
-    fn moved(&self, operands: &[&PairColumns], mover: &Mover) -> Option<PairColumns> {
-        Some(PairColumns {
-            hi: mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>())?,
-            lo: mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>())?,
-            error: mover.apply(&operands.iter().map(|o| &o.error).collect::<Vec<_>>())?,
-        })
+    fn moved(&self, operands: &[&PairColumns], mover: &Mover) -> PairColumns {
+        PairColumns {
+            hi: mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>()),
+            lo: mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>()),
+            error: mover.apply(&operands.iter().map(|o| &o.error).collect::<Vec<_>>()),
+        }
     }
 
     fn picked(&self, numbers: &PairColumns, positions: &[usize]) -> PairColumns {
@@ -382,21 +381,27 @@ impl Arithmetic for Pairs {
             Unary::Rsqrt => widest(Apply { operands, kernel: Rsqrt, whole }),
             Unary::Sqrt => widest(Apply { operands, kernel: Sqrt, whole }),
             Unary::Tanh => widest(Apply { operands, kernel: Tanh, whole }),
-            _ => {
+            Unary::Abs
+            | Unary::Ceil
+            | Unary::Floor
+            | Unary::IsFinite
+            | Unary::Not
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven
+            | Unary::Sign => {
                 let results: Vec<Pair> = (0..x.hi.len()).map(|at| self.unary(unary, &x.at(at))).collect();
                 collected(&results, 1)
             }
         }
     }
 
-    fn binary_all(&mut self, binary: Binary, x: &PairColumns, y: &PairColumns, _wanted: Wanted) -> PairColumns {
-        let (operands, whole) = ([x, y], fast::operation(binary));
-        match binary {
-            Binary::Add => widest(Apply { operands, kernel: Add, whole }),
-            Binary::Subtract => widest(Apply { operands, kernel: Sub, whole }),
-            Binary::Multiply => widest(Apply { operands, kernel: Mul, whole }),
-            Binary::Divide => widest(Apply { operands, kernel: Div, whole }),
-            _ => collected(&vec![Pair::UNKNOWN; x.hi.len()], 1),
+    fn binary_all(&mut self, operation: Field, x: &PairColumns, y: &PairColumns, _wanted: Wanted) -> PairColumns {
+        let (operands, whole) = ([x, y], fast::of_field(operation));
+        match operation {
+            Field::Add => widest(Apply { operands, kernel: Add, whole }),
+            Field::Subtract => widest(Apply { operands, kernel: Sub, whole }),
+            Field::Multiply => widest(Apply { operands, kernel: Mul, whole }),
+            Field::Divide => widest(Apply { operands, kernel: Div, whole }),
         }
     }
 
@@ -465,7 +470,7 @@ mod tests {
         let all = pairs();
         let others: Vec<Pair> = (0..all.len()).map(|i| all[(i * 7 + 3) % all.len()]).collect();
         let (x, y) = (arithmetic.collect(all.clone()), arithmetic.collect(others.clone()));
-        for binary in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
+        for binary in [Field::Add, Field::Subtract, Field::Multiply, Field::Divide] {
             let out = arithmetic.binary_all(binary, &x, &y, None);
             for (i, (a, b)) in all.iter().zip(&others).enumerate() {
                 assert_eq!(bits(out.at(i)), bits(arithmetic.binary(binary, a, b)), "{binary:?} of {a:?} and {b:?}");

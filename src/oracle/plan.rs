@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Computation, Instruction, Op, Program, Shape, movement};
+use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, movement};
 
 use super::demand::Demand;
 use super::pair::Pair;
@@ -79,7 +79,7 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
         Op::ReducePrecision { .. } => need.clone(),
         // Starts are read whole.
         op if op.first_start().is_some() => Need::All,
-        op if movement::is_movement(op) => {
+        op if op.class() == Class::Moves => {
             // The number of each operand's element, moved to where it goes.
             let shapes: Vec<&Shape> = (0..instruction.operands.len()).map(shape).collect();
             let mark = |operand: usize| -> Vec<Option<usize>> {
@@ -87,9 +87,7 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
             };
             let marks: Vec<Vec<Option<usize>>> = (0..shapes.len()).map(mark).collect();
             let parts: Vec<_> = marks.iter().zip(&shapes).map(|(m, s)| (m.as_slice(), s.dims())).collect();
-            let Some(sources) = movement::apply(op, &parts, &[], &[], instruction.shape.dims()) else {
-                return Need::All;
-            };
+            let sources = movement::apply(op, &parts, &[], &[], instruction.shape.dims());
             let mut needed = vec![false; elements];
             for source in sources.iter().zip(wanted).filter(|(_, wanted)| **wanted).filter_map(|(source, _)| *source) {
                 needed[source] = true;

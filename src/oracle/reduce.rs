@@ -4,7 +4,7 @@ use crate::analysis::{Reducer, is_cumulative};
 use crate::ir::{Binary, DotDims, DotPlan, Op, Shape, Window, movement};
 use crate::tensor::{DType, Tensor};
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Field};
 use super::column::{Column, Mover};
 use super::elements::{Comparison, Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
@@ -120,13 +120,22 @@ impl<A: Arithmetic> Pass<'_, A> {
                 }
                 best
             }
-            _ => {
+            Binary::Multiply => {
                 let mut total = init.number.clone();
                 for at in group.positions() {
-                    total = self.world.arithmetic.binary(binary, &total, &self.world.number(array, at));
+                    total = self.world.arithmetic.binary(Field::Multiply, &total, &self.world.number(array, at));
                 }
                 self.world.fresh(total)
             }
+            Binary::And
+            | Binary::Divide
+            | Binary::Or
+            | Binary::Remainder
+            | Binary::ShiftLeft
+            | Binary::ShiftRightArithmetic
+            | Binary::ShiftRightLogical
+            | Binary::Subtract
+            | Binary::Xor => unreachable!("no known reducer of floats is {}", binary.name()),
         }
     }
 
@@ -291,7 +300,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
                 let op = Op::Transpose { permutation: permutation.clone() };
                 let mover = Mover { op: &op, dims: vec![shape.dims()], starts: &[], starts_dims: &[], out_dims: &dims };
-                self.world.moved(&[value.floats()], &mover).unwrap_or_else(|| value.floats().clone())
+                self.world.moved(&[value.floats()], &mover)
             }
         };
         let lhs = arranged(&operands[0], shapes[0], &plan.lhs_transpose);
@@ -317,7 +326,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                         .map(|l| {
                             let x = self.world.number(&lhs, (b * m + i) * k + l);
                             let y = self.world.number(&rhs, (b * k + l) * n + j);
-                            self.world.arithmetic.binary(Binary::Multiply, &x, &y)
+                            self.world.arithmetic.binary(Field::Multiply, &x, &y)
                         })
                         .collect();
                     numbers.push(self.world.arithmetic.sum(&products));

@@ -1,6 +1,6 @@
 //! The policies as rows: which compiler, which of its rules.
 
-use crate::ir::{Binary, Op, Unary, movement};
+use crate::ir::{Binary, Class, Op, Unary};
 
 /// What one compiler does to roundings.
 pub struct Policy {
@@ -101,7 +101,7 @@ pub fn policy_named(name: &str) -> Option<&'static Policy> {
 /// Operations that move, compare or pick values: exact in bf16, so no compiler gains from widening them. GPU libraries and
 /// matrix units take bf16 operands (FACTS 1.3, 2.4), so those policies keep dots as well.
 fn selects(op: &Op) -> bool {
-    movement::is_movement(op)
+    op.class() == Class::Moves
         || matches!(
             op,
             Op::Select

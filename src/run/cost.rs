@@ -1,6 +1,6 @@
 //! What a run cost: time against work, and memory. For the terminal, never for a report.
 
-use crate::ir::{DotPlan, Op, Program};
+use crate::ir::{Class, DotPlan, Op, Program};
 use crate::stat::fit_log_log;
 
 /// The cost of one group of cases: its input and truth once, and the machine in every mode.
@@ -67,8 +67,17 @@ pub fn operations(program: &Program) -> f64 {
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
             shape(instruction.operands[0]).elements() as f64
         }
-        Op::Parameter(_) | Op::Constant(_) | Op::Tuple | Op::GetTupleElement(_) => 0.0,
-        _ => instruction.shape.elements() as f64,
+        Op::Parameter(_) | Op::Constant(_) => 0.0,
+        op => match op.class() {
+            Class::Lists => 0.0,
+            Class::Source
+            | Class::Moves
+            | Class::Converts
+            | Class::Elementwise
+            | Class::Combines
+            | Class::Ranks
+            | Class::Calls => instruction.shape.elements() as f64,
+        },
     };
     entry.instructions.iter().map(count).sum()
 }

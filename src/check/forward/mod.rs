@@ -17,7 +17,7 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::analysis::{self, Reducer, Regions};
-use crate::ir::{Binary, Instruction, Op, Program, Shape, Unary, ValueId, movement};
+use crate::ir::{Binary, Class, Instruction, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
 use crate::machine::{Mode, conversion_steps, is_spread};
 use crate::tensor::{DType, Tensor};
@@ -90,7 +90,7 @@ impl<'a> Forward<'a> {
                 (Op::Parameter(number), _) => Value::Exact(&arguments[*number]),
                 (Op::Constant(value), _) => Value::Exact(value),
                 (Op::Dot { .. }, [x, y]) => {
-                    let dtype = instruction.shape.dtype().unwrap_or(DType::F32);
+                    let dtype = instruction.shape.element_type();
                     let dot = self.dot(id, [x, y], [shapes[0], shapes[1]])?;
                     if id == wanted && dtype == DType::F32 {
                         return Ok(dot.bounds());
@@ -116,8 +116,13 @@ impl<'a> Forward<'a> {
         shapes: &[&Shape],
     ) -> Result<Vec<Element>, Refusal> {
         let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
-        if movement::is_movement(&instruction.op) {
-            return moved(&instruction.op, operands, shapes, instruction.shape.dims()).ok_or_else(refuse);
+        if instruction.op.class() == Class::Moves {
+            // A start index is data: what it picks has no bound of its own here.
+            if instruction.op.first_start().is_some() {
+                return Err(refuse());
+            }
+            let parts: Vec<_> = operands.iter().copied().zip(shapes.iter().map(|s| s.dims())).collect();
+            return Ok(movement::apply(&instruction.op, &parts, &[], &[], instruction.shape.dims()));
         }
         let dtype = instruction.shape.dtype().filter(|d| d.is_float()).ok_or_else(refuse)?;
         let each = |of: &dyn Fn(Element) -> Element| Ok(operands[0].iter().map(|e| of(*e)).collect());
@@ -168,13 +173,4 @@ fn gamma(n: u64, terms: u64, u: f64) -> Result<Both, Refusal> {
     let lambda = crate::stat::probabilistic_lambda(terms, u, 2f64.powi(-20)).ok_or_else(refuse)?;
     let (probable, _) = crate::stat::probabilistic_gamma(n, terms, u, lambda).ok_or_else(refuse)?;
     Ok([crate::stat::gamma(n, u).ok_or_else(refuse)?, probable])
-}
-
-fn moved(op: &Op, operands: &[&[Element]], shapes: &[&Shape], dims: &[usize]) -> Option<Vec<Element>> {
-    // A start index is data: what it picks has no bound of its own here.
-    if op.first_start().is_some() {
-        return None;
-    }
-    let parts: Vec<_> = operands.iter().copied().zip(shapes.iter().map(|s| s.dims())).collect();
-    movement::apply(op, &parts, &[], &[], dims)
 }

@@ -55,7 +55,8 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
                 each!(flush_f32)
             }
         }
-        Unary::IsFinite | Unary::Not => {}
+        Unary::IsFinite => unreachable!("is-finite gives predicates"),
+        Unary::Not => unreachable!("shape checking gives integers to not"),
     }
 }
 
@@ -91,7 +92,8 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
         Unary::Rsqrt => core_math::rsqrt,
         Unary::Sqrt => f64::sqrt,
         Unary::Logistic => |v| 1.0 / (1.0 + core_math::exp(-v)),
-        Unary::IsFinite | Unary::Not => return,
+        Unary::IsFinite => unreachable!("is-finite gives predicates"),
+        Unary::Not => unreachable!("shape checking gives integers to not"),
     };
     values.iter_mut().for_each(|v| *v = flushed(function(*v), unit));
 }
@@ -133,8 +135,12 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         Binary::Remainder => arithmetic!(|a: f32, b: f32| a % b),
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),
         Binary::Minimum => each!(|a: f32, b: f32| smaller(a, b, unit)),
-        // Bitwise operations have no float form; shape checking rules them out.
-        _ => {}
+        Binary::And
+        | Binary::Or
+        | Binary::ShiftLeft
+        | Binary::ShiftRightArithmetic
+        | Binary::ShiftRightLogical
+        | Binary::Xor => unreachable!("shape checking gives integers to {}", binary.name()),
     }
 }
 
@@ -179,7 +185,12 @@ pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Ve
         Binary::Remainder => a % b,
         Binary::Maximum => larger(a, b),
         Binary::Minimum => smaller(a, b),
-        _ => a,
+        Binary::And
+        | Binary::Or
+        | Binary::ShiftLeft
+        | Binary::ShiftRightArithmetic
+        | Binary::ShiftRightLogical
+        | Binary::Xor => unreachable!("shape checking gives integers to {}", binary.name()),
     };
     a.iter().zip(b).map(|(a, b)| flushed(function(flushed(*a, unit), flushed(*b, unit)), unit)).collect()
 }

@@ -40,10 +40,10 @@ fn enclosures_hold_the_value() {
             }
             let (a, b) = (Arithmetic::exact(&mpfr, x), Arithmetic::exact(&mpfr, 3.7));
             for (binary, exact) in [
-                (Binary::Add, Float::with_val(500, &wide + 3.7)),
-                (Binary::Subtract, Float::with_val(500, &wide - 3.7)),
-                (Binary::Multiply, Float::with_val(500, &wide * 3.7)),
-                (Binary::Divide, Float::with_val(500, &wide / 3.7)),
+                (Field::Add, Float::with_val(500, &wide + 3.7)),
+                (Field::Subtract, Float::with_val(500, &wide - 3.7)),
+                (Field::Multiply, Float::with_val(500, &wide * 3.7)),
+                (Field::Divide, Float::with_val(500, &wide / 3.7)),
             ] {
                 let got = Arithmetic::binary(&mut mpfr, binary, &a, &b);
                 assert!(holds(&got, &exact), "{binary:?} of {x} at {bits} bits");
