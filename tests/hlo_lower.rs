@@ -223,3 +223,16 @@ fn dots_widen_their_operands() {
         assert_eq!(results(&text, &[floats(&[2, 2], &[1.5, 2.0, 3.25, 4.0]), y]), [[1.5, 3.25]], "{dtype}");
     }
 }
+
+/// Elements are compared and chosen, not tuples of arrays.
+#[test]
+fn operations_on_elements_take_no_tuples() {
+    for line in ["compare(t, t), direction=EQ", "select(p, t, t)", "negate(t)", "add(t, t)", "maximum(t, t)"] {
+        let text = format!(
+            "HloModule m\nENTRY e {{\n  x = f32[2] parameter(0)\n  p = pred[2] parameter(1)\n  \
+             t = (f32[2], f32[2]) tuple(x, x)\n  ROOT r = (f32[2], f32[2]) {line}\n}}\n"
+        );
+        let error = lower(&parse(&text).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("array is needed"), "{line}: {error}");
+    }
+}

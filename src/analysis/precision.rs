@@ -69,7 +69,7 @@ impl Precision {
     }
 
     /// What rounding to `target` leaves of these numbers.
-    pub const fn rounded_to(self, target: Precision) -> Precision {
+    pub fn rounded_to(self, target: Precision) -> Precision {
         if self.within(target) { self } else { target }
     }
 }

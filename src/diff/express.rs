@@ -167,7 +167,19 @@ impl<'p, 'e> Builder<'p, 'e> {
                 });
                 return parts.collect();
             }
-            other => Head::Other(other.opcode().to_string()),
+            // Places and integers, which are compared elsewhere ([`super::edited`]), and what is expressed above.
+            other @ (Op::Iota { .. }
+            | Op::Convert
+            | Op::BitcastConvert
+            | Op::ReducePrecision { .. }
+            | Op::OptimizationBarrier
+            | Op::Copy
+            | Op::Broadcast { .. }
+            | Op::Reshape
+            | Op::Transpose { .. }
+            | Op::DynamicUpdateSlice
+            | Op::GetTupleElement(_)
+            | Op::Call { .. }) => Head::Other(other.opcode().to_string()),
         };
         let id = self.expressions.apply(head, operands);
         vec![id]

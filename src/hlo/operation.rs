@@ -15,44 +15,6 @@ use super::{constant, convolution, layout};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-const UNARIES: &[Unary] = &[
-    Unary::Abs,
-    Unary::Ceil,
-    Unary::Exponential,
-    Unary::ExponentialMinusOne,
-    Unary::Floor,
-    Unary::IsFinite,
-    Unary::Log,
-    Unary::LogPlusOne,
-    Unary::Logistic,
-    Unary::Negate,
-    Unary::Not,
-    Unary::RoundNearestAfz,
-    Unary::RoundNearestEven,
-    Unary::Rsqrt,
-    Unary::Sign,
-    Unary::Sqrt,
-    Unary::Tanh,
-];
-
-const BINARIES: &[Binary] = &[
-    Binary::Add,
-    Binary::And,
-    Binary::Divide,
-    Binary::Maximum,
-    Binary::Minimum,
-    Binary::Multiply,
-    Binary::Or,
-    Binary::Remainder,
-    Binary::ShiftLeft,
-    Binary::ShiftRightArithmetic,
-    Binary::ShiftRightLogical,
-    Binary::Subtract,
-    Binary::Xor,
-];
-
-const DIRECTIONS: [Compare; 6] = [Compare::Eq, Compare::Ne, Compare::Ge, Compare::Gt, Compare::Le, Compare::Lt];
-
 /// `constant(...)`.
 pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
     let claimed = e.claimed()?;
@@ -66,10 +28,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     let attributes = e.attributes();
     let claimed = e.claimed()?;
     let opcode = e.instruction.opcode.as_str();
-    if let Some(unary) = UNARIES.iter().find(|u| u.name() == opcode) {
-        return e.emit(Op::Unary(*unary), operands, None);
+    if let Some(unary) = Unary::named(opcode) {
+        return e.emit(Op::Unary(unary), operands, None);
     }
-    if let Some(binary) = BINARIES.iter().find(|b| b.name() == opcode) {
+    if let Some(binary) = Binary::named(opcode) {
         let mut operands = operands;
         e.widest(&mut operands)?;
         let of_predicates = operands.iter().all(|o| e.shape(*o).dtype() == Some(DType::Pred));
@@ -77,7 +39,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         let binary = match binary {
             Binary::Add if of_predicates => Binary::Or,
             Binary::Multiply if of_predicates => Binary::And,
-            _ => *binary,
+            _ => binary,
         };
         return e.emit(Op::Binary(binary), operands, None);
     }
@@ -124,8 +86,8 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }),
         "compare" => {
             let direction = attributes.word("direction").unwrap_or_default();
-            let known = DIRECTIONS.into_iter().find(|d| d.name() == direction);
-            let direction = known.ok_or_else(|| e.fail(format!("unknown direction `{direction}`")))?;
+            let direction =
+                Compare::named(direction).ok_or_else(|| e.fail(format!("unknown direction `{direction}`")))?;
             let order = match attributes.word("type") {
                 Some("TOTALORDER") => CompareOrder::Total,
                 _ => CompareOrder::Partial,

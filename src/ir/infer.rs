@@ -3,7 +3,7 @@
 use crate::tensor::DType;
 
 use super::dot::DotDims;
-use super::op::{Binary, Op, Unary, Window};
+use super::op::{Op, Unary, Window};
 use super::program::{Computation, Shape};
 
 /// Why an operation does not fit its operands. Completes "failed to build NAME: ".
@@ -170,13 +170,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(2)?;
             same(operands[0], operands[1])?;
             let (dtype, _) = array(operands[0])?;
-            let fits = match binary {
-                Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
-                Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
-                Binary::Maximum | Binary::Minimum => true,
-                _ => dtype != DType::Pred,
-            };
-            ensure!(fits, "{} has no meaning for {dtype}", binary.name());
+            ensure!(binary.takes(dtype), "{} has no meaning for {dtype}", binary.name());
             Ok(operands[0].clone())
         }
         Op::Compare { .. } => {
@@ -293,9 +287,7 @@ fn elementwise(op: &Op, operand: &Shape, given: Option<&Shape>) -> Result<Shape>
     let (dtype, _) = array(operand)?;
     let fits = match op {
         Op::ReducePrecision { .. } => dtype.is_float(),
-        Op::Unary(Unary::Abs | Unary::Negate | Unary::Sign) => dtype != DType::Pred,
-        Op::Unary(Unary::Not) => !dtype.is_float(),
-        Op::Unary(_) => dtype.is_float(),
+        Op::Unary(unary) => unary.takes(dtype),
         _ => true,
     };
     ensure!(fits, "the operation has no meaning for {dtype}");

@@ -93,7 +93,28 @@ pub fn apply<T: Clone>(
             out
         }
         Op::Gather(numbers) => gather(numbers, source, dims, starts, starts_dims, out_dims),
-        other => unreachable!("{} does not move elements", other.opcode()),
+        Op::Parameter(_)
+        | Op::Constant(_)
+        | Op::Iota { .. }
+        | Op::Convert
+        | Op::BitcastConvert
+        | Op::ReducePrecision { .. }
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare { .. }
+        | Op::Select
+        | Op::Clamp
+        | Op::Reduce { .. }
+        | Op::ReduceWindow { .. }
+        | Op::Sort { .. }
+        | Op::TopK { .. }
+        | Op::ApproxTopK(_)
+        | Op::PartialReduce(_)
+        | Op::Dot { .. }
+        | Op::Tuple
+        | Op::GetTupleElement(_)
+        | Op::Call { .. }
+        | Op::While { .. } => unreachable!("{} does not move elements", op.opcode()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Opcodes with their attributes, named as HLO names them.
 
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 use super::dot::DotDims;
 use super::program::ComputationId;
@@ -112,84 +112,108 @@ pub enum Op {
 /// Trips after which a `while` is refused instead of awaited.
 pub const TRIP_BOUND: usize = 1 << 20;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unary {
-    Abs,
-    Ceil,
-    Exponential,
-    ExponentialMinusOne,
-    Floor,
-    IsFinite,
-    Log,
-    LogPlusOne,
-    Logistic,
-    Negate,
-    Not,
-    RoundNearestAfz,
-    RoundNearestEven,
-    Rsqrt,
-    Sign,
-    Sqrt,
-    Tanh,
+/// An enum whose variants have names in HLO text, and a list of them all.
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($variant,)*
+        }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            /// As HLO text has it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text,)*
+                }
+            }
+
+            /// The one with this name.
+            pub fn named(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        }
+    };
+}
+
+named! {
+    /// A function of one operand.
+    pub enum Unary {
+        Abs = "abs",
+        Ceil = "ceil",
+        Exponential = "exponential",
+        ExponentialMinusOne = "exponential-minus-one",
+        Floor = "floor",
+        IsFinite = "is-finite",
+        Log = "log",
+        LogPlusOne = "log-plus-one",
+        Logistic = "logistic",
+        Negate = "negate",
+        Not = "not",
+        RoundNearestAfz = "round-nearest-afz",
+        RoundNearestEven = "round-nearest-even",
+        Rsqrt = "rsqrt",
+        Sign = "sign",
+        Sqrt = "sqrt",
+        Tanh = "tanh",
+    }
 }
 
 impl Unary {
-    pub const fn name(self) -> &'static str {
+    /// Whether it has a meaning for elements of this type.
+    pub fn takes(self, dtype: DType) -> bool {
         match self {
-            Unary::Abs => "abs",
-            Unary::Ceil => "ceil",
-            Unary::Exponential => "exponential",
-            Unary::ExponentialMinusOne => "exponential-minus-one",
-            Unary::Floor => "floor",
-            Unary::IsFinite => "is-finite",
-            Unary::Log => "log",
-            Unary::LogPlusOne => "log-plus-one",
-            Unary::Logistic => "logistic",
-            Unary::Negate => "negate",
-            Unary::Not => "not",
-            Unary::RoundNearestAfz => "round-nearest-afz",
-            Unary::RoundNearestEven => "round-nearest-even",
-            Unary::Rsqrt => "rsqrt",
-            Unary::Sign => "sign",
-            Unary::Sqrt => "sqrt",
-            Unary::Tanh => "tanh",
+            Unary::Abs | Unary::Negate | Unary::Sign => dtype.is_float() || dtype.is_integer(),
+            Unary::Not => !dtype.is_float(),
+            Unary::Ceil
+            | Unary::Exponential
+            | Unary::ExponentialMinusOne
+            | Unary::Floor
+            | Unary::IsFinite
+            | Unary::Log
+            | Unary::LogPlusOne
+            | Unary::Logistic
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven
+            | Unary::Rsqrt
+            | Unary::Sqrt
+            | Unary::Tanh => dtype.is_float(),
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binary {
-    Add,
-    And,
-    Divide,
-    Maximum,
-    Minimum,
-    Multiply,
-    Or,
-    Remainder,
-    ShiftLeft,
-    ShiftRightArithmetic,
-    ShiftRightLogical,
-    Subtract,
-    Xor,
+named! {
+    /// A function of two operands.
+    pub enum Binary {
+        Add = "add",
+        And = "and",
+        Divide = "divide",
+        Maximum = "maximum",
+        Minimum = "minimum",
+        Multiply = "multiply",
+        Or = "or",
+        Remainder = "remainder",
+        ShiftLeft = "shift-left",
+        ShiftRightArithmetic = "shift-right-arithmetic",
+        ShiftRightLogical = "shift-right-logical",
+        Subtract = "subtract",
+        Xor = "xor",
+    }
 }
 
 impl Binary {
-    pub const fn name(self) -> &'static str {
+    /// Whether it has a meaning for elements of this type.
+    pub fn takes(self, dtype: DType) -> bool {
         match self {
-            Binary::Add => "add",
-            Binary::And => "and",
-            Binary::Divide => "divide",
-            Binary::Maximum => "maximum",
-            Binary::Minimum => "minimum",
-            Binary::Multiply => "multiply",
-            Binary::Or => "or",
-            Binary::Remainder => "remainder",
-            Binary::ShiftLeft => "shift-left",
-            Binary::ShiftRightArithmetic => "shift-right-arithmetic",
-            Binary::ShiftRightLogical => "shift-right-logical",
-            Binary::Subtract => "subtract",
-            Binary::Xor => "xor",
+            Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
+            Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
+            Binary::Maximum | Binary::Minimum => true,
+            Binary::Add | Binary::Divide | Binary::Multiply | Binary::Remainder | Binary::Subtract => {
+                dtype.is_float() || dtype.is_integer()
+            }
         }
     }
 
@@ -213,28 +237,19 @@ impl Binary {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Compare {
-    Eq,
-    Ne,
-    Ge,
-    Gt,
-    Le,
-    Lt,
+named! {
+    /// What a comparison asks.
+    pub enum Compare {
+        Eq = "EQ",
+        Ne = "NE",
+        Ge = "GE",
+        Gt = "GT",
+        Le = "LE",
+        Lt = "LT",
+    }
 }
 
 impl Compare {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Compare::Eq => "EQ",
-            Compare::Ne => "NE",
-            Compare::Ge => "GE",
-            Compare::Gt => "GT",
-            Compare::Le => "LE",
-            Compare::Lt => "LT",
-        }
-    }
-
     /// The answer for operands in this order; `None` means unordered (a NaN), where only NE holds.
     pub fn of(self, ordering: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};

@@ -130,7 +130,19 @@ fn attributes(program: &Program, op: &Op) -> Vec<(&'static str, String)> {
         Op::GetTupleElement(index) => vec![("index", index.to_string())],
         Op::Call { to_apply } => vec![("to_apply", called(*to_apply))],
         Op::While { condition, body } => vec![("condition", called(*condition)), ("body", called(*body))],
-        _ => Vec::new(),
+        Op::Parameter(_)
+        | Op::Constant(_)
+        | Op::Convert
+        | Op::BitcastConvert
+        | Op::OptimizationBarrier
+        | Op::Copy
+        | Op::Reshape
+        | Op::DynamicUpdateSlice
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Select
+        | Op::Clamp
+        | Op::Tuple => Vec::new(),
     }
 }
 
