@@ -8,7 +8,7 @@ use crate::tensor::{DType, Tensor};
 
 /// `program` as the compiler behind the mode's policy leaves it.
 pub fn compiled(program: &Program, mode: &Mode) -> Program {
-    rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op))
+    rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op)).program
 }
 
 /// The program's results in a mode, rewritten as the mode's policy says.

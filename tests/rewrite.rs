@@ -1,8 +1,12 @@
 //! The rules of FACTS 1.3 on programs that show them.
 
+use std::collections::BTreeSet;
+
+use ulpgate::analysis::same_results;
 use ulpgate::ir::{Binary, Builder, Op, Program};
 use ulpgate::machine::Mode;
 use ulpgate::program::ProgramSpec;
+use ulpgate::rewrite::{Rewritten, Rule, Site};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -131,23 +135,96 @@ fn rewritten_programs_are_well_formed() {
         let program = built_in.name().parse::<ProgramSpec>().unwrap().build(64, 2).unwrap();
         for policy in ulpgate::rewrite::POLICIES {
             let rewritten = compiled(&program, policy.name);
-            for (id, computation) in rewritten.computations.iter().enumerate() {
-                for (at, instruction) in computation.instructions.iter().enumerate() {
-                    assert!(instruction.operands.iter().all(|o| *o < at));
-                    let shapes: Vec<_> =
-                        instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-                    let before = &rewritten.computations[..id];
-                    let inferred = ulpgate::ir::infer(&instruction.op, &shapes, before, Some(&instruction.shape));
-                    assert!(inferred.is_ok(), "{} {} {}: {inferred:?}", built_in.name(), policy.name, instruction.name);
-                }
-                let mut names: Vec<&str> = computation.instructions.iter().map(|i| i.name.as_str()).collect();
-                names.sort_unstable();
-                assert!(names.windows(2).all(|w| w[0] != w[1]), "{} {}: {names:?}", built_in.name(), policy.name);
-            }
-            let outputs = |p: &Program| -> Vec<_> {
-                p.outputs().into_iter().map(|id| p.entry().instructions[id].shape.clone()).collect()
-            };
-            assert_eq!(outputs(&rewritten), outputs(&program), "{} {}", built_in.name(), policy.name);
+            is_well_formed(&rewritten, &program, &format!("{} {}", built_in.name(), policy.name));
         }
     }
+}
+
+/// A program with the results of another, in which every value has the shape that its operands give it.
+fn is_well_formed(rewritten: &Program, declared: &Program, what: &str) {
+    for (id, computation) in rewritten.computations.iter().enumerate() {
+        for (at, instruction) in computation.instructions.iter().enumerate() {
+            assert!(instruction.operands.iter().all(|o| *o < at), "{what}");
+            let shapes: Vec<_> = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
+            let before = &rewritten.computations[..id];
+            let inferred = ulpgate::ir::infer(&instruction.op, &shapes, before, Some(&instruction.shape));
+            assert!(inferred.is_ok(), "{what} {}: {inferred:?}", instruction.name);
+        }
+        let mut names: Vec<&str> = computation.instructions.iter().map(|i| i.name.as_str()).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|w| w[0] != w[1]), "{what}: {names:?}");
+    }
+    let outputs = |p: &Program| -> Vec<_> {
+        p.outputs().into_iter().map(|id| p.entry().instructions[id].shape.clone()).collect()
+    };
+    assert_eq!(outputs(rewritten), outputs(declared), "{what}");
+}
+
+const RULES: [Rule; 3] = [Rule::Normalization, Rule::Narrowing, Rule::Simplification];
+
+/// Any choice of a rule's sites gives a program, and says of each of its values which one it was.
+#[test]
+fn rules_apply_at_any_of_their_sites() {
+    let mut random = 1u64;
+    let mut applied = [0; 3];
+    for built_in in ulpgate::program::PROGRAMS {
+        let declared = built_in.name().parse::<ProgramSpec>().unwrap().build(64, 2).unwrap();
+        for round in 0..8 {
+            let mut program = declared.clone();
+            for (at, rule) in RULES.into_iter().enumerate() {
+                let sites = rule.sites(&program);
+                let chosen: BTreeSet<Site> = sites
+                    .into_iter()
+                    .filter(|_| {
+                        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        round == 0 || random >> 62 > 0
+                    })
+                    .collect();
+                applied[at] += chosen.len();
+                let Rewritten { program: rewritten, origins } = rule.apply(&program, &chosen);
+                let what = format!("{} {rule:?} {chosen:?}", built_in.name());
+                is_well_formed(&rewritten, &program, &what);
+                let instructions = &rewritten.entry().instructions;
+                assert_eq!(origins.len(), instructions.len());
+                for (instruction, origin) in instructions.iter().zip(origins) {
+                    let Some(origin) = origin else { continue };
+                    let name = &program.entry().instructions[origin].name;
+                    let wide = instruction.name.strip_suffix(".f32");
+                    assert!(instruction.name == *name || wide == Some(name), "{what}: {} of {name}", instruction.name);
+                }
+                if chosen.is_empty() {
+                    assert!(same_results(&program, &rewritten), "{what}");
+                }
+                program = rewritten;
+            }
+        }
+    }
+    assert!(applied.iter().all(|count| *count > 20), "{applied:?}");
+}
+
+/// One reader sees the wide value and another, through the same conversion elsewhere, the rounded one.
+#[test]
+fn sites_are_taken_one_by_one() {
+    let mut b = Builder::new("two_readers");
+    let x = b.parameter("x", DType::BF16, &[1]).unwrap();
+    let y = b.parameter("y", DType::BF16, &[1]).unwrap();
+    let product = b.binary(Binary::Multiply, x, y).unwrap();
+    let [one, other] = [(); 2].map(|()| b.convert(product, DType::F32).unwrap());
+    let program = b.finish(&[("one", one), ("other", other)]).unwrap();
+    let sites = Rule::Normalization.sites(&program);
+    let exposed = [one, other].map(|conversion| Site::Expose { conversion });
+    assert_eq!(sites, BTreeSet::from([Site::Retype(product), exposed[0], exposed[1]]));
+    let arguments = [1.0625, 1.0703125].map(|v| Tensor::new(&[1], Data::from_f64s(DType::BF16, &[v]).unwrap()));
+    let results = |sites: &[Site]| {
+        let rewritten = Rule::Normalization.apply(&program, &sites.iter().copied().collect());
+        let results = subject::evaluate(&rewritten.program, &mode("off"), &arguments).unwrap();
+        [0, 1].map(|at: usize| results[at].data().get_f64(0))
+    };
+    let (wide, rounded) = (1.13720703125, 1.140625);
+    assert_eq!(results(&[]), [rounded; 2]);
+    assert_eq!(results(&[Site::Retype(product)]), [rounded; 2]);
+    assert_eq!(results(&[Site::Retype(product), exposed[1]]), [rounded, wide]);
+    assert_eq!(results(&[Site::Retype(product), exposed[0], exposed[1]]), [wide; 2]);
+    // There is no wide value of what was not retyped.
+    assert_eq!(results(&[exposed[0]]), [rounded; 2]);
 }

@@ -3,7 +3,7 @@
 //! - `cargo run --example mutate [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
 //! - `cargo run --example mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
 //! - `cargo run --example mutate -- --generated [--in src/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
-//!   With `--again FILE`, only those of a table that `--out` wrote; slow tests are asked as well then.
+//!   With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are asked.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
 //! constant, a row of a table) is built alone. The copy lies below the target folder; it shares the crates that
@@ -46,7 +46,7 @@ struct Arguments {
     /// Where survivors are written.
     #[arg(long, value_name = "FILE", requires = "generated")]
     out: Option<PathBuf>,
-    /// Plants only what stands in such a table, and asks slow tests as well.
+    /// Plants only what stands in such a table, and asks the library's tests, slow ones as well.
     #[arg(long, value_name = "FILE", requires = "generated")]
     again: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::analysis::{Analysis, Precision};
 use crate::ir::{Program, ValueId};
 use crate::machine::Mode;
-use crate::rewrite::{self, Rule};
+use crate::rewrite::{self, Rewritten, Rule};
 
 use super::uses::{Reader, View, views};
 
@@ -52,14 +52,14 @@ const fn rule_name(rule: Rule) -> &'static str {
 
 /// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes.
 pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
-    let declared = Seen::of(program, None);
+    let declared = Seen::of(program, &|id| own_name(program, id));
     modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()
 }
 
 fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
     let steps: Vec<(Rule, Seen)> = rewrite::steps(program, mode.excess, &|op| mode.chip.native_bf16(op))
         .iter()
-        .map(|(rule, rewritten)| (*rule, Seen::of(rewritten, Some(declared))))
+        .map(|(rule, rewritten)| (*rule, Seen::of_rewritten(rewritten, program)))
         .collect();
     let Some((_, last)) = steps.last() else { return Vec::new() };
     // The rule that made the last state: the first from which on it holds.
@@ -89,7 +89,7 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
             });
         }
         for view in &declared.views[id] {
-            let key = key(program, id, view, None);
+            let key = key(program, &|id| own_name(program, id), id, view);
             let (Some((from, rounded)), Some((to, _))) = (declared.seen.get(&key), last.seen.get(&key)) else {
                 continue;
             };
@@ -122,7 +122,6 @@ type Key = (String, String, Option<usize>);
 
 /// What a program's readers see, by the declared names.
 struct Seen {
-    names: std::collections::HashSet<String>,
     views: Vec<Vec<View>>,
     /// The widest view of a value by a reader, and whether a conversion on the way rounds it.
     seen: HashMap<Key, (Precision, bool)>,
@@ -131,37 +130,42 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(program: &Program, declared: Option<&Seen>) -> Seen {
+    /// `name` says what a value is called in the declared program.
+    fn of(program: &Program, name: &dyn Fn(ValueId) -> String) -> Seen {
         let analysis = Analysis::new(program);
         let (held, views) = (analysis.held(), views(&analysis));
-        let names = program.entry().instructions.iter().map(|i| i.name.clone()).collect();
         let mut seen: HashMap<Key, (Precision, bool)> = HashMap::new();
         let mut computed = HashMap::new();
-        for (id, instruction) in program.entry().instructions.iter().enumerate() {
-            if let Some(holds) = held[id].first().filter(|_| held[id].computes) {
-                computed.insert(declared_name(&instruction.name, declared), holds);
+        for (id, held) in held.iter().enumerate() {
+            if let Some(holds) = held.first().filter(|_| held.computes) {
+                computed.insert(name(id), holds);
             }
             for view in &views[id] {
                 let Some(holds) = view.holds else { continue };
-                let widest = seen.entry(key(program, id, view, declared)).or_insert((holds, view.rounded_by.is_some()));
+                let key = key(program, name, id, view);
+                let widest = seen.entry(key).or_insert((holds, view.rounded_by.is_some()));
                 if widest.0.within(holds) {
                     *widest = (holds, view.rounded_by.is_some());
                 }
             }
         }
-        Seen { names, views, seen, computed }
+        Seen { views, seen, computed }
+    }
+
+    fn of_rewritten(rewritten: &Rewritten, declared: &Program) -> Seen {
+        let Rewritten { program, origins } = rewritten;
+        Seen::of(program, &|id| match origins[id] {
+            Some(origin) => own_name(declared, origin),
+            None => own_name(program, id),
+        })
     }
 }
 
-fn declared_name(name: &str, declared: Option<&Seen>) -> String {
-    match declared {
-        Some(declared) if !declared.names.contains(name) => rewrite::declared_name(name).to_string(),
-        _ => name.to_string(),
-    }
+fn own_name(program: &Program, id: ValueId) -> String {
+    program.entry().instructions[id].name.clone()
 }
 
-fn key(program: &Program, id: ValueId, view: &View, declared: Option<&Seen>) -> Key {
-    let name = |id: ValueId| declared_name(&program.entry().instructions[id].name, declared);
+fn key(program: &Program, name: &dyn Fn(ValueId) -> String, id: ValueId, view: &View) -> Key {
     let (reader, operand) = match view.reader {
         Reader::Value { id, operand } => (name(id), Some(operand)),
         Reader::Result(position) => (program.output_names[position].clone(), None),

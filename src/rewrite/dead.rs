@@ -1,21 +1,24 @@
 //! Removes values that nothing uses any more.
 
 use crate::analysis;
-use crate::ir::{Op, Program};
+use crate::ir::{Op, Program, ValueId};
+
+use super::Rewritten;
 
 /// `program` without the entry's unused values (parameters stay: they are the signature) and unused computations.
-pub(super) fn eliminate(program: &Program) -> Program {
+pub(super) fn eliminate(program: &Program) -> Rewritten {
     let entry = program.entry();
     let parameters = (0..entry.instructions.len()).filter(|id| matches!(entry.instructions[*id].op, Op::Parameter(_)));
     let live = analysis::live(entry, parameters.chain([entry.root]));
-    let kept: Vec<Option<usize>> = live.iter().enumerate().map(|(id, live)| live.then_some(id)).collect();
+    let kept: Vec<Option<ValueId>> = live.iter().enumerate().map(|(id, live)| live.then_some(id)).collect();
     let mut rewritten = program.clone();
     rewritten.computations[program.entry] = entry.compacted(&kept);
-    drop_unused_computations(rewritten)
+    let origins = kept.into_iter().filter(Option::is_some).collect();
+    Rewritten { program: without_unused_computations(rewritten), origins }
 }
 
 /// `program` without the computations that its entry does not reach.
-pub(super) fn drop_unused_computations(mut program: Program) -> Program {
+pub(super) fn without_unused_computations(mut program: Program) -> Program {
     let used = analysis::reached(&program);
     let mut moved = vec![0; used.len()];
     let mut next = 0;

@@ -1,7 +1,8 @@
 //! What a compiler may do to a program's roundings under `xla_allow_excess_precision`, as rewrites of the program.
 //!
-//! The rewritten program is an ordinary one: it can be printed, and in it a value with two uses is visibly rounded for
-//! one and wide for the other.
+//! A [`Rule`] has [`Site`]s in a program, each of which may be taken or left, and a [`Policy`] is one choice of them. The
+//! rewritten program is an ordinary one: it can be printed, and in it a value with two uses is visibly rounded for one and
+//! wide for the other.
 
 mod dead;
 mod loops;
@@ -12,7 +13,10 @@ mod simplify;
 
 pub use policy::{POLICIES, Policy, policy_named};
 
-use crate::ir::{Op, Program};
+use std::collections::BTreeSet;
+
+use crate::ir::{Instruction, Op, Program, ValueId};
+use crate::tensor::DType;
 
 /// One of the rules that policies are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,17 +29,75 @@ pub enum Rule {
     Simplification,
 }
 
+/// One place of a program where a rule may be applied, by the values of its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Site {
+    /// Normalization: a bf16 operation is done in f32, and its result is rounded.
+    Retype(ValueId),
+    /// Normalization: a conversion to f32 of what such an operation gives sees it before rounding.
+    Expose { conversion: ValueId },
+    /// Normalization: an operation that is done in f32 reads the stored copy of a program result, which nobody looks behind.
+    ReadStored { reader: ValueId, operand: usize },
+    /// Narrowing: an f32 sum that is only used as bf16 becomes a bf16 sum of operands rounded to bf16.
+    Narrow(ValueId),
+    /// Simplification: a conversion reads what conversions before it were made of.
+    Collapse { conversion: ValueId, source: ValueId },
+}
+
+/// A program that a rewrite made of another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rewritten {
+    pub program: Program,
+    /// For each value of the entry, the value of the other program's entry that it is, before or after rounding; `None`
+    /// for conversions that were put in between.
+    pub origins: Vec<Option<ValueId>>,
+}
+
+impl Rewritten {
+    /// `program` with other computations below its entry, or none.
+    fn unchanged(program: Program) -> Rewritten {
+        let origins = (0..program.entry().instructions.len()).map(Some).collect();
+        Rewritten { program, origins }
+    }
+
+    /// What `rewrite` makes of this, seen from where this came from.
+    fn then(&self, rewrite: impl FnOnce(&Program) -> Rewritten) -> Rewritten {
+        let Rewritten { program, origins } = rewrite(&self.program);
+        Rewritten { program, origins: origins.into_iter().map(|origin| self.origins[origin?]).collect() }
+    }
+}
+
+impl Rule {
+    /// All places of a program where the rule's own conditions hold.
+    pub fn sites(self, program: &Program) -> BTreeSet<Site> {
+        match self {
+            Rule::Normalization => normalize::sites(program),
+            Rule::Narrowing => narrow::sites(program),
+            Rule::Simplification => simplify::sites(program, &|_| false),
+        }
+    }
+
+    /// `program` rewritten at some of the rule's sites in it. What nothing uses any more stays.
+    pub fn apply(self, program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
+        match self {
+            Rule::Normalization => normalize::apply(program, sites),
+            Rule::Narrowing => narrow::apply(program, sites),
+            Rule::Simplification => simplify::apply(program, sites),
+        }
+    }
+}
+
 /// `program` as the compiler behind `policy` would leave it, for a chip on which `native` operations are computed in
 /// bf16 (so that there is no wide value to expose).
-pub fn apply(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Program {
-    dead::eliminate(&rewritten(program, policy, native, &mut |_, _| {}))
+pub fn apply(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Rewritten {
+    rewritten(program, policy, native, &mut |_, _| {}).then(dead::eliminate)
 }
 
 /// [`apply`] after each of the policy's rules, in their order; the last is what [`apply`] gives. Empty if the policy has
 /// none.
-pub fn steps(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Vec<(Rule, Program)> {
+pub fn steps(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Vec<(Rule, Rewritten)> {
     let mut steps = Vec::new();
-    rewritten(program, policy, native, &mut |rule, program| steps.push((rule, dead::eliminate(program))));
+    rewritten(program, policy, native, &mut |rule, rewritten| steps.push((rule, rewritten.then(dead::eliminate))));
     steps
 }
 
@@ -43,51 +105,34 @@ fn rewritten(
     program: &Program,
     policy: &Policy,
     native: &dyn Fn(&Op) -> bool,
-    after: &mut dyn FnMut(Rule, &Program),
-) -> Program {
-    let mut rewritten = loops::rewrite_bodies(program, &|body| apply(body, policy, native));
-    if policy.normalize {
-        let kept = |op: &Op| (policy.kept)(op) || (policy.chip_natives && native(op));
-        rewritten = normalize::float_normalization(&rewritten, &kept, policy.store_between_fusions);
-        after(Rule::Normalization, &rewritten);
-    }
-    if policy.narrow_sums {
-        rewritten = narrow::narrow_sums(&rewritten);
-        after(Rule::Narrowing, &rewritten);
-    }
-    if policy.simplify_conversions {
-        rewritten = simplify::simplify_fp_conversions(&rewritten, policy.store_between_fusions);
-        after(Rule::Simplification, &rewritten);
+    after: &mut dyn FnMut(Rule, &Rewritten),
+) -> Rewritten {
+    let bodies = loops::rewrite_bodies(program, &|body| apply(body, policy, native).program);
+    let mut rewritten = Rewritten::unchanged(bodies);
+    for rule in policy.rules() {
+        rewritten = rewritten.then(|program| rule.apply(program, &policy.sites(rule, program, native)));
+        after(rule, &rewritten);
     }
     rewritten
 }
 
-/// What an operation that rule B retyped is called: `div.7.f32`, where `div.7` now names the rounding of its result.
-fn wide_name(declared: &str) -> String {
-    format!("{declared}{WIDE}")
-}
-
-/// The declared operation behind a name in a rewritten program: `div.7` for `div.7.f32`, any other name as it is.
-pub fn declared_name(name: &str) -> &str {
-    name.strip_suffix(WIDE).unwrap_or(name)
-}
-
-const WIDE: &str = ".f32";
-
-/// A computation in the making, for passes that copy one while changing it.
+/// A computation in the making, for rules that copy one while changing it.
+#[derive(Default)]
 struct Editor {
-    instructions: Vec<crate::ir::Instruction>,
+    instructions: Vec<Instruction>,
+    origins: Vec<Option<ValueId>>,
 }
 
 impl Editor {
-    fn push(&mut self, instruction: crate::ir::Instruction) -> usize {
+    fn push(&mut self, instruction: Instruction, origin: Option<ValueId>) -> ValueId {
         self.instructions.push(instruction);
+        self.origins.push(origin);
         self.instructions.len() - 1
     }
 
-    /// A conversion of an earlier value, named after it.
-    fn convert(&mut self, operand: usize, dtype: crate::tensor::DType, name: String) -> usize {
+    /// A conversion of an earlier value.
+    fn convert(&mut self, operand: ValueId, dtype: DType, name: String, origin: Option<ValueId>) -> ValueId {
         let shape = self.instructions[operand].shape.with_dtype(dtype);
-        self.push(crate::ir::Instruction { name, op: Op::Convert, operands: vec![operand], shape })
+        self.push(Instruction { name, op: Op::Convert, operands: vec![operand], shape }, origin)
     }
 }

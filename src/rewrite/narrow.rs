@@ -1,42 +1,48 @@
 //! The TPU compiler's narrowing of sums, read off its output (FACTS 9).
 
+use std::collections::BTreeSet;
+
 use crate::analysis::{Reducer, Regions};
-use crate::ir::{Binary, Computation, Instruction, Op, Program};
+use crate::ir::{Binary, Computation, Instruction, Op, Program, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use super::Editor;
+use super::{Editor, Rewritten, Site};
 
-/// Turns each f32 add-reduction whose every use is a conversion to bf16 (reshapes between are looked through) into a
-/// bf16 reduction of operands rounded to bf16.
-pub(super) fn narrow_sums(program: &Program) -> Program {
-    let mut rewritten = program.clone();
+/// Each f32 add-reduction whose every use is a conversion to bf16; reshapes between are looked through.
+pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
     let entry = program.entry();
     let (users, regions) = (entry.users(), Regions::new(program));
-    let narrowed: Vec<bool> = (0..entry.instructions.len())
-        .map(|id| is_f32_sum(&regions, &entry.instructions[id]) && used_as_bf16_only(entry, &users, id))
-        .collect();
-    if !narrowed.contains(&true) {
-        return rewritten;
+    let narrows =
+        |id: &ValueId| is_f32_sum(&regions, &entry.instructions[*id]) && used_as_bf16_only(entry, &users, *id);
+    (0..entry.instructions.len()).filter(narrows).map(Site::Narrow).collect()
+}
+
+/// Turns these sums into bf16 reductions of operands rounded to bf16.
+pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
+    let mut rewritten = program.clone();
+    let entry = program.entry();
+    if sites.is_empty() {
+        return Rewritten::unchanged(rewritten);
     }
     let region = bf16_add();
     // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
     rewritten.computations.insert(program.entry, region);
     rewritten.entry += 1;
-    let mut editor = Editor { instructions: Vec::new() };
+    let mut editor = Editor::default();
     let mut values: Vec<usize> = Vec::new();
     for (id, old) in entry.instructions.iter().enumerate() {
         let operands: Vec<usize> = old.operands.iter().map(|o| values[*o]).collect();
         let new = if let Op::Reduce { dims, .. } = &old.op
-            && narrowed[id]
+            && sites.contains(&Site::Narrow(id))
         {
-            let rounded = editor.convert(operands[0], DType::BF16, format!("{}.operand", old.name));
+            let rounded = editor.convert(operands[0], DType::BF16, format!("{}.operand", old.name), None);
             let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
             let init = crate::ir::Shape::array(DType::BF16, &[]);
             let zero = Instruction { name: format!("{}.init", old.name), op: zero, operands: vec![], shape: init };
-            let zero = editor.push(zero);
+            let zero = editor.push(zero, None);
             let op = Op::Reduce { dims: dims.clone(), to_apply: program.entry };
             let shape = old.shape.with_dtype(DType::BF16);
-            editor.push(Instruction { name: old.name.clone(), op, operands: vec![rounded, zero], shape })
+            editor.push(Instruction { name: old.name.clone(), op, operands: vec![rounded, zero], shape }, Some(id))
         } else {
             let already_bf16 = |o: usize| editor.instructions[o].shape.dtype() == Some(DType::BF16);
             match old.op {
@@ -44,9 +50,9 @@ pub(super) fn narrow_sums(program: &Program) -> Program {
                 Op::Convert if old.shape.dtype() == Some(DType::BF16) && already_bf16(operands[0]) => operands[0],
                 Op::Reshape if already_bf16(operands[0]) => {
                     let shape = old.shape.with_dtype(DType::BF16);
-                    editor.push(Instruction { operands, shape, ..old.clone() })
+                    editor.push(Instruction { operands, shape, ..old.clone() }, Some(id))
                 }
-                _ => editor.push(Instruction { operands, ..old.clone() }),
+                _ => editor.push(Instruction { operands, ..old.clone() }, Some(id)),
             }
         };
         values.push(new);
@@ -54,7 +60,7 @@ pub(super) fn narrow_sums(program: &Program) -> Program {
     let root = values[entry.root];
     rewritten.computations[program.entry + 1] =
         Computation { name: entry.name.clone(), instructions: editor.instructions, root };
-    rewritten
+    Rewritten { program: rewritten, origins: editor.origins }
 }
 
 fn is_f32_sum(regions: &Regions, instruction: &Instruction) -> bool {

@@ -1,68 +1,84 @@
 //! Rule B: float normalization with excess precision allowed (FACTS 1.3, `ChangeOutputTypeThenInsertConvertBack`).
 
-use crate::ir::{Computation, ComputationId, Instruction, Op, Program, Shape};
+use std::collections::BTreeSet;
+
+use crate::ir::{Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::DType;
 
-use super::Editor;
+use super::{Editor, Rewritten, Site};
 
-/// Retypes each bf16 operation that is not `kept` to f32, converts its result back, and lets every user that is itself
-/// a conversion to f32 see the f32 value instead.
-///
-/// With `store_results`, the result of a reduction is stored before anything reads it: nobody sees it wide, and a
-/// reduction of a program result reads the stored copy.
-pub(super) fn float_normalization(program: &Program, kept: &dyn Fn(&Op) -> bool, store_results: bool) -> Program {
-    let mut computations = program.computations.clone();
-    let entry = program.entry();
-    let outputs = program.outputs();
-    let editor = Editor { instructions: Vec::new() };
-    let mut pass = Pass { editor, values: Vec::new(), wide: Vec::new(), store_results };
+/// Each operation that touches bf16 can be retyped to f32. Each conversion to f32 of a bf16 value that such an operation
+/// gives may see it before rounding, and each bf16 operand that is a result of the program may be read from where it is
+/// stored.
+pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
+    let (entry, outputs) = (program.entry(), program.outputs());
+    let dtype = |id: ValueId| entry.instructions[id].shape.dtype();
+    let is_bf16 = |id: ValueId| dtype(id) == Some(DType::BF16);
+    let mut sites = BTreeSet::new();
     for (id, instruction) in entry.instructions.iter().enumerate() {
-        let stored = |operand: usize| store_results && outputs.contains(&operand);
-        pass.rewrite(id, instruction, &mut computations, kept, &stored);
+        let operands = &instruction.operands;
+        if normalizes(&instruction.op) && (is_bf16(id) || operands.iter().any(|operand| is_bf16(*operand))) {
+            sites.insert(Site::Retype(id));
+            let stored = operands.iter().enumerate().filter(|(_, id)| is_bf16(**id) && outputs.contains(id));
+            sites.extend(stored.map(|(operand, _)| Site::ReadStored { reader: id, operand }));
+        }
+        if instruction.op == Op::Convert
+            && dtype(id) == Some(DType::F32)
+            && is_bf16(operands[0])
+            && sites.contains(&Site::Retype(retyped(entry, operands[0])))
+        {
+            sites.insert(Site::Expose { conversion: id });
+        }
+    }
+    sites
+}
+
+/// The operation that a value is retyped with: of an element of a tuple, the one that gives the tuple.
+pub(super) fn retyped(entry: &Computation, id: ValueId) -> ValueId {
+    let instruction = &entry.instructions[id];
+    if matches!(instruction.op, Op::GetTupleElement(_)) { instruction.operands[0] } else { id }
+}
+
+/// Retypes the operations of these sites to f32 and converts their bf16 results back; lets conversions to f32 see the f32
+/// values instead, and operations read stored copies, as the sites say.
+pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
+    let entry = program.entry();
+    let mut pass = Pass {
+        sites,
+        computations: program.computations.clone(),
+        editor: Editor::default(),
+        values: Vec::new(),
+        wide: Vec::new(),
+    };
+    for (id, instruction) in entry.instructions.iter().enumerate() {
+        let (value, wide) = pass.rewritten(id, instruction);
+        pass.values.push(value);
+        pass.wide.push(wide);
     }
     let root = pass.values[entry.root];
-    let name = entry.name.clone();
+    let Pass { mut computations, editor, .. } = pass;
     // Regions cloned on the way lie after the old entry; the new entry goes last.
-    computations.push(Computation { name, instructions: pass.editor.instructions, root });
+    computations.push(Computation { name: entry.name.clone(), instructions: editor.instructions, root });
     computations.remove(program.entry);
     reindex(&mut computations, program.entry);
     let entry = computations.len() - 1;
-    Program { computations, entry, ..program.clone() }
+    Rewritten { program: Program { computations, entry, ..program.clone() }, origins: editor.origins }
 }
 
-struct Pass {
+struct Pass<'s> {
+    sites: &'s BTreeSet<Site>,
+    computations: Vec<Computation>,
     editor: Editor,
     /// For each old value, the new one of the same type.
-    values: Vec<usize>,
+    values: Vec<ValueId>,
     /// For each old bf16 value that is computed in f32, its f32 form.
-    wide: Vec<Option<usize>>,
-    store_results: bool,
+    wide: Vec<Option<ValueId>>,
 }
 
-impl Pass {
-    fn rewrite(
-        &mut self,
-        id: usize,
-        old: &Instruction,
-        computations: &mut Vec<Computation>,
-        kept: &dyn Fn(&Op) -> bool,
-        stored: &dyn Fn(usize) -> bool,
-    ) {
-        debug_assert_eq!(id, self.values.len());
-        let (value, wide) = self.rewritten(old, computations, kept, stored);
-        self.values.push(value);
-        self.wide.push(wide);
-    }
-
-    fn rewritten(
-        &mut self,
-        old: &Instruction,
-        computations: &mut Vec<Computation>,
-        kept: &dyn Fn(&Op) -> bool,
-        stored: &dyn Fn(usize) -> bool,
-    ) -> (usize, Option<usize>) {
-        if old.op == Op::Convert
-            && old.shape.dtype() == Some(DType::F32)
+impl Pass<'_> {
+    /// The new value, and its f32 form if it is the rounding of one.
+    fn rewritten(&mut self, id: ValueId, old: &Instruction) -> (ValueId, Option<ValueId>) {
+        if self.sites.contains(&Site::Expose { conversion: id })
             && let Some(wide) = self.wide[old.operands[0]]
         {
             return (wide, None);
@@ -71,67 +87,55 @@ impl Pass {
         if let Op::GetTupleElement(index) = old.op {
             let tuple = self.values[old.operands[0]];
             let Shape::Tuple(parts) = &self.editor.instructions[tuple].shape else {
-                return (self.copy(old), None);
+                return (self.copy(id, old), None);
             };
             if parts[index] == old.shape {
-                return (self.copy(old), None);
+                return (self.copy(id, old), None);
             }
             let shape = parts[index].clone();
-            return self.with_rounding(old, Instruction { operands: vec![tuple], shape, ..old.clone() });
+            return self.with_rounding(id, old, Instruction { operands: vec![tuple], shape, ..old.clone() });
         }
-        let touches_bf16 = old.operands.iter().any(|o| self.is_bf16(*o)) || old.shape.dtype() == Some(DType::BF16);
-        if !touches_bf16 || !normalizes(&old.op) || kept(&old.op) {
-            return (self.copy(old), None);
+        if !self.sites.contains(&Site::Retype(id)) {
+            return (self.copy(id, old), None);
         }
-        let reads_stored = matches!(old.op, Op::Reduce { .. });
         let mut operands = Vec::new();
-        for operand in &old.operands {
-            let new = self.values[*operand];
-            operands.push(if !self.is_bf16(*operand) {
-                new
-            } else if reads_stored && stored(*operand) {
+        for (operand, value) in old.operands.iter().enumerate() {
+            let mut new = self.values[*value];
+            if self.sites.contains(&Site::ReadStored { reader: id, operand }) {
                 // A barrier keeps rule A from looking behind the stored copy of a program result.
                 let name = format!("{}.stored.{}", self.editor.instructions[new].name, self.editor.instructions.len());
                 let shape = self.editor.instructions[new].shape.clone();
-                let read = self.editor.push(Instruction { name, op: Op::Copy, operands: vec![new], shape });
-                self.widened(read)
+                new = self.editor.push(Instruction { name, op: Op::Copy, operands: vec![new], shape }, None);
+            }
+            operands.push(if self.editor.instructions[new].shape.dtype() == Some(DType::BF16) {
+                let name = format!("{}.as_f32.{}", self.editor.instructions[new].name, self.editor.instructions.len());
+                self.editor.convert(new, DType::F32, name, None)
             } else {
-                self.widened(new)
+                new
             });
         }
         let mut op = old.op.clone();
         for region in op.callees_mut() {
-            *region = widen_region(computations, *region);
+            *region = widen_region(&mut self.computations, *region);
         }
         let shape = old.shape.widened();
         let instruction = Instruction { name: old.name.clone(), op, operands, shape };
         if old.shape.dtype() == Some(DType::BF16) {
-            self.with_rounding(old, instruction)
+            self.with_rounding(id, old, instruction)
         } else {
-            (self.editor.push(instruction), None)
+            (self.editor.push(instruction, Some(id)), None)
         }
     }
 
-    /// Adds `wide` under a name of its own, and its conversion to the old type under the old name.
-    fn with_rounding(&mut self, old: &Instruction, wide: Instruction) -> (usize, Option<usize>) {
-        let wide = self.editor.push(Instruction { name: super::wide_name(&old.name), ..wide });
-        let rounded = self.editor.convert(wide, DType::BF16, old.name.clone());
-        let stored = self.store_results && matches!(old.op, Op::Reduce { .. } | Op::GetTupleElement(_));
-        (rounded, (!stored).then_some(wide))
+    /// Adds `wide` under a name of its own, `div.7.f32`, and its conversion to the old type under the old name.
+    fn with_rounding(&mut self, id: ValueId, old: &Instruction, wide: Instruction) -> (ValueId, Option<ValueId>) {
+        let wide = self.editor.push(Instruction { name: format!("{}.f32", old.name), ..wide }, Some(id));
+        (self.editor.convert(wide, DType::BF16, old.name.clone(), Some(id)), Some(wide))
     }
 
-    fn widened(&mut self, new: usize) -> usize {
-        let name = format!("{}.as_f32.{}", self.editor.instructions[new].name, self.editor.instructions.len());
-        self.editor.convert(new, DType::F32, name)
-    }
-
-    fn copy(&mut self, old: &Instruction) -> usize {
+    fn copy(&mut self, id: ValueId, old: &Instruction) -> ValueId {
         let operands = old.operands.iter().map(|o| self.values[*o]).collect();
-        self.editor.push(Instruction { operands, ..old.clone() })
-    }
-
-    fn is_bf16(&self, old: usize) -> bool {
-        self.editor.instructions[self.values[old]].shape.dtype() == Some(DType::BF16)
+        self.editor.push(Instruction { operands, ..old.clone() }, Some(id))
     }
 }
 

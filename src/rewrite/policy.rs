@@ -1,6 +1,11 @@
 //! The policies as rows: which compiler, which of its rules.
 
-use crate::ir::{Binary, Class, Op, Unary};
+use std::collections::BTreeSet;
+
+use crate::ir::{Binary, Class, Op, Program, Unary, ValueId};
+
+use super::normalize::retyped;
+use super::{Rule, Site, simplify};
 
 /// What one compiler does to roundings.
 pub struct Policy {
@@ -25,7 +30,40 @@ pub struct Policy {
 impl Policy {
     /// Whether it changes any program.
     pub fn rewrites(&self) -> bool {
-        self.normalize || self.narrow_sums || self.simplify_conversions
+        self.rules().next().is_some()
+    }
+
+    /// The rules that it applies, in their order.
+    pub fn rules(&self) -> impl Iterator<Item = Rule> {
+        let rules = [
+            (Rule::Normalization, self.normalize),
+            (Rule::Narrowing, self.narrow_sums),
+            (Rule::Simplification, self.simplify_conversions),
+        ];
+        rules.into_iter().filter(|(_, applied)| *applied).map(|(rule, _)| rule)
+    }
+
+    /// The sites of a rule that it takes, for a chip on which `native` operations are computed in bf16.
+    pub(super) fn sites(&self, rule: Rule, program: &Program, native: &dyn Fn(&Op) -> bool) -> BTreeSet<Site> {
+        let entry = program.entry();
+        let op = |id: ValueId| &entry.instructions[id].op;
+        let is_reduction = |id: ValueId| matches!(op(id), Op::Reduce { .. });
+        if rule == Rule::Simplification && self.store_between_fusions {
+            return simplify::sites(program, &|id| simplify::ends_fusion(entry, id));
+        }
+        let kept = |id: ValueId| (self.kept)(op(id)) || (self.chip_natives && native(op(id)));
+        let takes = |site: &Site| match *site {
+            Site::Retype(id) => !kept(id),
+            // The result of a reduction is stored before anything reads it: nobody sees it wide.
+            Site::Expose { conversion } => {
+                let value = entry.instructions[conversion].operands[0];
+                !self.store_between_fusions || retyped(entry, value) == value && !is_reduction(value)
+            }
+            // A reduction of a program result reads the stored copy.
+            Site::ReadStored { reader, .. } => self.store_between_fusions && is_reduction(reader) && !kept(reader),
+            Site::Narrow(_) | Site::Collapse { .. } => true,
+        };
+        rule.sites(program).into_iter().filter(takes).collect()
     }
 }
 

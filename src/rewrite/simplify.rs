@@ -1,47 +1,60 @@
 //! Rule A: `simplify-fp-conversions` (FACTS 1.3).
 
+use std::collections::BTreeSet;
+
 use crate::ir::{Computation, Op, Program, ValueId};
 
-/// Collapses every chain of two or more conversions to floats into its source, or into one conversion of it.
-///
-/// With `keep_stored`, a rounding right after an operation that ends a fusion (a reduction, dot or sort) stays: its
-/// result is stored in its own type before anything reads it.
-pub(super) fn simplify_fp_conversions(program: &Program, keep_stored: bool) -> Program {
-    let mut rewritten = program.clone();
-    let entry = &mut rewritten.computations[program.entry];
+use super::{Rewritten, Site};
+
+/// Conversions between floats that stand behind others: each may read what the first of these reads. The chain of
+/// conversions ends before one of a value at which it `stops`.
+pub(super) fn sites(program: &Program, stops: &dyn Fn(ValueId) -> bool) -> BTreeSet<Site> {
+    let entry = program.entry();
+    // Where the chain that ends in each value begins.
+    let mut sources: Vec<ValueId> = Vec::with_capacity(entry.instructions.len());
+    let mut sites = BTreeSet::new();
     for id in 0..entry.instructions.len() {
-        let Some(source) = chain_source(entry, id, keep_stored) else { continue };
-        if entry.instructions[source].shape == entry.instructions[id].shape {
-            replace_uses(entry, id, source);
+        let Some(operand) = converted(entry, id) else {
+            sources.push(id);
+            continue;
+        };
+        if sources[operand] != operand {
+            sites.insert(Site::Collapse { conversion: id, source: sources[operand] });
+        }
+        sources.push(if stops(operand) { id } else { sources[operand] });
+    }
+    sites
+}
+
+/// The conversions of these sites read their sources; where that is no conversion, the source stands for them.
+pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
+    let mut rewritten = Rewritten::unchanged(program.clone());
+    let entry = &mut rewritten.program.computations[program.entry];
+    let mut stands_for: Vec<ValueId> = (0..entry.instructions.len()).collect();
+    for site in sites {
+        let Site::Collapse { conversion, source } = *site else { continue };
+        if entry.instructions[source].shape == entry.instructions[conversion].shape {
+            stands_for[conversion] = source;
         } else {
-            entry.instructions[id].operands = vec![source];
+            entry.instructions[conversion].operands = vec![source];
         }
     }
+    for instruction in &mut entry.instructions {
+        instruction.operands.iter_mut().for_each(|operand| *operand = stands_for[*operand]);
+    }
+    entry.root = stands_for[entry.root];
     rewritten
 }
 
-/// The value at the start of the chain of conversions that ends in `id`, if the chain has two or more.
-fn chain_source(entry: &Computation, id: ValueId, keep_stored: bool) -> Option<ValueId> {
-    let mut source = id;
-    let mut length = 0;
-    while is_float_conversion(entry, source) {
-        let operand = entry.instructions[source].operands[0];
-        // Walking over this conversion would drop the rounding of a stored result.
-        if keep_stored && length > 0 && ends_fusion(entry, operand) {
-            break;
-        }
-        source = operand;
-        length += 1;
-    }
-    (length >= 2).then_some(source)
-}
-
-fn is_float_conversion(entry: &Computation, id: ValueId) -> bool {
+/// The operand of a conversion to a float; `None` for other values.
+fn converted(entry: &Computation, id: ValueId) -> Option<ValueId> {
     let instruction = &entry.instructions[id];
-    instruction.op == Op::Convert && instruction.shape.dtype().is_some_and(|d| d.is_float())
+    let converts = instruction.op == Op::Convert && instruction.shape.dtype().is_some_and(|d| d.is_float());
+    converts.then(|| instruction.operands[0])
 }
 
-fn ends_fusion(entry: &Computation, id: ValueId) -> bool {
+/// Whether a value is stored between fusions.
+pub(super) fn ends_fusion(entry: &Computation, id: ValueId) -> bool {
     let instruction = &entry.instructions[id];
     match instruction.op {
         Op::GetTupleElement(_) => ends_fusion(entry, instruction.operands[0]),
@@ -53,18 +66,5 @@ fn ends_fusion(entry: &Computation, id: ValueId) -> bool {
         | Op::ApproxTopK(_)
         | Op::PartialReduce(_) => true,
         _ => false,
-    }
-}
-
-fn replace_uses(entry: &mut Computation, old: ValueId, new: ValueId) {
-    for instruction in &mut entry.instructions[old + 1..] {
-        for operand in &mut instruction.operands {
-            if *operand == old {
-                *operand = new;
-            }
-        }
-    }
-    if entry.root == old {
-        entry.root = new;
     }
 }
