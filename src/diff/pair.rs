@@ -36,7 +36,8 @@ impl<'a> Pair<'a> {
             if open.has_counterparts() {
                 expressions.forget_taken();
                 after.read(&mut expressions, &mut |id, value| open.settle(id, value));
-            } else {
+            }
+            if open.len() == fewest {
                 // A result is what it was, however it is computed.
                 for (one, other) in results(&before, &after) {
                     expressions.identify(one, other);

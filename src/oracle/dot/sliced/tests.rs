@@ -163,6 +163,21 @@ fn nothing_is_said_beyond_the_range_of_f64() {
     );
 }
 
+/// Blocks of different grids, none of which has a second part: only adding their totals loses anything.
+#[test]
+fn closer_bounds_of_first_parts_alone_are_bounds() {
+    let entries: Vec<f64> = (0..3 * BLOCK).map(|at| exp2i(60 * (1 - (at / BLOCK) as i32))).collect();
+    let mut panel = Panel::default();
+    panel.start(1, entries.len());
+    for block in 0..3 {
+        panel.fill_rows(&entries, entries.len(), 0..1, block);
+    }
+    let bound = closer_bound(&panel, &panel, 0, 0);
+    let norm = real(panel.facts[0].norm);
+    let theorem = Theorem::new(norm.clone() * norm, real(0.0), &real(0.0), 3);
+    assert!(bound > 0.0 && theorem.is_stated_by(bound, &real(exp2i(-120))), "{bound:e}");
+}
+
 /// Block by block, over panels of every family and length.
 #[test]
 fn closer_bounds_state_their_theorem() {
