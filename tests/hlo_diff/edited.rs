@@ -105,3 +105,18 @@ fn every_edit_of_a_long_program_is_told_of() {
     assert_eq!(lines(&found), expected);
     assert_eq!(found.unmatched, [Vec::<String>::new(), Vec::new()]);
 }
+
+/// A value that was added takes nobody's place: names pair as many values as there are on both sides.
+#[test]
+fn what_was_added_is_no_counterpart() {
+    let program = |lines: &str| format!("HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n{lines}}}\n");
+    let before =
+        program("  w.1 = f32[8] logistic(x)\n  v.1 = f32[8] exponential(w.1)\n  ROOT v.2 = f32[8] tanh(v.1)\n");
+    let after = program(
+        "  w.1 = f32[8] sqrt(x)\n  v.1 = f32[8] log-plus-one(w.1)\n  v.2 = f32[8] exponential(v.1)\n  \
+         ROOT v.3 = f32[8] tanh(v.2)\n",
+    );
+    let found = of_texts(&before, &after);
+    assert_eq!(lines(&found), ["precision-changed w.1: logistic -> sqrt"]);
+    assert_eq!(found.unmatched, [Vec::<String>::new(), ["v.1", "v.2"].map(str::to_string).to_vec()]);
+}
