@@ -26,6 +26,13 @@ pub struct Fault {
     pub why: String,
 }
 
+impl Fault {
+    /// What cargo-mutants calls it, without its place.
+    fn mutation(&self) -> &str {
+        self.name.split_once(": ").map_or("", |(_, mutation)| mutation)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -152,8 +159,7 @@ pub fn without_equivalents(root: &Path, faults: &mut Vec<Fault>) -> Result<usize
         let text = std::fs::read_to_string(root.join(&file))?;
         let left = faults.len();
         faults.retain(|fault| {
-            let named = fault.name.split_once(": ").is_some_and(|(_, name)| name == mutation);
-            !(named && fault.file == file && line_of(&text, fault.range.start).1 == line)
+            !(fault.mutation() == mutation && fault.file == file && line_of(&text, fault.range.start).1 == line)
         });
         if faults.len() == left {
             return Err(format!("{}: `{mutation}` is no mutation of `{line}` any more", file.display()).into());
@@ -173,20 +179,16 @@ pub fn retain_those_of(root: &Path, table: &Path, faults: &mut Vec<Fault>) -> Re
         let (place, mutation) = name.split_once(": ").ok_or("a survivor has no place")?;
         wanted.insert((place.split(':').next().unwrap_or(place), mutation, line));
     }
-    let mut texts: BTreeMap<&Path, String> = BTreeMap::new();
+    let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
     for fault in faults.iter() {
-        if !texts.contains_key(fault.file.as_path()) {
-            texts.insert(&fault.file, std::fs::read_to_string(root.join(&fault.file))?);
+        if !texts.contains_key(&fault.file) {
+            texts.insert(fault.file.clone(), std::fs::read_to_string(root.join(&fault.file))?);
         }
     }
-    let is_wanted = |fault: &Fault| {
-        let (_, line) = line_of(&texts[fault.file.as_path()], fault.range.start);
-        let mutation = fault.name.split_once(": ").map_or("", |(_, mutation)| mutation);
-        wanted.contains(&(fault.file.to_str().unwrap_or_default(), mutation, line))
-    };
-    let kept: Vec<bool> = faults.iter().map(is_wanted).collect();
-    let mut kept = kept.into_iter();
-    faults.retain(|_| kept.next().unwrap_or(false));
+    faults.retain(|fault| {
+        let (_, line) = line_of(&texts[&fault.file], fault.range.start);
+        wanted.contains(&(fault.file.to_str().unwrap_or_default(), fault.mutation(), line))
+    });
     Ok(())
 }
 

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId};
+use crate::ir::{Binary, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::{F32, FORMATS, Format};
 use crate::tensor::{DType, Tensor};
 
-use super::region::{Reducer, Regions};
+use super::region::Regions;
 
 /// A binary floating-point format that all numbers of a value belong to, by its bits. A lattice: neither of bf16 and f16
 /// is within the other, and what holds both has 8 exponent and 10 fraction bits (tf32).
@@ -136,7 +136,7 @@ pub fn steps_hold(region: &Computation) -> Option<Precision> {
 pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instruction) -> Option<Precision> {
     match instruction.op {
         Op::Dot { .. } => Some(precision_of(&instruction.shape)?.join(Precision::of(&F32))),
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if !picks(regions, to_apply) => {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if !regions.picks(to_apply) => {
             steps_hold(&program.computations[to_apply])
         }
         _ => None,
@@ -151,6 +151,12 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
     };
     let kept = |elements: Vec<Option<Precision>>| Held { elements, computes: false };
     let joined = |operands: &[ValueId]| operands.iter().filter_map(|o| before[*o].first()).reduce(Precision::join);
+    // What is only scaled, or has nothing added to it.
+    let kept_value = match instruction.op {
+        Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) => scaled(program, instruction, binary),
+        Op::Binary(binary @ (Binary::Add | Binary::Subtract)) => unchanged(program, instruction, binary),
+        _ => None,
+    };
     match &instruction.op {
         // Reinterpreted bits may be any number of the type, and none is rounded.
         Op::Parameter(_) | Op::Iota { .. } | Op::BitcastConvert => kept(declared()),
@@ -183,16 +189,14 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
         Op::Unary(
             Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven,
         ) => kept(vec![operand(0)]),
-        Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) if scaled(program, instruction, *binary).is_some() => {
-            let of = scaled(program, instruction, *binary).and_then(|of| before[of].first());
+        Op::Binary(binary) if kept_value.is_some() => {
+            let of = kept_value.and_then(|of| before[of].first());
             let declared = precision_of(&instruction.shape);
-            match of.filter(|of| declared.is_some_and(|d| d.exponent_bits == of.exponent_bits)) {
-                Some(of) => kept(vec![Some(of)]),
-                None => Held { elements: vec![declared], computes: true },
+            let scales = matches!(binary, Binary::Multiply | Binary::Divide);
+            match of.filter(|of| scales && declared.is_some_and(|d| d.exponent_bits != of.exponent_bits)) {
+                Some(_) => Held { elements: vec![declared], computes: true },
+                None => kept(vec![of]),
             }
-        }
-        Op::Binary(binary @ (Binary::Add | Binary::Subtract)) if unchanged(program, instruction, *binary).is_some() => {
-            kept(vec![unchanged(program, instruction, *binary).and_then(|of| before[of].first())])
         }
         Op::Unary(Unary::Sign) => kept(vec![operand(0).map(|_| Precision::ANY)]),
         Op::Tuple => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
@@ -200,7 +204,7 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             let tuple = instruction.operands.first().map(|o| &before[*o]);
             kept(vec![tuple.and_then(|t| t.elements.get(*index).copied().flatten())])
         }
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if picks(regions, *to_apply) => {
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if regions.picks(*to_apply) => {
             let arrays = instruction.operands.len() / 2;
             // What is picked may be rounded on the way.
             let steps = steps_hold(&program.computations[*to_apply]).unwrap_or(Precision::UNLIMITED);
@@ -247,11 +251,6 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
         | Op::Call { .. }
         | Op::While { .. } => Held { elements: declared(), computes: true },
     }
-}
-
-/// Whether a reducer gives back one of the numbers that it is given.
-fn picks(regions: &Regions, region: ComputationId) -> bool {
-    regions.reducer_but_for_rounding(region).is_some_and(Reducer::picks)
 }
 
 /// What is multiplied or divided by a power of two, if that is what the operation does: no bit of the fraction changes

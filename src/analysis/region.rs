@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use crate::ir::{Binary, Compare, CompareOrder, Computation, ComputationId, Instruction, Op, Program, Unary};
 use crate::tensor::DType;
 
+use super::precision::Precision;
+
 /// A reducer `(accumulated..., incoming...) -> ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reducer {
@@ -87,6 +89,11 @@ impl<'p> Regions<'p> {
     /// [`Regions::reducer`] of the region without all its conversions between float types.
     pub fn reducer_but_for_rounding(&self, region: ComputationId) -> Option<Reducer> {
         self.known(region, Conversions::All).reducer
+    }
+
+    /// Whether a reducer gives back one of the numbers that it is given, rounded perhaps.
+    pub fn picks(&self, region: ComputationId) -> bool {
+        self.reducer_but_for_rounding(region).is_some_and(Reducer::picks)
     }
 
     /// What a sort's region orders by, if it is one of the known comparators.
@@ -253,9 +260,9 @@ impl Terms {
         (0..operands).find_map(|key| {
             [false, true].into_iter().find_map(|canonical| {
                 let sides = [2 * key, 2 * key + 1].map(|number| self.side(number, canonical));
-                let order = [None, Some((DType::S16, 16)), Some((DType::S32, 32))].into_iter().find_map(|integer| {
+                let order = [None, Some(DType::S16), Some(DType::S32)].into_iter().find_map(|integer| {
                     let sides = sides.map(|side| match integer {
-                        Some((dtype, bits)) => self.ordered_bits(side, dtype, bits),
+                        Some(dtype) => self.ordered_bits(side, dtype),
                         None => side,
                     });
                     let order = if integer.is_some() { CompareOrder::Total } else { order };
@@ -288,9 +295,9 @@ impl Terms {
     }
 
     /// A float's bits as an integer that orders as the float does: what compilers make of TOTALORDER.
-    fn ordered_bits(&mut self, float: TermId, dtype: DType, bits: u32) -> TermId {
+    fn ordered_bits(&mut self, float: TermId, dtype: DType) -> TermId {
         let integer = self.term(Head::BitcastConvert(Some(dtype)), vec![float]);
-        let [zero, mask] = [0, (1 << (bits - 1)) - 1].map(|number| self.term(Head::Integer(number), vec![]));
+        let [zero, mask] = [0, (1 << (dtype.bits() - 1)) - 1].map(|number| self.term(Head::Integer(number), vec![]));
         let is_negative = self.compare(Compare::Lt, CompareOrder::Partial, integer, zero);
         let turned = self.binary(Binary::Xor, integer, mask);
         self.select(is_negative, turned, integer)
@@ -323,14 +330,9 @@ fn head(op: &Op, instruction: &Instruction, id: usize) -> Head {
 
 /// Whether the region is read without this conversion.
 fn is_left_out(region: &Computation, instruction: &Instruction, without: Conversions) -> bool {
-    let formats = || {
-        let from = region.instructions[*instruction.operands.first()?].shape.dtype()?.format()?;
-        Some((from, instruction.shape.dtype()?.format()?))
-    };
-    formats().is_some_and(|(from, to)| {
-        let widens = to.fraction_bits >= from.fraction_bits && to.exponent_bits >= from.exponent_bits;
-        widens || without == Conversions::All
-    })
+    let precision = |of: &Instruction| Precision::of_dtype(of.shape.dtype()?);
+    let from = precision(&region.instructions[instruction.operands[0]]);
+    from.zip(precision(instruction)).is_some_and(|(from, to)| from.within(to) || without == Conversions::All)
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut value = Value {
             role,
             expressions: Vec::new(),
-            live: self.held.is_empty() || self.analysis.live()[id],
+            live: self.is_region() || self.analysis.live()[id],
             float,
             picks,
             effective,

@@ -1,7 +1,7 @@
 //! What each operation means to a comparison of precision.
 
-use crate::analysis::{Analysis, Precision, Reducer, Regions, steps_hold, target};
-use crate::ir::{self, Binary, Instruction, Op, Program, Unary, Window};
+use crate::analysis::{Analysis, Precision, Regions, steps_hold, target};
+use crate::ir::{self, Binary, Class, Instruction, Op, Program, Unary, Window};
 
 /// What an operation is for the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +64,8 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
 /// Whether an operation only picks among the elements it reads.
 pub(super) fn picks(op: &Op, regions: &Regions) -> bool {
     match op {
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
-            regions.reducer_but_for_rounding(*to_apply).is_some_and(Reducer::picks)
-        }
-        Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => true,
-        _ => false,
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => regions.picks(*to_apply),
+        op => op.class() == Class::Ranks,
     }
 }
 

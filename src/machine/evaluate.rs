@@ -7,7 +7,7 @@ use crate::ir::{
     Binary, Compare, CompareOrder, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape,
     TRIP_BOUND, Unary, movement,
 };
-use crate::num::{F32, F64, Format};
+use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::mode::{DotUnit, Mode};
@@ -376,7 +376,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
             Value::float(dtype, values)
         }
         Value::Float(dtype, values) => {
-            let format = dtype.format().unwrap_or(&F32);
+            let Some(format) = dtype.format() else { unreachable!("{dtype} is no float") };
             Value::float(dtype, values.iter().map(|v| by_code(format, f64::from(*v)) as f32).collect())
         }
         Value::Double(values) => Value::double(values.iter().map(|v| by_code(&F64, *v)).collect()),

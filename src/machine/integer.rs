@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ir::{Binary, Compare, Unary};
-use crate::num::{Direction, F32, flush_f32, round_f64};
+use crate::num::{Direction, flush_f32, round_f64};
 use crate::tensor::DType;
 
 use super::value::Value;
@@ -105,7 +105,7 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
         Value::Float(DType::F32, values) => values.iter().map(|v| u64::from(v.to_bits())).collect(),
         Value::Float(DType::BF16, values) => values.iter().map(|v| u64::from(v.to_bits() >> 16)).collect(),
         Value::Float(dtype, values) => {
-            let format = dtype.format().unwrap_or(&F32);
+            let Some(format) = dtype.format() else { unreachable!("{dtype} is no float") };
             values.iter().map(|v| format.encode(f64::from(*v))).collect()
         }
         Value::Double(values) => values.iter().map(|v| v.to_bits()).collect(),

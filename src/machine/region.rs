@@ -105,7 +105,7 @@ pub(super) fn reduce(
                 tree.reduce(&row, init, |window| window.iter().copied().reduce(&mut apply).unwrap_or(init))
             });
             let reductions: Vec<Scalar> = reductions.collect();
-            Value::of_scalars(values.dtype().unwrap_or(DType::Pred), &reductions)
+            Value::of_scalars(values.element_type(), &reductions)
         }
         _ => {
             let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
@@ -120,7 +120,7 @@ pub(super) fn reduce(
                 }
                 columns.iter_mut().zip(state).for_each(|(column, value)| column.push(value));
             }
-            let value = |(c, o): (&Vec<Scalar>, &Value)| Value::of_scalars(o.dtype().unwrap_or(DType::Pred), c);
+            let value = |(c, o): (&Vec<Scalar>, &Value)| Value::of_scalars(o.element_type(), c);
             let mut parts: Vec<Value> = columns.iter().zip(&rows).map(value).collect();
             if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
         }
@@ -202,7 +202,7 @@ pub(super) fn reduce_window(
                 let row: Vec<Scalar> = (start..start + length).filter_map(|at| rows.scalar(at)).collect();
                 results.extend(scan.row(&row, order));
             }
-            Value::of_scalars(rows.dtype().unwrap_or(DType::Pred), &results)
+            Value::of_scalars(rows.element_type(), &results)
         }
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
@@ -242,7 +242,7 @@ fn windows(
         });
         results.push(state);
     });
-    Ok(Value::of_scalars(operands[0].dtype().unwrap_or(DType::Pred), &results))
+    Ok(Value::of_scalars(operands[0].element_type(), &results))
 }
 
 /// Sorts stably. An unstable sort is modelled as a stable one: which index wins a tie is not pinned by the HLO.

@@ -79,7 +79,7 @@ impl<'a> Region<'a> {
                 (Op::Copy | Op::Reshape | Op::OptimizationBarrier | Op::Broadcast { .. }, _) => of(0),
                 (Op::Constant(value), _) => {
                     let slot = self.slot(instruction.shape.element_type());
-                    self.slots[slot] = Value::of_tensor(value).scalar(0).unwrap_or(self.slots[slot]);
+                    self.slots[slot] = one(&Value::of_tensor(value));
                     vec![slot]
                 }
                 (op, Class::Elementwise | Class::Converts) => {
@@ -143,7 +143,7 @@ impl<'a> Region<'a> {
                     }
                     other => unreachable!("{} is no step of a region", other.opcode()),
                 };
-                result.scalar(0).unwrap_or(operand(0))
+                one(&result)
             }
         }
     }
@@ -174,4 +174,10 @@ impl<'a> Region<'a> {
             (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),
         }
     }
+}
+
+/// The only element of a scalar.
+fn one(value: &Value) -> Scalar {
+    let Some(scalar) = value.scalar(0) else { unreachable!("a scalar has an element") };
+    scalar
 }

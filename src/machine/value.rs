@@ -122,6 +122,11 @@ impl Value {
         }
     }
 
+    /// The element type of an array; panics as [`Value::f32s`].
+    pub fn element_type(&self) -> DType {
+        self.dtype().unwrap_or_else(|| self.is_none_of("an array"))
+    }
+
     /// The number of elements; of parts, for a tuple.
     pub fn len(&self) -> usize {
         match self {

@@ -211,10 +211,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             for at in group.positions() {
                 let mut arguments = state.clone();
                 arguments.extend(operands[..count].iter().map(|o| self.scalar(o, at)));
-                state = match self.call(to_apply, &arguments)? {
-                    Value::Tuple(parts) => parts,
-                    single => vec![single],
-                };
+                state = self.call(to_apply, &arguments)?.into_parts();
             }
             for (column, value) in columns.iter_mut().zip(state) {
                 column.push(value);

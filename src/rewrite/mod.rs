@@ -54,7 +54,7 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// `program` with other computations below its entry, or none.
+    /// A program whose entry is still the other's.
     fn unchanged(program: Program) -> Rewritten {
         let origins = (0..program.entry().instructions.len()).map(Some).collect();
         Rewritten { program, origins }
