@@ -22,13 +22,12 @@ impl<A: Arithmetic> Pass<'_, A> {
         let mut outputs = Vec::new();
         for ((result, shape), demand) in results.iter().zip(shapes).zip(demands) {
             let dims = shape.dims().to_vec();
+            let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
                 (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.rounded(array, dims)),
-                (Some(Value::Float(array)), _) => {
-                    let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
-                    TruthTensor::Float(self.ordered(array, dims, format))
-                }
+                (Some(Value::Float(array)), Demand::Stored) => TruthTensor::Float(self.stored(array, dims, format)),
+                (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
                     let values = value.integers().values.iter().map(|v| v.map(|v| v != 0)).collect();
                     TruthTensor::Predicate { dims, values }
@@ -51,6 +50,46 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
         };
         FloatTruth { dims, rounded, open, tops: Vec::new() }
+    }
+
+    /// Every element correctly rounded to `format`.
+    fn stored(&self, array: &FloatArray<A>, dims: Vec<usize>, format: &Format) -> FloatTruth {
+        let (mut rounded, mut open) = (Vec::with_capacity(array.len), Vec::new());
+        for at in 0..array.len {
+            let stored = self.rounded_to(&self.world.number(array, at), format);
+            rounded.push(stored.unwrap_or(f64::NAN));
+            if stored.is_none() {
+                open.push(at);
+            }
+        }
+        FloatTruth { dims, rounded, open, tops: Vec::new() }
+    }
+
+    /// The number rounded to nearest even in `format`, where its enclosure decides it.
+    fn rounded_to(&self, number: &A::Number, format: &Format) -> Option<f64> {
+        let arithmetic = &self.world.arithmetic;
+        let nearest = |value: f64| num::round_f64(format, value, Direction::NearestEven);
+        if let Some(exact) = arithmetic.as_exact(number) {
+            return Some(nearest(exact));
+        }
+        if !arithmetic.is_number(number) {
+            return None;
+        }
+        let (lo, hi) = arithmetic.bounds(number);
+        let (low, high) = (nearest(lo), nearest(hi));
+        if low.to_bits() == high.to_bits() || low.is_nan() && high.is_nan() {
+            return Some(low);
+        }
+        // The bounds are f64, and may lie on a tie on whose other side the number is known to be.
+        let tie = 0.5 * low + 0.5 * high;
+        if low == 0.0 && high == 0.0 || nearest(tie) != low && nearest(tie) != high {
+            return None;
+        }
+        match arithmetic.compare(number, &arithmetic.exact(tie))? {
+            Ordering::Less if nearest(tie.next_down()).to_bits() == low.to_bits() => Some(low),
+            Ordering::Greater if nearest(tie.next_up()).to_bits() == high.to_bits() => Some(high),
+            _ => None,
+        }
     }
 
     fn is_nan(&self, array: &FloatArray<A>, at: usize) -> bool {

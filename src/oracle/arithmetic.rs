@@ -9,6 +9,7 @@ use crate::tensor::Data;
 
 use super::column::{Column, Mover};
 use super::demand::Stats;
+use super::dot::{Depth, Entries, enclosed_products};
 use super::pair::Pair;
 
 /// Results of a batch of exact dots, in the arithmetic's own numbers.
@@ -103,6 +104,18 @@ pub(super) trait Arithmetic {
     /// [`Arithmetic::exact_dots`] of tensors' elements.
     fn tensor_dots(&mut self, lhs: &Data, rhs: &Data, sizes: [usize; 3]) -> Dots<Self::Number> {
         self.exact_dots(&lhs.to_f64s(), &rhs.to_f64s(), sizes)
+    }
+
+    /// `[m,k] x [k,n]`, row-major, of operands that need not be exactly known: elements of `lhs` and `rhs` from `starts` on.
+    /// Outputs that are not wanted are unknown.
+    fn dots(
+        &mut self,
+        operands: [&Self::Numbers; 2],
+        starts: [usize; 2],
+        sizes: [usize; 3],
+        wanted: Wanted,
+    ) -> Vec<Self::Number> {
+        dots_one_by_one(self, operands, starts, sizes, wanted)
     }
 
     /// The smallest enclosure of both; neither is NaN, unknown or an infinity.
@@ -214,4 +227,78 @@ pub(super) trait Arithmetic {
 
     /// Every element as [`Arithmetic::rounded`] gives it; NaN for an undecided one, too.
     fn rounded_all(&self, numbers: &Self::Numbers) -> Vec<f64>;
+}
+
+/// [`Arithmetic::dots`], each a sum of products.
+fn dots_one_by_one<A: Arithmetic + ?Sized>(
+    arithmetic: &mut A,
+    operands: [&A::Numbers; 2],
+    starts: [usize; 2],
+    [m, k, n]: [usize; 3],
+    wanted: Wanted,
+) -> Vec<A::Number> {
+    let mut numbers = Vec::with_capacity(m * n);
+    for at in 0..m * n {
+        numbers.push(match wanted.is_none_or(|wanted| wanted[at]) {
+            true => dot(arithmetic, operands, [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
+            false => arithmetic.unknown(),
+        });
+    }
+    numbers
+}
+
+/// The sum of `k` products, of neighbours on the left and of elements that stand `stride` apart on the right.
+fn dot<A: Arithmetic + ?Sized>(
+    arithmetic: &mut A,
+    [lhs, rhs]: [&A::Numbers; 2],
+    starts: [usize; 2],
+    [k, stride]: [usize; 2],
+) -> A::Number {
+    let mut products = Vec::with_capacity(k);
+    for at in 0..k {
+        let (x, y) = (arithmetic.at(lhs, starts[0] + at), arithmetic.at(rhs, starts[1] + at * stride));
+        products.push(arithmetic.binary(Field::Multiply, &x, &y));
+    }
+    arithmetic.sum(&products)
+}
+
+/// How numbers are pairs, for [`dots_by_products`].
+pub(super) struct AsPairs<A: Arithmetic> {
+    /// The pair that encloses an element.
+    pub pair: fn(&A::Numbers, usize) -> Pair,
+    /// The number that encloses a pair.
+    pub number: fn(Pair) -> A::Number,
+    /// How far they are taken apart.
+    pub depth: Depth,
+}
+
+/// Multiplications for which taking matrices apart does not pay. It may be wider than single products are, too: its bounds
+/// are of whole rows and columns.
+const FEW: usize = 4096;
+
+/// [`Arithmetic::dots`] by matrix products, and one by one where these do not say.
+pub(super) fn dots_by_products<A: Arithmetic>(
+    arithmetic: &mut A,
+    [lhs, rhs]: [&A::Numbers; 2],
+    starts: [usize; 2],
+    [m, k, n]: [usize; 3],
+    wanted: Wanted,
+    pairs: AsPairs<A>,
+) -> Vec<A::Number> {
+    let asked = wanted.map_or(m * n, |wanted| wanted.iter().filter(|wanted| **wanted).count());
+    if asked * k < FEW || 8 * asked < m * n {
+        return dots_one_by_one(arithmetic, [lhs, rhs], starts, [m, k, n], wanted);
+    }
+    let entries =
+        |numbers, start, count| (start..start + count).map(|at| (pairs.pair)(numbers, at)).collect::<Entries>();
+    let (left, right) = (entries(lhs, starts[0], m * k), entries(rhs, starts[1], k * n));
+    let products = enclosed_products(&left, &right, [m, k, n], pairs.depth);
+    let mut numbers = Vec::with_capacity(m * n);
+    for (at, product) in products.into_iter().enumerate() {
+        numbers.push(match product.is_irregular() {
+            true => dot(arithmetic, [lhs, rhs], [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
+            false => (pairs.number)(product),
+        });
+    }
+    numbers
 }

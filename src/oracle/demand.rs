@@ -9,6 +9,9 @@ pub enum Demand {
     None,
     /// Every float correctly rounded to f64; integers and predicates decided.
     Rounded,
+    /// Every float correctly rounded to the result's own type, as a program would store it: of networks that is known
+    /// where f64 is not. Integers and predicates decided.
+    Stored,
     /// For floats, the top of every row (along the last dim); integers and predicates decided.
     Order,
 }
@@ -33,10 +36,10 @@ pub enum TruthTensor {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FloatTruth {
     pub dims: Vec<usize>,
-    /// With [`Demand::Rounded`]: the exact values rounded to nearest even in f64. An element that stayed open is NaN
-    /// and listed in `open`.
+    /// With [`Demand::Rounded`] or [`Demand::Stored`]: the exact values rounded to nearest even, in f64 or in the result's
+    /// own type. An element that stayed open is NaN and listed in `open`.
     pub rounded: Vec<f64>,
-    /// With [`Demand::Rounded`]: flat positions of elements that could not be rounded.
+    /// Flat positions of elements that could not be rounded.
     pub open: Vec<usize>,
     /// With [`Demand::Order`]: one a row.
     pub tops: Vec<Top>,

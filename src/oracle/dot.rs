@@ -15,6 +15,7 @@
 //! IEEE decides.
 
 mod certify;
+mod enclosed;
 mod exact;
 mod facts;
 mod kernel;
@@ -28,6 +29,7 @@ mod tests;
 use std::ops::Range;
 
 pub use certify::Certified;
+pub(super) use enclosed::{Depth, Entries, enclosed_products};
 pub use exact::exact_dot;
 use facts::Facts;
 use panel::{BLOCK, Panel};
@@ -144,8 +146,8 @@ pub fn certified_tiles<T: Copy + Into<f64>, U: Copy + Into<f64>>(
         open: Vec::new(),
         counts: Counts::default(),
     };
-    for columns in even_parts(n) {
-        for rows in even_parts(m) {
+    for columns in even_parts(n, SIDE) {
+        for rows in even_parts(m, SIDE) {
             ladder.certify(rows.clone(), columns.clone());
             each(Tile { rows, columns: columns.clone(), outputs: &ladder.outputs });
         }
@@ -153,9 +155,9 @@ pub fn certified_tiles<T: Copy + Into<f64>, U: Copy + Into<f64>>(
     ladder.counts
 }
 
-/// `0..total` in equal parts, but for the last, of at most [`SIDE`].
-fn even_parts(total: usize) -> impl Iterator<Item = Range<usize>> {
-    let part = total.div_ceil(total.div_ceil(SIDE).max(1)).max(1);
+/// `0..total` in equal parts, but for the last, of at most `longest`.
+fn even_parts(total: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
+    let part = total.div_ceil(total.div_ceil(longest).max(1)).max(1);
     (0..total).step_by(part).map(move |first| first..(first + part).min(total))
 }
 

@@ -247,7 +247,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::Sort { dim, to_apply, .. } => self.sort(*dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => self.top_k(*k, *largest, &operands[0], shapes[0].dims()),
             Op::ApproxTopK(_) | Op::PartialReduce(_) => self.exact_top(operands, shapes, shape),
-            Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes),
+            Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes, wanted),
             Op::Tuple => Value::Tuple(operands.to_vec()),
             Op::GetTupleElement(index) => operands[0].clone().into_parts().swap_remove(*index),
             Op::Call { to_apply } => self.call(*to_apply, operands)?,

@@ -6,14 +6,14 @@ use std::ops::Range;
 use crate::ir::Unary;
 use crate::tensor::Data;
 
-use super::arithmetic::{Arithmetic, Dots, Field, Wanted};
+use super::arithmetic::{Arithmetic, AsPairs, Dots, Field, Wanted, dots_by_products};
 use super::column::{Column, Mover};
 use super::demand::Stats;
-use super::dot::{CertifiedDots, certified_dots};
+use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, lanes as kernels};
 use super::lanes::{CHUNK, Loop, widest};
-use super::pair;
+use super::pair::{self, Pair};
 use super::store;
 
 /// f64 intervals.
@@ -236,6 +236,18 @@ impl Arithmetic for Fast {
             _ => certified_dots(&lhs.to_f64s(), &rhs.to_f64s(), m, k, n),
         };
         self.counted(dots)
+    }
+
+    fn dots(
+        &mut self,
+        operands: [&Intervals; 2],
+        starts: [usize; 2],
+        sizes: [usize; 3],
+        wanted: Wanted,
+    ) -> Vec<Interval> {
+        let pair = |numbers: &Intervals, at| Pair::from_interval(numbers.at(at));
+        let pairs = AsPairs { pair, number: Pair::interval, depth: Depth::One };
+        dots_by_products(self, operands, starts, sizes, wanted, pairs)
     }
 
     fn hull(&self, x: &Interval, y: &Interval) -> Interval {

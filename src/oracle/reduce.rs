@@ -4,7 +4,7 @@ use crate::analysis::{Reducer, is_cumulative};
 use crate::ir::{Binary, DotDims, DotPlan, Op, Shape, Window, movement};
 use crate::tensor::{DType, Tensor};
 
-use super::arithmetic::{Arithmetic, Field};
+use super::arithmetic::{Arithmetic, Field, Wanted};
 use super::column::{Column, Mover};
 use super::elements::{Comparison, Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
@@ -289,7 +289,13 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.fresh_numbers(sums, array.len))
     }
 
-    pub(super) fn dot(&mut self, numbers: &DotDims, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
+    pub(super) fn dot(
+        &mut self,
+        numbers: &DotDims,
+        operands: &[Value<A>],
+        shapes: &[&Shape],
+        wanted: Wanted,
+    ) -> Value<A> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let mut arranged = |value: &Value<A>, shape: &Shape, order: &Option<Vec<usize>>| match order {
             None => value.floats().clone(),
@@ -317,18 +323,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 rounded.extend(dots.rounded.unwrap_or_default());
                 continue;
             }
-            for i in 0..m {
-                for j in 0..n {
-                    let products: Vec<A::Number> = (0..k)
-                        .map(|l| {
-                            let x = self.world.number(&lhs, (b * m + i) * k + l);
-                            let y = self.world.number(&rhs, (b * k + l) * n + j);
-                            self.world.arithmetic.binary(Field::Multiply, &x, &y)
-                        })
-                        .collect();
-                    numbers.push(self.world.arithmetic.sum(&products));
-                }
-            }
+            let wanted = wanted.map(|wanted| &wanted[b * m * n..(b + 1) * m * n]);
+            let starts = [b * m * k, b * k * n];
+            numbers.extend(self.world.arithmetic.dots([&lhs.numbers, &rhs.numbers], starts, [m, k, n], wanted));
         }
         self.dotted(numbers, rounded)
     }

@@ -1,0 +1,128 @@
+//! Enclosures against exact sums, at the ends that operands may have.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rug::Float;
+
+use super::*;
+
+/// Precision in which every sum here is exact.
+const BITS: u32 = 2400;
+
+fn exact(value: f64) -> Float {
+    Float::with_val(BITS, value)
+}
+
+/// What an entry is drawn from: exponents over a range, with a low part, and with an error relative to the entry.
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    exponents: i32,
+    has_low: bool,
+    /// log2 of the error relative to the entry; `None` for exact entries.
+    error: Option<i32>,
+    /// Bits of an entry's high part.
+    bits: u32,
+}
+
+fn entry(family: Family, rng: &mut impl Rng) -> Pair {
+    if rng.random_bool(0.05) {
+        return Pair::exact(if rng.random_bool(0.5) { 0.0 } else { -0.0 });
+    }
+    let significand = 1.0 + (rng.random::<u64>() >> (64 - family.bits + 1)) as f64 * exp2i(1 - family.bits as i32);
+    let sign = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
+    let hi = sign * significand * exp2i(rng.random_range(-family.exponents..=0));
+    let lo = if family.has_low { hi * exp2i(-54) * (rng.random::<f64>() - 0.5) } else { 0.0 };
+    let error = family.error.map_or(0.0, |error| hi.abs() * exp2i(error) * rng.random::<f64>());
+    Pair { hi, lo, error }
+}
+
+fn magnitude(pair: &Pair) -> Float {
+    (exact(pair.hi) + pair.lo).abs()
+}
+
+/// Every result encloses both ends that its operands allow, and is little wider.
+#[test]
+fn results_are_enclosed_closely() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let (mut seen, mut exactly) = (0, 0);
+    for round in 0..400 {
+        let k = [1, 2, 7, 64, 511, 513, 1100][round % 7];
+        let (m, n) = ([1, 3, 5][round % 3], [4, 1, 2][round / 3 % 3]);
+        let family = |i: usize| Family {
+            exponents: [0, 3, 30, 90][i % 4],
+            has_low: i / 4 % 2 == 1,
+            error: [None, Some(-100), Some(-60), Some(-10), Some(3)][i / 8 % 5],
+            bits: [8, 24, 53][i / 40 % 3],
+        };
+        let families = [family(round), family(round * 7 + 3)];
+        let lhs: Vec<Pair> = (0..m * k).map(|_| entry(families[0], &mut rng)).collect();
+        let rhs: Vec<Pair> = (0..k * n).map(|_| entry(families[1], &mut rng)).collect();
+        for depth in [Depth::One, Depth::Three] {
+            let results =
+                enclosed_products(&lhs.iter().copied().collect(), &rhs.iter().copied().collect(), [m, k, n], depth);
+            for (at, got) in results.iter().enumerate() {
+                let pairs: Vec<(&Pair, &Pair)> = (0..k).map(|p| (&lhs[at / n * k + p], &rhs[p * n + at % n])).collect();
+                let (mut centre, mut reach, mut outer) = (exact(0.0), exact(0.0), exact(0.0));
+                let (mut squares, mut other_squares) = (exact(0.0), exact(0.0));
+                for (x, y) in &pairs {
+                    let product = (exact(x.hi) + x.lo) * (exact(y.hi) + y.lo);
+                    let first = magnitude(x) * y.error + magnitude(y) * x.error;
+                    let second = exact(x.error) * y.error;
+                    // The end at which the product is largest.
+                    reach += first.clone() + if product < 0.0 { -second.clone() } else { second.clone() };
+                    outer += first + second * 2;
+                    squares += magnitude(x).square();
+                    other_squares += magnitude(y).square();
+                    centre += product;
+                }
+                if got.is_irregular() {
+                    let zeros = |side: &[Pair]| side.iter().all(|x| x.hi == 0.0 && x.error == 0.0);
+                    let row: Vec<Pair> = pairs.iter().map(|(x, _)| **x).collect();
+                    let column: Vec<Pair> = pairs.iter().map(|(_, y)| **y).collect();
+                    assert!(zeros(&row) || zeros(&column) || centre.is_zero(), "{families:?}");
+                    continue;
+                }
+                seen += 1;
+                assert_eq!(got.hi + got.lo, got.hi, "{got:?}");
+                let off = (centre - got.hi - got.lo).abs();
+                assert!(off.clone() + reach <= got.error, "{families:?} k={k}: {got:?} is off by {off}");
+                if got.error == 0.0 {
+                    exactly += 1;
+                    continue;
+                }
+                // A few roundings of what is left after the parts, and of the errors of adding the parts.
+                let norms = squares.sqrt() * other_squares.sqrt();
+                let lost = norms * (k + 8) as f64 * exp2i(if depth == Depth::One { -71 } else { -104 });
+                let most = (outer + lost) * (1.0 + exp2i(-30)) + 2.0 * f64::MIN_POSITIVE * 8.0 * k as f64;
+                assert!(got.error <= most, "{families:?} k={k} {depth:?}: {got:?}, not {most}");
+            }
+        }
+    }
+    assert!(seen > 3000 && exactly > 20, "{seen} {exactly}");
+}
+
+/// Vectors of special values answer nothing and disturb no other.
+#[test]
+fn special_values_are_left_out() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (m, k, n) = (9, 600, 3);
+    let family = Family { exponents: 5, has_low: true, error: Some(-80), bits: 53 };
+    let mut lhs: Vec<Pair> = (0..m * k).map(|_| entry(family, &mut rng)).collect();
+    let rhs: Vec<Pair> = (0..k * n).map(|_| entry(family, &mut rng)).collect();
+    let clean =
+        enclosed_products(&lhs.iter().copied().collect(), &rhs.iter().copied().collect(), [m, k, n], Depth::Three);
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, exp2i(401), exp2i(1000)];
+    for (row, value) in special.into_iter().enumerate() {
+        lhs[row * k + 7 * row + 1] = Pair::exact(value);
+    }
+    lhs[5 * k + 599] = Pair::UNKNOWN;
+    lhs[6 * k..7 * k].fill(Pair::exact(0.0));
+    lhs[7 * k..8 * k].iter_mut().for_each(|x| *x = Pair::exact(x.hi * exp2i(-320)));
+    let got =
+        enclosed_products(&lhs.iter().copied().collect(), &rhs.iter().copied().collect(), [m, k, n], Depth::Three);
+    assert!(got[..8 * n].iter().all(|x| x.is_irregular()), "{:?}", &got[..8 * n]);
+    assert!(clean.iter().all(|x| !x.is_irregular()));
+    for (got, clean) in got[8 * n..].iter().zip(&clean[8 * n..]) {
+        assert_eq!([got.hi, got.lo, got.error], [clean.hi, clean.lo, clean.error]);
+    }
+}
