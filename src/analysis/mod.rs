@@ -22,7 +22,7 @@ use crate::ir::{Program, ValueId};
 #[derive(Debug)]
 pub struct Analysis<'p> {
     pub program: &'p Program,
-    pub regions: Regions<'p>,
+    pub regions: Regions,
     live: OnceLock<Vec<bool>>,
     users: OnceLock<Vec<Vec<ValueId>>>,
     held: OnceLock<Vec<Held>>,

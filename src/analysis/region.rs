@@ -2,7 +2,6 @@
 //! known by its expression, whatever its names and order.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use crate::ir::{Binary, Compare, CompareOrder, Computation, ComputationId, Instruction, Op, Program, Unary};
 use crate::tensor::DType;
@@ -55,10 +54,9 @@ pub enum Conversions {
 
 /// The regions of a program, each read once.
 #[derive(Debug)]
-pub struct Regions<'p> {
-    program: &'p Program,
+pub struct Regions {
     /// One a computation, for [`Conversions::Widening`] and [`Conversions::All`].
-    known: Vec<[OnceLock<Known>; 2]>,
+    known: Vec<[Known; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,18 +65,22 @@ struct Known {
     comparator: Option<Comparator>,
 }
 
-impl<'p> Regions<'p> {
-    pub fn new(program: &'p Program) -> Regions<'p> {
-        Regions { program, known: program.computations.iter().map(|_| Default::default()).collect() }
+impl Regions {
+    /// Reads every computation of scalars.
+    pub fn new(program: &Program) -> Regions {
+        let read = |region: &Computation| {
+            let scalars = region.takes_scalars();
+            let known = |without| if scalars { Known::of(region, without) } else { Known::default() };
+            [known(Conversions::Widening), known(Conversions::All)]
+        };
+        Regions { known: program.computations.iter().map(read).collect() }
     }
 
     fn known(&self, region: ComputationId, without: Conversions) -> Known {
-        let place = match without {
+        self.known[region][match without {
             Conversions::Widening => 0,
             Conversions::All => 1,
-        };
-        let read = || Known::of(&self.program.computations[region], without);
-        *self.known[region][place].get_or_init(read)
+        }]
     }
 
     /// What a reducing region computes, if it is one of the known ones.

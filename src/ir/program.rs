@@ -154,6 +154,18 @@ impl Computation {
         Computation { name: self.name.clone(), instructions, root: moved[self.root] }
     }
 
+    /// Whether all its parameters are scalars, as those of regions of reductions and sorts are.
+    pub fn takes_scalars(&self) -> bool {
+        self.parameter_shapes().iter().all(|shape| matches!(shape, Shape::Array { dims, .. } if dims.is_empty()))
+    }
+
+    /// How often each value is an operand.
+    pub fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.instructions.len()];
+        self.instructions.iter().flat_map(|i| &i.operands).for_each(|operand| uses[*operand] += 1);
+        uses
+    }
+
     /// For each value, the values that use it, once per use, in order.
     pub fn users(&self) -> Vec<Vec<ValueId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];

@@ -1,17 +1,17 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::analysis::Regions;
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, DotDims, DotPlan, Instruction, Op, Precision, Program, Shape,
-    TRIP_BOUND, Unary, movement,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Instruction, Op, Precision, Program,
+    Shape, TRIP_BOUND, Unary, movement,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::mode::{DotUnit, Mode};
 use super::mxu;
+use super::prepared::Prepared;
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
 use super::{integer, region};
@@ -25,38 +25,14 @@ pub enum EvalError {
     Unsupported { name: String, opcode: &'static str, why: String },
 }
 
-/// The results of `program` in `mode`. The program is taken as it is: the mode's excess policy is a rewrite that comes
-/// before.
+/// The results of `program` in `mode`, for arguments that are given once: [`Prepared::bind`] and [`Prepared::evaluate`].
 ///
 /// # Errors
 /// If arguments do not fit the parameters, or an operation is not supported for its types.
 pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    let entry = program.entry();
-    let parameters = entry.parameter_shapes();
-    if let Some(extra) = arguments.get(parameters.len()) {
-        let given = Shape::array(extra.dtype(), extra.dims()).to_string();
-        return Err(EvalError::Argument { number: parameters.len(), given, expected: "no more arguments".to_string() });
-    }
-    for (number, shape) in parameters.into_iter().enumerate() {
-        let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
-        if given.as_ref() != Some(shape) {
-            let given = given.map_or("missing".to_string(), |s| s.to_string());
-            return Err(EvalError::Argument { number, given, expected: shape.to_string() });
-        }
-    }
-    let machine = Machine::new(program, mode);
-    let arguments: Vec<Value> = arguments.iter().map(Value::of_tensor).collect();
-    let outputs = match machine.computation(entry, arguments)? {
-        Value::Tuple(parts) if entry.instructions[entry.root].op == Op::Tuple => parts,
-        single => vec![single],
-    };
-    let mut tensors = Vec::new();
-    for (value, id) in outputs.into_iter().zip(program.outputs()) {
-        let instruction = &entry.instructions[id];
-        let tensor = value.into_tensor(instruction.shape.dims());
-        tensors.push(tensor.ok_or_else(|| unsupported(instruction, "a tuple is no result"))?);
-    }
-    Ok(tensors)
+    let prepared = Prepared::new(program);
+    let arguments = prepared.bind(arguments)?;
+    prepared.evaluate(mode, &arguments)
 }
 
 pub(super) fn unsupported(instruction: &Instruction, why: impl Into<String>) -> EvalError {
@@ -66,25 +42,39 @@ pub(super) fn unsupported(instruction: &Instruction, why: impl Into<String>) -> 
 /// A program in a mode.
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
-    pub regions: Regions<'a>,
+    pub prepared: &'a Prepared<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
 }
 
-impl<'a> Machine<'a> {
-    fn new(program: &'a Program, mode: &'a Mode) -> Machine<'a> {
-        Machine { program, regions: Regions::new(program), mode, unit: mode.vector_unit() }
+impl Machine<'_> {
+    /// The results of the whole program.
+    pub fn results(&self, arguments: Vec<Value>) -> Result<Vec<Tensor>, EvalError> {
+        let entry = self.program.entry();
+        let outputs = match self.call(self.program.entry, arguments)? {
+            Value::Tuple(parts) if entry.instructions[entry.root].op == Op::Tuple => parts,
+            single => vec![single],
+        };
+        let mut tensors = Vec::new();
+        for (value, id) in outputs.into_iter().zip(self.program.outputs()) {
+            let instruction = &entry.instructions[id];
+            let tensor = value.into_tensor(instruction.shape.dims());
+            tensors.push(tensor.ok_or_else(|| unsupported(instruction, "a tuple is no result"))?);
+        }
+        Ok(tensors)
     }
 
-    /// The root's value. Values are dropped after their last use.
-    pub fn computation(&self, computation: &Computation, arguments: Vec<Value>) -> Result<Value, EvalError> {
-        let mut uses: Vec<usize> = computation.users().iter().map(Vec::len).collect();
-        uses[computation.root] += 1;
+    /// The result of a computation. Values are dropped after their last use.
+    pub fn call(&self, callee: ComputationId, arguments: Vec<Value>) -> Result<Value, EvalError> {
+        let (computation, frame) = (&self.program.computations[callee], &self.prepared.frames[callee]);
+        let mut uses = frame.uses.clone();
         let mut values: Vec<Option<Operand>> = vec![None; computation.instructions.len()];
         let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
         for (id, instruction) in computation.instructions.iter().enumerate() {
             let value = if let Op::Parameter(number) = instruction.op {
                 arguments.get_mut(number).and_then(Option::take).map(Operand::whole)
+            } else if let Some(constant) = &frame.constants[id] {
+                Some(Operand::whole(constant.clone()))
             } else {
                 let operands: Vec<Operand> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
                 let shapes: Vec<&Shape> =
@@ -95,7 +85,7 @@ impl<'a> Machine<'a> {
                         values[*operand] = None;
                     }
                 }
-                Some(self.instruction(computation, instruction, operands, &shapes)?)
+                Some(self.instruction(instruction, frame.divides_by_spread[id], operands, &shapes)?)
             };
             values[id] = value.filter(|_| uses[id] > 0);
         }
@@ -107,8 +97,8 @@ impl<'a> Machine<'a> {
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
     fn instruction(
         &self,
-        computation: &Computation,
         instruction: &Instruction,
+        divides_by_spread: bool,
         mut operands: Vec<Operand>,
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
@@ -118,8 +108,7 @@ impl<'a> Machine<'a> {
         };
         let one = |operands: Vec<Operand>| written_out(operands).swap_remove(0);
         let value = match op {
-            Op::Parameter(_) => unreachable!("parameters are taken from the arguments"),
-            Op::Constant(value) => Value::of_tensor(value),
+            Op::Parameter(_) | Op::Constant(_) => unreachable!("parameters and constants have their values"),
             Op::Iota { dim } => return Ok(iota(shape.element_type(), shape.dims(), *dim)),
             // In row-major order these move nothing.
             Op::Copy | Op::OptimizationBarrier | Op::Reshape => return Ok(operands.swap_remove(0)),
@@ -147,9 +136,7 @@ impl<'a> Machine<'a> {
             }
             Op::Unary(unary) => self.unary(*unary, one(operands)),
             Op::Binary(binary) => {
-                let by_reciprocal = *binary == Binary::Divide
-                    && self.unit.divide == Divide::BroadcastByReciprocal
-                    && is_spread(computation, instruction.operands[1]);
+                let by_reciprocal = divides_by_spread && self.unit.divide == Divide::BroadcastByReciprocal;
                 let right = operands.swap_remove(1);
                 self.binary(*binary, one(operands), right, by_reciprocal)
             }
@@ -193,16 +180,11 @@ impl<'a> Machine<'a> {
         Ok(Operand::whole(value))
     }
 
-    /// The result of a called computation.
-    pub fn call(&self, callee: usize, arguments: Vec<Value>) -> Result<Value, EvalError> {
-        self.computation(&self.program.computations[callee], arguments)
-    }
-
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
     /// reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
     fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
         let (dtype, mut values) = match left {
-            Value::Float(dtype, values) => (dtype, Rc::unwrap_or_clone(values)),
+            Value::Float(dtype, values) => (dtype, Arc::unwrap_or_clone(values)),
             Value::Double(a) => {
                 let right = right.into_whole(a.len());
                 return Value::double(vector::binary_f64(binary, &a, right.f64s(), &self.unit));
@@ -256,12 +238,12 @@ impl<'a> Machine<'a> {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
             }
             Value::Float(dtype, values) => {
-                let mut values = Rc::unwrap_or_clone(values);
+                let mut values = Arc::unwrap_or_clone(values);
                 vector::unary(unary, dtype, &mut values, &self.unit);
                 Value::float(dtype, values)
             }
             Value::Double(values) => {
-                let mut values = Rc::unwrap_or_clone(values);
+                let mut values = Arc::unwrap_or_clone(values);
                 vector::unary_f64(unary, &mut values, &self.unit);
                 Value::double(values)
             }
@@ -371,7 +353,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     };
     match operand {
         Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
-            let mut values = Rc::unwrap_or_clone(values);
+            let mut values = Arc::unwrap_or_clone(values);
             vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
             Value::float(dtype, values)
         }

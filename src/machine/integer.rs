@@ -1,6 +1,6 @@
 //! Integers, predicates, and conversions between kinds of numbers: exact operations, the same on every chip.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::ir::{Binary, Compare, Unary};
 use crate::num::{Direction, flush_f32, round_f64};
@@ -22,7 +22,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         // Every other type held in f32 is part of f32.
         (Value::Float(_, values), DType::F32) => Value::Float(to, values),
         (Value::Float(_, values), to) if to.is_float() => {
-            let mut values = Rc::unwrap_or_clone(values);
+            let mut values = Arc::unwrap_or_clone(values);
             vector::in_chunks(&mut values, |_, chunk| vector::round_to(to, chunk));
             Value::float(to, values)
         }
@@ -247,8 +247,8 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
     if let ([flag], true) = (flags, on_true.len() != 1) {
         return if *flag { on_true } else { on_false };
     }
-    fn pick<T: Copy + Send + Sync>(flags: &[bool], a: Rc<Vec<T>>, b: &[T]) -> Vec<T> {
-        let mut picked = Rc::unwrap_or_clone(a);
+    fn pick<T: Copy + Send + Sync>(flags: &[bool], a: Arc<Vec<T>>, b: &[T]) -> Vec<T> {
+        let mut picked = Arc::unwrap_or_clone(a);
         vector::in_chunks(&mut picked, |at, chunk| {
             let others = flags[at..at + chunk.len()].iter().zip(&b[at..at + chunk.len()]);
             chunk.iter_mut().zip(others).for_each(|(v, (flag, other))| *v = if *flag { *v } else { *other });

@@ -34,10 +34,10 @@ pub(super) fn reduce(
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let span = |row: usize| row * width..(row + 1) * width;
     let unit = machine.unit;
-    let known = machine.regions.reducer(to_apply).or_else(|| {
+    let known = machine.prepared.regions.reducer(to_apply).or_else(|| {
         let floats: Vec<&Value> = operands.iter().map(Operand::elements).collect();
         let region = &machine.program.computations[to_apply];
-        let picking = machine.regions.reducer_but_for_rounding(to_apply).filter(|reducer| reducer.picks());
+        let picking = machine.prepared.regions.reducer_but_for_rounding(to_apply).filter(|reducer| reducer.picks());
         // A compiler writes a bf16 reduction in f32, with roundings on the way.
         picking.filter(|_| rounding_keeps(region, &floats))
     });
@@ -144,8 +144,8 @@ fn known_comparator(machine: &Machine, to_apply: ComputationId, rows: &[Value], 
     let kept = |c: &Comparator| {
         rows.get(c.key).is_some_and(|keys| rounding_keeps(&machine.program.computations[to_apply], &[keys]))
     };
-    let rounded = || machine.regions.comparator_but_for_rounding(to_apply).filter(kept);
-    let found = machine.regions.comparator(to_apply).or_else(rounded)?;
+    let rounded = || machine.prepared.regions.comparator_but_for_rounding(to_apply).filter(kept);
+    let found = machine.prepared.regions.comparator(to_apply).or_else(rounded)?;
     // Ties go to the lower of these integers: to the first, where they ascend.
     let ascending = |ties: usize| match rows.get(ties) {
         Some(Value::Integer(_, values)) => values.chunks(length.max(1)).all(|row| row.is_sorted_by(|a, b| a < b)),
@@ -184,7 +184,7 @@ pub(super) fn reduce_window(
     last.push(dim);
     let rows = permuted(&operands[0], dims, &last);
     let length = dims[dim].max(1);
-    let known = machine.regions.reducer(to_apply);
+    let known = machine.prepared.regions.reducer(to_apply);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
     let order = machine.mode.choices.scan;
     let running = match (known, &rows) {

@@ -1,6 +1,6 @@
 //! Regions of scalars that are none of the known reducers or comparators: interpreted, one application at a time.
 
-use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, Op, Unary};
+use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, Unary};
 use crate::tensor::DType;
 
 use super::evaluate::{EvalError, Machine, reduce_precision, unsupported};
@@ -18,39 +18,36 @@ pub(super) enum Scalar {
 }
 
 /// A region made ready: every value has a slot, calls are unfolded, constants are in place.
-pub(super) struct Region<'a> {
-    machine: &'a Machine<'a>,
-    steps: Vec<Step<'a>>,
+pub(super) struct Template<'p> {
+    steps: Vec<Step<'p>>,
     slots: Vec<Scalar>,
     dtypes: Vec<DType>,
     parameters: usize,
     results: Vec<usize>,
 }
 
-struct Step<'a> {
-    op: &'a Op,
+struct Step<'p> {
+    op: &'p Op,
     operands: Vec<usize>,
     slot: usize,
 }
 
-impl<'a> Region<'a> {
+impl<'p> Template<'p> {
     /// # Errors
     /// If the region holds an operation that has no meaning for scalars.
-    pub fn new(machine: &'a Machine<'a>, id: usize) -> Result<Region<'a>, EvalError> {
-        let computation = &machine.program.computations[id];
-        let mut region = Region {
-            machine,
+    pub fn new(program: &'p Program, region: ComputationId) -> Result<Template<'p>, EvalError> {
+        let computation = &program.computations[region];
+        let shapes = computation.parameter_shapes();
+        let mut template = Template {
             steps: Vec::new(),
             slots: Vec::new(),
             dtypes: Vec::new(),
-            parameters: 0,
+            parameters: shapes.len(),
             results: Vec::new(),
         };
-        let shapes = computation.parameter_shapes();
-        region.parameters = shapes.len();
-        let parameters = shapes.iter().map(|s| vec![region.slot(s.element_type())]).collect();
-        region.results = region.unfold(computation, parameters)?;
-        Ok(region)
+        let parameters = shapes.iter().map(|s| vec![template.slot(s.element_type())]).collect();
+        template.results = template.unfold(program, computation, parameters)?;
+        Ok(template)
     }
 
     fn slot(&mut self, dtype: DType) -> usize {
@@ -60,7 +57,12 @@ impl<'a> Region<'a> {
     }
 
     /// Adds a computation's steps; returns the slots of its root, several for a tuple.
-    fn unfold(&mut self, computation: &'a Computation, arguments: Vec<Vec<usize>>) -> Result<Vec<usize>, EvalError> {
+    fn unfold(
+        &mut self,
+        program: &'p Program,
+        computation: &'p Computation,
+        arguments: Vec<Vec<usize>>,
+    ) -> Result<Vec<usize>, EvalError> {
         let mut slots: Vec<Vec<usize>> = Vec::with_capacity(computation.instructions.len());
         for instruction in &computation.instructions {
             let of = |operand: usize| slots[instruction.operands[operand]].clone();
@@ -71,9 +73,8 @@ impl<'a> Region<'a> {
                 (Op::Tuple, _) => instruction.operands.iter().flat_map(|o| slots[*o].clone()).collect(),
                 (Op::GetTupleElement(index), _) => vec![of(0)[*index]],
                 (Op::Call { to_apply }, _) => {
-                    let callee = &self.machine.program.computations[*to_apply];
                     let arguments = instruction.operands.iter().map(|o| slots[*o].clone()).collect();
-                    self.unfold(callee, arguments)?
+                    self.unfold(program, &program.computations[*to_apply], arguments)?
                 }
                 _ if !is_scalar => return refuse("only scalars are known"),
                 (Op::Copy | Op::Reshape | Op::OptimizationBarrier | Op::Broadcast { .. }, _) => of(0),
@@ -96,21 +97,40 @@ impl<'a> Region<'a> {
         }
         Ok(slots[computation.root].clone())
     }
+}
+
+/// A region as a machine applies it.
+pub(super) struct Region<'a> {
+    machine: &'a Machine<'a>,
+    template: &'a Template<'a>,
+    slots: Vec<Scalar>,
+}
+
+impl<'a> Region<'a> {
+    /// # Errors
+    /// If the region holds an operation that has no meaning for scalars.
+    pub fn new(machine: &'a Machine<'a>, region: ComputationId) -> Result<Region<'a>, EvalError> {
+        let template = machine.prepared.template(region)?;
+        Ok(Region { machine, template, slots: template.slots.clone() })
+    }
 
     /// The results for these arguments, as many as there are parameters.
     pub fn apply(&mut self, arguments: impl IntoIterator<Item = Scalar>) -> impl Iterator<Item = Scalar> {
-        self.slots.iter_mut().take(self.parameters).zip(arguments).for_each(|(slot, argument)| *slot = argument);
-        for at in 0..self.steps.len() {
-            let result = self.step(&self.steps[at]);
-            let slot = self.steps[at].slot;
-            self.slots[slot] = result;
+        self.slots
+            .iter_mut()
+            .take(self.template.parameters)
+            .zip(arguments)
+            .for_each(|(slot, argument)| *slot = argument);
+        for step in &self.template.steps {
+            self.slots[step.slot] = self.step(step);
         }
-        self.results.iter().map(|slot| self.slots[*slot])
+        self.template.results.iter().map(|slot| self.slots[*slot])
     }
 
     fn step(&self, step: &Step) -> Scalar {
         let operand = |which: usize| self.slots[step.operands[which]];
-        let dtype = self.dtypes[step.slot];
+        let dtypes = &self.template.dtypes;
+        let dtype = dtypes[step.slot];
         match (step.op, operand(0)) {
             (Op::Binary(binary), Scalar::Float(a)) => self.binary(*binary, dtype, a, operand(1)),
             (Op::Binary(binary), Scalar::Integer(a)) => match operand(1) {
@@ -122,13 +142,13 @@ impl<'a> Region<'a> {
                 other => unreachable!("shape checking gives operands of one type, not {a} and {other:?}"),
             },
             (Op::Compare { direction, order }, a) => {
-                Scalar::Pred(self.compare(*direction, *order, self.dtypes[step.operands[0]], a, operand(1)))
+                Scalar::Pred(self.compare(*direction, *order, dtypes[step.operands[0]], a, operand(1)))
             }
             (Op::Select, Scalar::Pred(flag)) => operand(if flag { 1 } else { 2 }),
             (Op::Unary(Unary::Not), Scalar::Pred(a)) => Scalar::Pred(!a),
             // The rest is rare: it goes the way of whole arrays.
             (op, _) => {
-                let value = |which: usize| Value::of_scalar(self.dtypes[step.operands[which]], operand(which));
+                let value = |which: usize| Value::of_scalar(dtypes[step.operands[which]], operand(which));
                 let result = match op {
                     Op::Unary(unary) => self.machine.unary(*unary, value(0)),
                     Op::Binary(binary) => {

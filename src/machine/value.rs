@@ -1,6 +1,6 @@
 //! Values while a program runs: floats held wide, in f32 or f64.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
@@ -17,30 +17,30 @@ fn bf16_value(code: u16) -> f32 {
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// A float type up to f32, its values held exactly in f32.
-    Float(DType, Rc<Vec<f32>>),
+    Float(DType, Arc<Vec<f32>>),
     /// f64.
-    Double(Rc<Vec<f64>>),
+    Double(Arc<Vec<f64>>),
     /// Any integer type, brought into its range; u64 wraps.
-    Integer(DType, Rc<Vec<i64>>),
-    Pred(Rc<Vec<bool>>),
+    Integer(DType, Arc<Vec<i64>>),
+    Pred(Arc<Vec<bool>>),
     Tuple(Vec<Value>),
 }
 
 impl Value {
     pub fn float(dtype: DType, values: Vec<f32>) -> Value {
-        Value::Float(dtype, Rc::new(values))
+        Value::Float(dtype, Arc::new(values))
     }
 
     pub fn double(values: Vec<f64>) -> Value {
-        Value::Double(Rc::new(values))
+        Value::Double(Arc::new(values))
     }
 
     pub fn integer(dtype: DType, values: Vec<i64>) -> Value {
-        Value::Integer(dtype, Rc::new(values))
+        Value::Integer(dtype, Arc::new(values))
     }
 
     pub fn pred(values: Vec<bool>) -> Value {
-        Value::Pred(Rc::new(values))
+        Value::Pred(Arc::new(values))
     }
 
     pub fn of_tensor(tensor: &Tensor) -> Value {
@@ -103,10 +103,10 @@ impl Value {
                 });
                 Data::S32(narrow)
             }
-            Value::Float(dtype, values) => Data::from_f32s(dtype, Rc::unwrap_or_clone(values))?,
-            Value::Double(values) => Data::F64(Rc::unwrap_or_clone(values)),
+            Value::Float(dtype, values) => Data::from_f32s(dtype, Arc::unwrap_or_clone(values))?,
+            Value::Double(values) => Data::F64(Arc::unwrap_or_clone(values)),
             Value::Integer(dtype, values) => Data::from_i64s(dtype, &values)?,
-            Value::Pred(values) => Data::Pred(Rc::unwrap_or_clone(values)),
+            Value::Pred(values) => Data::Pred(Arc::unwrap_or_clone(values)),
             Value::Tuple(_) => return None,
         };
         Some(Tensor::new(dims, data))

@@ -1,7 +1,10 @@
 //! One pass over a program in one arithmetic.
 
-use crate::analysis::{PlainMatmul, Regions, plain_matmul};
-use crate::ir::{Compare, CompareOrder, Computation, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, movement};
+use std::collections::HashMap;
+
+use crate::ir::{
+    Compare, CompareOrder, ComputationId, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId, movement,
+};
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Wanted};
@@ -12,6 +15,7 @@ use super::elements::{Comparison, FloatArray, Value, World};
 use super::integer;
 use super::order::Classes;
 use super::plan::{Need, Plan, Sums};
+use super::prepared::Prepared;
 
 /// Why a program has no truth.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -35,9 +39,10 @@ impl OracleError {
 /// The state of one pass.
 pub(super) struct Pass<'a, A: Arithmetic> {
     pub world: World<A>,
-    pub program: &'a Program,
-    pub regions: &'a Regions<'a>,
+    pub prepared: &'a Prepared,
     plan: &'a Plan,
+    /// Constants that were met, by computation and instruction.
+    constants: HashMap<(ComputationId, ValueId), Value<A>>,
     /// Enclosures of reductions, for a pass that comes after.
     sums: Sums,
 }
@@ -45,15 +50,15 @@ pub(super) struct Pass<'a, A: Arithmetic> {
 /// Evaluates what `plan` asks for, as far as the arithmetic goes; also returns the sums that it has found.
 pub(super) fn run<A: Arithmetic>(
     arithmetic: A,
-    program: &Program,
-    regions: &Regions,
+    prepared: &Prepared,
     arguments: &[Tensor],
     plan: &Plan,
 ) -> Result<(Truth, Sums), OracleError> {
+    let program = &prepared.program;
     let entry = program.entry();
     let world = World { arithmetic, classes: Classes::default() };
-    let mut pass = Pass { world, program, regions, plan, sums: Sums::default() };
-    let values = pass.computation(entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
+    let mut pass = Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default() };
+    let values = pass.computation(program.entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
     let outputs = program.outputs();
     let results: Vec<Option<&Value<A>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();
     let shapes: Vec<&Shape> = outputs.iter().map(|o| &entry.instructions[*o].shape).collect();
@@ -85,24 +90,13 @@ impl<A: Arithmetic> Pass<'_, A> {
     /// is past.
     pub fn computation(
         &mut self,
-        computation: &Computation,
+        callee: ComputationId,
         arguments: &Arguments<A>,
         needs: Option<&[Need]>,
     ) -> Result<Vec<Option<Value<A>>>, OracleError> {
-        let mut uses: Vec<usize> = computation.users().iter().map(Vec::len).collect();
-        let root = &computation.instructions[computation.root];
-        uses[computation.root] += 1;
-        if root.op == Op::Tuple {
-            root.operands.iter().for_each(|o| uses[*o] += 1);
-        }
-        let matmuls: Vec<Option<PlainMatmul>> = match arguments {
-            Arguments::Tensors(_) => (0..uses.len()).map(|id| plain_matmul(computation, id)).collect(),
-            Arguments::Values(_) => vec![None; uses.len()],
-        };
-        // Matmuls read tensors where they lie: no copy is made for them.
-        for matmul in matmuls.iter().flatten() {
-            matmul.operands.iter().for_each(|o| uses[*o] -= 1);
-        }
+        let prepared = self.prepared;
+        let computation = &prepared.program.computations[callee];
+        let mut uses = prepared.uses[callee].clone();
         let mut values: Vec<Option<Value<A>>> = Vec::with_capacity(computation.instructions.len());
         for (id, instruction) in computation.instructions.iter().enumerate() {
             // The entry's tuple only lists results.
@@ -123,7 +117,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Some(Need::Some(wanted)) => Some(wanted.as_slice()),
                 _ => None,
             };
-            if let (Some(matmul), Arguments::Tensors(tensors)) = (&matmuls[id], arguments) {
+            if let Arguments::Tensors(tensors) = arguments
+                && let Some(matmul) = &prepared.matmuls[id]
+            {
                 let [lhs, rhs] = matmul.parameters.map(|number| &tensors[number]);
                 values.push(Some(self.dot_of_tensors(lhs, rhs, matmul.sizes)));
                 continue;
@@ -131,12 +127,20 @@ impl<A: Arithmetic> Pass<'_, A> {
             let value = match (&instruction.op, arguments) {
                 (Op::Parameter(number), Arguments::Tensors(tensors)) => self.tensor_value(&tensors[*number]),
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),
+                (Op::Constant(value), _) => match self.constants.get(&(callee, id)) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let known = self.tensor_value(value);
+                        self.constants.insert((callee, id), known.clone());
+                        known
+                    }
+                },
                 _ => {
                     let operands: Vec<Value<A>> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
                     let shapes: Vec<&Shape> =
                         instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-                    self.instruction(instruction, &operands, &shapes, wanted)?
+                    self.instruction(callee, instruction, &operands, &shapes, wanted)?
                 }
             };
             if needs.is_some() && matches!(instruction.op, Op::Reduce { .. }) {
@@ -165,9 +169,8 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     /// The result of a called computation.
     pub fn call(&mut self, callee: usize, arguments: &[Value<A>]) -> Result<Value<A>, OracleError> {
-        let computation = &self.program.computations[callee];
-        let values = self.computation(computation, &Arguments::Values(arguments), None)?;
-        let root = values.into_iter().nth(computation.root).flatten();
+        let values = self.computation(callee, &Arguments::Values(arguments), None)?;
+        let root = values.into_iter().nth(self.prepared.program.computations[callee].root).flatten();
         Ok(root.unwrap_or_else(|| Value::Tuple(Vec::new())))
     }
 
@@ -181,6 +184,7 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     fn instruction(
         &mut self,
+        computation: ComputationId,
         instruction: &Instruction,
         operands: &[Value<A>],
         shapes: &[&Shape],
@@ -190,8 +194,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let refuse =
             |why| OracleError::NoMeaning { name: instruction.name.clone(), opcode: instruction.op.opcode(), why };
         Ok(match &instruction.op {
-            Op::Parameter(_) => unreachable!("parameters are taken from the arguments"),
-            Op::Constant(value) => self.tensor_value(value),
+            Op::Parameter(_) | Op::Constant(_) => unreachable!("parameters and constants have their values"),
             Op::Copy | Op::OptimizationBarrier => operands[0].clone(),
             Op::Reshape
             | Op::Broadcast { .. }
@@ -225,7 +228,8 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Value::integer(dtype, operands[0].integers().values.iter().map(apply).collect())
             }
             Op::Binary(binary) if shape.element_type().is_float() => {
-                let left_is_parameter = self.is_spread(instruction, 0) && !self.is_spread(instruction, 1);
+                let spread = [0, 1].map(|operand| self.is_spread(computation, instruction, operand));
+                let left_is_parameter = spread == [true, false];
                 let (x, y) = (operands[0].floats(), operands[1].floats());
                 Value::Float(self.world.binary_all(*binary, x, y, left_is_parameter, wanted))
             }
@@ -269,10 +273,9 @@ impl<A: Arithmetic> Pass<'_, A> {
     }
 
     /// Whether an operand is one value spread over many: the parameter of a family of functions rather than a variable.
-    fn is_spread(&self, instruction: &Instruction, operand: usize) -> bool {
-        let entry = self.program.entry();
-        let producer = instruction.operands.get(operand).and_then(|o| entry.instructions.get(*o));
-        producer.is_some_and(|p| matches!(p.op, Op::Broadcast { .. } | Op::Constant(_)))
+    fn is_spread(&self, computation: ComputationId, instruction: &Instruction, operand: usize) -> bool {
+        let producers = &self.prepared.program.computations[computation].instructions;
+        matches!(producers[instruction.operands[operand]].op, Op::Broadcast { .. } | Op::Constant(_))
     }
 
     fn is_finite(&self, x: &FloatArray<A>) -> Vec<Option<bool>> {

@@ -27,14 +27,13 @@ mod order;
 mod pair;
 mod pairs;
 mod plan;
+mod prepared;
 mod radix;
-
 mod reduce;
 mod select;
 mod share;
 mod store;
 
-use crate::analysis::Regions;
 use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};
 
@@ -47,6 +46,7 @@ use plan::{Plan, Sums};
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 pub use evaluate::OracleError;
+pub use prepared::Prepared;
 
 /// An arithmetic that a pass computes in; each proves more than the one before it, and takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,15 +82,21 @@ impl Oracle {
     /// # Errors
     /// If arguments do not fit the program's parameters, or an operation has no meaning over the real numbers.
     pub fn evaluate(&self, program: &Program, arguments: &[Tensor], demands: &[Demand]) -> Result<Truth, OracleError> {
-        evaluate::check_arguments(program, arguments)?;
-        let shared = share::share_equal(program);
-        let asks_for_pairs = asks_for_pairs(&shared, demands);
+        self.truth(&Prepared::new(program), arguments, demands)
+    }
+
+    /// [`Oracle::evaluate`] of a program that is asked about more than once.
+    ///
+    /// # Errors
+    /// As [`Oracle::evaluate`].
+    pub fn truth(&self, prepared: &Prepared, arguments: &[Tensor], demands: &[Demand]) -> Result<Truth, OracleError> {
+        evaluate::check_arguments(&prepared.program, arguments)?;
+        let asks_for_pairs = asks_for_pairs(&prepared.program, demands);
         let first = self.first.unwrap_or(if asks_for_pairs { Rung::Pairs } else { Rung::Intervals });
         let mut search = Search {
-            program: &shared,
-            regions: Regions::new(&shared),
+            prepared,
             arguments,
-            answers: Answers::new(&shared, demands),
+            answers: Answers::new(&prepared.program, demands),
             stats: Stats::default(),
             sums: Sums::new(),
             passes: 0,
@@ -124,8 +130,7 @@ impl Oracle {
 
 /// The passes over one program.
 struct Search<'a> {
-    program: &'a Program,
-    regions: Regions<'a>,
+    prepared: &'a Prepared,
     arguments: &'a [Tensor],
     answers: Answers,
     stats: Stats,
@@ -141,8 +146,8 @@ impl Search<'_> {
         self.passes += 1;
         self.stats.escalations += u64::from(!is_first);
         let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
-        let plan = Plan::new(self.program, self.answers.demands(), &self.answers.wanted(), sums);
-        let (truth, found) = evaluate::run(arithmetic, self.program, &self.regions, self.arguments, &plan)?;
+        let plan = Plan::new(&self.prepared.program, self.answers.demands(), &self.answers.wanted(), sums);
+        let (truth, found) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
         if is_first {
             self.stats.merge(&truth.stats);
         }

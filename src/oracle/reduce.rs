@@ -42,7 +42,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     ) -> Result<Value<A>> {
         let count = operands.len() / 2;
         let groups = groups(shapes[0].dims(), reduced);
-        let known = self.regions.reducer_but_for_rounding(to_apply);
+        let known = self.prepared.regions.reducer_but_for_rounding(to_apply);
         match (known, &operands[..count]) {
             (Some(Reducer::Binary(binary)), [Value::Float(array)]) => {
                 Ok(self.reduce_floats(binary, array, &groups, operands[1].floats()))
@@ -252,7 +252,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         shape: &Shape,
         out_dims: &[usize],
     ) -> Result<Value<A>> {
-        let known = self.regions.reducer_but_for_rounding(to_apply);
+        let known = self.prepared.regions.reducer_but_for_rounding(to_apply);
         if let (Some(Reducer::Binary(Binary::Add)), Some(dim), Value::Float(array)) =
             (known, is_cumulative(window, shape.dims()), &operands[0])
         {

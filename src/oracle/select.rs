@@ -21,7 +21,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         operands: &[Value<A>],
         shapes: &[&Shape],
     ) -> Result<Value<A>, OracleError> {
-        let known = self.regions.comparator_but_for_rounding(to_apply);
+        let known = self.prepared.regions.comparator_but_for_rounding(to_apply);
         let dims = shapes[0].dims();
         let inner: usize = dims[dim + 1..].iter().product();
         let length = dims[dim];

@@ -63,7 +63,7 @@ fn exact(tensor: &Tensor) -> impl Iterator<Item = Element> + '_ {
 /// Bounds for one program in one declared mode.
 pub struct Forward<'a> {
     program: &'a Program,
-    regions: Regions<'a>,
+    regions: Regions,
     mode: &'a Mode,
     unit: VectorUnit,
     scale: &'a Scale<'a>,

@@ -1,0 +1,109 @@
+//! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
+
+use crate::analysis::Regions;
+use crate::ir::{Binary, Computation, ComputationId, Op, Program, Shape};
+use crate::tensor::Tensor;
+
+use super::evaluate::{EvalError, Machine, is_spread};
+use super::mode::Mode;
+use super::scalar::Template;
+use super::value::Value;
+
+/// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
+pub struct Prepared<'p> {
+    pub(super) program: &'p Program,
+    pub(super) regions: Regions,
+    /// One a computation.
+    pub(super) frames: Vec<Frame>,
+    /// Computations of scalars, to be interpreted element by element; `None` for those that take arrays.
+    templates: Vec<Option<Result<Template<'p>, EvalError>>>,
+}
+
+/// What is known of one computation's instructions.
+pub(super) struct Frame {
+    /// How often each value is read; the root once more.
+    pub uses: Vec<usize>,
+    /// The values of constants.
+    pub constants: Vec<Option<Value>>,
+    /// Divisions by a broadcast or a constant.
+    pub divides_by_spread: Vec<bool>,
+}
+
+impl Frame {
+    fn new(computation: &Computation) -> Frame {
+        let mut uses = computation.uses();
+        uses[computation.root] += 1;
+        let instructions = &computation.instructions;
+        let constant = |op: &Op| match op {
+            Op::Constant(value) => Some(Value::of_tensor(value)),
+            _ => None,
+        };
+        let divides_by_spread =
+            |op: &Op, operands: &[usize]| *op == Op::Binary(Binary::Divide) && is_spread(computation, operands[1]);
+        Frame {
+            uses,
+            constants: instructions.iter().map(|i| constant(&i.op)).collect(),
+            divides_by_spread: instructions.iter().map(|i| divides_by_spread(&i.op, &i.operands)).collect(),
+        }
+    }
+}
+
+/// Arguments as the machine holds them, to be given to any number of evaluations; a clone shares them.
+#[derive(Clone)]
+pub struct Bound(Vec<Value>);
+
+impl<'p> Prepared<'p> {
+    pub fn new(program: &'p Program) -> Prepared<'p> {
+        let template = |region: ComputationId| {
+            let takes_scalars = program.computations[region].takes_scalars();
+            takes_scalars.then(|| Template::new(program, region))
+        };
+        Prepared {
+            program,
+            regions: Regions::new(program),
+            frames: program.computations.iter().map(Frame::new).collect(),
+            templates: (0..program.computations.len()).map(template).collect(),
+        }
+    }
+
+    /// The program that this is of.
+    pub fn program(&self) -> &'p Program {
+        self.program
+    }
+
+    /// Arguments for the program's parameters, converted once.
+    ///
+    /// # Errors
+    /// If there are more or fewer arguments than parameters, or one is of another shape.
+    pub fn bind(&self, arguments: &[Tensor]) -> Result<Bound, EvalError> {
+        let parameters = self.program.entry().parameter_shapes();
+        if let Some(extra) = arguments.get(parameters.len()) {
+            let (number, given) = (parameters.len(), Shape::array(extra.dtype(), extra.dims()).to_string());
+            return Err(EvalError::Argument { number, given, expected: "no more arguments".to_string() });
+        }
+        for (number, shape) in parameters.into_iter().enumerate() {
+            let given = arguments.get(number).map(|t| Shape::array(t.dtype(), t.dims()));
+            if given.as_ref() != Some(shape) {
+                let given = given.map_or("missing".to_string(), |s| s.to_string());
+                return Err(EvalError::Argument { number, given, expected: shape.to_string() });
+            }
+        }
+        Ok(Bound(arguments.iter().map(Value::of_tensor).collect()))
+    }
+
+    /// The results in `mode`. The program is taken as it is: the mode's excess policy is a rewrite that comes before.
+    ///
+    /// # Errors
+    /// If an operation is not supported for its types.
+    pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
+        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() }.results(arguments.0.clone())
+    }
+
+    /// A region to be interpreted element by element.
+    pub(super) fn template(&self, region: ComputationId) -> Result<&Template<'p>, EvalError> {
+        match &self.templates[region] {
+            Some(template) => template.as_ref().map_err(EvalError::clone),
+            None => unreachable!("shape checking gives regions of scalars"),
+        }
+    }
+}
