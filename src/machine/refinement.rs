@@ -50,7 +50,9 @@ impl Choices {
 
 /// One refinement, for listings and parsing.
 pub struct RefinementRow {
+    /// Its key, as in `+KEY=value`.
     pub key: &'static str,
+    /// What it refines, for listings.
     pub doc: &'static str,
     /// Its values with their docs.
     pub values: fn() -> Vec<(&'static str, &'static str)>,
