@@ -39,12 +39,15 @@ impl ChangeKind {
 /// One change of precision, printed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
+    /// What kind of change it is.
     pub kind: ChangeKind,
     /// The value's name in BEFORE.
     pub name: String,
     /// `op_name` of its metadata in either program.
     pub op_name: Option<String>,
+    /// How it is in BEFORE, in words: `bf16 for ge.0`.
     pub before: String,
+    /// How it is in AFTER, in words.
     pub after: String,
 }
 
