@@ -47,9 +47,9 @@ pub struct Mode {
     pub chip: &'static Chip,
     /// The precision of dots that ask for none.
     pub precision: &'static PrecisionRow,
-    /// What the compiler does to roundings.
+    /// What the compiler does to roundings, as a rewrite before evaluation.
     pub excess: &'static Policy,
-    /// The chip's, as refined.
+    /// How it computes: the chip's own choices, as refined.
     pub choices: Choices,
 }
 
