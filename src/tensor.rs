@@ -156,7 +156,6 @@ pub enum Data {
 }
 
 /// Runs `$body` with `$v` bound to the vector inside, whatever its element type.
-#[macro_export]
 macro_rules! each_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -180,7 +179,6 @@ macro_rules! each_data {
 }
 
 /// As [`each_data!`], rewrapping what `$body` makes of the vector in the same variant.
-#[macro_export]
 macro_rules! map_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
