@@ -66,7 +66,7 @@ impl fmt::Display for Change {
 pub struct Difference {
     /// In BEFORE's order; of one value in the order of [`ChangeKind`].
     pub changes: Vec<Change>,
-    /// Float values of BEFORE, and of AFTER, that the other program does not compute: nothing is said about them but
-    /// where their operands and results are matched again.
+    /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
+    /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
 }

@@ -56,7 +56,7 @@ pub struct Outcome {
     pub truth_unknown: Option<String>,
     /// How it differs.
     pub verdict: Verdict,
-    /// Where the result is the maximum of another one; where only that other one differs, with that.
+    /// Where the result is the maximum of another one. If it does not differ but that other one does, this stands there.
     pub maximum: Option<Maximum>,
 }
 

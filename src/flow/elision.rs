@@ -17,7 +17,7 @@ use super::uses::{Reader, View, views};
 pub enum Effect {
     /// The reader sees the value before rounding.
     RoundingRemoved,
-    /// The reader sees the value rounded where it did not.
+    /// The reader sees the value rounded, which it did not before.
     RoundingAdded,
     /// The value itself is computed in a narrower type.
     Narrowed,

@@ -53,7 +53,7 @@ pub fn is_source(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. })
 }
 
-/// The views of each value of the entry that is no passage and no constant; none for the others.
+/// For each value of the entry, who sees it; nobody for values that only move or convert, constants and counters.
 pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
     let entry = analysis.program.entry();
     let walk = Walk { analysis, outputs: &analysis.program.outputs() };

@@ -64,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// f32 in the place of bf16.
+    /// The same with f32 in the place of bf16, in tuples as well.
     pub fn widened(&self) -> Shape {
         match self {
             Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
@@ -149,8 +149,8 @@ impl Computation {
         wide
     }
 
-    /// The computation with another value in the place of each, or none where nothing uses it: values for which others
-    /// stand are gone.
+    /// The computation without some of its values. For each value, `stands_for` says which one takes its place: itself if
+    /// it stays, an earlier one, or `None` if nothing uses it.
     pub fn compacted(&self, stands_for: &[Option<ValueId>]) -> Computation {
         let mut moved: Vec<ValueId> = vec![0; self.instructions.len()];
         let mut instructions: Vec<Instruction> = Vec::new();

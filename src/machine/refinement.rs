@@ -54,7 +54,7 @@ pub struct RefinementRow {
     pub key: &'static str,
     /// What it refines, for listings.
     pub doc: &'static str,
-    /// Its values with their docs.
+    /// Its values by name, each with what it means.
     pub values: fn() -> Vec<(&'static str, &'static str)>,
     /// Sets it to the value of this name; `false` if there is none.
     pub(super) set: fn(&mut Choices, &str) -> bool,
