@@ -7,20 +7,35 @@ use crate::num::{self, Direction, Format};
 /// Element types, by their HLO names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DType {
+    /// `pred`: true or false.
     Pred,
+    /// `s8`: a signed integer of 8 bits, in two's complement.
     S8,
+    /// `s16`: a signed integer of 16 bits, in two's complement.
     S16,
+    /// `s32`: a signed integer of 32 bits, in two's complement.
     S32,
+    /// `s64`: a signed integer of 64 bits, in two's complement.
     S64,
+    /// `u8`: an unsigned integer of 8 bits.
     U8,
+    /// `u16`: an unsigned integer of 16 bits.
     U16,
+    /// `u32`: an unsigned integer of 32 bits.
     U32,
+    /// `u64`: an unsigned integer of 64 bits.
     U64,
+    /// `f8e5m2`: OCP OFP8 e5m2, eight bits with infinities.
     F8E5M2,
+    /// `f8e4m3fn`: OCP OFP8 e4m3, eight bits without infinities.
     F8E4M3FN,
+    /// `f16`: IEEE binary16.
     F16,
+    /// `bf16`: the upper half of an f32.
     BF16,
+    /// `f32`: IEEE binary32.
     F32,
+    /// `f64`: IEEE binary64.
     F64,
 }
 
@@ -70,14 +85,17 @@ impl DType {
         }
     }
 
+    /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         self.format().is_some()
     }
 
+    /// Whether it is an integer type, signed or not; predicates are none.
     pub fn is_integer(self) -> bool {
         !self.is_float() && self != DType::Pred
     }
 
+    /// Whether it is a signed integer type; floats are none.
     pub fn is_signed(self) -> bool {
         matches!(self, DType::S8 | DType::S16 | DType::S32 | DType::S64)
     }
@@ -105,25 +123,39 @@ impl std::fmt::Display for DType {
 /// Two are equal if their bits are: +0 and -0 differ, and a NaN equals one with the same sign and payload.
 #[derive(Clone, Debug)]
 pub enum Data {
+    /// Predicates.
     Pred(Vec<bool>),
+    /// Elements of [`DType::S8`].
     S8(Vec<i8>),
+    /// Elements of [`DType::S16`].
     S16(Vec<i16>),
+    /// Elements of [`DType::S32`].
     S32(Vec<i32>),
+    /// Elements of [`DType::S64`].
     S64(Vec<i64>),
+    /// Elements of [`DType::U8`].
     U8(Vec<u8>),
+    /// Elements of [`DType::U16`].
     U16(Vec<u16>),
+    /// Elements of [`DType::U32`].
     U32(Vec<u32>),
+    /// Elements of [`DType::U64`].
     U64(Vec<u64>),
+    /// Codes of [`DType::F8E5M2`].
     F8E5M2(Vec<u8>),
+    /// Codes of [`DType::F8E4M3FN`].
     F8E4M3FN(Vec<u8>),
+    /// Elements of [`DType::F16`].
     F16(Vec<f16>),
+    /// Elements of [`DType::BF16`].
     BF16(Vec<bf16>),
+    /// Elements of [`DType::F32`].
     F32(Vec<f32>),
+    /// Elements of [`DType::F64`].
     F64(Vec<f64>),
 }
 
 /// Runs `$body` with `$v` bound to the vector inside, whatever its element type.
-#[macro_export]
 macro_rules! each_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -147,7 +179,6 @@ macro_rules! each_data {
 }
 
 /// As [`each_data!`], rewrapping what `$body` makes of the vector in the same variant.
-#[macro_export]
 macro_rules! map_data {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -180,6 +211,7 @@ impl PartialEq for Data {
 impl Eq for Data {}
 
 impl Data {
+    /// The type of the elements.
     pub fn dtype(&self) -> DType {
         match self {
             Data::Pred(_) => DType::Pred,
@@ -200,10 +232,12 @@ impl Data {
         }
     }
 
+    /// How many elements there are.
     pub fn len(&self) -> usize {
         each_data!(self, v => v.len())
     }
 
+    /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -224,8 +258,8 @@ impl Data {
         append!(Pred S8 S16 S32 S64 U8 U16 U32 U64 F8E5M2 F8E4M3FN F16 BF16 F32 F64);
     }
 
-    /// Float elements that already belong to `dtype`, exactly; a value that does not is rounded to nearest even.
-    /// `None` if `dtype` is no float.
+    /// Elements of a float type; values that it does not have are rounded to nearest even. `None` if `dtype` is
+    /// no float.
     pub fn from_f64s(dtype: DType, values: &[f64]) -> Option<Data> {
         let format = dtype.format()?;
         let round = |v: &f64| num::round_f64(format, *v, Direction::NearestEven);
@@ -265,7 +299,7 @@ impl Data {
         }
     }
 
-    /// The same with element `i` of a float type replaced by the one of these bits.
+    /// The same with element `i` of a float type replaced by the one of these bits; other types stay as they are.
     #[must_use]
     pub fn with_code(mut self, i: usize, code: u64) -> Data {
         match &mut self {
@@ -309,7 +343,7 @@ impl Data {
         }
     }
 
-    /// Element `i` of an integer type (u64 wraps) or predicate; a float is truncated.
+    /// Element `i` of an integer type or a predicate, a u64 as the i64 of its bits; a float is truncated and saturated.
     pub fn get_i64(&self, i: usize) -> i64 {
         match self {
             Data::Pred(v) => i64::from(v[i]),
@@ -370,6 +404,8 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// An array of these dims, `data` being its elements in row-major order.
+    ///
     /// # Panics
     /// If `data` does not hold exactly as many elements as `dims` says: a bug in the caller, never bad input.
     pub fn new(dims: &[usize], data: Data) -> Tensor {
@@ -387,36 +423,43 @@ impl Tensor {
         Some(Tensor::new(&[], Data::from_i64s(dtype, &[value])?))
     }
 
+    /// The extents, the slowest dim first; none for a scalar.
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
+    /// The elements, row-major.
     pub fn data(&self) -> &Data {
         &self.data
     }
 
-    pub fn into_data(self) -> Data {
-        self.data
-    }
-
+    /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.data.dtype()
     }
 
+    /// How many elements there are: the product of the dims.
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
+    /// Whether some dim is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The same elements under other dims of the same product.
+    ///
+    /// # Panics
+    /// If the products differ: a bug in the caller.
     pub fn reshaped(self, dims: &[usize]) -> Tensor {
         Tensor::new(dims, self.data)
     }
 
-    /// Some rows (of the leading dim).
+    /// The elements at some indices of the leading dim; a scalar as it is.
+    ///
+    /// # Panics
+    /// If there are no such indices: a bug in the caller.
     pub fn rows(&self, rows: std::ops::Range<usize>) -> Tensor {
         let mut dims = self.dims.clone();
         let Some(first) = dims.first_mut() else { return self.clone() };
@@ -440,32 +483,4 @@ impl Tensor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What compares equal as a number need not be the same value: 1 / +0 is not 1 / -0.
-    #[test]
-    fn equal_tensors_have_equal_bits() {
-        let f32s = |values: &[f32]| Tensor::new(&[values.len()], Data::F32(values.to_vec()));
-        assert_ne!(f32s(&[0.0, 1.0]), f32s(&[-0.0, 1.0]));
-        assert_eq!(f32s(&[f32::NAN]), f32s(&[f32::NAN]));
-        assert_ne!(f32s(&[f32::NAN]), f32s(&[-f32::NAN]));
-        assert_ne!(Tensor::new(&[1], Data::S32(vec![1])), Tensor::new(&[1], Data::U32(vec![1])));
-    }
-
-    /// The shortcuts of `from_f64s` against the codes of the format, NaNs with their signs included.
-    #[test]
-    fn floats_are_stored_by_their_codes() {
-        let nan = f64::from_bits(0x7ff8_0000_0000_0000);
-        for dtype in [DType::F32, DType::BF16, DType::F16, DType::F8E5M2] {
-            let Some(format) = dtype.format() else { continue };
-            let edges = [0.0, 1e-45, 1e-40, 1e-38, 1.0 / 3.0, 1.0, 65519.0, 3.4e38, 1e39, f64::INFINITY, nan];
-            let values: Vec<f64> = edges.into_iter().flat_map(|v| [v, -v]).collect();
-            let Some(data) = Data::from_f64s(dtype, &values) else { continue };
-            for (i, value) in values.iter().enumerate() {
-                let expected = format.encode(num::round_f64(format, *value, Direction::NearestEven));
-                assert_eq!(data.bits(i), expected, "{dtype} {value:e}");
-            }
-        }
-    }
-}
+mod tests;

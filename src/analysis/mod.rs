@@ -1,6 +1,8 @@
 //! What is known of a program without running it, as far as several rooms ask: one answer to one question.
 //!
-//! Nothing here computes with the numbers of a run, so both worlds may ask.
+//! Nothing here computes with the numbers of a run, so both worlds may ask. [`Analysis`] gathers it: what results
+//! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
+//! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
 mod liveness;
 mod numbering;
@@ -21,7 +23,9 @@ use crate::ir::{Program, ValueId};
 /// A program with what is known of its entry, each worked out when it is first asked for.
 #[derive(Debug)]
 pub struct Analysis<'p> {
+    /// The program that it is about.
     pub program: &'p Program,
+    /// What its regions compute.
     pub regions: Regions,
     live: OnceLock<Vec<bool>>,
     users: OnceLock<Vec<Vec<ValueId>>>,
@@ -30,6 +34,7 @@ pub struct Analysis<'p> {
 }
 
 impl<'p> Analysis<'p> {
+    /// The analysis of a program, with nothing worked out yet.
     pub fn new(program: &'p Program) -> Analysis<'p> {
         Analysis {
             program,

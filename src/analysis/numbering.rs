@@ -62,6 +62,7 @@ impl Numbers {
 }
 
 impl Numbering {
+    /// A numbering that knows no program yet.
     pub fn new(equality: Equality) -> Numbering {
         Numbering { equality, known: HashMap::new(), count: 0 }
     }

@@ -5,6 +5,7 @@ use crate::ir::{Computation, DotDims, Op, ValueId, Window};
 /// A window over all elements up to its own, or from its own on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cumulative {
+    /// The dim that it runs along.
     pub dim: usize,
     /// Whether it covers the elements from its own on, as with `reverse=True`.
     pub reversed: bool,

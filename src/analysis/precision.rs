@@ -18,7 +18,9 @@ use super::region::Regions;
 /// is within the other, and what holds both has 8 exponent and 10 fraction bits (tf32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Precision {
+    /// Bits of the fraction, without the hidden bit.
     pub fraction_bits: u32,
+    /// Bits of the exponent field.
     pub exponent_bits: u32,
 }
 
@@ -60,7 +62,7 @@ impl Precision {
         }
     }
 
-    /// The bits that both have.
+    /// The widest format whose numbers both have.
     pub fn meet(self, other: Precision) -> Precision {
         Precision {
             fraction_bits: self.fraction_bits.min(other.fraction_bits),

@@ -11,6 +11,7 @@ use super::precision::Precision;
 /// A reducer `(accumulated..., incoming...) -> ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reducer {
+    /// One operation of the accumulated and the incoming value, in either order.
     Binary(Binary),
     /// Over (value, index): the larger value, a NaN before any number, the lower index on ties (`jnp.argmax`).
     ArgMax,
@@ -35,7 +36,10 @@ impl Reducer {
 pub struct Comparator {
     /// Which of the sorted operands is the key.
     pub key: usize,
+    /// Whether the larger key goes first.
     pub descending: bool,
+    /// The order that keys are compared in; [`CompareOrder::Total`] as well where floats are compared as integers of
+    /// their bits.
     pub order: CompareOrder,
     /// Whether -0 counts as +0 and every NaN as one (`jnp.sort`).
     pub canonical: bool,

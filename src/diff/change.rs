@@ -39,12 +39,15 @@ impl ChangeKind {
 /// One change of precision, printed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
+    /// What kind of change it is.
     pub kind: ChangeKind,
     /// The value's name in BEFORE.
     pub name: String,
     /// `op_name` of its metadata in either program.
     pub op_name: Option<String>,
+    /// How it is in BEFORE, in words: `bf16 for ge.0`.
     pub before: String,
+    /// How it is in AFTER, in words.
     pub after: String,
 }
 
@@ -63,7 +66,7 @@ impl fmt::Display for Change {
 pub struct Difference {
     /// In BEFORE's order; of one value in the order of [`ChangeKind`].
     pub changes: Vec<Change>,
-    /// Float values of BEFORE, and of AFTER, that the other program does not compute: nothing is said about them but
-    /// where their operands and results are matched again.
+    /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
+    /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
 }

@@ -18,10 +18,24 @@ use super::rule::Role;
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
+    /// They have different numbers of results.
     #[error("BEFORE gives {before} results and AFTER gives {after}: these are not two forms of one program")]
-    Results { before: usize, after: usize },
+    Results {
+        /// How many BEFORE has.
+        before: usize,
+        /// How many AFTER has.
+        after: usize,
+    },
+    /// A result has other dims in each.
     #[error("result {index} is {before} in BEFORE and {after} in AFTER: these are not two forms of one program")]
-    Shape { index: usize, before: String, after: String },
+    Shape {
+        /// Which result, from 0.
+        index: usize,
+        /// Its shape in BEFORE.
+        before: String,
+        /// Its shape in AFTER.
+        after: String,
+    },
 }
 
 /// Whether two programs have the same number of results, of the same dims.

@@ -5,6 +5,10 @@
 //! one value that several fusions compute anew is one expression with several instances. What the expressions leave
 //! open, names and results pair; a pair of that kind that does not compute the same is reported. For each pair the
 //! readings are compared: who reads the value, in which width.
+//!
+//! [`difference`] reads both programs (`graph`, `build`, `rule`) into expressions (`express`, `expression`), pairs
+//! their values (`pair`), and writes a [`Change`] for each that differs (`compare` by `reading`, `disagree`, `edited`).
+//! [`outcomes`] runs both on the same inputs and tells what the results come to.
 
 mod build;
 mod change;

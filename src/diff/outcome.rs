@@ -18,12 +18,21 @@ use super::graph::Graph;
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OutcomeError {
+    /// They take different arguments.
     #[error("BEFORE takes {before} and AFTER takes {after}: they cannot run on the same inputs")]
-    Parameters { before: String, after: String },
+    Parameters {
+        /// Shapes of BEFORE's parameters.
+        before: String,
+        /// Shapes of AFTER's parameters.
+        after: String,
+    },
+    /// Their results cannot be compared.
     #[error(transparent)]
     Results(#[from] DiffError),
+    /// BEFORE cannot be run.
     #[error("BEFORE: {0}")]
     Before(EvalError),
+    /// AFTER cannot be run.
     #[error("AFTER: {0}")]
     After(EvalError),
 }
@@ -35,15 +44,19 @@ pub struct Outcome {
     pub result: usize,
     /// In BEFORE, as `bf16[8,1024]`.
     pub shape: String,
+    /// How many elements it has.
     pub elements: usize,
+    /// How many of them differ.
     pub differing: usize,
-    /// Along the last dim; a result of at most one dim has a row for each element.
+    /// How many rows it has. They lie along the last dim; a result of at most one dim has a row for each element.
     pub rows: usize,
+    /// How many rows have an element that differs.
     pub rows_differing: usize,
     /// Why the oracle gives no truth.
     pub truth_unknown: Option<String>,
+    /// How it differs.
     pub verdict: Verdict,
-    /// Where the result is the maximum of another one; where only that other one differs, with that.
+    /// Where the result is the maximum of another one. If it does not differ but that other one does, this stands there.
     pub maximum: Option<Maximum>,
 }
 
@@ -53,25 +66,39 @@ pub struct Outcome {
 pub enum Verdict {
     /// The largest distances, in ulps of BEFORE's dtype.
     Float {
+        /// That dtype's name.
         format: &'static str,
-        /// What the dtypes cost: BEFORE against the truth.
+        /// What the dtypes cost: BEFORE against the truth, where that is known.
         before: Option<f64>,
         /// What the compiler changed: AFTER against BEFORE.
         change: f64,
+        /// AFTER against the truth, where that is known.
         after: Option<f64>,
     },
     /// Rows whose tokens or counts changed, by which program gives the true ones.
-    Tokens { before_right: usize, after_right: usize, neither: usize, undecided: usize },
+    Tokens {
+        /// BEFORE gives them.
+        before_right: usize,
+        /// AFTER gives them.
+        after_right: usize,
+        /// Neither does.
+        neither: usize,
+        /// The truth is not known.
+        undecided: usize,
+    },
     /// A set of kept tokens.
     Kept {
-        /// Tokens kept: in BEFORE, in AFTER, in truth.
+        /// Tokens that BEFORE keeps.
         before: usize,
+        /// Tokens that AFTER keeps.
         after: usize,
+        /// Tokens that are kept in truth, where that is known of all.
         truth: Option<usize>,
-        /// Rows that keep no token.
+        /// Rows of which BEFORE keeps no token.
         empty_before: usize,
+        /// Rows of which AFTER keeps no token.
         empty_after: usize,
-        /// Rows that lost the most probable token.
+        /// Rows that lost the most probable token, where the exact scores are known.
         lost: Option<Lost>,
     },
 }
@@ -79,7 +106,9 @@ pub enum Verdict {
 /// Rows that keep none of the tokens that share the highest exact score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
+    /// In BEFORE.
     pub before: usize,
+    /// In AFTER.
     pub after: usize,
 }
 
@@ -87,12 +116,15 @@ pub struct Lost {
 /// in which no element reaches it: the most probable token is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Maximum {
+    /// The result that is the maximum, from 0.
     pub maximum: usize,
-    /// The other result.
+    /// The other result, from 0.
     pub of: usize,
+    /// How many rows there are.
     pub rows: usize,
-    /// Rows in which no element reaches the maximum.
+    /// Rows of BEFORE in which no element reaches the maximum.
     pub unreached_before: usize,
+    /// Rows of AFTER in which no element reaches the maximum.
     pub unreached_after: usize,
 }
 

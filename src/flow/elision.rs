@@ -11,33 +11,38 @@ use crate::rewrite::{self, Rewritten, Rule};
 
 use super::uses::{Reader, View, views};
 
-/// What a rule does to one value, or to one value as one reader sees it.
+/// What a rule does to one value, or to one value as one reader sees it; in JSON in kebab case (`rounding-removed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// The reader sees the value before rounding.
     RoundingRemoved,
-    /// The reader sees the value rounded where it did not.
+    /// The reader sees the value rounded, which it did not before.
     RoundingAdded,
     /// The value itself is computed in a narrower type.
     Narrowed,
 }
 
 /// One rounding that a compiler drops or adds.
-///
-/// JSON: `mode`; `rule` (`A`: simplify-fp-conversions, `B`: float normalization, `narrowing`); `effect`
-/// (`rounding-removed`, `rounding-added`, `narrowed`); `value`; `reader` (null for `narrowed`); `operand` of the reader;
-/// `conversions` on the way in the source; `from` and `to`, what the reader sees before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Elision {
+    /// The mode whose compiler does so.
     pub mode: String,
+    /// The rule that does it: `A` (simplify-fp-conversions), `B` (float normalization) or `narrowing` (FACTS 1.3, 9).
     pub rule: &'static str,
+    /// What it does.
     pub effect: Effect,
+    /// The value's name.
     pub value: String,
+    /// Who sees another value than before, a value or a result; `None` where the value itself is narrowed.
     pub reader: Option<String>,
+    /// The reader's operand, from 0; `None` for a result.
     pub operand: Option<usize>,
+    /// The conversions on the way from the value to the reader, before the rule.
     pub conversions: Vec<String>,
+    /// What the reader sees before the rule; of a narrowed value, what it holds.
     pub from: Precision,
+    /// The same after it.
     pub to: Precision,
 }
 
@@ -50,7 +55,8 @@ const fn rule_name(rule: Rule) -> &'static str {
     }
 }
 
-/// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes.
+/// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes, then
+/// of the values.
 pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
     let declared = Seen::of(program, &|id| own_name(program, id));
     modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()

@@ -9,7 +9,7 @@ use crate::analysis::Precision;
 use super::elision::{Effect, Elision};
 use super::value::{Use, Value};
 
-/// What a finding is about.
+/// What a finding is about; in JSON in kebab case (`two-views`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -28,33 +28,38 @@ pub enum FindingKind {
 }
 
 /// One finding.
-///
-/// JSON: `kind` (`two-views`, `two-views-if-compiled`, `mixed-compare`, `narrow-sum`, `narrow-sum-if-compiled`,
-/// `rounded-away`); `subject`, what a person calls the value; `text`, what is the matter, in a sentence; `values` it is
-/// about, copies included; `op_name` and `role` of the first that has one; `views`, who sees them in which precision,
-/// widest first; `modes` of what would be if compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
+    /// What it is about.
     pub kind: FindingKind,
+    /// What a person calls the value: its part in its group or its operation, and its `op_name`.
     pub subject: String,
+    /// What is the matter, in a sentence.
     pub text: String,
+    /// Names of the values that it is about, copies included.
     pub values: Vec<String>,
+    /// `op_name` of the first of them that has one.
     pub op_name: Option<String>,
+    /// The part in its group of the first of them that has one.
     pub role: Option<String>,
+    /// Who sees them in which precision, widest first; empty where the finding is not about readers.
     pub views: Vec<Sight>,
+    /// The modes whose compilers would bring it about; empty for what is so in the file.
     pub modes: Vec<String>,
 }
 
 /// Readers that see a value in the same precision.
-///
-/// JSON: `holds`; `readers`, their names; `what` each is; their `roles` in groups, null without one; `rounded_by`,
-/// conversions that drop bits on the way, and values whose own type does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sight {
+    /// The precision.
     pub holds: Precision,
+    /// The readers' names.
     pub readers: Vec<String>,
+    /// What each reader is, in a person's words.
     pub what: Vec<String>,
+    /// Each reader's part in its group.
     pub roles: Vec<Option<String>>,
+    /// Conversions that drop bits on the way, and values whose own dtype does.
     pub rounded_by: Vec<String>,
 }
 

@@ -12,17 +12,23 @@ use crate::ir::{Binary, Instruction, Op, Unary, ValueId, Window};
 
 use super::uses::is_passage;
 
-/// What a group of values computes.
+/// What a group of values computes; in JSON in snake case (`log_softmax`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
+    /// `exp(x - max(x)) / sum(exp(x - max(x)))`, or the product with that sum's reciprocal.
     Softmax,
+    /// `x - max(x) - log(sum(exp(x - max(x))))`.
     LogSoftmax,
     /// `argmax` or `argmin`, by one reduction over values and indices.
     Argmax,
+    /// Running sums, by one window or in blocks.
     Cumsum,
+    /// A sort of which more than the first elements is used.
     Sort,
+    /// A `topk`, or the first elements of a sort.
     TopK,
+    /// `ApproxTopK`, or a `PartialReduce`.
     ApproxTopK,
 }
 

@@ -1,5 +1,9 @@
 //! The precision flow of an HLO file: where each value is rounded, who sees it before and who after, what sums are
 //! accumulated in, and which roundings a compiler would drop.
+//!
+//! [`flow`] gathers it: who sees a value ([`views`]), what each value is ([`Value`]), what a person calls groups of
+//! them (`group`), what compilers would do ([`elisions`]), and what is remarkable ([`Finding`]). [`text()`] and [`dot()`]
+//! show it.
 
 mod dot;
 mod elision;
@@ -27,49 +31,56 @@ use crate::machine::Mode;
 
 /// A file's precision flow.
 ///
-/// As JSON the fields keep these names: `module`; `compiled`; `modes` (those that `elisions` are about, written
-/// `chip/precision/excess`); `values` ([`Value`], in the entry's order, those that only move or convert included);
-/// `groups` ([`Group`]); `findings` ([`Finding`]); `elisions` ([`Elision`]); `counts` ([`Counts`]).
+/// As JSON, fields keep their names here and in all that a flow holds; `None` is `null`, and a precision is written by
+/// its name ([`crate::analysis::Precision::name`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
+    /// The program's name.
     pub module: String,
     /// Whether the file is a compiler's output.
     pub compiled: bool,
+    /// The modes that `elisions` are about, as they print: `v5e/default/tpu`.
     pub modes: Vec<String>,
+    /// The values of the entry in its order, those that only move or convert included.
     pub values: Vec<Value>,
+    /// The groups that were recognised, in the order of their last values.
     pub groups: Vec<Group>,
+    /// What a person should know, choices first.
     pub findings: Vec<Finding>,
+    /// What compilers would drop or add, in the order of `modes`.
     pub elisions: Vec<Elision>,
+    /// How many there are of each.
     pub counts: Counts,
 }
 
-/// Values that a person calls by one name.
-///
-/// JSON: `shape` (`softmax`, `log_softmax`, `argmax`, `cumsum`, `sort`, `top_k`, `approx_top_k`); `values`, their names
-/// in the entry's order. What each is in its group stands in the value's `role`.
+/// Values that a person calls by one name. What each is in its group stands in [`Value::role`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
+    /// What they compute together.
     pub shape: Shape,
+    /// Their names, in the entry's order.
     pub values: Vec<String>,
 }
 
-/// How many there are.
-///
-/// JSON: `values` of the entry; `computing`, those that are rounded to their type or pick among values; `roundings`,
-/// conversions and `reduce-precision` that drop bits; `narrow_in_wide`, computing or rounding values whose numbers all
-/// belong to a narrower format than their type; `two_views`, values that readers see in different precisions;
-/// `elidable`, roundings that some mode drops.
+/// How many of the entry's values there are, in all and of some kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
+    /// All.
     pub values: usize,
+    /// Those that make or pick floats, or read some ([`Value::is_listed`]).
     pub computing: usize,
+    /// Conversions and `reduce-precision` that drop bits.
     pub roundings: usize,
+    /// Computing or rounding values whose numbers all belong to a narrower format than their dtype.
     pub narrow_in_wide: usize,
+    /// Values that readers see in different precisions, copies counted as one.
     pub two_views: usize,
+    /// Roundings that some mode drops for some reader.
     pub elidable: usize,
 }
 
-/// The precision flow of a program. `modes` are those whose compilers are asked what they would elide.
+/// The precision flow of a program; `compiled` says whether it is a compiler's output, `modes` are those whose
+/// compilers are asked what they would elide.
 pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let program = &import.program;
     let analysis = Analysis::new(program);

@@ -6,15 +6,15 @@ use crate::analysis::{Analysis, Precision, Reducer, accumulates_in};
 use crate::ir::{self, Binary, Op, ValueId};
 
 /// How a sum is accumulated, as far as the program says it.
-///
-/// JSON: `dtype` (of each addition), `rounded_to` (a format that each partial sum is rounded to, or null), `terms` (how
-/// many numbers go into one sum, at most), `precision` of a dot (`default`, `high`, `highest`; of its less precise operand;
-/// null for other sums).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Accumulation {
+    /// The type of each addition.
     pub dtype: String,
+    /// A narrower format that each partial sum is rounded to.
     pub rounded_to: Option<Precision>,
+    /// How many numbers go into one sum, at most.
     pub terms: usize,
+    /// What a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
 }

@@ -9,8 +9,13 @@ use crate::ir::{Class, Op, Unary, ValueId};
 /// Who sees a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reader {
-    /// A value that computes, and which of its operands.
-    Value { id: ValueId, operand: usize },
+    /// A value that computes.
+    Value {
+        /// The value.
+        id: ValueId,
+        /// Its operand through which it sees the other, from 0.
+        operand: usize,
+    },
     /// A result of the program, by position.
     Result(usize),
 }
@@ -18,6 +23,7 @@ pub enum Reader {
 /// One value as one reader sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
+    /// The reader.
     pub reader: Reader,
     /// What the reader sees; none for integers.
     pub holds: Option<Precision>,
@@ -47,7 +53,7 @@ pub fn is_source(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. })
 }
 
-/// The views of each value of the entry that is no passage and no constant; none for the others.
+/// For each value of the entry, who sees it; nobody for values that only move or convert, constants and counters.
 pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
     let entry = analysis.program.entry();
     let walk = Walk { analysis, outputs: &analysis.program.outputs() };

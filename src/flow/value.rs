@@ -13,32 +13,43 @@ use super::sum::{Accumulation, accumulation};
 use super::uses::{Reader, View, is_passage, is_source};
 
 /// One value of the entry.
-///
-/// JSON: `name`; `opcode`; `what`, the operation in a person's words (`bf16 sum`, `argmax`, `compare GE`); `shape`, with
-/// its dtype; `dtype`, of its first array; `holds`, the format that all its numbers belong to (null for integers);
-/// `computes`, whether it is rounded to its dtype because it makes new numbers; `passage`, whether it only moves or
-/// converts; `rounds_to`, for a conversion or `reduce-precision` that drops bits; `fusion`; `op_name`; `line` and
-/// `column` in the file; `role` in its group (`softmax denominator`); `accumulation` of a sum ([`Accumulation`]);
-/// `copies`, other values that mean the same; `reads` ([`Read`]); `uses` ([`Use`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Value {
+    /// The instruction's name, behind that of its fusion where it stands in one: `fusion.1/add.2`.
     pub name: String,
+    /// Its HLO opcode; of a custom call, the target.
     pub opcode: &'static str,
+    /// The operation in a person's words: `bf16 sum`, `argmax`, `compare GE`.
     pub what: String,
+    /// Its dtype and dims, as `bf16[8,1024]`.
     pub shape: String,
+    /// The dtype of its first array.
     pub dtype: Option<&'static str>,
+    /// The format that all numbers of its first array belong to; `None` for integers.
     pub holds: Option<Precision>,
+    /// Whether it is rounded to its dtype because it makes numbers that no operand has.
     pub computes: bool,
+    /// Whether it only moves or converts.
     pub passage: bool,
+    /// What a conversion or `reduce-precision` rounds to, where it drops bits.
     pub rounds_to: Option<Precision>,
+    /// The fusion or call of the entry that it stands in.
     pub fusion: Option<String>,
+    /// `op_name` of its metadata: where it stands in the user's program.
     pub op_name: Option<String>,
+    /// Its line in the file, from 1; 0 where it stands in none.
     pub line: u32,
+    /// Its column in the file, in characters from 1; 0 where it stands in none.
     pub column: u32,
+    /// Its part in its group: `softmax denominator`.
     pub role: Option<String>,
+    /// How it is accumulated, if it is a sum.
     pub accumulation: Option<Accumulation>,
+    /// Names of other values that mean the same, as fusions compute one anew.
     pub copies: Vec<String>,
+    /// What it sees of other values, by its operands.
     pub reads: Vec<Read>,
+    /// Who sees it.
     pub uses: Vec<Use>,
     /// Whether it has nothing to read: parameters, constants, counters.
     #[serde(skip)]
@@ -55,31 +66,34 @@ pub struct Value {
 }
 
 /// What a value sees of another, through moves and conversions.
-///
-/// JSON: `operand`, which of its operands; `value`, the other's name; `holds`, in which precision it is seen;
-/// `rounded_by`, the conversion that last dropped bits, or null.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Read {
+    /// The operand through which it sees the other, from 0.
     pub operand: usize,
+    /// The other's name.
     pub value: String,
+    /// The precision in which it is seen; `None` for integers.
     pub holds: Option<Precision>,
+    /// What last dropped bits on the way, as in [`Use::rounded_by`].
     pub rounded_by: Option<String>,
 }
 
-/// Who sees a value.
-///
-/// JSON: `reader`, a value's name or a result's (`out0`); `what` the reader is, in a person's words; its `role` in its
-/// group; `operand` of the reader (null for a result); `holds`, the precision in which it sees the value; `rounded_by`,
-/// the conversion that last dropped bits on the way (the value itself or the reader where its own type does so), or null;
-/// `conversions`, all on the way.
+/// Who sees a value, and in which precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Use {
+    /// The name of the value that reads it, or of a result (`out0`).
     pub reader: String,
+    /// What the reader is, in a person's words.
     pub what: String,
+    /// The reader's part in its group.
     pub role: Option<String>,
+    /// The reader's operand through which it sees the value, from 0; `None` for a result.
     pub operand: Option<usize>,
+    /// The precision in which it sees the value; `None` for integers.
     pub holds: Option<Precision>,
+    /// The conversion that last dropped bits on the way; the value itself or the reader where its own dtype does so.
     pub rounded_by: Option<String>,
+    /// The file's conversions on the way, in order.
     pub conversions: Vec<String>,
 }
 

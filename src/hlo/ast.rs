@@ -5,7 +5,9 @@ use crate::tensor::DType;
 /// One file: `HloModule NAME, ATTRIBUTES`, side tables, computations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
+    /// The name behind `HloModule`.
     pub name: String,
+    /// What stands behind the name, in the file's order: `is_scheduled=true`, `entry_computation_layout={...}`.
     pub attributes: Vec<Attribute>,
     /// `FileNames`, `FunctionNames`, `FileLocations`, `StackFrames`: kept to be printed again.
     pub tables: Vec<Table>,
@@ -15,43 +17,55 @@ pub struct Module {
     pub entry: usize,
 }
 
-/// A side table: its heading, and its lines as they stand.
+/// A side table between the header and the computations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
+    /// The word above it.
     pub heading: String,
+    /// Its lines as they stand.
     pub lines: Vec<String>,
 }
 
+/// `NAME SIGNATURE { INSTRUCTIONS }, ATTRIBUTES`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
     /// Without `%`.
     pub name: String,
     /// `(x: f32[2]) -> f32[2]`, which the unoptimized form leaves out.
     pub signature: Option<Signature>,
+    /// In the file's order: each stands behind its operands.
     pub instructions: Vec<Instruction>,
     /// Position of the instruction marked `ROOT`, or of the last one.
     pub root: usize,
     /// What stands behind the closing brace: `, execution_thread="main"`.
     pub attributes: Vec<Attribute>,
+    /// Where its name stands.
     pub at: Position,
 }
 
+/// What a computation says that it takes and gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
+    /// Names and shapes of the parameters, in order.
     pub parameters: Vec<(String, Shape)>,
+    /// The shape of the root.
     pub result: Shape,
 }
 
+/// `NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
     /// Without `%`.
     pub name: String,
+    /// The result's type.
     pub shape: Shape,
     /// As written, known or not.
     pub opcode: String,
+    /// What stands in the parentheses.
     pub operands: Operands,
     /// In the file's order.
     pub attributes: Vec<Attribute>,
+    /// Where its name stands.
     pub at: Position,
 }
 
@@ -66,10 +80,12 @@ pub enum Operands {
     Literal(Literal),
 }
 
+/// An operand as written: `%a`, or `f32[5]{0} %a`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// Boxed: most operands have none, and a file has more operands than anything else.
+    /// The shape before the name. Boxed: most operands have none, and a file has more operands than anything else.
     pub shape: Option<Box<Shape>>,
+    /// Without `%`.
     pub name: String,
 }
 
@@ -89,8 +105,11 @@ pub enum Literal {
 /// `name=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
+    /// What stands before the equals sign: `dimensions`.
     pub name: String,
+    /// What stands behind it.
     pub value: Value,
+    /// Where its name stands.
     pub at: Position,
 }
 
@@ -112,7 +131,16 @@ pub enum Value {
 /// A type as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    Array { element: Element, dims: Vec<u64>, layout: Option<Layout> },
+    /// `bf16[8,1024]{1,0}`.
+    Array {
+        /// The element type: `bf16`.
+        element: Element,
+        /// The extents: 8 and 1024.
+        dims: Vec<u64>,
+        /// The layout, where one is written.
+        layout: Option<Layout>,
+    },
+    /// `(f32[8], s32[8])`.
     Tuple(Vec<Shape>),
 }
 
@@ -146,14 +174,16 @@ impl Shape {
 /// An element type: one that this project has arithmetic for, or another that HLO knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Element {
+    /// One with arithmetic.
     Known(DType),
     /// `c64`, `token`, `s4`, ...: parsed, printed, and refused when it is to be computed with.
     Other(String),
 }
 
-/// `{1,0:T(8,128)(2,1)S(1)}`.
+/// How an array lies in memory: `{1,0:T(8,128)(2,1)S(1)}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
+    /// `1,0`: the dims, the one whose neighbours lie side by side first.
     pub minor_to_major: Vec<u64>,
     /// `T(8,128)(2,1)`: the outermost tile first.
     pub tiles: Vec<Vec<u64>>,
@@ -165,7 +195,9 @@ pub struct Layout {
 /// from two layouts of one text compares equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
+    /// The line, from 1; 0 for what stands in no file.
     pub line: u32,
+    /// The column in characters, from 1; 0 for what stands in no file.
     pub column: u32,
 }
 

@@ -17,9 +17,11 @@ use super::operation;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {name}: {why}")]
 pub struct LowerError {
+    /// Where that stands in the file.
     pub at: Position,
     /// The instruction's name and opcode, or a computation's name.
     pub name: String,
+    /// What of it has no meaning here.
     pub why: String,
 }
 
@@ -46,7 +48,9 @@ pub struct Origin {
 /// A program, and for each value of its entry where it comes from.
 #[derive(Clone, Debug)]
 pub struct Import {
+    /// The program.
     pub program: Program,
+    /// For each value of its entry, its place in the file.
     pub origins: Vec<Origin>,
 }
 

@@ -1,4 +1,7 @@
 //! HLO text: what compilers dump, read into [`crate::ir`].
+//!
+//! [`parse()`] reads a text into what it says ([`ast`]), which prints as it was read (`print`); [`lower()`] makes a
+//! program of it.
 
 pub mod ast;
 mod attribute;

@@ -50,7 +50,7 @@ pub fn output_size(
 /// `claimed`, the (values, indices) that a `PartialReduce` of an operand with these `dims` is said to give, if every
 /// element has a bin: chunks of the tiling (1024 elements at rank 1, otherwise 128) are reduced `2^log2_reduction` at a
 /// time (FACTS 5.3). The error says what is needed.
-pub fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, String> {
+pub(super) fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, String> {
     let n = dims.last().copied().unwrap_or(0);
     let Shape::Tuple(parts) = &claimed else { return Err("PartialReduce gives (values, indices)".into()) };
     let bins = parts.first().and_then(|part| part.dims().last().copied()).unwrap_or(0);

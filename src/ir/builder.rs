@@ -3,8 +3,9 @@
 use crate::tensor::{DType, Tensor};
 
 use super::dot::DotDims;
+use super::function::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::infer::{ShapeError, infer};
-use super::op::{Binary, Compare, CompareOrder, Op, Precision, Unary, Window, WindowDim};
+use super::op::{Op, Window, WindowDim};
 use super::program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};
 
 type Result<T> = std::result::Result<T, ShapeError>;
@@ -18,16 +19,20 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// A program of this name, without any operation yet.
     pub fn new(name: &str) -> Builder {
         Builder { name: name.to_string(), computations: Vec::new(), instructions: Vec::new() }
     }
 
     /// Adds an operation whose operands determine its shape.
+    ///
+    /// # Errors
+    /// If it does not fit its operands; so for all that add operations.
     pub fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId> {
         self.push(op, operands, None)
     }
 
-    /// Adds an operation with the shape it gives.
+    /// Adds an operation whose result has this shape.
     pub fn op_shaped(&mut self, op: Op, operands: &[ValueId], shape: Shape) -> Result<ValueId> {
         self.push(op, operands, Some(shape))
     }
@@ -42,16 +47,18 @@ impl Builder {
         Ok(id)
     }
 
+    /// The shape of a value that was added.
     pub fn shape(&self, id: ValueId) -> &Shape {
         &self.instructions[id].shape
     }
 
-    /// Calls the last value by a name that a reader of the program understands.
+    /// Gives a value a name that a reader of the program understands, and gives the value back.
     pub fn rename(&mut self, id: ValueId, name: &str) -> ValueId {
         self.instructions[id].name = name.to_string();
         id
     }
 
+    /// The next argument of the program, numbered in the order of these calls.
     pub fn parameter(&mut self, name: &str, dtype: DType, dims: &[usize]) -> Result<ValueId> {
         let is_parameter = |i: &&Instruction| matches!(i.op, Op::Parameter(_));
         let number = self.instructions.iter().filter(is_parameter).count();
@@ -77,33 +84,39 @@ impl Builder {
         self.op_shaped(Op::Broadcast { dims: along.to_vec() }, &[operand], Shape::array(dtype, dims))
     }
 
+    /// The operand in another element type.
     pub fn convert(&mut self, operand: ValueId, dtype: DType) -> Result<ValueId> {
         let shape = self.shape(operand).with_dtype(dtype);
         self.op_shaped(Op::Convert, &[operand], shape)
     }
 
+    /// The operand's elements in row-major order under other dims.
     pub fn reshape(&mut self, operand: ValueId, dims: &[usize]) -> Result<ValueId> {
         let dtype = self.dtype(operand)?;
         self.op_shaped(Op::Reshape, &[operand], Shape::array(dtype, dims))
     }
 
+    /// An array that counts 0, 1, 2, ... along `dim`.
     pub fn iota(&mut self, dtype: DType, dims: &[usize], dim: usize) -> Result<ValueId> {
         self.op_shaped(Op::Iota { dim }, &[], Shape::array(dtype, dims))
     }
 
+    /// A function of each element, in the operand's type.
     pub fn unary(&mut self, unary: Unary, operand: ValueId) -> Result<ValueId> {
         self.op(Op::Unary(unary), &[operand])
     }
 
+    /// A function of each pair of elements of two values of one shape.
     pub fn binary(&mut self, binary: Binary, lhs: ValueId, rhs: ValueId) -> Result<ValueId> {
         self.op(Op::Binary(binary), &[lhs, rhs])
     }
 
-    /// IEEE comparison.
+    /// A predicate for each pair of elements of two values of one shape, by IEEE comparison.
     pub fn compare(&mut self, direction: Compare, lhs: ValueId, rhs: ValueId) -> Result<ValueId> {
         self.op(Op::Compare { direction, order: CompareOrder::Partial }, &[lhs, rhs])
     }
 
+    /// For each predicate, the element of `on_true` or of `on_false`; a scalar predicate selects the whole value.
     pub fn select(&mut self, predicate: ValueId, on_true: ValueId, on_false: ValueId) -> Result<ValueId> {
         self.op(Op::Select, &[predicate, on_true, on_false])
     }
@@ -139,7 +152,8 @@ impl Builder {
         self.op(Op::GetTupleElement(1), &[pair])
     }
 
-    /// Sorts `operands` together along `dim` by the first one.
+    /// Sorts `operands` together along `dim` by the first one: `a` goes before `b` where `a direction b`. A tuple of
+    /// the sorted operands, or the operand alone.
     pub fn sort(
         &mut self,
         operands: &[ValueId],
@@ -170,6 +184,7 @@ impl Builder {
         self.op_shaped(op, &[lhs, rhs], shape)
     }
 
+    /// An element of a tuple, counted from 0.
     pub fn tuple_element(&mut self, tuple: ValueId, index: usize) -> Result<ValueId> {
         self.op(Op::GetTupleElement(index), &[tuple])
     }

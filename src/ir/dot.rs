@@ -3,9 +3,13 @@
 /// Contracting and batch dims of the two operands. The result's dims are batch, lhs free, rhs free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotDims {
+    /// Dims of the left operand that are summed over.
     pub lhs_contracting: Vec<usize>,
+    /// For each of those, the right operand's dim that it is summed with.
     pub rhs_contracting: Vec<usize>,
+    /// Dims of the left operand that stay, place by place with the right operand's.
     pub lhs_batch: Vec<usize>,
+    /// For each of those, the right operand's dim.
     pub rhs_batch: Vec<usize>,
 }
 
@@ -24,9 +28,13 @@ impl DotDims {
 /// A dot as `batch` products `[m,k] x [k,n]`: transpose each operand, then read it row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DotPlan {
+    /// How many products: the places of the batch dims.
     pub batch: usize,
+    /// Rows of the left operand: the places of its free dims.
     pub m: usize,
+    /// Products of one sum: the places of the contracting dims.
     pub k: usize,
+    /// Columns of the right operand: the places of its free dims.
     pub n: usize,
     /// `lhs` in the order batch, free, contracting; `None` where it already is.
     pub lhs_transpose: Option<Permutation>,
@@ -38,6 +46,7 @@ pub struct DotPlan {
 pub type Permutation = Vec<usize>;
 
 impl DotPlan {
+    /// The plan for operands of dims `lhs` and `rhs`, which must have passed [`super::infer`].
     pub fn new(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> DotPlan {
         let size = |shape: &[usize], which: &[usize]| which.iter().map(|d| shape[*d]).product();
         let lhs_free = DotDims::free(lhs.len(), &dims.lhs_contracting, &dims.lhs_batch);

@@ -3,7 +3,8 @@
 use crate::tensor::DType;
 
 use super::dot::DotDims;
-use super::op::{Op, Unary, Window};
+use super::function::Unary;
+use super::op::{Op, Window};
 use super::program::{Computation, Shape};
 
 /// Why an operation does not fit its operands. Completes "failed to build NAME: ".

@@ -1,8 +1,13 @@
 //! A program: HLO operations in order. Built-in programs and imported ones are the same thing.
+//!
+//! [`Program`], [`Computation`] and [`Instruction`] hold [`Op`]s (`program`, `op`, `function`); [`infer`] checks their
+//! shapes, and [`Builder`] puts them together; a program displays as HLO text (`print`). What both the machine and the
+//! oracle need to evaluate them stands here as well: [`DotPlan`], [`movement`] and the sizes of [`approx`].
 
 pub mod approx;
 mod builder;
 mod dot;
+mod function;
 mod infer;
 pub mod movement;
 mod op;
@@ -11,9 +16,7 @@ mod program;
 
 pub use builder::Builder;
 pub use dot::{DotDims, DotPlan};
+pub use function::{Binary, Compare, CompareOrder, Precision, Unary};
 pub use infer::{ShapeError, infer};
-pub use op::{
-    ApproxTopK, Binary, Class, Compare, CompareOrder, GatherDims, Op, PartialReduce, Precision, TRIP_BOUND, Unary,
-    Window, WindowDim,
-};
+pub use op::{ApproxTopK, Class, GatherDims, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
 pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};

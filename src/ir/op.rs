@@ -1,8 +1,9 @@
 //! Opcodes with their attributes, named as HLO names them.
 
-use crate::tensor::{DType, Tensor};
+use crate::tensor::Tensor;
 
 use super::dot::DotDims;
+use super::function::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::program::ComputationId;
 
 /// One HLO operation. Shapes and meaning follow openxla `docs/operation_semantics.md`.
@@ -12,99 +13,156 @@ use super::program::ComputationId;
 /// dot is [`Op::Dot`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
+    /// The program's (or computation's) argument of this number, from 0. The shape is given.
     Parameter(usize),
+    /// An array that the program holds.
     Constant(Tensor),
+    /// Counts 0, 1, 2, ... along one dim, alike at every place of the others. The shape is given.
     Iota {
+        /// The dim that it counts along.
         dim: usize,
     },
+    /// Each element in another type, which the given shape says. To a float it is rounded to nearest even, a float to
+    /// an integer truncated and saturated (FACTS 3.4, 4.1); to a predicate it becomes whether it is other than zero.
     Convert,
+    /// The bits of each element read as another type of the same width, which the given shape says.
     BitcastConvert,
+    /// Each float rounded to nearest even to a format of so many bits, in the type that it has. Where the exponent
+    /// field shrinks, what exceeds the format becomes an infinity, what lies below its normal numbers a zero (FACTS
+    /// 1.4).
     ReducePrecision {
+        /// Bits of the format's exponent field.
         exponent_bits: u32,
+        /// Bits of its fraction field.
         mantissa_bits: u32,
     },
     /// `opt-barrier`: the identity, which no rewrite crosses.
     OptimizationBarrier,
+    /// The identity.
     Copy,
+    /// The operand repeated: its dim `i` becomes dim `dims[i]` of the result. The shape is given.
     Broadcast {
+        /// A dim of the result for each of the operand's, ascending.
         dims: Vec<usize>,
     },
+    /// The same elements in row-major order under other dims. The shape is given.
     Reshape,
+    /// The dims in another order: dim `i` of the result is dim `permutation[i]` of the operand.
     Transpose {
+        /// A dim of the operand for each of the result's.
         permutation: Vec<usize>,
     },
+    /// The elements `start`, `start + stride`, ... below `limit` along each dim. One entry a dim.
     Slice {
+        /// The first index.
         start: Vec<usize>,
+        /// The end, which is left out.
         limit: Vec<usize>,
+        /// From one index to the next; at least 1.
         stride: Vec<usize>,
     },
+    /// Operands: arrays that differ at most in one extent, put one after the other along it.
     Concatenate {
+        /// The dim along which.
         dim: usize,
     },
-    /// Operands: array, scalar fill. Negative edges remove elements.
+    /// Operands: array, scalar fill. One entry a dim, in elements; negative edges remove elements.
     Pad {
+        /// Fill before the first element.
         low: Vec<i64>,
+        /// Fill behind the last element.
         high: Vec<i64>,
+        /// Fill between neighbouring elements.
         interior: Vec<usize>,
     },
+    /// The elements in opposite order along some dims.
     Reverse {
+        /// The dims along which.
         dims: Vec<usize>,
     },
     /// Operands: array, then one integer scalar a dim, clamped so that the slice stays inside.
     DynamicSlice {
+        /// Extents of the slice, which are the result's.
         sizes: Vec<usize>,
     },
     /// Operands: array, the update, then one integer scalar a dim, clamped so that the update stays inside.
     DynamicUpdateSlice,
+    /// Operands: array, integer start indices. A slice of the array for each index vector, clamped to stay inside.
     Gather(GatherDims),
+    /// A function of each element.
     Unary(Unary),
+    /// A function of each pair of elements of two arrays of one shape.
     Binary(Binary),
+    /// A predicate for each pair of elements of two arrays of one shape.
     Compare {
+        /// What is asked.
         direction: Compare,
+        /// The order of floats that it is asked in.
         order: CompareOrder,
     },
-    /// Operands: predicate, on true, on false.
+    /// Operands: predicate (of the arrays' dims, or a scalar), array on true, array on false.
     Select,
-    /// Operands: low, value, high.
+    /// Operands: low, value, high; the edges may be scalars. `min(max(low, value), high)`.
     Clamp,
-    /// Operands: N arrays, then N scalar inits. A tuple results if N > 1.
+    /// Operands: N arrays of one shape, then N scalar inits. A tuple results if N > 1. The order in which elements are
+    /// combined is open, and how often the init is among them (FACTS 3.2).
     Reduce {
+        /// The dims that are reduced, and that the result does not have.
         dims: Vec<usize>,
+        /// Takes N accumulated scalars and N more, gives N.
         to_apply: ComputationId,
     },
-    /// Operands: array, scalar init.
+    /// Operands: array, scalar init, which the padding holds as well. The reduction of what a window shows at
+    /// each of its places.
     ReduceWindow {
+        /// The window, which moves over all dims.
         window: Window,
+        /// Takes the accumulated scalar and one more, gives one.
         to_apply: ComputationId,
     },
     /// Operands: N arrays of one shape, ordered together. A tuple results if N > 1.
     Sort {
+        /// The dim along which; places of the others are sorted on their own.
         dim: usize,
+        /// Whether elements of which neither goes first keep their order.
         stable: bool,
+        /// Takes two elements of the first array, two of the second, and so on; gives whether the first go first.
         to_apply: ComputationId,
     },
-    /// Along the last dim; gives (values, s32 indices).
+    /// The first elements in IEEE totalOrder along the last dim, best first, ties by the lower index (FACTS 4); gives
+    /// (values, s32 indices).
     TopK {
+        /// How many; at most the last dim's extent.
         k: usize,
+        /// Whether the largest are the best; otherwise the smallest.
         largest: bool,
     },
     /// As JAX emits it: operand, s32 indices, value init, index init; gives (values, indices).
     ApproxTopK(ApproxTopK),
-    /// As the TPU compiler lowers it: same operands; one (value, index) a bin.
+    /// As the TPU compiler lowers it: same operands; one (value, index) a bin. The shape is given.
     PartialReduce(PartialReduce),
+    /// Operands: two arrays of one float type. Sums of products over the contracting dims, for each place of the batch
+    /// dims; the result's float type may be given.
     Dot {
+        /// Which dims are contracted, and which are batch dims.
         dims: DotDims,
+        /// What is asked for the left and the right operand.
         precision: [Precision; 2],
     },
+    /// All operands as one value.
     Tuple,
+    /// Operand: a tuple, of which this is one element, counted from 0.
     GetTupleElement(usize),
+    /// The result of a computation; the operands are its arguments.
     Call {
+        /// The computation.
         to_apply: ComputationId,
     },
-    /// Operands: the state, N values. `condition` takes the state and gives a predicate; `body` takes the state and gives
-    /// a tuple of the next; the loop gives the last. It has an end: [`TRIP_BOUND`].
+    /// Operands: the state, N values. The loop gives the last state, as a tuple. It has an end: [`TRIP_BOUND`].
     While {
+        /// Takes the state and gives a scalar predicate: whether the body runs once more.
         condition: ComputationId,
+        /// Takes the state and gives a tuple of the next one.
         body: ComputationId,
     },
 }
@@ -112,209 +170,44 @@ pub enum Op {
 /// Trips after which a `while` is refused instead of awaited.
 pub const TRIP_BOUND: usize = 1 << 20;
 
-/// An enum whose variants have names in HLO text, and a list of them all.
-macro_rules! named {
-    ($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $text:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name {
-            $($variant,)*
-        }
-
-        impl $name {
-            pub const ALL: &[$name] = &[$($name::$variant,)*];
-
-            /// As HLO text has it.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($name::$variant => $text,)*
-                }
-            }
-
-            /// The one with this name.
-            pub fn named(name: &str) -> Option<$name> {
-                $name::ALL.iter().copied().find(|one| one.name() == name)
-            }
-        }
-    };
-}
-
-named! {
-    /// A function of one operand.
-    pub enum Unary {
-        Abs = "abs",
-        Ceil = "ceil",
-        Exponential = "exponential",
-        ExponentialMinusOne = "exponential-minus-one",
-        Floor = "floor",
-        IsFinite = "is-finite",
-        Log = "log",
-        LogPlusOne = "log-plus-one",
-        Logistic = "logistic",
-        Negate = "negate",
-        Not = "not",
-        RoundNearestAfz = "round-nearest-afz",
-        RoundNearestEven = "round-nearest-even",
-        Rsqrt = "rsqrt",
-        Sign = "sign",
-        Sqrt = "sqrt",
-        Tanh = "tanh",
-    }
-}
-
-impl Unary {
-    /// Whether it has a meaning for elements of this type.
-    pub fn takes(self, dtype: DType) -> bool {
-        match self {
-            Unary::Abs | Unary::Negate | Unary::Sign => dtype.is_float() || dtype.is_integer(),
-            Unary::Not => !dtype.is_float(),
-            Unary::Ceil
-            | Unary::Exponential
-            | Unary::ExponentialMinusOne
-            | Unary::Floor
-            | Unary::IsFinite
-            | Unary::Log
-            | Unary::LogPlusOne
-            | Unary::Logistic
-            | Unary::RoundNearestAfz
-            | Unary::RoundNearestEven
-            | Unary::Rsqrt
-            | Unary::Sqrt
-            | Unary::Tanh => dtype.is_float(),
-        }
-    }
-}
-
-named! {
-    /// A function of two operands.
-    pub enum Binary {
-        Add = "add",
-        And = "and",
-        Divide = "divide",
-        Maximum = "maximum",
-        Minimum = "minimum",
-        Multiply = "multiply",
-        Or = "or",
-        Remainder = "remainder",
-        ShiftLeft = "shift-left",
-        ShiftRightArithmetic = "shift-right-arithmetic",
-        ShiftRightLogical = "shift-right-logical",
-        Subtract = "subtract",
-        Xor = "xor",
-    }
-}
-
-impl Binary {
-    /// Whether it has a meaning for elements of this type.
-    pub fn takes(self, dtype: DType) -> bool {
-        match self {
-            Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
-            Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
-            Binary::Maximum | Binary::Minimum => true,
-            Binary::Add | Binary::Divide | Binary::Multiply | Binary::Remainder | Binary::Subtract => {
-                dtype.is_float() || dtype.is_integer()
-            }
-        }
-    }
-
-    /// Whether the order of the operands is no matter.
-    pub const fn commutes(self) -> bool {
-        match self {
-            Binary::Add
-            | Binary::And
-            | Binary::Maximum
-            | Binary::Minimum
-            | Binary::Multiply
-            | Binary::Or
-            | Binary::Xor => true,
-            Binary::Divide
-            | Binary::Remainder
-            | Binary::ShiftLeft
-            | Binary::ShiftRightArithmetic
-            | Binary::ShiftRightLogical
-            | Binary::Subtract => false,
-        }
-    }
-}
-
-named! {
-    /// What a comparison asks.
-    pub enum Compare {
-        Eq = "EQ",
-        Ne = "NE",
-        Ge = "GE",
-        Gt = "GT",
-        Le = "LE",
-        Lt = "LT",
-    }
-}
-
-impl Compare {
-    /// The answer for operands in this order; `None` means unordered (a NaN), where only NE holds.
-    pub fn of(self, ordering: Option<std::cmp::Ordering>) -> bool {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        match (self, ordering) {
-            (Compare::Eq, o) => o == Some(Equal),
-            (Compare::Ne, o) => o != Some(Equal),
-            (_, None) => false,
-            (Compare::Ge, Some(o)) => o != Less,
-            (Compare::Gt, Some(o)) => o == Greater,
-            (Compare::Le, Some(o)) => o != Greater,
-            (Compare::Lt, Some(o)) => o == Less,
-        }
-    }
-}
-
-/// How `compare` orders floats. Integers and predicates have one order only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompareOrder {
-    /// IEEE comparison: NaN is unordered, -0 equals +0.
-    Partial,
-    /// IEEE totalOrder on the bits: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
-    Total,
-}
-
-/// The matrix-unit precision asked for one operand of a dot (`operand_precision`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Precision {
-    Default,
-    High,
-    Highest,
-}
-
-impl Precision {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Precision::Default => "default",
-            Precision::High => "high",
-            Precision::Highest => "highest",
-        }
-    }
-}
-
 /// Dimension numbers of `gather`, as HLO names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GatherDims {
+    /// Dims of the result along which a slice lies, ascending; the others go over the index vectors.
     pub offset_dims: Vec<usize>,
+    /// Dims of the array, of slice size 1, that the result does not have.
     pub collapsed_slice_dims: Vec<usize>,
+    /// For each element of an index vector, the dim of the array along which it says where a slice starts.
     pub start_index_map: Vec<usize>,
+    /// Dims of the array, of slice size 1, that the result does not have and whose index is that of a dim of the start
+    /// indices.
     pub operand_batching_dims: Vec<usize>,
+    /// For each of `operand_batching_dims`, that dim of the start indices.
     pub start_indices_batching_dims: Vec<usize>,
+    /// The dim of the start indices along which an index vector lies; their rank if each start index is one by itself.
     pub index_vector_dim: usize,
+    /// Extents of a slice, one a dim of the array.
     pub slice_sizes: Vec<usize>,
 }
 
-/// One entry a dim.
+/// A window over an array, as `reduce-window` moves it: one entry a dim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(pub Vec<WindowDim>);
 
+/// One dim of a window, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowDim {
+    /// Elements that the window shows.
     pub size: usize,
+    /// From one place of the window to the next.
     pub stride: usize,
+    /// Padding before the first element of the array; what is negative hides elements.
     pub pad_low: i64,
+    /// Padding behind the last element of the array; what is negative hides elements.
     pub pad_high: i64,
+    /// From one element of the array to the next: 1 where they are neighbours, more with padding between them.
     pub base_dilation: usize,
+    /// From one element that the window shows to the next: 1 where they are neighbours.
     pub window_dilation: usize,
 }
 
@@ -328,9 +221,13 @@ impl WindowDim {
 /// Attributes of the custom call `ApproxTopK` (FACTS 5.1), which takes the largest values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApproxTopK {
+    /// How many values are wanted.
     pub k: usize,
+    /// The dim along which they are taken: the last one.
     pub reduction_dim: usize,
+    /// The share of the `k` largest that is to be found on average, in (0, 1]: it sets the number of bins (FACTS 5.2).
     pub recall_target: f32,
+    /// Whether the bins' winners are reduced to the best `k`; otherwise all of them are given.
     pub aggregate_to_topk: bool,
     /// Size of the whole vocabulary where the operand is one shard of it.
     pub reduction_input_size_override: Option<usize>,
@@ -339,9 +236,13 @@ pub struct ApproxTopK {
 /// Attributes of the custom call `PartialReduce` (FACTS 9). The number of bins is the result's dim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartialReduce {
+    /// `2^log2_reduction` elements fall into a bin, at most; 0 where nothing is reduced.
     pub log2_reduction: u32,
+    /// The dim along which: the last one.
     pub reduction_dim: usize,
+    /// The `k` of the [`ApproxTopK`] that it was lowered from. Nothing depends on it: it is kept to be printed.
     pub top_k: usize,
+    /// That one's `recall_target`, kept as `top_k` is.
     pub recall_target: f32,
 }
 

@@ -12,11 +12,19 @@ pub type ComputationId = usize;
 /// The type of a value: an array, or a tuple of types.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    Array { dtype: DType, dims: Vec<usize> },
+    /// Elements of one type, row-major.
+    Array {
+        /// The elements' type.
+        dtype: DType,
+        /// Extents, the slowest dim first; none for a scalar.
+        dims: Vec<usize>,
+    },
+    /// Several values as one, each of its own type.
     Tuple(Vec<Shape>),
 }
 
 impl Shape {
+    /// An array of these dims; a scalar without any.
     pub fn array(dtype: DType, dims: &[usize]) -> Shape {
         Shape::Array { dtype, dims: dims.to_vec() }
     }
@@ -56,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// f32 in the place of bf16.
+    /// The same with f32 in the place of bf16, in tuples as well.
     pub fn widened(&self) -> Shape {
         match self {
             Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
@@ -94,16 +102,22 @@ impl std::fmt::Display for Shape {
 pub struct Instruction {
     /// Unique within its computation.
     pub name: String,
+    /// What is done.
     pub op: Op,
+    /// The values that it is done to, all of them earlier ones.
     pub operands: Vec<ValueId>,
+    /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
 }
 
 /// A list of instructions with one result. Regions (reducers, comparators) are computations over scalars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
+    /// Its name in HLO text.
     pub name: String,
+    /// In an order in which they can be evaluated.
     pub instructions: Vec<Instruction>,
+    /// The value that is its result.
     pub root: ValueId,
 }
 
@@ -135,8 +149,8 @@ impl Computation {
         wide
     }
 
-    /// The computation with another value in the place of each, or none where nothing uses it: values for which others
-    /// stand are gone.
+    /// The computation without some of its values. For each value, `stands_for` says which one takes its place: itself if
+    /// it stays, an earlier one, or `None` if nothing uses it.
     pub fn compacted(&self, stands_for: &[Option<ValueId>]) -> Computation {
         let mut moved: Vec<ValueId> = vec![0; self.instructions.len()];
         let mut instructions: Vec<Instruction> = Vec::new();
@@ -181,14 +195,18 @@ impl Computation {
 /// A whole program. Its results are the operands of a tuple root, or the root itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
+    /// Its name in HLO text, behind `HloModule`.
     pub name: String,
+    /// The entry and what it calls; each lies behind those that it calls.
     pub computations: Vec<Computation>,
+    /// The computation that takes the program's arguments and gives its results.
     pub entry: ComputationId,
     /// What checks call the results; as many as there are.
     pub output_names: Vec<String>,
 }
 
 impl Program {
+    /// The computation that the program is; the others are called by it.
     pub fn entry(&self) -> &Computation {
         &self.computations[self.entry]
     }

@@ -7,36 +7,46 @@ use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, 
 
 /// What a chip (with its compiler's habits) does to numbers.
 pub struct Chip {
+    /// The first part of a mode: `NAME/default/off`.
     pub name: &'static str,
+    /// What it is and what of it is a modelling choice, for listings.
     pub doc: &'static str,
     /// Whether there is a matrix unit that takes bf16 passes; otherwise a dot is f32 whatever its precision.
     pub matrix_unit: bool,
     /// Rows of the systolic array: products that are summed before a block's sum joins the others (FACTS 2.4).
     pub mxu_block: usize,
+    /// How a pass of the matrix unit sums its products.
     pub accumulation: Accumulation,
-    /// Dots of low compute become multiply and reduce in f32 (FACTS 2.3).
+    /// Whether dots with an operand of one row or column become multiply and reduce in f32 (FACTS 2.3).
     pub dot_strength_reduction: bool,
-    /// Subnormals are flushed in arithmetic, on the way in and out (FACTS 3.4).
+    /// Whether arithmetic flushes subnormals, on the way in and out (FACTS 3.4).
     pub flush: bool,
+    /// How f32 divides.
     pub divide: Divide,
+    /// Which zero maximum and minimum return between -0 and +0.
     pub zero_tie: ZeroTie,
+    /// The generation of its function unit, by which its error bounds are published (FACTS 3.3).
     pub eup: Eup,
-    /// How exp, log, tanh and their like err.
+    /// How exp, log, tanh and their like err, and how quotients do.
     pub functions: ErrorModel,
+    /// The order of a sum on the vector unit.
     pub sum: SumOrder,
+    /// The order of a running sum.
     pub scan: ScanOrder,
-    /// How a bf16 sum accumulates.
+    /// What each addition of a bf16 sum is rounded to.
     pub narrow: StepRounding,
-    /// Operations computed in bf16 (FACTS 9), so that there is no wide value to expose.
+    /// Operations that the vector unit computes in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
-    /// approx_max_k runs as PartialReduce; elsewhere as an exact sort (FACTS 5.1).
+    /// Whether approx_max_k runs as PartialReduce; otherwise it is an exact sort (FACTS 5.1).
     pub partial_reduce: bool,
 }
 
 /// An operation that a vector unit has in bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Native {
+    /// This function of one operand.
     Unary(Unary),
+    /// This function of two operands.
     Binary(Binary),
 }
 

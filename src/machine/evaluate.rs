@@ -19,13 +19,31 @@ use super::{integer, region};
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvalError {
+    /// An argument does not fit its parameter.
     #[error("argument {number} is {given}, but the program takes {expected}")]
-    Argument { number: usize, given: String, expected: String },
+    Argument {
+        /// Which argument, from 0.
+        number: usize,
+        /// Its shape, or that it is missing.
+        given: String,
+        /// The parameter's shape, or that there are no more parameters.
+        expected: String,
+    },
+    /// The machine has no meaning for an operation.
     #[error("{name}: {opcode} is not supported: {why}")]
-    Unsupported { name: String, opcode: &'static str, why: String },
+    Unsupported {
+        /// The instruction's name.
+        name: String,
+        /// Its opcode.
+        opcode: &'static str,
+        /// What about it is not supported.
+        why: String,
+    },
 }
 
-/// The results of `program` in `mode`, for arguments that are given once: [`Prepared::bind`] and [`Prepared::evaluate`].
+/// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
+/// [`Prepared::evaluate`]. The program is taken as it is: the mode's excess policy is a rewrite that comes before
+/// ([`crate::rewrite`], [`crate::subject`]).
 ///
 /// # Errors
 /// If arguments do not fit the parameters, or an operation is not supported for its types.

@@ -14,13 +14,16 @@ use super::mxu::{Passes, Unit};
 use super::refinement::{Choices, REFINEMENTS};
 use super::vector::{StepRounding, VectorUnit};
 
-/// What a dot whose own precision is the default gets.
+/// A matmul precision: what dots that ask for the default get.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PrecisionRow {
+    /// The second part of a mode: `v5e/NAME/off`.
     pub name: &'static str,
+    /// What it is, for listings.
     pub doc: &'static str,
+    /// What a dot of f32 operands that asks for the default takes on a matrix unit.
     pub passes: Passes,
-    /// Whether it overrides a precision that the operation asks for.
+    /// Whether dots that ask for another precision get this one as well.
     pub overrides: bool,
 }
 
@@ -40,11 +43,13 @@ pub static PRECISIONS: &[PrecisionRow] = &[
 /// How a program is evaluated. Its text is resolved once, here: nothing of it is looked up later.
 #[derive(Clone)]
 pub struct Mode {
+    /// The chip, with its own choices.
     pub chip: &'static Chip,
+    /// The precision of dots that ask for none.
     pub precision: &'static PrecisionRow,
-    /// What the compiler does to roundings.
+    /// What the compiler does to roundings, as a rewrite before evaluation.
     pub excess: &'static Policy,
-    /// The chip's, as refined.
+    /// How it computes: the chip's own choices, as refined.
     pub choices: Choices,
 }
 
@@ -52,12 +57,17 @@ pub struct Mode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("mode `{text}`: {why}")]
 pub struct ModeError {
+    /// The mode as it was given.
     pub text: String,
+    /// What is wrong with it, and what is known instead.
     pub why: String,
 }
 
 impl Mode {
     /// A mode of named parts; `refinements` is a `+`-joined list, empty for the chip's own behaviour.
+    ///
+    /// # Errors
+    /// If a name is unknown, or a refinement is given twice.
     pub fn new(chip: &str, precision: &str, excess: &str, refinements: &str) -> Result<Mode, ModeError> {
         let text = if refinements.is_empty() {
             format!("{chip}/{precision}/{excess}")
@@ -99,13 +109,16 @@ impl Mode {
         Ok(Mode { chip, precision: row, excess, choices })
     }
 
-    /// The same with another matmul precision, and a compiler that changes nothing.
+    /// The same chip and choices with another matmul precision, and a compiler that changes nothing.
+    ///
+    /// # Errors
+    /// If no precision has this name.
     pub fn declaring(&self, precision: &str) -> Result<Mode, ModeError> {
         let declared = Mode::new(self.chip.name, precision, "off", "")?;
         Ok(Mode { choices: self.choices, ..declared })
     }
 
-    /// Where a dot that asks for `precision` per operand is computed: `[m,k] x [k,n]` over operands of these types.
+    /// What computes a dot `[m,k] x [k,n]` of operands of these types that asks for `precision`, one an operand.
     pub fn dot(&self, precision: [Precision; 2], dtypes: [Option<DType>; 2], [m, n]: [usize; 2]) -> DotUnit {
         if dtypes == [Some(DType::F64); 2] {
             DotUnit::Double
@@ -160,6 +173,7 @@ pub enum DotUnit {
     Double,
     /// The vector unit: f32 products, then a sum in its own order (dot strength reduction, FACTS 2.3).
     Vector,
+    /// The matrix unit, in so many passes; on a chip without one, f32 products summed in its order.
     Matrix(Passes),
 }
 

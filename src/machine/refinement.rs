@@ -50,9 +50,11 @@ impl Choices {
 
 /// One refinement, for listings and parsing.
 pub struct RefinementRow {
+    /// Its key, as in `+KEY=value`.
     pub key: &'static str,
+    /// What it refines, for listings.
     pub doc: &'static str,
-    /// Its values with their docs.
+    /// Its values by name, each with what it means.
     pub values: fn() -> Vec<(&'static str, &'static str)>,
     /// Sets it to the value of this name; `false` if there is none.
     pub(super) set: fn(&mut Choices, &str) -> bool,

@@ -15,18 +15,29 @@ pub enum Specials {
 /// A binary floating-point format: sign, exponent field, fraction field, from high bit to low.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Format {
+    /// Its name, which is the HLO name where HLO has the type: `bf16`.
     pub name: &'static str,
+    /// Bits of the exponent field.
     pub exponent_bits: u32,
+    /// Bits of the fraction field, without the hidden bit.
     pub fraction_bits: u32,
+    /// What the codes with the largest exponent field are.
     pub specials: Specials,
 }
 
+/// IEEE binary64.
 pub static F64: Format = ieee("f64", 11, 52);
+/// IEEE binary32.
 pub static F32: Format = ieee("f32", 8, 23);
+/// The upper 19 bits of an f32, which NVIDIA tensor cores take.
 pub static TF32: Format = ieee("tf32", 8, 10);
+/// The upper half of an f32.
 pub static BF16: Format = ieee("bf16", 8, 7);
+/// IEEE binary16.
 pub static F16: Format = ieee("f16", 5, 10);
+/// OCP OFP8 e5m2.
 pub static F8E5M2: Format = ieee("f8e5m2", 5, 2);
+/// OCP OFP8 e4m3: no infinities, and numbers up to 448.
 pub static F8E4M3FN: Format =
     Format { name: "f8e4m3fn", exponent_bits: 4, fraction_bits: 3, specials: Specials::OneNan };
 /// Six bits, so that every pair of values can be tried and checked by hand.
@@ -88,8 +99,8 @@ impl Format {
         exp2i(-(self.fraction_bits as i32) - 1)
     }
 
-    /// `2^(max(floor(log2 |t|), emin) - fraction_bits)`: the spacing of the format at `t`, unbounded above.
-    /// Zero has the spacing of the subnormals; the result for inf and NaN is NaN.
+    /// `2^(max(floor(log2 |t|), emin) - fraction_bits)`: the spacing of the format at `t`, as if exponents had no upper
+    /// bound. Zero has the spacing of the subnormals; the result for inf and NaN is NaN.
     pub fn ulp(&self, t: f64) -> f64 {
         if !t.is_finite() {
             return f64::NAN;
@@ -144,7 +155,7 @@ impl Format {
         if negative { -magnitude } else { magnitude }
     }
 
-    /// Whether every number of this format is one of the other.
+    /// Whether every finite number of this format is one of the other.
     pub fn is_part_of(&self, other: &Format) -> bool {
         self.fraction_bits <= other.fraction_bits && self.emin() >= other.emin() && self.emax() <= other.emax()
     }

@@ -25,6 +25,7 @@ pub struct Imported {
 pub struct ImportedError {
     /// The value of the entry that does not fit, where it is one.
     pub value: Option<ValueId>,
+    /// What does not fit, in a sentence.
     pub why: String,
 }
 

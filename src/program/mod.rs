@@ -1,4 +1,7 @@
 //! Programs: built-in ones, a few lines each that build a list of HLO operations for one size, and those of files.
+//!
+//! Each built-in program is a file of its own and a row in [`PROGRAMS`]; [`Imported`] is one that a file holds, and
+//! [`ProgramSpec`] is either, as a suite names it.
 
 mod affine_greedy;
 mod approx_max_k;
@@ -31,6 +34,7 @@ pub trait BuiltIn: Sync {
     /// What it computes, in terms of JAX, its arguments and its results.
     fn doc(&self) -> &'static str;
 
+    /// Its parameters with their defaults, beside `rows`, which every program takes.
     fn parameters(&self) -> &'static [ParameterDoc];
 
     /// The program for size `n` (mapped to shapes as [`BuiltIn::doc`] says) over `rows` rows.
@@ -52,16 +56,36 @@ pub trait BuiltIn: Sync {
 /// Why a program cannot be built for a size. Completes "failed to build PROGRAM: ".
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
+    /// A parameter has no such value.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// An operation does not fit its operands.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// A size is zero.
     #[error("{what} is 0: every size must be at least 1")]
-    ZeroSize { what: &'static str },
+    ZeroSize {
+        /// Which size: `n`, `rows`, `k`, ...
+        what: &'static str,
+    },
+    /// A top-k of fewer than k values.
     #[error("k = {k} is above the {n} values to take from")]
-    TooFewValues { k: usize, n: usize },
+    TooFewValues {
+        /// How many are to be taken.
+        k: usize,
+        /// How many there are.
+        n: usize,
+    },
+    /// A file's program exists for one size only, and another one was asked for.
     #[error("{file} computes over {rows} rows of {n} values at a time, and over nothing else")]
-    Fixed { file: String, n: usize, rows: usize },
+    Fixed {
+        /// The file's path.
+        file: String,
+        /// Its size.
+        n: usize,
+        /// Rows that it takes at a time.
+        rows: usize,
+    },
 }
 
 /// All built-in programs, by name.

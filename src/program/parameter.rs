@@ -10,26 +10,61 @@ use super::{PROGRAMS, program_named};
 /// One parameter of a program, for listings and checking.
 #[derive(Debug)]
 pub struct ParameterDoc {
+    /// Its key, as in `name[KEY=value]`.
     pub name: &'static str,
+    /// The value where none is given.
     pub default: &'static str,
     /// The only values allowed; empty where any value of the right kind is.
     pub choices: &'static [&'static str],
+    /// What it sets, for listings.
     pub doc: &'static str,
 }
 
 /// Why a parameter is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
+    /// No built-in program has this name.
     #[error("unknown program `{name}`; {}", crate::name::hint(name, PROGRAMS.iter().map(|p| p.name())))]
-    UnknownProgram { name: String },
+    UnknownProgram {
+        /// The name that was given.
+        name: String,
+    },
+    /// The program has no such parameter.
     #[error("program {program} has no parameter `{key}`; {hint}")]
-    UnknownKey { program: &'static str, key: String, hint: String },
+    UnknownKey {
+        /// The program's name.
+        program: &'static str,
+        /// The key that was given.
+        key: String,
+        /// The nearest key that it has, or all of them.
+        hint: String,
+    },
+    /// A parameter is given more than once.
     #[error("{program}: `{key}` is given twice")]
-    Repeated { program: &'static str, key: String },
+    Repeated {
+        /// The program's name.
+        program: &'static str,
+        /// The key.
+        key: String,
+    },
+    /// A parameter does not take this value.
     #[error("{program}: {key} = `{value}` is not {expected}")]
-    BadValue { program: &'static str, key: String, value: String, expected: String },
+    BadValue {
+        /// The program's name.
+        program: &'static str,
+        /// The parameter.
+        key: String,
+        /// The value that was given.
+        value: String,
+        /// What values it takes, in words.
+        expected: String,
+    },
+    /// A text that is no program with parameters.
     #[error("`{text}` is not of the form name[key=value,...]")]
-    Malformed { text: String },
+    Malformed {
+        /// The text that was given.
+        text: String,
+    },
 }
 
 /// The values given to a program's parameters; the others keep their default.
@@ -40,7 +75,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The value of a parameter, as text.
+    /// The value of a parameter, as text; empty where the program has no such parameter. The other methods read it, and
+    /// fail where it is nothing of their kind.
     pub fn text(&self, key: &str) -> &str {
         match self.values.get(key) {
             Some(value) => value,
@@ -51,14 +87,17 @@ impl Parameters {
         }
     }
 
+    /// `true` or `false`.
     pub fn flag(&self, key: &str) -> Result<bool, ParameterError> {
         self.parsed(key, "true or false")
     }
 
+    /// A whole number from 0 on.
     pub fn size(&self, key: &str) -> Result<usize, ParameterError> {
         self.parsed(key, "a whole number")
     }
 
+    /// A finite number.
     pub fn number(&self, key: &str) -> Result<f64, ParameterError> {
         let value: f64 = self.parsed(key, "a number")?;
         if value.is_finite() { Ok(value) } else { Err(self.bad(key, "a finite number")) }

@@ -3,6 +3,8 @@
 //! A [`Rule`] has [`Site`]s in a program, each of which may be taken or left, and a [`Policy`] is one choice of them. The
 //! rewritten program is an ordinary one: it can be printed, and in it a value with two uses is visibly rounded for one and
 //! wide for the other.
+//!
+//! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one.
 
 mod dead;
 mod loops;
@@ -34,22 +36,37 @@ pub enum Rule {
 pub enum Site {
     /// Normalization: a bf16 operation is done in f32, and its result is rounded.
     Retype(ValueId),
-    /// Normalization: a conversion to f32 of what such an operation gives sees it before rounding.
-    Expose { conversion: ValueId },
-    /// Normalization: an operation that is done in f32 reads the stored copy of a program result, which nobody looks behind.
-    ReadStored { reader: ValueId, operand: usize },
+    /// Normalization: a conversion to f32 of such an operation's result takes its f32 value, before it is rounded.
+    Expose {
+        /// The conversion.
+        conversion: ValueId,
+    },
+    /// Normalization: an operation that is done in f32 and reads a program result reads a copy of it, so that
+    /// simplification leaves its rounding.
+    ReadStored {
+        /// The operation.
+        reader: ValueId,
+        /// Its operand that is the program result, from 0.
+        operand: usize,
+    },
     /// Narrowing: an f32 sum that is only used as bf16 becomes a bf16 sum of operands rounded to bf16.
     Narrow(ValueId),
     /// Simplification: a conversion reads what conversions before it were made of.
-    Collapse { conversion: ValueId, source: ValueId },
+    Collapse {
+        /// The last conversion of the chain.
+        conversion: ValueId,
+        /// What it reads in the place of its operand.
+        source: ValueId,
+    },
 }
 
 /// A program that a rewrite made of another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewritten {
+    /// What it was rewritten to.
     pub program: Program,
-    /// For each value of the entry, the value of the other program's entry that it is, before or after rounding; `None`
-    /// for conversions that were put in between.
+    /// For each value of the entry, the value of the other program's entry that it stands for, before or after rounding;
+    /// `None` for what was put in between.
     pub origins: Vec<Option<ValueId>>,
 }
 
@@ -77,7 +94,7 @@ impl Rule {
         }
     }
 
-    /// `program` rewritten at some of the rule's sites in it. What nothing uses any more stays.
+    /// `program` rewritten at some of the rule's sites in it. What nothing uses after that stays in the program.
     pub fn apply(self, program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
         match self {
             Rule::Normalization => normalize::apply(program, sites),

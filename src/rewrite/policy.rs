@@ -11,6 +11,7 @@ use super::{Rule, Site, simplify};
 pub struct Policy {
     /// The third part of a mode: `v5e/default/NAME`.
     pub name: &'static str,
+    /// What it does, for listings, with its source.
     pub doc: &'static str,
     /// Rule B of FACTS 1.3: operations that are not native in bf16 are retyped to f32; a conversion of their result to
     /// f32 then sees the value before rounding.

@@ -20,6 +20,7 @@ pub struct DotPromise {
     pub products: u64,
     /// The most that underflow or flushing takes of products and sums, in all.
     pub lost: f64,
+    /// What becomes of small operands before those constants apply.
     pub intake: Intake,
 }
 
@@ -29,7 +30,12 @@ pub enum Intake {
     /// A magnitude below this counts as zero.
     Flushed(f64),
     /// A magnitude below `below` that bf16 does not hold loses `at_most` of itself: parts of it underflow.
-    Split { below: f64, at_most: f64 },
+    Split {
+        /// Magnitudes from here on lose no more than [`DotPromise::split`] says.
+        below: f64,
+        /// What smaller ones lose, absolutely.
+        at_most: f64,
+    },
 }
 
 impl Unit {

@@ -10,15 +10,21 @@ use crate::ir::CompareOrder;
 /// Which bin an element falls into. The compiler's choice is not public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binning {
+    /// The same lane of `2^log2_reduction` neighbouring chunks of 128 elements, or of 1024 where the operand has rank 1 (FACTS 5.3, modelling
+    /// choice).
     #[default]
     Strided,
+    /// Neighbouring elements, as many in each bin.
     Contiguous,
+    /// The same lane of chunks that lie apart: chunk `c` falls into group `c` modulo the number of groups.
     Interleaved,
 }
 
 impl Binning {
+    /// All of them, the default first.
     pub const ALL: &'static [Binning] = &[Binning::Strided, Binning::Contiguous, Binning::Interleaved];
 
+    /// The name in a mode, as in `bins=contiguous`.
     pub const fn name(self) -> &'static str {
         match self {
             Binning::Strided => "strided",
@@ -27,10 +33,12 @@ impl Binning {
         }
     }
 
+    /// The one of this name, if there is one.
     pub fn named(name: &str) -> Option<Binning> {
         Binning::ALL.iter().copied().find(|binning| binning.name() == name)
     }
 
+    /// What it does, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Binning::Strided => "the same lane of neighbouring chunks of 128 (modelling choice)",
@@ -40,17 +48,22 @@ impl Binning {
     }
 }
 
-/// A planted fault.
+/// A planted fault, to prove that the checks find it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
+    /// No fault.
     #[default]
     None,
+    /// With more than eight rows that do not fill tiles of eight, half of the bins of the last tile's rows are those of
+    /// the tile before.
     PartialReduceBatch,
 }
 
 impl Fault {
+    /// All of them, the default first.
     pub const ALL: &'static [Fault] = &[Fault::None, Fault::PartialReduceBatch];
 
+    /// The name in a mode, as in `fault=partial-reduce-batch`.
     pub const fn name(self) -> &'static str {
         match self {
             Fault::None => "none",
@@ -58,10 +71,12 @@ impl Fault {
         }
     }
 
+    /// The one of this name, if there is one.
     pub fn named(name: &str) -> Option<Fault> {
         Fault::ALL.iter().copied().find(|fault| fault.name() == name)
     }
 
+    /// What it does, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Fault::None => "no fault",
@@ -76,12 +91,17 @@ impl Fault {
 /// What a partial reduction does.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
+    /// Bins of one row.
     pub bins: usize,
     /// Neighbours that fall into as many bins: 1024 for an operand of rank 1, otherwise 128 (FACTS 5.2).
     pub tiling: usize,
+    /// `2^log2_reduction` elements fall into a bin, at most; with 0 and a bin for each element, nothing is reduced.
     pub log2_reduction: u32,
+    /// Which bin an element falls into.
     pub binning: Binning,
+    /// Whether subnormals compare as zeros.
     pub flush: bool,
+    /// A planted fault.
     pub fault: Fault,
 }
 

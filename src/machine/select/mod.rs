@@ -5,6 +5,7 @@ mod argmax;
 mod order;
 mod radix;
 
-pub use approximate::{Binning, Fault, Reduction, aggregate, partial_reduce_batch};
-pub use argmax::{argmax, greater_keep};
-pub use order::{merge_sort, sort_indices, top_k};
+pub use approximate::{Binning, Fault};
+pub(super) use approximate::{Reduction, aggregate, partial_reduce_batch};
+pub(super) use argmax::{argmax, greater_keep};
+pub(super) use order::{merge_sort, sort_indices, top_k};

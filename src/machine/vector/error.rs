@@ -6,16 +6,20 @@ use crate::num::F32;
 /// A generation of the unit that computes transcendental functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eup {
+    /// TPU v2 to v4.
     PreV5,
+    /// TPU v5e and v5p ("EUP version 2").
     V5,
+    /// TPU v6e and 7x ("EUP version 3").
     V6,
     /// A CPU: correctly rounded, nothing to perturb.
     Exact,
 }
 
-/// A result passes if it lies within the absolute or within the relative bound.
+/// How far a result may lie from the exact value: within the absolute or within the relative bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ErrorBound {
+pub(super) struct ErrorBound {
+    /// In the result's own units.
     pub absolute: f64,
     /// In units of the exact value.
     pub relative: f64,
@@ -26,7 +30,7 @@ const EPS: f64 = f32::EPSILON as f64;
 
 impl Eup {
     /// XLA's error specification of f32 for TPUs (`exhaustive_unary_test_f32_or_smaller.cc`, 2024).
-    pub fn bound(self, unary: Unary) -> ErrorBound {
+    pub(super) fn bound(self, unary: Unary) -> ErrorBound {
         let relative = |eps: f64| ErrorBound { absolute: 0.0, relative: eps * EPS };
         let default = relative(20.0);
         match (self, unary) {
@@ -42,8 +46,8 @@ impl Eup {
         }
     }
 
-    /// The same for a division of f32 with this quotient: relative before v6, two units in the last place from v6.
-    pub fn division_bound(self, quotient: f64) -> ErrorBound {
+    /// The bound of a division of f32 with this quotient: relative before v6, two units in the last place from v6.
+    pub(super) fn division_bound(self, quotient: f64) -> ErrorBound {
         let relative = |eps: f64| ErrorBound { absolute: 0.0, relative: eps * EPS };
         match self {
             Eup::PreV5 => relative(136.0),
@@ -54,20 +58,27 @@ impl Eup {
     }
 }
 
-/// How far transcendental functions are from correctly rounded. Only bounds are public, so the last two are models.
+/// How far transcendental functions and quotients are from correctly rounded. Of TPUs only bounds are public, so `Seeded`
+/// and `Worst` are models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorModel {
+    /// Functions are correctly rounded, and quotients are as [`super::Divide`] says.
     #[default]
     CorrectlyRounded,
+    /// Off by a share of the bound, from none to all of it to either side, that a hash of the argument decides.
     Seeded,
+    /// Off by the whole bound, to the side that a hash of the argument decides.
     Worst,
+    /// XLA:CPU's own polynomials, bit for bit (FACTS 3.5).
     XlaCpu,
 }
 
 impl ErrorModel {
+    /// All of them, the default first.
     pub const ALL: &'static [ErrorModel] =
         &[ErrorModel::CorrectlyRounded, ErrorModel::Seeded, ErrorModel::Worst, ErrorModel::XlaCpu];
 
+    /// The name in a mode, as in `exp=worst`.
     pub const fn name(self) -> &'static str {
         match self {
             ErrorModel::CorrectlyRounded => "cr",
@@ -77,10 +88,12 @@ impl ErrorModel {
         }
     }
 
+    /// The one of this name, if there is one.
     pub fn named(name: &str) -> Option<ErrorModel> {
         ErrorModel::ALL.iter().copied().find(|model| model.name() == name)
     }
 
+    /// What it does, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             ErrorModel::CorrectlyRounded => "correctly rounded",

@@ -10,22 +10,28 @@ mod rounding;
 mod simd;
 mod xla;
 
-pub use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
-pub use error::{ErrorBound, ErrorModel, Eup};
-pub use lanes::Side;
-pub(super) use lanes::{in_chunks, in_rows, over_rows};
-pub use order::{ScanOrder, StepRounding, SumOrder, TREE, running_sum, running_sums, sum, sums};
-pub use promise::{FunctionPromise, Reciprocal, computed_in};
-pub use rounding::{reduce_precision, reduce_precision_code, reduced_format, round_to};
+pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
+pub use error::{ErrorModel, Eup};
+pub(super) use lanes::{Side, in_chunks, in_rows, over_rows};
+pub use order::{ScanOrder, StepRounding, SumOrder};
+pub(super) use order::{TREE, running_sums, sum, sums};
+pub(crate) use promise::computed_in;
+pub use promise::{FunctionPromise, Reciprocal};
+pub(crate) use rounding::reduced_format;
+pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorUnit {
-    /// Subnormals count as zero on the way into arithmetic and comparisons, and come out as zero (FACTS 3.4).
+    /// Whether subnormals count as zero on the way into arithmetic and comparisons, and come out as zero (FACTS 3.4).
     pub flush: bool,
+    /// How f32 divides.
     pub divide: Divide,
+    /// Which zero maximum and minimum return between -0 and +0.
     pub zero_tie: ZeroTie,
+    /// The generation whose published error bounds hold.
     pub eup: Eup,
+    /// How functions and quotients err.
     pub error: ErrorModel,
 }
 
