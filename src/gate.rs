@@ -1,4 +1,4 @@
-//! The gate: fresh reports against the committed ones.
+//! The gate: fresh reports against the committed ones, row by row. It reads and compares, and writes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,17 +6,21 @@ use std::path::Path;
 use crate::metric::Better;
 use crate::report::{File, GROWTH, Table, better_of, is_suite_report, parse};
 
-/// How one row of a report compares with the baseline.
+/// How one row of a report compares with the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
+    /// Every cell that changed did so for the better, or only describes.
     Better,
     /// Some figure or verdict is worse; mixed changes count as worse.
     Worse,
+    /// The baseline has no such row or report.
     New,
+    /// Only the baseline has such a row or report.
     Gone,
 }
 
 impl Change {
+    /// The name on the terminal, such as `worse`.
     pub const fn name(self) -> &'static str {
         match self {
             Change::Better => "better",
@@ -30,21 +34,36 @@ impl Change {
 /// One difference, with what differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
+    /// The report's file, such as `matmul-growth.csv`.
     pub file: String,
+    /// The key of the row: a case's id, or series and metric of a fit. Empty for the file as a whole.
     pub row: String,
+    /// How it compares.
     pub change: Change,
+    /// `column: old -> new` for each cell that changed, or what is wrong with the file; empty for a row that is new or
+    /// gone.
     pub what: String,
 }
 
 /// Why the gate cannot compare.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
+    /// A file of the baseline, or its folder, could not be read.
     #[error("failed to read the baseline {path}: {why}; write it with `ulpgate gate --bless`")]
-    Baseline { path: String, why: String },
+    Baseline {
+        /// The file or folder.
+        path: String,
+        /// What the system, or the reader of CSV, said.
+        why: String,
+    },
 }
 
-/// Compares fresh report files with those of a baseline folder. Equal bytes are *same* and give nothing. A baseline that
-/// is no report any more differs like any other.
+/// Compares fresh report files with those of a baseline folder, in their order. Files of equal bytes give nothing. A
+/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is no CSV any more
+/// ([`Change::Worse`]). A page without rows is better if all differences in the files before it are, else worse.
+///
+/// # Errors
+/// If a file is there and cannot be read.
 pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let mut differences = Vec::new();
     for File { name, text: fresh, .. } in files {
@@ -91,7 +110,11 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
     Ok(differences)
 }
 
-/// Reports of a baseline folder that no suite gives any more: CSV files with the header of a report.
+/// Reports of a baseline folder that no suite gives any more, sorted by file: CSV files that begin as the report of a
+/// suite does and are none of `files`. A folder that does not exist has none.
+///
+/// # Errors
+/// If the folder cannot be listed.
 pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let fail = |e: std::io::Error| GateError::Baseline { path: baseline.display().to_string(), why: e.to_string() };
     let entries = match std::fs::read_dir(baseline) {

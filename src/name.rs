@@ -1,7 +1,8 @@
-//! What to say about a name that is not in a list.
+//! What to say about a name that is not in a list, such as a misspelt chip or suite.
 
-/// The known name closest to `wanted`, if it is close enough to be a slip of the keyboard: at most one edit
-/// (insertion, deletion, substitution, swap of neighbours) for every three characters.
+/// The known name closest to `wanted`, if it is close enough to be a slip of the keyboard: at most one edit (insertion,
+/// deletion, substitution, swap of neighbours) for every three characters begun. Of several at one distance, the first
+/// in the alphabet.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = wanted.chars().count().div_ceil(3);
     known
@@ -12,7 +13,8 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
-/// The end of an error message about an unknown name: the nearest known one, or all of them.
+/// The end of an error message about an unknown name: ``did you mean `NAME`?`` with the nearest one, else `known:` and
+/// all of them.
 pub fn hint<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(wanted, known.clone()) {
         Some(name) => format!("did you mean `{name}`?"),

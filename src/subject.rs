@@ -6,25 +6,37 @@ use crate::machine::{self, EvalError, Mode};
 use crate::rewrite;
 use crate::tensor::{DType, Tensor};
 
-/// `program` as the compiler behind the mode's policy leaves it.
+/// `program` as the compiler behind the mode's excess policy leaves it, which knows what the mode's chip computes in
+/// bf16. It takes the same arguments and has the same results.
 pub fn compiled(program: &Program, mode: &Mode) -> Program {
     rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op)).program
 }
 
-/// The program's results in a mode, rewritten as the mode's policy says.
+/// The results of [`compiled`] on the machine in a mode, in the order of the program's outputs.
+///
+/// # Errors
+/// If the arguments do not fit the program's parameters, or the machine does not support an operation.
 pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     machine::evaluate(&compiled(program, mode), mode, arguments)
 }
 
-/// The declared results: every operation rounded to its dtype.
+/// The results of `program` on the machine in a mode as it is declared, every operation rounded to its dtype, in the
+/// order of its outputs.
+///
+/// # Errors
+/// As [`evaluate`].
 pub fn evaluate_declared(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     machine::evaluate(program, mode, arguments)
 }
 
-/// For each result, how many of its elements change when float sums take another order that HLO permits: the orders
-/// that the machine models for reductions and for running sums.
+/// For each result, how many of its elements differ in their bits from `results`, those of the mode, in any of the
+/// other orders that HLO permits for float sums: the orders that the machine models for reductions and for running
+/// sums.
 ///
 /// Results of f32 and f64 count as 0: their last bits depend on the order wherever there is a sum.
+///
+/// # Errors
+/// As [`evaluate`].
 pub fn order_sensitive(
     program: &Program,
     mode: &Mode,

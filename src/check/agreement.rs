@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct Agreement;
+pub(super) struct Agreement;
 
 impl Check for Agreement {
     fn name(&self) -> &'static str {

@@ -10,7 +10,7 @@ use crate::oracle::{Demand, TruthTensor};
 use super::forward::{Forward, Refusal};
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct Bound;
+pub(super) struct Bound;
 
 impl Check for Bound {
     fn name(&self) -> &'static str {

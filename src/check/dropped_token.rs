@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct DroppedToken;
+pub(super) struct DroppedToken;
 
 impl Check for DroppedToken {
     fn name(&self) -> &'static str {

@@ -5,9 +5,9 @@ use crate::stat::{Fit, fit_log_log};
 
 use super::{Check, FigureDoc, Outcome, Scope};
 
-pub struct Growth;
+pub(super) struct Growth;
 
-/// The check's name.
+/// The check's name, which [`Check::name`] and records of series use.
 pub const NAME: &str = "growth";
 
 /// Room above the expected slope, for the curvature that a power law leaves out.
@@ -47,17 +47,21 @@ impl Check for Growth {
     }
 }
 
-/// The fit of one metric over one series of sizes.
+/// What the check says of one metric over one series of sizes.
 #[derive(Clone, Debug)]
 pub struct Growing {
+    /// `Finding` if the slope's interval lies above the expected slope + 0.1; `Abstain` without a fit.
     pub outcome: Outcome,
+    /// The fit on log-log axes, with the 95 % interval of its slope; `None` where nothing could be fitted.
     pub fit: Option<Fit>,
-    /// Sizes that the fit used.
+    /// How many sizes have an error above zero that is finite: those that a fit uses.
     pub used: usize,
+    /// The slope against the expected one in words, or why there is no fit.
     pub note: String,
 }
 
-/// Fits `metric ~ size^slope` and judges the slope.
+/// Fits `metric ~ size^slope` to `(size, metric)` pairs and judges the slope. Pairs whose metric is zero or not finite
+/// are dropped; with fewer than four others the outcome is `Abstain`.
 pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
     let used: Vec<(f64, f64)> = points.iter().copied().filter(|(_, y)| *y > 0.0 && y.is_finite()).collect();
     if used.len() < FEWEST_SIZES {

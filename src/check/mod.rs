@@ -1,4 +1,9 @@
-//! Questions with verdicts, one file each.
+//! Questions with verdicts, one file each; [`CHECKS`] lists them.
+//!
+//! A suite names a [`Check`] and gives it [`Settings`]. For a case, [`CaseCheck::plan`] makes a [`Judge`] of them,
+//! which sees the results [`Batch`] by batch, keeps counts and evidence in a [`Tally`] and ends with a [`Judgement`].
+//! `forward` derives the error bounds for the check `bound`; [`Scale`] holds the magnitudes that errors of dots are
+//! measured against.
 
 mod agreement;
 mod bound;
@@ -27,13 +32,13 @@ pub trait Check: Sync {
     /// The name that suites use; the file's stem.
     fn name(&self) -> &'static str;
 
-    /// Asks / Why it matters / Fails when.
+    /// "Asks: ... Why it matters: ... Fails when: ...", in this order.
     fn doc(&self) -> &'static str;
 
     /// The settings it takes in a suite file, beside `kind`, `expect` and `because`.
     fn settings(&self) -> &'static [&'static str];
 
-    /// The figures it adds to a record.
+    /// The figures that it may add to a record; a case may lack some of them.
     fn figures(&self) -> &'static [FigureDoc];
 
     /// The figure that counts rows with something found, which summaries add up over cases.
@@ -41,7 +46,7 @@ pub trait Check: Sync {
         None
     }
 
-    /// What it is put to.
+    /// Whether it is put to a case or to a series.
     fn scope(&self) -> Scope<'_>;
 }
 
@@ -56,16 +61,22 @@ pub enum Scope<'a> {
 
 /// A check of one case.
 pub trait CaseCheck {
-    /// The question put to one case, or why it cannot be.
+    /// The question put to one case.
+    ///
+    /// # Errors
+    /// Says why the question makes no sense there: a setting is missing or wrong, or the program lacks a result.
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String>;
 }
 
-/// One figure of a check.
+/// What one figure of a check means.
 pub struct FigureDoc {
+    /// The figure's column in reports, such as `beyond_bound`.
     pub name: &'static str,
+    /// What it is counted in.
     pub unit: Unit,
     /// Which way it improves; `None` for a figure that only describes.
     pub better: Option<Better>,
+    /// What it is, in a few words for listings.
     pub doc: &'static str,
 }
 
@@ -105,17 +116,23 @@ impl Settings {
     }
 }
 
-/// What a check is put to.
+/// One case before it is evaluated: what a check is planned from.
 pub struct Context<'a> {
+    /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
+    /// The case's size, from which the program's shapes follow.
     pub n: usize,
+    /// The mode that is judged.
     pub mode: &'a Mode,
-    /// The declared program over one batch of rows.
+    /// The declared program, before the mode's policy rewrites it, over one batch of rows.
     pub program: &'a Program,
 }
 
 impl Context<'_> {
-    /// The position of a result by name, or why there is none.
+    /// The position of a result by name.
+    ///
+    /// # Errors
+    /// If the program has no result of this name; the text lists those that it has.
     pub fn output(&self, name: &str) -> Result<usize, String> {
         self.program.output(name).ok_or_else(|| {
             format!("{} has no result `{name}`; it has {}", self.spec, self.program.output_names.join(", "))
@@ -135,7 +152,11 @@ pub trait Judge: Send + Sync {
         false
     }
 
-    /// Looks at one batch. An error means that it could not be judged.
+    /// Looks at one batch.
+    ///
+    /// # Errors
+    /// Says why the batch could not be judged, which ends the run. What an answer only lacks is no error but a
+    /// [`Tally::refuse`].
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String>;
 
     /// The verdict over all batches.
@@ -144,18 +165,24 @@ pub trait Judge: Send + Sync {
 
 /// One batch of rows of one case.
 pub struct Batch<'a> {
+    /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
+    /// The case's size, from which the program's shapes follow.
     pub n: usize,
+    /// The mode that is judged.
     pub mode: &'a Mode,
-    /// The declared program.
+    /// The declared program, before the mode's policy rewrites it, over the rows of this batch.
     pub program: &'a Program,
+    /// The program's arguments, in order of the parameters' numbers.
     pub arguments: &'a [Tensor],
-    /// Its results in the mode.
+    /// The program's results in the mode, in the order of its outputs.
     pub got: &'a [Tensor],
+    /// The truth of the results that [`Judge::demands`] asked for, in the same order.
     pub truth: &'a Truth,
-    /// Magnitudes of the program's dot, where it is one.
+    /// `sum |a| |b|` of the program's first result, where that is one plain matmul.
     pub scale: &'a Scale<'a>,
-    /// The truth of the scores, where a judge asked for it: one `Top` a row.
+    /// The truth of the scores that the tokens are ranked by, where a judge asked for it: one
+    /// [`Top`](crate::oracle::Top) a row.
     pub scores: Option<&'a FloatTruth>,
     /// The first row's number in the whole case.
     pub first_row: usize,
@@ -173,7 +200,10 @@ pub static CHECKS: &[&dyn Check] = &[
     &ties::Ties,
 ];
 
-/// The question that a check of one case puts to a case, or why it cannot.
+/// The question that the check with this name puts to a case.
+///
+/// # Errors
+/// If no check has this name, if it is put to series, or as [`CaseCheck::plan`] says.
 pub fn judge_of(name: &str, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
     match check_named(name).map(|check| check.scope()) {
         Some(Scope::Case(check)) => check.plan(settings, case),

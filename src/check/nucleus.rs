@@ -5,7 +5,7 @@ use crate::oracle::{Demand, TruthTensor};
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct Nucleus;
+pub(super) struct Nucleus;
 
 impl Check for Nucleus {
     fn name(&self) -> &'static str {

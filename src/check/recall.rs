@@ -6,7 +6,7 @@ use crate::stat::expected_recall;
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct Recall;
+pub(super) struct Recall;
 
 /// Standard errors from the expectation at which the observed recall is a finding.
 const Z_LIMIT: f64 = 4.0;

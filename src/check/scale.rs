@@ -16,11 +16,12 @@ pub struct Scale<'a> {
 }
 
 impl<'a> Scale<'a> {
+    /// The magnitudes of a program for these arguments, one a parameter; nothing is computed yet.
     pub fn new(program: &'a Program, arguments: &'a [Tensor]) -> Scale<'a> {
         Scale { program, arguments, known: OnceCell::new() }
     }
 
-    /// The exact sums rounded to f64, row-major; `None` for any other program.
+    /// The exact sums rounded to f64, row-major; `None` if the first result is no plain matmul of the arguments.
     pub fn get(&self) -> Option<&[f64]> {
         let made = || self.of(*self.program.outputs().first()?);
         self.known.get_or_init(made).as_deref()

@@ -4,7 +4,7 @@ use crate::metric::{Better, Unit};
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct SelfConsistency;
+pub(super) struct SelfConsistency;
 
 impl Check for SelfConsistency {
     fn name(&self) -> &'static str {

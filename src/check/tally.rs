@@ -1,10 +1,11 @@
-//! What checks see, in a form that merges batch by batch in order.
+//! What a judge has seen of a case, in a form that merges batch by batch in order, and what it says in the end.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts, largest values and sums by name, and the first pieces of evidence.
+/// Counts, largest values and sums by name, the first pieces of evidence, and why the check abstains, if it does. A
+/// judge chooses the names; only the count `undecided` has a meaning here ([`Tally::judge`]).
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
@@ -18,44 +19,51 @@ pub struct Tally {
 const KEPT_EVIDENCE: usize = 3;
 
 impl Tally {
+    /// Adds `by` to a count.
     pub fn count(&mut self, name: &'static str, by: u64) {
         *self.counts.entry(name).or_default() += by;
     }
 
-    /// Keeps the largest value; NaN counts as infinite.
+    /// Keeps the largest of the values given under this name; NaN counts as infinite.
     pub fn peak(&mut self, name: &'static str, value: f64) {
         let value = if value.is_nan() { f64::INFINITY } else { value };
         let kept = self.peaks.entry(name).or_insert(f64::NEG_INFINITY);
         *kept = kept.max(value);
     }
 
+    /// Adds a value to a sum, which is rounded to f64 at each step.
     pub fn add(&mut self, name: &'static str, value: f64) {
         *self.sums.entry(name).or_default() += value;
     }
 
+    /// Keeps a line that shows what was found, such as an element with its bits. Only the first three are made.
     pub fn evidence(&mut self, make: impl FnOnce() -> String) {
         if self.evidence.len() < KEPT_EVIDENCE {
             self.evidence.push(make());
         }
     }
 
-    /// Notes why the check cannot judge; the first reason stays.
+    /// Notes why the check cannot judge, so that it abstains; the first reason stays.
     pub fn refuse(&mut self, why: impl Into<String>) {
         self.refusal.get_or_insert(why.into());
     }
 
+    /// The count of this name; 0 if nothing was counted.
     pub fn counted(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
+    /// The largest value of this name; `None` if there was none.
     pub fn peaked(&self, name: &str) -> Option<f64> {
         self.peaks.get(name).copied()
     }
 
+    /// The sum of this name; 0 if nothing was added.
     pub fn summed(&self, name: &str) -> f64 {
         self.sums.get(name).copied().unwrap_or(0.0)
     }
 
+    /// Why the check cannot judge, if it cannot.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -78,7 +86,9 @@ impl Tally {
         }
     }
 
-    /// A finding if `found`, else a pass; undecided comparisons of the oracle come before either.
+    /// The judgement with the evidence, and with the refusal as its note: `Abstain` if the check refused; else
+    /// `Finding` if `found`; else `Undecided` if the count `undecided`, of what the oracle left open, is above 0; else
+    /// `Pass`.
     pub fn judge(&self, found: bool) -> Judgement {
         let outcome = match (self.refusal(), self.counted("undecided")) {
             (Some(_), _) => Outcome::Abstain,
@@ -100,7 +110,9 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
+    /// The check found nothing.
     Pass,
+    /// The check found what it looks for.
     Finding,
     /// The check has nothing to say of this case; its note says why.
     Abstain,
@@ -109,6 +121,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The name in reports and records, such as `abstain`.
     pub const fn name(self) -> &'static str {
         match self {
             Outcome::Pass => "pass",
@@ -122,19 +135,24 @@ impl Outcome {
 /// A verdict with its evidence.
 #[derive(Clone, Debug)]
 pub struct Judgement {
+    /// What the check says.
     pub outcome: Outcome,
     /// Figures for the report, by the names that the check documents.
     pub figures: Vec<(&'static str, f64)>,
+    /// Up to three lines that show what was found, the first ones by row.
     pub evidence: Vec<String>,
+    /// The judgement in words; why, where the check abstains.
     pub note: String,
 }
 
 impl Judgement {
+    /// Adds a figure, by the name that the check documents.
     pub fn figure(mut self, name: &'static str, value: f64) -> Judgement {
         self.figures.push((name, value));
         self
     }
 
+    /// Sets the note, unless there is one: the reason for an abstention stays.
     pub fn note(mut self, note: String) -> Judgement {
         if self.note.is_empty() {
             self.note = note;

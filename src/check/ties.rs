@@ -4,7 +4,7 @@ use crate::metric::{Better, Unit};
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
 
-pub struct Ties;
+pub(super) struct Ties;
 
 impl Check for Ties {
     fn name(&self) -> &'static str {

@@ -42,8 +42,11 @@ pub enum Kind {
 
 /// A name with what it stands for.
 pub struct Entry {
+    /// What kind of thing it is.
     pub kind: Kind,
+    /// The name as suites and the command line write it.
     pub name: String,
+    /// Its own documentation.
     pub doc: String,
 }
 

@@ -1,4 +1,5 @@
-//! The command line: one file a subcommand.
+//! The command line: one file a subcommand. [`main`] is all of the binary; `summary` prints records for several
+//! subcommands.
 
 mod explain;
 mod gate;
@@ -58,11 +59,15 @@ enum Command {
 /// What a subcommand ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
+    /// All is as the suites expect, or the command only lists or shows: exit code 0.
     AsExpected,
+    /// A finding that no suite expects, a missing one, an undecided check, a changed gate, or programs that differ:
+    /// exit code 1.
     Found,
 }
 
-/// Runs the command line of this process.
+/// Runs the command line of this process: what `ulpgate` does. Whatever could not be judged is one line on standard
+/// error, and exit code 2.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -115,6 +120,7 @@ fn usage_error(text: &str) -> String {
 pub enum Failure {
     /// Whoever read the output has had enough.
     ClosedPipe,
+    /// What could not be read, understood, evaluated or written, as one sentence for the terminal.
     Message(String),
 }
 

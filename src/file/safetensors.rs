@@ -17,19 +17,50 @@ use super::write_whole;
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
+    /// The file could not be read.
     #[error("{}: failed to read it: {source}", path.display())]
-    Unread { path: PathBuf, source: std::io::Error },
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file could not be written.
     #[error("{}: failed to write it: {source}", path.display())]
-    Unwritten { path: PathBuf, source: std::io::Error },
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The bytes break the format.
     #[error("{}: not a safetensors file: {reason}", path.display())]
-    Malformed { path: PathBuf, reason: String },
-    /// The format has an element type that this project has not.
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// How, with the sizes that show it.
+        reason: String,
+    },
+    /// The format has the element type of a tensor, but this crate does not.
     #[error("{}: tensor `{tensor}` has dtype {dtype}, which is not supported", path.display())]
-    UnsupportedDtype { path: PathBuf, tensor: String, dtype: String },
-    /// A tensor has an impossible element, or an impossible name.
+    UnsupportedDtype {
+        /// The file.
+        path: PathBuf,
+        /// The tensor's name.
+        tensor: String,
+        /// The element type as the format calls it, such as `C64`.
+        dtype: String,
+    },
+    /// A tensor has an element that its type does not have, a name that is reserved, or the name of another one.
     #[error("{}: tensor `{tensor}`: {reason}", path.display())]
-    BadTensor { path: PathBuf, tensor: String, reason: String },
+    BadTensor {
+        /// The file.
+        path: PathBuf,
+        /// The tensor's name.
+        tensor: String,
+        /// Which element or what about the name.
+        reason: String,
+    },
 }
 
 /// What safetensors calls an element type. `F8_E4M3` is the variant without infinities, e4m3fn.
@@ -53,13 +84,19 @@ fn format_name(dtype: DType) -> Dtype {
     }
 }
 
-/// All tensors of a file, sorted by name.
+/// All tensors of a file with their names, sorted by name, bit for bit.
+///
+/// # Errors
+/// If the file cannot be read, breaks the format, or has an element type that this crate does not.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
     let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
 }
 
 /// As [`read`], from the bytes of a file; `path` only names it in errors.
+///
+/// # Errors
+/// As [`read`], but for [`FileError::Unread`].
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileError> {
     let file = SafeTensors::deserialize(bytes)
         .map_err(|error| FileError::Malformed { path: path.to_path_buf(), reason: reason(&error, bytes) })?;
@@ -84,12 +121,18 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
 
 /// Writes `tensors` to `path`, whole or not at all. The bytes depend only on the names and tensors, not on their order:
 /// the widest types come first, then names in order, as the crate sorts them for alignment.
+///
+/// # Errors
+/// If the file cannot be written, two tensors have one name, or a name is reserved.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError> {
     let bytes = to_bytes(path, tensors)?;
     write_whole(path, &bytes).map_err(|source| FileError::Unwritten { path: path.to_path_buf(), source })
 }
 
-/// The bytes of a file with these tensors; `path` only names it in errors.
+/// The bytes of the file that [`write()`] writes; `path` only names it in errors.
+///
+/// # Errors
+/// As [`write()`], but for [`FileError::Unwritten`].
 pub fn to_bytes(path: &Path, tensors: &[(String, Tensor)]) -> Result<Vec<u8>, FileError> {
     let mut names: Vec<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();

@@ -6,6 +6,9 @@ use std::path::Path;
 
 /// Writes `bytes` to `path`: first to `path` with `.partial` appended, which is then renamed. A killed run or a full disk
 /// leaves an existing file as it was.
+///
+/// # Errors
+/// The system's first error, such as a folder that does not exist.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut partial = OsString::from(path.as_os_str());
     partial.push(".partial");

@@ -5,26 +5,78 @@
 pub enum InputError {
     /// No distribution has this name.
     #[error("unknown input `{name}`; {hint}")]
-    UnknownInput { name: String, hint: String },
+    UnknownInput {
+        /// The name as written.
+        name: String,
+        /// The nearest name, or all names.
+        hint: String,
+    },
     /// The text is no spec.
     #[error("input `{text}`: {reason}; write NAME or NAME[key=value,...]")]
-    Syntax { text: String, reason: String },
+    Syntax {
+        /// The whole spec as written.
+        text: String,
+        /// What breaks the form.
+        reason: String,
+    },
     /// The distribution has no such parameter.
     #[error("input `{input}` has no parameter `{key}`; {hint}")]
-    UnknownParameter { input: &'static str, key: String, hint: String },
+    UnknownParameter {
+        /// The distribution's name.
+        input: &'static str,
+        /// The parameter's name as written.
+        key: String,
+        /// The nearest parameter of the distribution, or all of them.
+        hint: String,
+    },
     /// One parameter is given twice.
     #[error("input `{input}`: parameter `{key}` is set twice")]
-    RepeatedParameter { input: &'static str, key: &'static str },
-    /// A parameter is no number, or out of range.
+    RepeatedParameter {
+        /// The distribution's name.
+        input: &'static str,
+        /// The parameter's name.
+        key: &'static str,
+    },
+    /// A parameter is no number, out of its range, or not whole where only whole numbers are taken.
     #[error("input `{input}`: `{key}={value}` is not a {kind} from {min} to {max}")]
-    BadValue { input: &'static str, key: &'static str, value: String, kind: &'static str, min: String, max: String },
+    BadValue {
+        /// The distribution's name.
+        input: &'static str,
+        /// The parameter's name.
+        key: &'static str,
+        /// The value as written.
+        value: String,
+        /// `number` or `whole number`.
+        kind: &'static str,
+        /// The least value that is taken.
+        min: String,
+        /// The largest value that is taken.
+        max: String,
+    },
     /// The distribution cannot fill these arguments.
     #[error("input `{input}` does not fit: {reason}")]
-    Unsuitable { input: &'static str, reason: String },
+    Unsuitable {
+        /// The distribution's name.
+        input: &'static str,
+        /// Which argument or parameter does not fit, and what would.
+        reason: String,
+    },
     /// The rows asked for are not those of the first argument.
     #[error("argument `{argument}` has {has} rows, {asked} are asked for")]
-    Rows { argument: String, has: usize, asked: u64 },
+    Rows {
+        /// The first argument's name.
+        argument: String,
+        /// Its rows, by its dims.
+        has: usize,
+        /// How many rows are asked for.
+        asked: u64,
+    },
     /// An argument has more elements than can be held.
     #[error("argument `{argument}` of dims {dims:?} does not fit in memory")]
-    TooLarge { argument: String, dims: Vec<usize> },
+    TooLarge {
+        /// The argument's name.
+        argument: String,
+        /// Its dims.
+        dims: Vec<usize>,
+    },
 }

@@ -14,6 +14,10 @@ use super::{Argument, InputError, InputKey, InputSpec, Row, Sampler, Streams};
 /// nearest even (to bf16 and thereby to the dtype, where the spec says so); a value beyond the dtype's range is what
 /// rounding makes of it. Integers are uniform below the width of the first argument, as indices into its rows are
 /// (below their dtype's limit, if that is less), and predicates are fair coins, whatever the spec.
+///
+/// # Errors
+/// If the first argument has not as many rows as are asked for, the distribution cannot fill the arguments, or they do
+/// not fit in memory.
 pub fn generate(
     spec: &InputSpec,
     key: &InputKey,

@@ -45,7 +45,9 @@ pub trait Input: Sync {
     fn check(&self, _spec: &InputSpec, _arguments: &[Argument]) -> Result<(), String> {
         Ok(())
     }
-    /// Fills one row of a floating-point argument. The values need not belong to the argument's dtype.
+    /// Fills elements of one row of a floating-point argument: as many as its last dim, or one of a scalar. An argument
+    /// of rank 3 or more is filled so several times a row, in order, from one sampler. The values need not belong to
+    /// the argument's dtype.
     fn fill(&self, row: &Row, sampler: &mut Sampler, out: &mut [f64]);
 }
 

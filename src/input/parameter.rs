@@ -9,17 +9,19 @@ pub struct ParameterDoc {
     pub default: f64,
     /// Smallest and largest value that are accepted.
     pub range: (f64, f64),
-    /// Whether only whole numbers are.
+    /// Whether only whole numbers are accepted.
     pub whole: bool,
     /// What it sets.
     pub doc: &'static str,
 }
 
 impl ParameterDoc {
+    /// A parameter that takes any number of its range.
     pub(super) const fn real(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParameterDoc {
         ParameterDoc { name, default, range, whole: false, doc }
     }
 
+    /// A parameter that takes whole numbers only.
     pub(super) const fn whole(name: &'static str, default: f64, range: (f64, f64), doc: &'static str) -> ParameterDoc {
         ParameterDoc { name, default, range, whole: true, doc }
     }

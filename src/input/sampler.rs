@@ -16,6 +16,7 @@ pub struct Sampler {
 const UNIT: f64 = f64::EPSILON / 2.0;
 
 impl Sampler {
+    /// Draws from the keystream of this generator, from where it stands.
     pub(super) fn new(rng: ChaCha8Rng) -> Sampler {
         Sampler { rng, spare: None }
     }

@@ -46,6 +46,9 @@ impl InputSpec {
     }
 
     /// This spec with one parameter set.
+    ///
+    /// # Errors
+    /// If the distribution has no such parameter, or the value is out of its range.
     pub fn with(mut self, key: &str, value: f64) -> Result<InputSpec, InputError> {
         let parameter = self.parameter(key)?;
         self.set(parameter, value, &number(value))?;

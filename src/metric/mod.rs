@@ -67,7 +67,7 @@ pub enum Unit {
     /// Units in the last place of the result's type, at the truth.
     #[serde(rename = "ulp")]
     Ulp,
-    /// Natural units of information.
+    /// Natural units of information: KL divergences by natural logarithms.
     #[serde(rename = "nat")]
     Nat,
     /// The result's own unit.
@@ -76,12 +76,16 @@ pub enum Unit {
     /// The square of the result's own unit.
     #[serde(rename = "output^2")]
     OutputSquared,
+    /// Elements of a result.
     #[serde(rename = "elements")]
     Elements,
+    /// Rows of a result: one for each index of its leading dim.
     #[serde(rename = "rows")]
     Rows,
+    /// Token ids, over all rows.
     #[serde(rename = "tokens")]
     Tokens,
+    /// Bins of an approximate top-k, in one row.
     #[serde(rename = "bins")]
     Bins,
 }
@@ -103,12 +107,13 @@ impl Unit {
     }
 }
 
-/// A distance.
+/// A distance of results from their truth. Registered in [`METRICS`].
 pub trait Metric: Sync {
     /// The name in suites and reports.
     fn name(&self) -> &'static str;
+    /// What its value is counted in.
     fn unit(&self) -> Unit;
-    /// Which way it improves; distances fall.
+    /// Which way it improves: for a distance, downward.
     fn better(&self) -> Better {
         Better::Lower
     }

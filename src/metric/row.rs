@@ -8,8 +8,11 @@ use super::{Sample, Term};
 
 /// One row of output beside its truth.
 pub(super) struct Row<'a> {
+    /// What the program computed.
     pub got: &'a [f64],
+    /// The real values, rounded to f64.
     pub truth: &'a [f64],
+    /// The format of the output's dtype.
     format: &'static Format,
 }
 

@@ -200,6 +200,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// No answers yet to these demands, one a result.
     pub fn new(program: &Program, demands: &[Demand]) -> Answers {
         let entry = program.entry();
         let elements = program.outputs().iter().map(|o| entry.instructions[*o].shape.elements()).collect();
@@ -263,6 +264,7 @@ impl Answers {
         self.outputs.iter().flatten().map(TruthTensor::open).sum()
     }
 
+    /// All answers, with what is still open counted among the figures.
     pub fn finish(self, stats: Stats) -> Truth {
         let undecided = self.open();
         Truth { outputs: self.outputs.unwrap_or_default(), stats: Stats { undecided, ..stats } }

@@ -14,6 +14,7 @@ use super::pair::Pair;
 
 /// Results of a batch of exact dots, in the arithmetic's own numbers.
 pub(super) struct Dots<N> {
+    /// Enclosures of the exact values, in the order of the outputs.
     pub numbers: Vec<N>,
     /// The exact values correctly rounded to f64, where the arithmetic has them.
     pub rounded: Option<Vec<f64>>,

@@ -38,10 +38,12 @@ fn is_below(a: &Float, b: &Float) -> bool {
 }
 
 impl Between {
+    /// Exactly this value, NaN and the infinities included.
     pub fn exact(value: f64) -> Between {
         Between::Exact(Float::with_val(f64::MANTISSA_DIGITS, value))
     }
 
+    /// NaN, for certain.
     pub fn nan() -> Between {
         Between::exact(f64::NAN)
     }
@@ -114,6 +116,7 @@ impl Between {
         }
     }
 
+    /// Whether this is NaN, for certain.
     pub fn is_nan(&self) -> bool {
         matches!(self, Between::Exact(value) if value.is_nan())
     }
@@ -123,10 +126,12 @@ impl Between {
         matches!(self, Between::Exact(value) if value.is_infinite())
     }
 
+    /// Whether zero is not excluded; so for NaN and what is unknown.
     pub fn may_be_zero(&self) -> bool {
         self.ends().is_none_or(|(lo, hi)| *lo <= 0 && *hi >= 0)
     }
 
+    /// The value with its sign changed, zero included.
     pub fn negated(&self) -> Between {
         match self {
             Between::Unknown => Between::Unknown,
@@ -138,6 +143,7 @@ impl Between {
         }
     }
 
+    /// The value without its sign.
     pub fn magnitude(&self) -> Between {
         match self {
             Between::Unknown => Between::Unknown,
@@ -180,6 +186,7 @@ impl Corner {
         });
     }
 
+    /// The hull; unknown if nothing was taken in.
     pub fn between(self) -> Between {
         self.0.map_or(Between::Unknown, |(lo, hi)| Between::real(lo, hi))
     }

@@ -57,6 +57,7 @@ impl<T: Clone> Column<T> {
         Rc::ptr_eq(&self.values, &other.values) && self.run == other.run
     }
 
+    /// The value of one element.
     #[inline(always)]
     pub fn at(&self, element: usize) -> &T {
         // A division costs more than the two tests that mostly save it.
@@ -148,11 +149,15 @@ impl Column<f64> {
 
 /// A data movement, to be done to every column of its operands.
 pub(super) struct Mover<'a> {
+    /// The operation, of the class that only moves elements.
     pub op: &'a Op,
-    /// Of each operand.
+    /// The dims of each operand whose elements move.
     pub dims: Vec<&'a [usize]>,
+    /// The start indices of `dynamic-slice`, `dynamic-update-slice` and `gather`; empty for other operations.
     pub starts: &'a [i64],
+    /// The dims of the start indices of `gather`; empty for other operations.
     pub starts_dims: &'a [usize],
+    /// The dims of the result.
     pub out_dims: &'a [usize],
 }
 

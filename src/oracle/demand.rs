@@ -19,29 +19,46 @@ pub enum Demand {
 /// The truth of a program's results.
 #[derive(Clone, Debug)]
 pub struct Truth {
+    /// One a result, in the order of the program's outputs.
     pub outputs: Vec<TruthTensor>,
+    /// How hard it was to find.
     pub stats: Stats,
 }
 
 /// The truth of one result. `None` among its elements stands for what stayed open at the highest precision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TruthTensor {
+    /// Of a result with [`Demand::None`].
     Skipped,
+    /// Of a result of floats.
     Float(FloatTruth),
-    Integer { dims: Vec<usize>, values: Vec<Option<i64>> },
-    Predicate { dims: Vec<usize>, values: Vec<Option<bool>> },
+    /// Of a result of integers.
+    Integer {
+        /// The result's dims.
+        dims: Vec<usize>,
+        /// Its elements, row-major; a u64 above the largest i64 as the i64 of the same bits.
+        values: Vec<Option<i64>>,
+    },
+    /// Of a result of predicates.
+    Predicate {
+        /// The result's dims.
+        dims: Vec<usize>,
+        /// Its elements, row-major.
+        values: Vec<Option<bool>>,
+    },
 }
 
 /// The truth of one float result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FloatTruth {
+    /// The result's dims.
     pub dims: Vec<usize>,
     /// With [`Demand::Rounded`] or [`Demand::Stored`]: the exact values rounded to nearest even, in f64 or in the result's
     /// own type. An element that stayed open is NaN and listed in `open`.
     pub rounded: Vec<f64>,
-    /// Flat positions of elements that could not be rounded.
+    /// Flat positions of elements that could not be rounded, ascending.
     pub open: Vec<usize>,
-    /// With [`Demand::Order`]: one a row.
+    /// With [`Demand::Order`]: one a row (along the last dim), in order.
     pub tops: Vec<Top>,
 }
 
@@ -61,23 +78,27 @@ pub struct Top {
 /// How hard the answers were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Times that the precision was raised.
+    /// Passes after the first, each in a rung or a precision that proves more.
     pub escalations: u64,
-    /// The highest MPFR precision used, in bits; 0 where f64 sufficed.
+    /// The highest MPFR precision used, in bits; 0 where intervals and pairs of f64 sufficed.
     pub highest_bits: u32,
-    /// Results answered by f64 intervals.
+    /// Elements of results answered by f64 intervals; where tops are asked for, all those of a row with its top.
     pub fast: u64,
-    /// Results answered by pairs of f64.
+    /// Elements answered by pairs of f64.
     pub pairs: u64,
-    /// Results answered by MPFR.
+    /// Elements answered by MPFR.
     pub mpfr: u64,
-    /// Dot products certified by each rung of [`super::dot`].
+    /// Dot products certified by the rung `grid` of [`super::dot`]; the four below count those of its other rungs.
     pub dots_grid: u64,
+    /// By the rung `sliced`.
     pub dots_sliced: u64,
+    /// By the rung `dot2`.
     pub dots_dot2: u64,
+    /// By the rung `superaccumulator`.
     pub dots_superaccumulator: u64,
+    /// By the rung `mpfr`.
     pub dots_mpfr: u64,
-    /// Elements and rows that stayed open.
+    /// Elements, and rows whose top was asked for, that stayed open.
     pub undecided: u64,
 }
 
@@ -91,7 +112,7 @@ impl Stats {
         self.dots_mpfr += counts.mpfr;
     }
 
-    /// Adds those of another evaluation.
+    /// Adds those of another evaluation; of the precisions, the higher one stays.
     pub fn merge(&mut self, other: &Stats) {
         self.escalations += other.escalations;
         self.highest_bits = self.highest_bits.max(other.highest_bits);

@@ -12,14 +12,19 @@ use super::order::{Classes, Identity};
 /// One float element: its enclosure, and what it is up to equality of expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Element<N> {
+    /// The enclosure of its value.
     pub number: N,
+    /// What expression it is, for ties and comparisons that enclosures leave open.
     pub identity: Identity,
 }
 
 /// The value of one instruction.
 pub(super) enum Value<A: Arithmetic> {
+    /// An array of floats.
     Float(FloatArray<A>),
+    /// An array of integers or predicates.
     Integer(Integers),
+    /// The parts of a tuple.
     Tuple(Vec<Value<A>>),
 }
 
@@ -27,7 +32,9 @@ pub(super) enum Value<A: Arithmetic> {
 /// or more is held as its bits ([`Integers::number`] gives the number).
 #[derive(Clone, Debug)]
 pub(super) struct Integers {
+    /// The type of all elements.
     pub dtype: DType,
+    /// The elements, row-major.
     pub values: Rc<Vec<Option<i64>>>,
 }
 
@@ -49,8 +56,11 @@ impl Integers {
 
 /// Float elements in row-major order. A clone shares everything.
 pub(super) struct FloatArray<A: Arithmetic> {
+    /// How many elements there are.
     pub len: usize,
+    /// Their enclosures.
     pub numbers: A::Numbers,
+    /// What expressions they are.
     pub identities: Identities<A>,
     /// The exact values rounded to f64, where a dot certified them directly.
     pub rounded: Option<Rc<Vec<f64>>>,
@@ -58,21 +68,24 @@ pub(super) struct FloatArray<A: Arithmetic> {
 
 /// What the elements of an array are.
 pub(super) enum Identities<A: Arithmetic> {
-    Known {
-        classes: Column<u64>,
-        keys: Column<f64>,
-    },
+    /// [`Identity::class`] and [`Identity::key`] of each element.
+    Known { classes: Column<u64>, keys: Column<f64> },
     /// Those of an operation on two arrays whose elements all differ, worked out only where they are asked for.
     Deferred(Rc<Deferred<A>>),
 }
 
-/// An operation on two arrays.
+/// An operation on two arrays, kept for the identities of its results.
 pub(super) struct Deferred<A: Arithmetic> {
+    /// Which operation.
     pub operation: Field,
+    /// Whether results are functions of the right operand with the left one as parameter, rather than the other way
+    /// round.
     pub left_is_parameter: bool,
+    /// The left operand.
     pub x: FloatArray<A>,
+    /// The right operand.
     pub y: FloatArray<A>,
-    /// The classes of elements that the operation leaves no relation to its operands, one each.
+    /// The first of the classes for results that have no relation to their operands: one an element.
     pub fresh: u64,
 }
 
@@ -103,18 +116,16 @@ impl<A: Arithmetic> Clone for Identities<A> {
 }
 
 impl<A: Arithmetic> Value<A> {
+    /// Integers of a type.
     pub fn integer(dtype: DType, values: Vec<Option<i64>>) -> Value<A> {
         Value::Integer(Integers { dtype, values: Rc::new(values) })
     }
 
+    /// Predicates.
     pub fn predicate(values: Vec<Option<bool>>) -> Value<A> {
         Value::integer(DType::Pred, values.into_iter().map(|v| v.map(i64::from)).collect())
     }
 
-    /// The array of a float value; shape checking makes sure that it is one.
-    ///
-    /// # Panics
-    /// If it is none.
     /// The parts of a tuple; an array is its own only part.
     pub fn into_parts(self) -> Vec<Value<A>> {
         match self {
@@ -123,6 +134,10 @@ impl<A: Arithmetic> Value<A> {
         }
     }
 
+    /// The array of a float value; shape checking makes sure that it is one.
+    ///
+    /// # Panics
+    /// If it is none.
     pub fn floats(&self) -> &FloatArray<A> {
         match self {
             Value::Float(array) => array,
@@ -145,6 +160,7 @@ impl<A: Arithmetic> Value<A> {
 /// How two elements compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
+    /// For certain.
     Is(Ordering),
     /// One of them is NaN.
     Unordered,
@@ -154,11 +170,14 @@ pub(super) enum Comparison {
 
 /// Arithmetic together with the classes of identities.
 pub(super) struct World<A: Arithmetic> {
+    /// The arithmetic of the pass.
     pub arithmetic: A,
+    /// All classes of identities that the pass has made.
     pub classes: Classes,
 }
 
 impl<A: Arithmetic> World<A> {
+    /// An element that is exactly this value, NaN and the infinities included.
     pub fn exact(&self, value: f64) -> Element<A::Number> {
         Element { number: self.arithmetic.exact(value), identity: Identity::exact(value) }
     }
@@ -209,6 +228,7 @@ impl<A: Arithmetic> World<A> {
         }
     }
 
+    /// An array of these elements.
     pub fn collect(&self, elements: Vec<Element<A::Number>>) -> FloatArray<A> {
         let len = elements.len();
         let classes = Column::new(elements.iter().map(|e| e.identity.class).collect());
@@ -217,18 +237,22 @@ impl<A: Arithmetic> World<A> {
         FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
     }
 
+    /// The enclosure of one element.
     pub fn number(&self, array: &FloatArray<A>, at: usize) -> A::Number {
         self.arithmetic.at(&array.numbers, at)
     }
 
+    /// One element with its identity.
     pub fn element(&mut self, array: &FloatArray<A>, at: usize) -> Element<A::Number> {
         Element { number: self.number(array, at), identity: self.identity(array, at) }
     }
 
+    /// All elements with their identities.
     pub fn elements(&mut self, array: &FloatArray<A>) -> Vec<Element<A::Number>> {
         (0..array.len).map(|at| self.element(array, at)).collect()
     }
 
+    /// The identity of one element, worked out if it was deferred.
     pub fn identity(&mut self, array: &FloatArray<A>, at: usize) -> Identity {
         match &array.identities {
             Identities::Known { classes, keys } => Identity { class: *classes.at(at), key: *keys.at(at) },
@@ -250,6 +274,7 @@ impl<A: Arithmetic> World<A> {
         (Column::new(all.iter().map(|i| i.class).collect()), Column::new(all.iter().map(|i| i.key).collect()))
     }
 
+    /// The result of a data movement: elements keep their enclosures and identities.
     pub fn moved(&mut self, operands: &[&FloatArray<A>], mover: &Mover) -> FloatArray<A> {
         let numbers: Vec<&A::Numbers> = operands.iter().map(|o| &o.numbers).collect();
         let identities: Vec<(Column<u64>, Column<f64>)> = operands.iter().map(|o| self.identities(o)).collect();
@@ -273,6 +298,7 @@ impl<A: Arithmetic> World<A> {
         FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
     }
 
+    /// Whether an element is NaN, for certain.
     pub fn is_nan(&self, x: &Element<A::Number>) -> bool {
         self.arithmetic.is_nan(&x.number)
     }
@@ -286,6 +312,7 @@ impl<A: Arithmetic> World<A> {
         }
     }
 
+    /// How two elements compare, by their enclosures and, where these leave it open, by their identities.
     pub fn compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
         self.compare_numbers(&x.number, &y.number, || (x.identity, y.identity))
     }

@@ -37,6 +37,7 @@ fn of_one(unary: Unary) -> Step {
 }
 
 impl<A: Arithmetic> World<A> {
+    /// A function of one argument of all elements, or at least of those that are wanted.
     pub fn unary_all(&mut self, unary: Unary, x: &FloatArray<A>, wanted: Wanted) -> FloatArray<A> {
         let numbers = self.arithmetic.unary_all(unary, &x.numbers, wanted);
         let len = x.len;
@@ -84,6 +85,8 @@ impl<A: Arithmetic> World<A> {
         Identity { class, key: if flips { -x.identity.key } else { x.identity.key } }
     }
 
+    /// An operation on two arrays of one shape, for all elements or at least for those that are wanted. Results are
+    /// identified as functions of `x` with `y` as parameter, or the other way round if `left_is_parameter`.
     pub fn binary_all(
         &mut self,
         binary: Binary,

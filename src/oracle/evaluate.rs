@@ -17,13 +17,29 @@ use super::order::Classes;
 use super::plan::{Need, Plan, Sums};
 use super::prepared::Prepared;
 
-/// Why a program has no truth.
+/// Why a program has no truth for some arguments.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OracleError {
+    /// An argument is missing, or its dtype or dims are not the parameter's.
     #[error("argument {number} is {given}, but the program takes {expected}")]
-    Argument { number: usize, given: String, expected: String },
+    Argument {
+        /// The parameter's number, from 0.
+        number: usize,
+        /// The argument's shape, such as `f32[8,128]`, or `missing`.
+        given: String,
+        /// The parameter's shape.
+        expected: String,
+    },
+    /// An operation means nothing over the real numbers, such as a `bitcast-convert` of a value not exactly known.
     #[error("{name}: {opcode} has no meaning over the real numbers here: {why}")]
-    NoMeaning { name: String, opcode: &'static str, why: &'static str },
+    NoMeaning {
+        /// The instruction's name.
+        name: String,
+        /// Its HLO opcode.
+        opcode: &'static str,
+        /// What is not defined.
+        why: &'static str,
+    },
 }
 
 /// Why a bit pattern is refused that a later rung may know.

@@ -23,10 +23,12 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// The form of a rational number.
     pub fn constant(constant: Rational) -> Form {
         Form { constant, terms: BTreeMap::new() }
     }
 
+    /// The form of the atom with this name.
     pub fn atom(name: u64) -> Form {
         Form { constant: Rational::new(), terms: BTreeMap::from([(name, Rational::from(1))]) }
     }
@@ -62,6 +64,7 @@ impl Form {
         self.short()
     }
 
+    /// The product with a rational number; `None` if it is not short.
     fn times(&self, factor: &Rational) -> Option<Form> {
         if factor.is_zero() {
             return Some(Form::default());
@@ -71,15 +74,17 @@ impl Form {
         Form { constant: scaled(&self.constant), terms }.short()
     }
 
+    /// The sum; `None` if it is not short.
     pub fn add(self, other: &Form) -> Option<Form> {
         self.plus(other, 1)
     }
 
+    /// The difference; `None` if it is not short.
     pub fn subtract(self, other: &Form) -> Option<Form> {
         self.plus(other, -1)
     }
 
-    /// The product with a rational number; `None` for one of two others.
+    /// The product, if a factor is rational and the product short.
     pub fn multiply(&self, other: &Form) -> Option<Form> {
         match (self.as_rational(), other.as_rational()) {
             (Some(factor), _) => other.times(factor),
@@ -88,7 +93,8 @@ impl Form {
         }
     }
 
-    /// The quotient by a divisor that is not zero, if that is rational or a rational multiple of this.
+    /// The quotient, if the divisor is rational, or a rational multiple of this, and the quotient is short. The divisor
+    /// is not zero.
     pub fn divide(&self, divisor: &Form) -> Option<Form> {
         if let Some(divisor) = divisor.as_rational() {
             return if divisor.is_zero() { None } else { self.times(&Rational::from(divisor.recip_ref())) };
@@ -98,6 +104,7 @@ impl Form {
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
     }
 
+    /// The form with all signs changed.
     pub fn negate(&self) -> Form {
         let terms = self.terms.iter().map(|(atom, coefficient)| (*atom, Rational::from(-coefficient))).collect();
         Form { constant: Rational::from(-&self.constant), terms }

@@ -22,7 +22,9 @@ pub use sum::sum;
 /// - [`Interval::UNKNOWN`]: any value, NaN and the infinities included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// The lower end.
     pub lo: f64,
+    /// The upper end.
     pub hi: f64,
 }
 

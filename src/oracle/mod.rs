@@ -4,6 +4,13 @@
 //! what they cannot prove, element by element, with MPFR intervals at rising precision. Where an answer is given, it
 //! does not depend on where the precision started. See "Truth" in DESIGN.md for what the formula means and for what is
 //! refused.
+//!
+//! - What is asked and answered: `demand`, `answer`; which elements a pass needs for it: `plan`.
+//! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `select`, `convert`, `bits` and `integer` for its
+//!   operations. It computes with `elements`: enclosures, and the `order` of expressions where these leave it open.
+//! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
+//!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
+//! - Storage and loops: `column`, `store`, `lanes`, `radix`; equal instructions are evaluated once: `share`.
 
 mod answer;
 mod arithmetic;
@@ -59,14 +66,14 @@ pub enum Rung {
     Mpfr,
 }
 
-/// How precision rises.
+/// Evaluates programs over the real numbers; its fields say how precision rises.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
     /// The rung to begin with; `None` for the one that suits what is asked.
     pub first: Option<Rung>,
     /// Precision of the first MPFR pass, in bits; each further one has twice as many.
     pub start_bits: u32,
-    /// The last precision tried; what is still open then is reported as undecidable.
+    /// The last precision tried; what is still open then is reported as undecided.
     pub max_bits: u32,
 }
 

@@ -34,6 +34,7 @@ pub(super) struct Mpfr {
 }
 
 impl Mpfr {
+    /// Arithmetic at this precision, in bits.
     pub fn new(bits: u32) -> Mpfr {
         Mpfr { bits, memo: HashMap::new(), unknown: Rc::new(Between::Unknown), atoms: Cell::new(0) }
     }

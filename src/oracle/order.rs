@@ -15,7 +15,9 @@ use std::ops::Range;
 /// What an element is, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity {
+    /// Which strictly increasing function of the key it is; 0 for the key itself.
     pub class: u64,
+    /// Where that function is taken.
     pub key: f64,
 }
 

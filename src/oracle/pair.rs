@@ -31,8 +31,11 @@ pub(super) use sum::sum;
 /// - else a finite real number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
+    /// The sum of both parts, rounded to nearest.
     pub hi: f64,
+    /// What that rounding left.
     pub lo: f64,
+    /// An absolute bound, rounded up.
     pub error: f64,
 }
 
@@ -47,6 +50,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// The tables, made on the first call.
     pub fn ready() -> Tables {
         Tables { exponential: exponential::table(), logarithm: logarithm::table() }
     }

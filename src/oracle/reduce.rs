@@ -33,6 +33,7 @@ impl Group {
 }
 
 impl<A: Arithmetic> Pass<'_, A> {
+    /// A reduction over the dims `reduced`; operands are the arrays, then as many inits.
     pub(super) fn reduce(
         &mut self,
         reduced: &[usize],
@@ -244,6 +245,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
+    /// A reduction over windows of one array; operands are the array and its init.
     pub(super) fn reduce_window(
         &mut self,
         window: &Window,
@@ -289,6 +291,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.fresh_numbers(sums, array.len))
     }
 
+    /// The dots of two arrays of floats.
     pub(super) fn dot(
         &mut self,
         numbers: &DotDims,

@@ -28,6 +28,7 @@ pub(super) fn vector(len: usize) -> Vec<f64> {
 pub(super) struct Store<T: 'static>(Vec<T>);
 
 impl<T> Store<T> {
+    /// A vector to keep when it is dropped.
     pub fn new(values: Vec<T>) -> Store<T> {
         Store(values)
     }

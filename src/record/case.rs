@@ -1,4 +1,4 @@
-//! The record of one case.
+//! The record of one case: its key, the verdicts of its checks, its figures and its worst element.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,42 +13,52 @@ use super::verdict::Verdict;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
+    /// Which case it is.
     pub key: Key,
+    /// One a check, in the order of the suite file.
     pub checks: Vec<CheckRecord>,
-    /// Metrics, then the figures of checks.
+    /// Metrics, then the figures of checks; those without a value are left out.
     pub figures: Vec<Figure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `None` where the first metric measured nothing.
     pub worst: Option<Worst>,
 }
 
-/// The verdict of one check.
+/// What one check said, and what the suite expects of it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRecord {
-    /// The check's name.
+    /// The check's name, such as `bound`.
     pub check: String,
     /// What tells it from the others of its kind in the case: `key=value` settings, joined by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
+    /// What the check said of the case or series.
     pub outcome: Outcome,
+    /// What the suite expects the check to say.
     pub expect: Expect,
+    /// Why the suite expects a finding, or only reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// The judgement in words; why, where the check abstained.
     pub note: String,
+    /// Up to three lines that show what was found, the first ones by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
 }
 
-/// One figure.
+/// One number that is known of a case.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// A metric, `METRIC vs MODE`, or a figure of a check.
     pub name: String,
-    /// The setting of the check that it belongs to.
+    /// The setting of the check that it belongs to ([`CheckRecord::setting`]); `None` for a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
+    /// What the value is counted in.
     pub unit: Unit,
+    /// In JSON a string: an infinity or NaN is `inf` or `NaN`.
     #[serde(with = "decimal")]
     pub value: f64,
 }
@@ -65,7 +75,7 @@ pub struct Worst {
     pub truth_hex: String,
 }
 
-/// The shortest decimal that reads back as `value`; whole numbers without a point.
+/// The shortest decimal that reads back as `value`; whole numbers below 10^15 without a point.
 pub fn shortest(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 { format!("{value:.0}") } else { format!("{value:?}") }
 }
@@ -85,16 +95,19 @@ pub(super) mod decimal {
 }
 
 impl CheckRecord {
+    /// The report's column of the check: its name, with its setting where it has one.
     pub fn column(&self) -> String {
         column(&self.check, self.setting.as_deref())
     }
 
+    /// What the outcome comes to, given what the suite expects.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.outcome, self.expect)
     }
 }
 
 impl Figure {
+    /// The report's column of the figure: its name, with the check's setting where it has one.
     pub fn column(&self) -> String {
         column(&self.name, self.setting.as_deref())
     }

@@ -21,19 +21,51 @@ const FOLDER: &str = "records";
 /// Why records cannot be kept or had.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
+    /// The folder or a file in it could not be made, written or removed.
     #[error("failed to write the records {path}: {source}; choose another folder with --out", path = path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The folder or a file in it could not be read.
     #[error("failed to read the records {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is no file of records.
     #[error("{folder} holds no records; `ulpgate run --out {folder}` makes some", folder = folder.display())]
-    None { folder: PathBuf },
+    None {
+        /// The folder of reports that was to hold them.
+        folder: PathBuf,
+    },
+    /// A line is no record, or lines are missing.
     #[error("{path}:{line}: these are no records that can be read: {why}; run the suite again", path = path.display())]
-    Damaged { path: PathBuf, line: usize, why: String },
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// What was expected there, or which lines are missing.
+        why: String,
+    },
+    /// The records are of another version of their format.
     #[error(
         "{path}: these records are of version {version}, and ulpgate {made_by} made them; this is version {VERSION}: run \
          the suite again", path = path.display()
     )]
-    Version { path: PathBuf, version: u32, made_by: String },
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version of the format that it is in.
+        version: u32,
+        /// The version of ulpgate that wrote it.
+        made_by: String,
+    },
 }
 
 /// What the first line says of the file, whatever its version.
@@ -76,8 +108,12 @@ fn folder_in(reports: &Path) -> PathBuf {
     reports.join(FOLDER)
 }
 
-/// Keeps the records of some suites in a folder of reports, each file whole or not at all. If these are all suites there
-/// are, records of others are removed: a suite that is gone would be rendered again with them.
+/// Keeps the records of some suites in a folder of reports, one file a suite, each whole or not at all. `all` says that
+/// these are all suites there are: then files of other suites are removed, because `report` would render a suite again
+/// that is gone.
+///
+/// # Errors
+/// [`FileError::Write`].
 pub fn write_folder(reports: &Path, suites: &[SuiteRecord], all: bool) -> Result<(), FileError> {
     let folder = folder_in(reports);
     let write = |path: &Path, source| FileError::Write { path: path.to_path_buf(), source };
@@ -125,6 +161,9 @@ fn text_of(suite: &SuiteRecord) -> serde_json::Result<String> {
 }
 
 /// The records of a folder of reports, in the order of the suites' names.
+///
+/// # Errors
+/// If there are none, or one of the files cannot be read, is damaged or of another version.
 pub fn read_folder(reports: &Path) -> Result<Vec<SuiteRecord>, FileError> {
     let folder = folder_in(reports);
     let none = || FileError::None { folder: reports.to_path_buf() };

@@ -1,4 +1,4 @@
-//! What a record is of.
+//! What a record is of: a case, or a series of them.
 
 use std::fmt;
 
@@ -10,6 +10,7 @@ use crate::suite::Case;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
+    /// The suite's name: the stem of its file.
     pub suite: String,
     /// `program[key=value,...]`.
     pub program: String,
@@ -17,25 +18,32 @@ pub struct Key {
     pub subject: String,
     /// `distribution[key=value,...]`.
     pub input: String,
-    /// The size.
+    /// The size, which the program maps to shapes.
     pub n: u64,
-    /// Rows evaluated.
+    /// Rows evaluated. Not part of the id: `program` holds them where they are not 1.
     pub rows: u64,
+    /// Tells repetitions of the case with other input bits apart.
     pub seed: u64,
 }
 
-/// A series of cases, which differ in size alone.
+/// A series of cases, which differ in size alone: a [`Key`] without size and rows.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
+    /// As [`Key::suite`].
     pub suite: String,
+    /// As [`Key::program`].
     pub program: String,
+    /// As [`Key::subject`].
     pub subject: String,
+    /// As [`Key::input`].
     pub input: String,
+    /// As [`Key::seed`].
     pub seed: u64,
 }
 
 impl Key {
+    /// The key of a case.
     pub fn of(case: &Case) -> Key {
         let subject = &case.subject;
         Key {
@@ -49,6 +57,7 @@ impl Key {
         }
     }
 
+    /// The series that the case belongs to.
     pub fn series(&self) -> Series {
         let Key { suite, program, subject, input, seed, .. } = self.clone();
         Series { suite, program, subject, input, seed }

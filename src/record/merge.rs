@@ -8,12 +8,36 @@ use super::suite::{SuiteHeader, SuiteRecord};
 /// Why records do not belong together.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
+    /// Two parts have a suite of one name and different texts.
     #[error("{a} and {b} are of different texts of the suite {suite}: run both of the same")]
-    OtherSuite { suite: String, a: String, b: String },
+    OtherSuite {
+        /// The suite's name.
+        suite: String,
+        /// The part that came first, by the name given to [`merge`].
+        a: String,
+        /// The part that has another text.
+        b: String,
+    },
+    /// Two parts have different records of one case.
     #[error("{a} and {b} differ in {case}: they are of different programs, or one of them is damaged")]
-    Differs { case: String, a: String, b: String },
+    Differs {
+        /// The case's id.
+        case: String,
+        /// The part that came first, by the name given to [`merge`].
+        a: String,
+        /// The part that has another record.
+        b: String,
+    },
+    /// No part ran some of a suite's cases.
     #[error("{missing} of {all} cases of the suite {suite} are missing: add the folder of the part that ran them")]
-    Missing { suite: String, missing: u64, all: u64 },
+    Missing {
+        /// The suite's name.
+        suite: String,
+        /// How many cases no part has.
+        missing: u64,
+        /// Cases of the suite that are not slow.
+        all: u64,
+    },
 }
 
 /// What has been gathered of one suite, each record with the part that it came from.
@@ -23,11 +47,12 @@ struct Gathered<'a> {
     cases: BTreeMap<String, (&'a Record, &'a str)>,
 }
 
-/// The records of all parts together, each part beside its name; series are judged anew. The same case may be in several
-/// parts if it is the same in all.
+/// The records of all parts together, sorted by suite and case; series are judged anew. Each part has the name that
+/// errors call it. The same case may be in several parts if its record is the same in all.
 ///
 /// # Errors
-/// Parts of different suites of one name, parts that contradict each other, and suites of which a case is in no part.
+/// If parts have suites of one name and different texts, if they contradict each other, or if a case of a suite is in
+/// no part.
 pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, MergeError> {
     let mut suites: BTreeMap<&str, Gathered> = BTreeMap::new();
     for (from, part) in parts {

@@ -1,5 +1,9 @@
 //! What is known after cases ran: typed records that reports, the gate and other programs read, kept in files that can be
 //! rendered again and merged. Nothing here evaluates.
+//!
+//! A [`SuiteRecord`] holds one [`Record`] a case and one [`SeriesRecord`] a fitted growth. [`write_folder`] and
+//! [`read_folder`] keep them as lines of JSON, [`merge`] joins those of several machines, and [`Verdict`] is what each
+//! comes to.
 
 mod case;
 mod file;

@@ -11,19 +11,23 @@ use super::case::{CheckRecord, Record, decimal};
 use super::key::{Key, Series};
 use super::verdict::Verdict;
 
-/// A growth that a suite asks for. Cases of one series share it.
+/// A growth that a suite asks for: one metric over one series.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesPlan {
+    /// Which cases.
     pub series: Series,
     /// Column of the metric whose growth is fitted.
     pub metric: String,
+    /// What theory says of the slope on log-log axes.
     #[serde(with = "decimal")]
     pub expected_slope: f64,
+    /// What the suite expects the check to say.
     pub expect: Expect,
+    /// Why the suite expects a finding, or only reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// The sizes without which nothing is said: those of all cases that are not slow.
+    /// The sizes without which nothing is said: those of all cases of the series that are not slow.
     pub sizes: Vec<u64>,
 }
 
@@ -31,28 +35,36 @@ pub struct SeriesPlan {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesRecord {
+    /// Which cases.
     pub series: Series,
     /// Column of the metric.
     pub metric: String,
+    /// What theory says of the slope on log-log axes.
     #[serde(with = "decimal")]
     pub expected_slope: f64,
+    /// What the check `growth` said.
     pub check: CheckRecord,
+    /// `None` where nothing could be fitted; the check's note says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<FitRecord>,
-    /// Sizes that the fit used.
+    /// How many sizes have an error above zero that is finite: those that a fit uses.
     pub sizes: u64,
 }
 
-/// A power law: the slope with its 95 % interval, and the residual standard deviation of the metric's logarithm.
+/// A fitted power law, metric ~ n^slope.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct FitRecord {
+    /// The slope on log-log axes: the exponent.
     #[serde(with = "decimal")]
     pub slope: f64,
+    /// The lower end of the slope's 95 % interval.
     #[serde(with = "decimal")]
     pub low: f64,
+    /// The upper end of the slope's 95 % interval.
     #[serde(with = "decimal")]
     pub high: f64,
+    /// The residual standard deviation of the metric's natural logarithm about the line.
     #[serde(with = "decimal")]
     pub residual: f64,
 }
@@ -81,7 +93,8 @@ impl SeriesPlan {
         plans.into_values().collect()
     }
 
-    /// The answer, once all sizes are there: part of a series says nothing of its growth.
+    /// The answer from a suite's records; `None` if a size of the series is missing, because part of a series says
+    /// nothing of its growth.
     pub fn judge(&self, records: &[Record]) -> Option<SeriesRecord> {
         let cases: Vec<&Record> = records.iter().filter(|r| r.key.series() == self.series).collect();
         if cases.is_empty() || !self.sizes.iter().all(|n| cases.iter().any(|r| r.key.n == *n)) {
@@ -116,6 +129,7 @@ impl SeriesPlan {
 }
 
 impl SeriesRecord {
+    /// What the outcome comes to, given what the suite expects.
     pub fn verdict(&self) -> Verdict {
         self.check.verdict()
     }

@@ -13,6 +13,7 @@ use super::verdict::Verdict;
 /// A suite with the records of its cases and series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteRecord {
+    /// The suite's own words, and what it asks for.
     pub header: SuiteHeader,
     /// Sorted by the cases' ids.
     pub cases: Vec<Record>,
@@ -20,23 +21,29 @@ pub struct SuiteRecord {
     pub series: Vec<SeriesRecord>,
 }
 
-/// What a suite says of itself.
+/// What a suite says of itself, without its cases. Records of one suite belong together only if their headers are
+/// equal.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteHeader {
+    /// The stem of the suite's file, and of its reports.
     pub name: String,
+    /// The one sentence that the suite tests.
     pub claim: String,
+    /// Why the claim matters.
     pub why: String,
+    /// From where it is known.
     pub source: String,
-    /// Of the file's text and of the programs it names, as 16 hex digits.
+    /// [`Suite::fingerprint`] of the file's text and of the programs it names, as 16 hex digits.
     pub fingerprint: String,
-    /// Cases that are not slow.
+    /// How many cases are not slow.
     pub cases: u64,
     /// What is asked of its series.
     pub series: Vec<SeriesPlan>,
 }
 
 impl SuiteHeader {
+    /// The header of a suite.
     pub fn of(suite: &Suite) -> SuiteHeader {
         SuiteHeader {
             name: suite.name.clone(),
@@ -58,7 +65,7 @@ impl SuiteRecord {
         SuiteRecord { header, cases, series }
     }
 
-    /// All suites in their order, each with its records, also if it has none.
+    /// All suites in their order, each with those of the records that are its own, which may be none.
     pub fn all_of(suites: &[Suite], records: Vec<Record>) -> Vec<SuiteRecord> {
         let mut of: BTreeMap<String, Vec<Record>> = BTreeMap::new();
         for record in records {
@@ -69,6 +76,7 @@ impl SuiteRecord {
         suites.iter().map(record).collect()
     }
 
+    /// The suite's name: the stem of its file.
     pub fn name(&self) -> &str {
         &self.header.name
     }

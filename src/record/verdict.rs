@@ -1,4 +1,4 @@
-//! What an outcome comes to.
+//! What an outcome comes to, given what the suite expects.
 
 use crate::check::Outcome;
 use crate::suite::Expect;
@@ -6,17 +6,24 @@ use crate::suite::Expect;
 /// What a case or series comes to, given what its suite expects. Later ones outweigh earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
+    /// Nothing was found, and nothing was to be.
     Pass,
+    /// The check has nothing to say.
     Abstain,
     /// A finding that the suite only reports.
     Reported,
+    /// A finding that the suite expects, with a reason.
     ExpectedFinding,
+    /// The oracle could not decide what the check needs.
     Undecided,
+    /// A finding that the suite expects did not occur.
     MissingFinding,
+    /// A finding where the suite expects none.
     UnexpectedFinding,
 }
 
 impl Verdict {
+    /// The name in reports, such as `expected-finding`.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -29,12 +36,12 @@ impl Verdict {
         }
     }
 
-    /// Whether all is as the suite expects.
+    /// Whether all is as the suite expects: the last three verdicts make a run exit with 1.
     pub fn as_expected(self) -> bool {
         self < Verdict::Undecided
     }
 
-    /// What one outcome comes to.
+    /// What one outcome comes to. Where a finding is expected, an abstention is a missing one.
     pub fn of(outcome: Outcome, expect: Expect) -> Verdict {
         match (outcome, expect) {
             (Outcome::Undecided, _) => Verdict::Undecided,

@@ -6,7 +6,7 @@ use crate::record::{FitRecord, Record, SeriesRecord, SuiteRecord, shortest};
 
 use super::{File, Report};
 
-/// The report of all series.
+/// The name of the file with the fitted growths of all suites.
 pub const GROWTH: &str = "growth.csv";
 
 /// A table a suite, and one of all series.
@@ -61,7 +61,7 @@ fn suite_csv(records: &[Record]) -> String {
 /// The last columns of every suite's report.
 const LAST: [&str; 4] = ["rows", "index", "value_hex", "truth_hex"];
 
-/// Whether a text begins as the report of a suite does.
+/// Whether a text begins as the CSV report of a suite does.
 pub fn is_suite_report(text: &str) -> bool {
     text.starts_with("case,verdict,")
 }
@@ -123,10 +123,13 @@ fn written(rows: &[Vec<String>]) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// A report read back: by the first column, each row's cells by column.
+/// A report read back: each row's cells by column, the rows by the text of their first column or columns.
 pub type Table = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Reads a report's text; the key joins the first `keys` columns.
+/// Reads a CSV report's text. The first `keys` columns, joined by spaces, are the key of a row.
+///
+/// # Errors
+/// Says what is no CSV, such as a row of another length than the header.
 pub fn parse(text: &str, keys: usize) -> Result<Table, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers().map_err(|e| e.to_string())?.iter().map(str::to_string).collect();

@@ -1,4 +1,8 @@
-//! Reports: pure functions of records.
+//! Reports: files that people and the gate read, as pure functions of records.
+//!
+//! [`REPORTS`] lists the forms, [`files`] makes them and [`write_all`] writes them. [`parse`] reads a CSV back and
+//! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`reading`] are the words
+//! that the terminal and `SUMMARY.md` share.
 
 mod csv;
 mod markdown;
@@ -15,29 +19,31 @@ use crate::record::SuiteRecord;
 
 /// A form that records are read in. Registered in [`REPORTS`].
 pub trait Report: Sync {
-    /// The name on the command line.
+    /// The name that `ulpgate list` shows, such as `csv`.
     fn name(&self) -> &'static str;
 
-    /// What it is, for listings.
+    /// Which files it makes and what is in them, for listings.
     fn doc(&self) -> &'static str;
 
-    /// The files that it makes of some suites, by name, in order. The same records give the same bytes.
+    /// The files that it makes of some suites, in their order. The same records give the same bytes.
     fn files(&self, suites: &[SuiteRecord]) -> Vec<File>;
 }
 
 /// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
+    /// The file's name in the folder of reports, such as `growth.csv`.
     pub name: String,
+    /// Its whole text.
     pub text: String,
     /// Whether it is of one suite alone, and so stays right when others change.
     pub of_one_suite: bool,
 }
 
-/// All reports.
+/// All reports, in the order in which their files are made.
 pub static REPORTS: &[&dyn Report] = &[&csv::Csv, &markdown::Markdown];
 
-/// The files of all reports.
+/// The files of all reports of some suites.
 pub fn files(suites: &[SuiteRecord]) -> Vec<File> {
     REPORTS.iter().flat_map(|report| report.files(suites)).collect()
 }

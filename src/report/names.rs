@@ -1,9 +1,9 @@
-//! What report columns mean.
+//! Which way the columns of reports improve.
 
 use crate::check::CHECKS;
 use crate::metric::{Better, metric_named};
 
-/// Which way a column of figures improves; `None` for a column that is no figure or improves neither way.
+/// Which way a report's column improves; `None` for a column that holds no figure, or one that only describes.
 pub fn better_of(column: &str) -> Option<Better> {
     let name = column.split(" vs ").next().unwrap_or(column);
     if let Some(metric) = metric_named(name) {

@@ -6,15 +6,21 @@ use crate::check::{Outcome, check_named};
 use crate::record::{Figure, FitRecord, Record, Series, SeriesRecord, SuiteRecord, Verdict, shortest};
 use crate::stat::clopper_pearson;
 
-/// One suite in one line.
+/// One suite in one line of the summary.
 pub struct SuiteLine {
+    /// The suite's name.
     pub suite: String,
+    /// The one sentence that the suite tests.
     pub claim: String,
+    /// How many cases ran.
     pub cases: usize,
-    /// Findings that the suite expects or only reports, and those that no suite expects (or that did not occur).
+    /// Cases and series with a finding that the suite expects or only reports.
     pub expected: usize,
+    /// Cases and series that are not as expected: a finding that no suite expects, a missing one, or none decided.
     pub unexpected: usize,
+    /// The largest value of the suite's first figure, behind its column: `max_ulp 0.5`. Empty without figures.
     pub worst: String,
+    /// The weightiest verdict of cases and series.
     pub verdict: Verdict,
 }
 
@@ -51,7 +57,8 @@ fn short(value: f64) -> String {
     if plain.len() <= 7 { plain } else { format!("{value:.2e}") }
 }
 
-/// What a suite's records say, in plain words: its fits, its yardstick, then its checks, pooled over sizes and inputs.
+/// What a suite's records say, in plain words, a sentence each: its fits; by how much other modes exceed plain f32; up
+/// to which size `bound` finds something; then its checks, pooled over sizes, inputs and seeds.
 pub fn reading(suite: &SuiteRecord) -> Vec<String> {
     let mut lines: Vec<String> = suite.series.iter().map(growth).collect();
     lines.extend(ratios(suite));
@@ -189,7 +196,7 @@ fn ratios(suite: &SuiteRecord) -> Vec<String> {
 /// The mode that stands for plain f32.
 const YARDSTICK: &str = "cpu/f32/off";
 
-/// The largest size at which a check that judges by another mode's promise still finds the difference.
+/// The largest size of each series at which the check `bound` still finds something.
 fn last_detected(records: &[Record]) -> Vec<String> {
     let mut series: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
     for record in records {

@@ -1,4 +1,4 @@
-//! Writes reports whole or not at all.
+//! Writes the files of reports, each whole or not at all.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,21 @@ use crate::file::write_whole;
 
 use super::File;
 
-/// Why a report could not be written.
+/// A file of a report, or the folder of them, could not be written or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write {path}: {source}; choose a writable folder with --out", path = path.display())]
 pub struct ReportError {
+    /// The file or folder.
     pub path: PathBuf,
+    /// What the system said.
     pub source: std::io::Error,
 }
 
-/// Writes files into a folder. Each replaces an old one in one step, so that a reader never sees half of it.
-/// Gives the number of those that changed.
+/// Writes files into a folder, which is made if it does not exist, and returns how many of them changed. Each replaces
+/// an old one in one step, so that a reader never sees half of it; one whose text is the same is not touched.
+///
+/// # Errors
+/// Names the folder or the first file that could not be written; files before it are written.
 pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -> Result<usize, ReportError> {
     let fail = |path: &Path| {
         let path = path.to_path_buf();
@@ -34,7 +39,10 @@ pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -
     Ok(changed)
 }
 
-/// Removes a report.
+/// Removes a file of a report.
+///
+/// # Errors
+/// If it does not exist or cannot be removed.
 pub fn remove(path: &Path) -> Result<(), ReportError> {
     std::fs::remove_file(path).map_err(|source| ReportError { path: path.to_path_buf(), source })
 }

@@ -6,24 +6,29 @@ use crate::stat::fit_log_log;
 /// The cost of one group of cases: its input and truth once, and the machine in every mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
+    /// The suite's name.
     pub suite: String,
-    /// Operations of the program, once for the truth and once a mode.
+    /// Operations of the program over all rows, once for the truth and once a mode.
     pub work: f64,
-    /// Seconds of its batches, summed.
+    /// Seconds of its batches, summed: they may have run at the same time.
     pub seconds: f64,
 }
 
-/// The cost of a suite.
+/// The cost of a suite: that of its groups together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteCost {
+    /// The suite's name.
     pub suite: String,
+    /// Sum of [`Cost::work`].
     pub work: f64,
+    /// Sum of [`Cost::seconds`].
     pub seconds: f64,
-    /// `e` in time = work^e over the suite's groups, where their work differs enough to tell.
+    /// `e` in time ~ work^e, fitted over the suite's groups, where the largest has eight times the work of the
+    /// smallest.
     pub exponent: Option<f64>,
 }
 
-/// The slowest suites, slowest first.
+/// The `count` suites that took longest, slowest first.
 pub fn slowest(costs: &[Cost], count: usize) -> Vec<SuiteCost> {
     let mut suites: Vec<SuiteCost> = Vec::new();
     for cost in costs {

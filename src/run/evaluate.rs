@@ -26,10 +26,11 @@ use super::{Outcome, RunError};
 /// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
 /// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
 pub struct Group<'a> {
+    /// At least one, in the order in which they were given to [`groups`].
     pub cases: Vec<&'a Case>,
 }
 
-/// The cases by subject, in the order of the subjects' first cases.
+/// The cases in groups, sorted by the text of what the cases of each share.
 pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
@@ -123,7 +124,11 @@ struct Progressing {
     tallies: Vec<Tally>,
 }
 
-/// Evaluates a group, its rows in batches that run in parallel and merge in order.
+/// Evaluates a group, its rows in batches that run in parallel and merge in order: one record a case, in the group's
+/// order.
+///
+/// # Errors
+/// Names the case, and says what could not be built, evaluated, measured or judged.
 pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let Some(first) = group.cases.first() else { return Ok(Outcome::default()) };
     let spec = &first.subject.program;

@@ -1,4 +1,4 @@
-//! The journal: one line of JSON a record, so that a killed run resumes.
+//! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -16,12 +16,32 @@ const VERSION: u32 = 2;
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
+    /// The journal could not be made, written or removed.
     #[error("failed to write the journal {path}: {source}; choose another folder with --out", path = path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        /// The journal's file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The journal of an earlier run could not be read.
     #[error("failed to read the journal {path}: {source}; delete it or run without --resume", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        /// The journal's file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A whole line of the journal of an earlier run is no record.
     #[error("{path}:{line}: the journal is damaged: {why}; delete it or run without --resume", path = path.display())]
-    Damaged { path: PathBuf, line: usize, why: String },
+    Damaged {
+        /// The journal's file.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// What was expected there.
+        why: String,
+    },
 }
 
 /// The first line: what the records belong to.
@@ -34,7 +54,7 @@ struct Header {
     suites: Vec<(String, String)>,
 }
 
-/// An open journal.
+/// The open journal of a run.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -43,14 +63,17 @@ pub struct Journal {
 
 impl Journal {
     /// The journal's place in a folder of reports.
-    pub fn path_in(folder: &Path) -> PathBuf {
+    fn path_in(folder: &Path) -> PathBuf {
         folder.join(".journal.jsonl")
     }
 
     /// Opens the journal of a folder, with the records that `resume` finds there. A journal of other suites or of
     /// another version is begun anew, and so is one without `resume`. A last line without its end, as a killed run
     /// leaves it, is dropped.
-    pub fn open(folder: &Path, suites: &[Suite], resume: bool) -> Result<(Journal, Vec<Record>), JournalError> {
+    ///
+    /// # Errors
+    /// If the folder or the journal cannot be written, or `resume` finds a journal that cannot be read or is damaged.
+    pub(super) fn open(folder: &Path, suites: &[Suite], resume: bool) -> Result<(Journal, Vec<Record>), JournalError> {
         let path = Journal::path_in(folder);
         let write = |source| JournalError::Write { path: path.clone(), source };
         std::fs::create_dir_all(folder).map_err(write)?;
@@ -69,7 +92,8 @@ impl Journal {
         Ok((journal, known))
     }
 
-    pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+    /// Writes a record at the end.
+    pub(super) fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         self.line(record)
     }
 
@@ -80,7 +104,10 @@ impl Journal {
         self.file.write_all(text.as_bytes()).map_err(fail)
     }
 
-    /// Removes the journal of a run that came to its end.
+    /// Removes the journal of a run that came to its end from a folder of reports, if there is one.
+    ///
+    /// # Errors
+    /// If the system does not let it.
     pub fn remove(folder: &Path) -> Result<(), JournalError> {
         let path = Journal::path_in(folder);
         match std::fs::remove_file(&path) {

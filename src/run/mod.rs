@@ -1,4 +1,8 @@
 //! Runs cases in parallel, journals their records, resumes.
+//!
+//! [`run`] takes a [`Selection`] of suites' cases and evaluates them in [`Group`]s that share inputs and truth
+//! ([`evaluate()`]). A [`Journal`] keeps the records of groups that are done, [`Progress`] shows how far a run is, and
+//! [`Cost`] is what the terminal says of time.
 
 mod cost;
 mod evaluate;
@@ -26,8 +30,15 @@ pub use select::{Selection, Shard};
 /// Why a run stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// A case could not be evaluated, or one of its checks could not judge what came out.
     #[error("{case}: {why}")]
-    Case { case: String, why: String },
+    Case {
+        /// The case's id.
+        case: String,
+        /// What the program, the input, the machine, the oracle or the check said.
+        why: String,
+    },
+    /// The journal could not be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -35,8 +46,9 @@ pub enum RunError {
 /// What a run gives.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// One a case, sorted by id.
+    /// One a case, sorted by id; those of one group alone stand in the group's order.
     pub records: Vec<Record>,
+    /// How the truths were found, summed over the cases that were evaluated.
     pub stats: Stats,
     /// Cases taken from a journal instead of being evaluated.
     pub resumed: usize,
@@ -44,16 +56,20 @@ pub struct Outcome {
     pub costs: Vec<Cost>,
 }
 
-/// How to run.
+/// How to run, whichever cases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
+    /// With which precisions the truth is searched for.
     pub oracle: Oracle,
-    /// Whether to take what an earlier, unfinished run has journaled.
+    /// Whether to take what an earlier, unfinished run has journaled; no effect without a folder for the journal.
     pub resume: bool,
 }
 
 /// Evaluates the selected cases of some suites. Every finished group of cases is journaled at once, where a folder for
 /// the journal is given; the result does not depend on the number of threads.
+///
+/// # Errors
+/// The first failure by the order of groups. What finished before it stays in the journal.
 pub fn run(
     suites: &[Suite],
     selection: &Selection,

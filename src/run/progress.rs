@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::record::Record;
 
-/// Shows how far a run is, on standard error.
+/// Shows how far a run is.
 #[derive(Debug, Default)]
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -16,10 +16,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Shows nothing.
     pub fn silent() -> Progress {
         Progress::default()
     }
 
+    /// A bar on standard error if that is a terminal, else a line there for each tenth of the cases.
     pub fn on_stderr() -> Progress {
         if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new(0);
@@ -32,6 +34,7 @@ impl Progress {
         }
     }
 
+    /// Says how many cases there are.
     pub(super) fn start(&self, total: usize) {
         if let Some(bar) = &self.bar {
             bar.set_length(total as u64);
@@ -39,6 +42,7 @@ impl Progress {
         self.with_lines(|(_, all)| *all = total);
     }
 
+    /// Says which cases are done, all of one suite.
     pub(super) fn advance(&self, records: &[Record]) {
         if let (Some(bar), Some(last)) = (&self.bar, records.last()) {
             bar.set_message(last.key.suite.clone());
@@ -55,6 +59,7 @@ impl Progress {
         });
     }
 
+    /// Takes the bar away.
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,13 +1,15 @@
-//! Which cases run.
+//! Which cases of the suites run.
 
 use std::str::FromStr;
 
 use crate::suite::Case;
 
-/// One part of `of` equal parts, from 1.
+/// One of several parts into which machines divide the groups of cases, as in `1/4`; by default `1/1`, all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
+    /// The part's number, from 1.
     pub part: usize,
+    /// How many parts there are.
     pub of: usize,
 }
 
@@ -18,7 +20,7 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// Whether the group at this position belongs to the part.
+    /// Whether the group at this position, from 0, belongs to the part: every `of`-th does.
     pub fn takes(&self, at: usize) -> bool {
         at % self.of == self.part - 1
     }
@@ -42,15 +44,17 @@ pub struct Selection {
     pub filter: Option<String>,
     /// Whether slow cases run too.
     pub slow: bool,
+    /// Which part of the groups that the cases make.
     pub shard: Shard,
 }
 
 impl Selection {
+    /// Whether filter and slowness let a case run; the shard takes whole groups and is not asked here.
     pub fn takes(&self, case: &Case) -> bool {
         (self.slow || !case.slow) && self.filter.as_ref().is_none_or(|text| case.id.contains(text.as_str()))
     }
 
-    /// Whether every case of the suites runs, save the slow ones: only then may reports be overwritten.
+    /// Whether exactly the cases of the suites that are not slow run: only then may reports be overwritten.
     pub fn is_whole(&self) -> bool {
         self.filter.is_none() && self.shard == Shard::default() && !self.slow
     }

@@ -1,4 +1,4 @@
-//! One case: a program in a mode on an input of one size.
+//! One case: a program in a mode on an input of one size, with what is measured and asked of it.
 
 use crate::check::{Check, Judge};
 use crate::input::InputSpec;
@@ -10,20 +10,29 @@ use super::table::Expect;
 /// What is evaluated, apart from the mode: all cases of one subject see the same bits and share one truth.
 #[derive(Clone, Debug)]
 pub struct Subject {
+    /// The suite's name.
     pub suite: String,
+    /// The program with its parameters, and over how many rows.
     pub program: ProgramSpec,
+    /// The distribution of the arguments, with its parameters.
     pub input: InputSpec,
+    /// The size, which the program maps to shapes.
     pub n: usize,
+    /// Tells repetitions of the case with other input bits apart.
     pub seed: u64,
 }
 
 /// A check as one case uses it.
 pub struct PlannedCheck {
+    /// The kind of question.
     pub check: &'static dyn Check,
     /// What tells it from the others of its kind in the case: `key=value` settings, joined by commas.
     pub setting: Option<String>,
+    /// The question as it is put to this case.
     pub judge: Box<dyn Judge>,
+    /// What the suite expects it to say.
     pub expect: Expect,
+    /// Why the suite expects a finding, or only reports one.
     pub because: Option<String>,
 }
 
@@ -37,9 +46,13 @@ impl PlannedCheck {
 /// A growth fit that the case contributes a point to.
 #[derive(Clone, Debug)]
 pub struct PlannedFit {
+    /// Column of the metric that is fitted ([`PlannedMetric::column`]).
     pub metric: String,
+    /// What theory says of the slope on log-log axes.
     pub slope: f64,
+    /// What the suite expects the check `growth` to say.
     pub expect: Expect,
+    /// Why the suite expects a finding, or only reports one.
     pub because: Option<String>,
 }
 
@@ -48,26 +61,34 @@ pub struct PlannedFit {
 pub struct PlannedMetric {
     /// The report's column: `NAME` or `NAME vs MODE`.
     pub column: String,
+    /// The distance.
     pub metric: &'static dyn crate::metric::Metric,
+    /// The mode whose result stands for the truth; `None` for the truth itself.
     pub against: Option<Mode>,
 }
 
-/// One case of a suite.
+/// One case of a suite: what is evaluated, and what is measured and asked of the results.
 pub struct Case {
     /// `suite/program[key=value,...]/chip/precision/excess[+refinement...]/input/n/seed`.
     pub id: String,
+    /// What is evaluated, apart from the mode.
     pub subject: Subject,
+    /// The mode that is judged.
     pub mode: Mode,
-    /// The result that metrics measure.
+    /// Position of the result that metrics measure: a float. `None` if the program has none.
     pub output: Option<usize>,
+    /// In the order of the suite file, as are checks and fits.
     pub metrics: Vec<PlannedMetric>,
+    /// Checks of this case by itself.
     pub checks: Vec<PlannedCheck>,
+    /// Checks of the series that this case belongs to.
     pub fits: Vec<PlannedFit>,
+    /// Whether the case runs only where `--slow` asks for it.
     pub slow: bool,
 }
 
 impl Case {
-    /// The id for these settings.
+    /// The id of the case of this subject and mode: [`Case::id`].
     pub fn id_of(subject: &Subject, mode: &Mode) -> String {
         let Subject { suite, program, input, n, seed } = subject;
         format!("{suite}/{program}/{mode}/{input}/{n}/{seed}")

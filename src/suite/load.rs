@@ -25,23 +25,31 @@ const GROWTH_REPORT: &str = "growth";
 /// The most rows of one case: what is seen of each batch of them is held until all are done.
 const MOST_ROWS: u64 = 1 << 24;
 
-/// A suite: its claim and its cases, in the order of their ids.
+/// A suite: its claim and its cases.
 pub struct Suite {
+    /// The stem of its file, and of its reports.
     pub name: String,
+    /// The one sentence that it tests.
     pub claim: String,
+    /// Why the claim matters.
     pub why: String,
+    /// From where it is known.
     pub source: String,
+    /// At least one, sorted by id.
     pub cases: Vec<Case>,
-    /// A fingerprint of the file's text and of the programs it names: a journal of other texts is not resumed.
+    /// A hash (FNV-1a, 64 bits) of the file's text and of those of the HLO files it names: a journal of other texts is
+    /// not resumed, and records of other texts are not merged.
     pub fingerprint: u64,
 }
 
 /// What is wrong with a suite file, and where.
 #[derive(Debug)]
 pub struct SuiteError {
+    /// The suite's file, or the folder of suites.
     pub path: PathBuf,
-    /// Line and column, from 1.
+    /// Line and column, from 1; `None` for the file as a whole.
     pub at: Option<(usize, usize)>,
+    /// What is wrong there, and what to write instead where that is known.
     pub why: String,
 }
 
@@ -57,7 +65,10 @@ impl fmt::Display for SuiteError {
 
 impl std::error::Error for SuiteError {}
 
-/// All suites of a folder, in the order of their names.
+/// All suites (`*.toml`) of a folder, sorted by file name.
+///
+/// # Errors
+/// If the folder cannot be read or has no suite, or as [`load`] says of the first suite that is wrong.
 pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
     let fail = |why: String| SuiteError { path: folder.to_path_buf(), at: None, why };
     let entries = std::fs::read_dir(folder)
@@ -76,7 +87,11 @@ pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
     paths.iter().map(|path| load(path)).collect()
 }
 
-/// One suite file.
+/// One suite, every name in it looked up and every program built once, so that a run fails early.
+///
+/// # Errors
+/// If the file cannot be read, is no TOML or has unknown keys; if it names what does not exist or what does not go
+/// together; or if it has no case, or one twice. The error has the place in the file, where it has one.
 pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let fail = |why: String| SuiteError { path: path.to_path_buf(), at: None, why };
     let text = std::fs::read_to_string(path).map_err(|e| fail(format!("failed to read the suite: {e}")))?;

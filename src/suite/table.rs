@@ -9,13 +9,17 @@ use crate::check::Settings;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SuiteTable {
+    /// What the suite tests, in one sentence.
     pub claim: String,
+    /// Why the claim matters.
     pub why: String,
+    /// From where it is known.
     pub source: String,
+    /// The products of settings whose cases the suite has.
     pub matrix: Vec<Spanned<MatrixTable>>,
 }
 
-/// One product of settings.
+/// One product of settings: its cases are all combinations of its lists.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MatrixTable {
@@ -25,19 +29,25 @@ pub(super) struct MatrixTable {
     pub results: Option<Spanned<Vec<String>>>,
     /// The result or argument (`arg0`, ...) of a file that ranks its tokens.
     pub scores: Option<Spanned<String>>,
+    /// Names of chips. Modes are all combinations of this list and the next three.
     pub chip: Vec<Spanned<String>>,
+    /// Names of the precisions of f32 matmuls; `default` if absent.
     #[serde(default = "default_precision")]
     pub precision: Vec<Spanned<String>>,
+    /// Names of excess policies; `off` if absent.
     #[serde(default = "default_excess")]
     pub excess: Vec<Spanned<String>>,
-    /// Each entry is a `+`-joined list; the empty one is the chip's own behaviour.
+    /// Each entry is a `+`-joined list of `key=value`; the empty one, as if absent, is the chip's own behaviour.
     #[serde(default = "default_refinement")]
     pub refinement: Vec<Spanned<String>>,
+    /// Names of distributions with their parameters.
     pub input: Vec<Spanned<String>>,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
+    /// Rows of a case; what the program itself says if absent.
     #[serde(default = "default_rows")]
     pub rows: Vec<Spanned<u64>>,
+    /// Seeds of the inputs; 0 if absent.
     #[serde(default = "default_seed")]
     pub seed: Vec<u64>,
     /// Whether the cases run only when asked for with `--slow`.
@@ -45,8 +55,10 @@ pub(super) struct MatrixTable {
     pub slow: bool,
     /// The result that metrics measure; the first float result if absent.
     pub output: Option<Spanned<String>>,
+    /// Columns of metrics: `NAME`, or `NAME vs MODE`.
     #[serde(default)]
     pub metric: Vec<Spanned<String>>,
+    /// What is asked of each case, or of its series.
     #[serde(default)]
     pub check: Vec<Spanned<CheckTable>>,
 }
@@ -69,13 +81,16 @@ impl MatrixTable {
     }
 }
 
-/// One check with its settings; which of them it takes is the check's to say.
+/// One check with its settings ([`Settings`]); which of them it takes is the check's to say.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckTable {
+    /// The check's name.
     pub kind: String,
+    /// What the check is to say.
     #[serde(default)]
     pub expect: Expect,
+    /// Why something is found.
     pub because: Option<String>,
     pub metric: Option<String>,
     pub slope: Option<f64>,
@@ -87,6 +102,7 @@ pub(super) struct CheckTable {
 }
 
 impl CheckTable {
+    /// The settings of the check.
     pub fn settings(&self) -> Settings {
         Settings {
             metric: self.metric.clone(),
@@ -100,7 +116,7 @@ impl CheckTable {
     }
 }
 
-/// Whether a check is known to find something.
+/// What a suite expects of a check: `expect` in its file, `pass` if absent.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
@@ -109,11 +125,12 @@ pub enum Expect {
     Pass,
     /// Something must be found; `because` says why.
     Finding,
-    /// Whatever is found is only reported.
+    /// Whatever is found is only reported; `because` says why.
     Report,
 }
 
 impl Expect {
+    /// The word in suite files, such as `finding`.
     pub const fn name(self) -> &'static str {
         match self {
             Expect::Pass => "pass",

@@ -12,6 +12,7 @@ pub type Both = [f64; 2];
 /// The value v of one element with its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
+    /// What the pass itself computed for it, in f64.
     pub v: f64,
     /// On |computed - v|; NaN where nothing is known.
     pub machine: Both,
@@ -30,6 +31,7 @@ impl Element {
         Element { v, machine: [f64::NAN; 2], own: 0.0 }
     }
 
+    /// Whether machine and truth are both v.
     pub fn is_exact(&self) -> bool {
         self.machine == [0.0; 2] && self.own == 0.0
     }

@@ -25,14 +25,15 @@ use crate::tensor::{DType, Tensor};
 use super::scale::Scale;
 use element::{Both, Element, own_rounding};
 
-/// Why no bound is derived.
+/// Why no bound is derived, in words.
 #[derive(Debug)]
 pub struct Refusal(pub String);
 
 /// A value of the program.
 pub enum Value<'a> {
-    /// The machine has the same.
+    /// Known exactly: the machine has the same bits.
     Exact(&'a Tensor),
+    /// Each element with its bounds, row-major.
     Known(Vec<Element>),
 }
 
@@ -70,11 +71,16 @@ pub struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
+    /// Nothing is computed yet. `scale` is that of the program and of the arguments that [`Forward::bounds`] is given.
     pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
         Forward { program, regions: Regions::new(program), mode, unit: mode.vector_unit(), scale }
     }
 
-    /// The error bounds of every element of the value `wanted`; NaN where nothing is promised of an element.
+    /// The bounds on |computed - exact| of every element of the value `wanted`, row-major; NaN where nothing is
+    /// promised of an element.
+    ///
+    /// # Errors
+    /// Says which operation on the way to the value has no derived bound, or that n u reaches 1.
     pub fn bounds(&self, arguments: &[Tensor], wanted: ValueId) -> Result<Vec<Both>, Refusal> {
         let entry = self.program.entry();
         let needed = analysis::live(entry, [wanted]);

@@ -32,6 +32,7 @@ impl Facts {
     /// Facts of a vector of zeros.
     pub const ZEROS: Facts = Facts { grid: NOWHERE, top: -NOWHERE, significand: 0.0, norm: 0.0, finite: true };
 
+    /// Facts of these entries, from one look at each.
     pub fn of(values: &[f64]) -> Facts {
         let look = dispatch(Look(values));
         if !look.finite {

@@ -31,6 +31,7 @@ pub fn dot(row: &[f64], column: &[f64]) -> f64 {
 /// A sum of exact products: rounded partial sums, and the errors they made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dot2 {
+    /// The rounded sum.
     pub total: f64,
     /// The sum of all errors, itself rounded: `total + errors` is the sum, but for that.
     pub errors: f64,

@@ -56,6 +56,7 @@ impl Panel {
         self.known.resize(count * self.blocks, unknown);
     }
 
+    /// How many vectors it holds.
     pub fn count(&self) -> usize {
         self.facts.len()
     }

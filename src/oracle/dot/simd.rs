@@ -5,8 +5,10 @@
 /// A loop worth compiling for wider vectors than the build's target has. `run` is marked `#[inline(always)]`, and so is
 /// what it calls.
 pub trait Kernel {
+    /// What it computes.
     type Output;
 
+    /// Computes it.
     fn run(self) -> Self::Output;
 }
 
@@ -30,8 +32,11 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 /// Vectors of one length, one after another.
 #[derive(Clone, Copy)]
 pub struct Vectors<'a> {
+    /// `count * length` numbers.
     pub entries: &'a [f64],
+    /// How many vectors.
     pub count: usize,
+    /// Entries of each.
     pub length: usize,
 }
 

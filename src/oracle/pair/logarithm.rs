@@ -21,6 +21,7 @@ const HALVED_FROM: usize = 106;
 const LOWEST: f64 = power_of_two(-900);
 const HIGHEST: f64 = power_of_two(900);
 
+/// What the function is computed from, by MPFR, the same on every machine.
 pub struct Table {
     /// ln 2 in three parts, the first a multiple of 2^-42.
     ln2: [f64; 3],

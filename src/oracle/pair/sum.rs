@@ -20,7 +20,9 @@ struct Lanes {
 
 /// The sum of all chunks that `load` gives: (hi, lo, error), padded with zeros.
 pub struct Sum<F> {
+    /// How many chunks there are.
     pub count: usize,
+    /// Writes a chunk, by its number: highs, lows and errors.
     pub load: F,
 }
 
