@@ -2,7 +2,7 @@
 
 use crate::ir::{Op, Program};
 use crate::machine::vector::{ScanOrder, SumOrder};
-use crate::machine::{self, EvalError, Mode};
+use crate::machine::{self, EvalError, Mode, Prepared};
 use crate::rewrite;
 use crate::tensor::{DType, Tensor};
 
@@ -62,8 +62,10 @@ pub fn order_sensitive(
     }
     let wide = |t: &Tensor| matches!(t.dtype(), DType::F32 | DType::F64);
     let mut changed: Vec<Vec<bool>> = results.iter().map(|t| vec![false; if wide(t) { 0 } else { t.len() }]).collect();
+    let prepared = Prepared::new(&compiled);
+    let bound = prepared.bind(arguments)?;
     for mode in &others {
-        let again = machine::evaluate(&compiled, mode, arguments)?;
+        let again = prepared.evaluate(mode, &bound)?;
         for ((changed, before), after) in changed.iter_mut().zip(results).zip(&again) {
             for (at, changed) in changed.iter_mut().enumerate() {
                 *changed |= before.data().bits(at) != after.data().bits(at);

@@ -53,6 +53,7 @@ impl Frame {
 pub struct Bound(Vec<Value>);
 
 impl<'p> Prepared<'p> {
+    /// Makes `program` ready; constants are converted now.
     pub fn new(program: &'p Program) -> Prepared<'p> {
         let template = |region: ComputationId| {
             let takes_scalars = program.computations[region].takes_scalars();

@@ -18,6 +18,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Makes `program` ready. It is not kept: what is shared is a program of its own.
     pub fn new(program: &Program) -> Prepared {
         let program = share_equal(program);
         let mut uses: Vec<Vec<usize>> = program.computations.iter().map(|computation| computation.uses()).collect();
@@ -36,5 +37,10 @@ impl Prepared {
             matmul.operands.iter().for_each(|operand| entry_uses[*operand] -= 1);
         }
         Prepared { regions: Regions::new(&program), program, uses, matmuls }
+    }
+
+    /// How many results it has.
+    pub fn outputs(&self) -> usize {
+        self.program.output_names.len()
     }
 }

@@ -13,7 +13,7 @@ use crate::ir::{Op, Program};
 use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
-use crate::oracle::{Demand, Oracle, Stats, Truth, TruthTensor};
+use crate::oracle::{self, Demand, Oracle, Stats, Truth, TruthTensor};
 use crate::program::ProgramSpec;
 use crate::record::{CheckRecord, Figure, Key, Record, Worst};
 use crate::subject;
@@ -48,8 +48,8 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     by_subject.into_values().map(|cases| Group { cases }).collect()
 }
 
-/// The programs of a group over a number of rows, with what ranks their tokens. Built once, and not for every batch.
-struct Prepared<'a> {
+/// The programs of a group over a number of rows, with what ranks their tokens.
+struct Programs<'a> {
     subjects: Vec<(&'a ProgramSpec, Program)>,
     /// What ranks the tokens of some subject.
     scores: Vec<Program>,
@@ -65,20 +65,20 @@ struct Places {
     compiled: usize,
 }
 
-impl<'a> Prepared<'a> {
-    fn new(group: &Group<'a>, rows: usize) -> Result<Prepared<'a>, RunError> {
-        let mut prepared =
-            Prepared { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
+impl<'a> Programs<'a> {
+    fn new(group: &Group<'a>, rows: usize) -> Result<Programs<'a>, RunError> {
+        let mut programs =
+            Programs { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
         // Programs with one signature give the same bits.
         let mut numbering = Numbering::new(Equality::Bits);
         let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |why: String| RunError::Case { case: case.id.clone(), why };
             let (spec, n) = (&case.subject.program, case.subject.n);
-            let known = prepared.subjects.iter().position(|(other, _)| other.is_same_program(spec));
-            let subject = known.unwrap_or(prepared.subjects.len());
+            let known = programs.subjects.iter().position(|(other, _)| other.is_same_program(spec));
+            let subject = known.unwrap_or(programs.subjects.len());
             if known.is_none() {
-                prepared.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+                programs.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
             }
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
@@ -86,34 +86,56 @@ impl<'a> Prepared<'a> {
                 let own = signature(&scores, &mut numbering);
                 let known = score_signatures.iter().position(|other| *other == own);
                 if known.is_none() {
-                    prepared.scores.push(scores);
+                    programs.scores.push(scores);
                     score_signatures.push(own);
                 }
-                Some(known.unwrap_or(prepared.scores.len() - 1))
+                Some(known.unwrap_or(programs.scores.len() - 1))
             } else {
                 None
             };
-            let compiled = subject::compiled(&prepared.subjects[subject].1, &case.mode);
+            let compiled = subject::compiled(&programs.subjects[subject].1, &case.mode);
             let own = signature(&compiled, &mut numbering);
             // Generations that a compiler treats alike often compute alike, too.
-            let known = prepared
+            let known = programs
                 .compiled
                 .iter()
                 .zip(&signatures)
                 .position(|((_, mode), other)| *other == own && compute_alike(mode, &case.mode, &compiled));
-            let at = known.unwrap_or(prepared.compiled.len());
+            let at = known.unwrap_or(programs.compiled.len());
             if known.is_none() {
-                prepared.compiled.push((compiled, &case.mode));
+                programs.compiled.push((compiled, &case.mode));
                 signatures.push(own);
             }
-            prepared.cases.push(Places { subject, scores, compiled: at });
+            programs.cases.push(Places { subject, scores, compiled: at });
         }
-        Ok(prepared)
+        Ok(programs)
     }
 
     /// The cases of a subject.
     fn cases_of(&self, group: &Group<'a>, subject: usize) -> Vec<&'a Case> {
         group.cases.iter().zip(&self.cases).filter(|(_, at)| at.subject == subject).map(|(case, _)| *case).collect()
+    }
+}
+
+/// The programs of a group made ready: once, and not for every batch.
+struct Prepared<'a> {
+    programs: &'a Programs<'a>,
+    /// One a subject.
+    truths: Vec<oracle::Prepared>,
+    /// One a program of scores.
+    scores: Vec<oracle::Prepared>,
+    /// One a compiled program.
+    compiled: Vec<machine::Prepared<'a>>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(programs: &'a Programs<'a>) -> Prepared<'a> {
+        Prepared {
+            programs,
+            truths: programs.subjects.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
+            scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
+            compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
+        }
     }
 }
 
@@ -135,12 +157,13 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let size = spec.batch(first.subject.n);
     let batches: Vec<Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
-    let prepared = Prepared::new(group, size)?;
+    let programs = Programs::new(group, size)?;
+    let prepared = Prepared::new(&programs);
     let part = |rows: Range<usize>| {
         if rows.len() == size {
             batch(group, &prepared, rows, oracle)
         } else {
-            batch(group, &Prepared::new(group, rows.len())?, rows, oracle)
+            batch(group, &Prepared::new(&Programs::new(group, rows.len())?), rows, oracle)
         }
     };
     let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
@@ -195,7 +218,8 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let Subject { suite, input, n, seed, .. } = &first.subject;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
     let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
-    let taken = taken(&prepared.subjects[0].1);
+    let programs = prepared.programs;
+    let taken = taken(&programs.subjects[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
@@ -203,25 +227,26 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
-    for (at, (_, program)) in prepared.subjects.iter().enumerate() {
-        let cases = prepared.cases_of(group, at);
+    for (at, (_, program)) in programs.subjects.iter().enumerate() {
+        let cases = programs.cases_of(group, at);
         let fail = |why: String| RunError::Case { case: cases.first().unwrap_or(&first).id.clone(), why };
-        let (truth, more) = truth_of(&cases, program, &arguments, oracle).map_err(fail)?;
+        let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(fail)?;
         stats.merge(&more);
         known.push(Known { truth, scale: Scale::new(program, &arguments) });
         work += operations(program) * (1 + cases.len()) as f64;
     }
     let mut scores = Vec::new();
     for program in &prepared.scores {
-        let truth = oracle.evaluate(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
+        let truth = oracle.truth(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
         stats.merge(&truth.stats);
         scores.push(truth.outputs.into_iter().next());
     }
     let mut computed: Vec<Option<Vec<Tensor>>> = prepared.compiled.iter().map(|_| None).collect();
+    let mut bound: Option<machine::Bound> = None;
     let mut states = Vec::new();
-    for (case, at) in group.cases.iter().zip(&prepared.cases) {
+    for (case, at) in group.cases.iter().zip(&programs.cases) {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-        let (program, known) = (&prepared.subjects[at.subject].1, &known[at.subject]);
+        let (program, known) = (&programs.subjects[at.subject].1, &known[at.subject]);
         let scores = match at.scores.map(|at| &scores[at]) {
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
@@ -229,8 +254,13 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         let got = match &mut computed[at.compiled] {
             Some(got) => got,
             none => {
-                let (compiled, mode) = &prepared.compiled[at.compiled];
-                none.insert(machine::evaluate(compiled, mode, &arguments).map_err(|e| fail(e.to_string()))?)
+                let (compiled, mode) = (&prepared.compiled[at.compiled], programs.compiled[at.compiled].1);
+                // All programs of a group take the same arguments.
+                let bound = match &mut bound {
+                    Some(bound) => bound,
+                    unbound => unbound.insert(compiled.bind(&arguments).map_err(|e| fail(e.to_string()))?),
+                };
+                none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.to_string()))?)
             }
         };
         let mut state = Progressing {
@@ -276,11 +306,11 @@ fn taken(program: &Program) -> Vec<Argument> {
 /// The truth that the metrics and checks of one subject's cases ask for.
 fn truth_of(
     cases: &[&Case],
-    program: &Program,
+    program: &oracle::Prepared,
     arguments: &[Tensor],
     oracle: &Oracle,
 ) -> Result<(Truth, Stats), String> {
-    let mut demands = vec![Demand::None; program.output_names.len()];
+    let mut demands = vec![Demand::None; program.outputs()];
     for case in cases {
         if let Some(output) = case.output
             && case.metrics.iter().any(|m| m.against.is_none())
@@ -298,7 +328,7 @@ fn truth_of(
         let outputs = demands.iter().map(|_| TruthTensor::Skipped).collect();
         return Ok((Truth { outputs, stats: Stats::default() }, Stats::default()));
     }
-    let truth = oracle.evaluate(program, arguments, &demands).map_err(|e| e.to_string())?;
+    let truth = oracle.truth(program, arguments, &demands).map_err(|e| e.to_string())?;
     let stats = truth.stats;
     Ok((truth, stats))
 }
