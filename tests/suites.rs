@@ -38,7 +38,7 @@ fn main() -> ExitCode {
             let (group, results, id) = (group.clone(), results.clone(), case.id.clone());
             trials.push(Trial::test(case.id.clone(), move || judge(results.get_or_init(|| evaluate(&group)), &id)));
         }
-        let suite = group.cases.first().map_or("", |c| c.subject.suite.as_str());
+        let suite = group.cases.first().map_or("", |c| c.problem.suite.as_str());
         evaluated.push((suite, results, group));
     }
     // One test a suite for its fits, over the cases that the tests above have evaluated or that it evaluates itself.

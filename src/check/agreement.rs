@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::ir::Program;
 use crate::machine::Mode;
 use crate::metric::{Better, Unit};
 use crate::program::ProgramSpec;
-use crate::subject;
+use crate::subject::{self, Call};
 use crate::tensor::Tensor;
 
 use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
@@ -91,6 +92,17 @@ struct Same {
     allowance: f64,
 }
 
+/// What the subject makes of another program, or of other arguments.
+fn computed(batch: &Batch, program: &Program, arguments: &[Tensor], first_row: usize) -> Result<Vec<Tensor>, String> {
+    if !batch.subject.computes() {
+        return Err(format!(
+            "{} only holds results: it can be compared with a mode, with nothing else",
+            batch.subject.id()
+        ));
+    }
+    subject::results(batch.subject, &Call { program, arguments, first_row }).map_err(|e| e.to_string())
+}
+
 impl Judge for Same {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
         let other = self.other(batch)?;
@@ -162,7 +174,7 @@ impl Same {
             Against::Program(spec) => {
                 let rows = batch.arguments.first().map_or(1, |a| a.dims().first().copied().unwrap_or(1));
                 let program = spec.build(batch.n, rows).map_err(|e| e.to_string())?;
-                let results = subject::evaluate(&program, batch.mode, batch.arguments).map_err(|e| e.to_string())?;
+                let results = computed(batch, &program, batch.arguments, batch.first_row)?;
                 Ok(named(&program.output_names, results))
             }
             Against::Alone => self.alone(batch),
@@ -178,7 +190,7 @@ impl Same {
         for row in 0..rows {
             let mut arguments = vec![first.rows(row..row + 1)];
             arguments.extend_from_slice(others);
-            let results = subject::evaluate(&program, batch.mode, &arguments).map_err(|e| e.to_string())?;
+            let results = computed(batch, &program, &arguments, batch.first_row + row)?;
             for (column, result) in columns.iter_mut().zip(results) {
                 column.push(result);
             }

@@ -115,7 +115,8 @@ impl CaseCheck for DroppedToken {
 fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, String> {
     let rows = batch.arguments.first().and_then(|a| a.dims().first().copied()).unwrap_or(1);
     let Some(program) = batch.spec.scores(batch.n, rows).map_err(|e| e.to_string())? else { return Ok(None) };
-    let results = subject::evaluate_declared(&program, batch.mode, batch.arguments).map_err(|e| e.to_string())?;
+    let results =
+        subject::evaluate_declared(&program, batch.subject.promise(), batch.arguments).map_err(|e| e.to_string())?;
     Ok(results.into_iter().next())
 }
 

@@ -22,6 +22,7 @@ use crate::machine::Mode;
 use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, FloatTruth, Truth};
 use crate::program::ProgramSpec;
+use crate::subject::Subject;
 use crate::tensor::Tensor;
 
 pub use scale::Scale;
@@ -169,13 +170,13 @@ pub struct Batch<'a> {
     pub spec: &'a ProgramSpec,
     /// The case's size, from which the program's shapes follow.
     pub n: usize,
-    /// The mode that is judged.
-    pub mode: &'a Mode,
+    /// Who is judged.
+    pub subject: &'a dyn Subject,
     /// The declared program, before the mode's policy rewrites it, over the rows of this batch.
     pub program: &'a Program,
     /// The program's arguments, in order of the parameters' numbers.
     pub arguments: &'a [Tensor],
-    /// The program's results in the mode, in the order of its outputs.
+    /// The subject's results, in the order of the program's outputs.
     pub got: &'a [Tensor],
     /// The truth of the results that [`Judge::demands`] asked for, in the same order.
     pub truth: &'a Truth,

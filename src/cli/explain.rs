@@ -75,8 +75,8 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
     };
     writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
     explain_case(case, out)?;
-    explain_mode(&case.mode, out)?;
-    explain_program(&built(&case.subject.program, case.subject.n)?, &case.mode, out)?;
+    explain_mode(case.subject.promise(), out)?;
+    explain_program(&built(&case.problem.program, case.problem.n)?, case.subject.promise(), out)?;
     Ok(Exit::AsExpected)
 }
 
@@ -103,8 +103,8 @@ fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
 }
 
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "program: {}: {}", case.subject.program, case.subject.program.doc())?;
-    writeln!(out, "input: {}", case.subject.input)?;
+    writeln!(out, "program: {}: {}", case.problem.program, case.problem.program.doc())?;
+    writeln!(out, "input: {}", case.problem.input)?;
     for metric in &case.metrics {
         writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit().name(), metric.metric.doc())?;
     }

@@ -14,7 +14,8 @@ pub struct Key {
     pub suite: String,
     /// `program[key=value,...]`.
     pub program: String,
-    /// What is judged: the mode `chip/precision/excess[+refinement...]` of the emulated machine.
+    /// What is judged ([`crate::subject::Subject::id`]): of an emulated machine its mode
+    /// `chip/precision/excess[+refinement...]`.
     pub subject: String,
     /// `distribution[key=value,...]`.
     pub input: String,
@@ -45,15 +46,15 @@ pub struct Series {
 impl Key {
     /// The key of a case.
     pub fn of(case: &Case) -> Key {
-        let subject = &case.subject;
+        let problem = &case.problem;
         Key {
-            suite: subject.suite.clone(),
-            program: subject.program.to_string(),
-            subject: case.mode.to_string(),
-            input: subject.input.to_string(),
-            n: subject.n as u64,
-            rows: subject.program.rows as u64,
-            seed: subject.seed,
+            suite: problem.suite.clone(),
+            program: problem.program.to_string(),
+            subject: case.subject.id(),
+            input: problem.input.to_string(),
+            n: problem.n as u64,
+            rows: problem.program.rows as u64,
+            seed: problem.seed,
         }
     }
 

@@ -16,8 +16,8 @@ use crate::num::F64;
 use crate::oracle::{self, Demand, Oracle, Stats, Truth, TruthTensor};
 use crate::program::ProgramSpec;
 use crate::record::{CheckRecord, Figure, Key, Record, Worst};
-use crate::subject;
-use crate::suite::{Case, Subject};
+use crate::subject::{self, Call};
+use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
@@ -34,7 +34,7 @@ pub struct Group<'a> {
 pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
-        let Subject { suite, program, input, n, seed } = &case.subject;
+        let Problem { suite, program, input, n, seed } = &case.problem;
         let program = match program.file() {
             None => program.to_string(),
             Some(file) => {
@@ -50,8 +50,9 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
 
 /// The programs of a group over a number of rows, with what ranks their tokens.
 struct Programs<'a> {
-    subjects: Vec<(&'a ProgramSpec, Program)>,
-    /// What ranks the tokens of some subject.
+    /// Programs that are judged, one for all that evaluate it.
+    problems: Vec<(&'a ProgramSpec, Program)>,
+    /// What ranks the tokens of some problem.
     scores: Vec<Program>,
     /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
     compiled: Vec<(Program, &'a Mode)>,
@@ -60,25 +61,26 @@ struct Programs<'a> {
 
 /// What a case looks at, by position.
 struct Places {
-    subject: usize,
+    problem: usize,
     scores: Option<usize>,
-    compiled: usize,
+    /// Of an emulated subject.
+    compiled: Option<usize>,
 }
 
 impl<'a> Programs<'a> {
     fn new(group: &Group<'a>, rows: usize) -> Result<Programs<'a>, RunError> {
         let mut programs =
-            Programs { subjects: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
+            Programs { problems: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
         // Programs with one signature give the same bits.
         let mut numbering = Numbering::new(Equality::Bits);
         let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-            let (spec, n) = (&case.subject.program, case.subject.n);
-            let known = programs.subjects.iter().position(|(other, _)| other.is_same_program(spec));
-            let subject = known.unwrap_or(programs.subjects.len());
+            let (spec, n) = (&case.problem.program, case.problem.n);
+            let known = programs.problems.iter().position(|(other, _)| other.is_same_program(spec));
+            let problem = known.unwrap_or(programs.problems.len());
             if known.is_none() {
-                programs.subjects.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+                programs.problems.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
             }
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
@@ -93,34 +95,36 @@ impl<'a> Programs<'a> {
             } else {
                 None
             };
-            let compiled = subject::compiled(&programs.subjects[subject].1, &case.mode);
-            let own = signature(&compiled, &mut numbering);
-            // Generations that a compiler treats alike often compute alike, too.
-            let known = programs
-                .compiled
-                .iter()
-                .zip(&signatures)
-                .position(|((_, mode), other)| *other == own && compute_alike(mode, &case.mode, &compiled));
-            let at = known.unwrap_or(programs.compiled.len());
-            if known.is_none() {
-                programs.compiled.push((compiled, &case.mode));
-                signatures.push(own);
-            }
-            programs.cases.push(Places { subject, scores, compiled: at });
+            let compiled = case.subject.emulated().map(|mode| {
+                let compiled = subject::compiled(&programs.problems[problem].1, mode);
+                let own = signature(&compiled, &mut numbering);
+                // Generations that a compiler treats alike often compute alike, too.
+                let known = programs
+                    .compiled
+                    .iter()
+                    .zip(&signatures)
+                    .position(|((_, other), theirs)| *theirs == own && compute_alike(other, mode, &compiled));
+                if known.is_none() {
+                    programs.compiled.push((compiled, mode));
+                    signatures.push(own);
+                }
+                known.unwrap_or(programs.compiled.len() - 1)
+            });
+            programs.cases.push(Places { problem, scores, compiled });
         }
         Ok(programs)
     }
 
-    /// The cases of a subject.
-    fn cases_of(&self, group: &Group<'a>, subject: usize) -> Vec<&'a Case> {
-        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.subject == subject).map(|(case, _)| *case).collect()
+    /// The cases of a problem.
+    fn cases_of(&self, group: &Group<'a>, problem: usize) -> Vec<&'a Case> {
+        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.problem == problem).map(|(case, _)| *case).collect()
     }
 }
 
 /// The programs of a group made ready: once, and not for every batch.
 struct Prepared<'a> {
     programs: &'a Programs<'a>,
-    /// One a subject.
+    /// One a problem.
     truths: Vec<oracle::Prepared>,
     /// One a program of scores.
     scores: Vec<oracle::Prepared>,
@@ -132,7 +136,7 @@ impl<'a> Prepared<'a> {
     fn new(programs: &'a Programs<'a>) -> Prepared<'a> {
         Prepared {
             programs,
-            truths: programs.subjects.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
+            truths: programs.problems.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
             scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
             compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
         }
@@ -153,8 +157,8 @@ struct Progressing {
 /// Names the case, and says what could not be built, evaluated, measured or judged.
 pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let Some(first) = group.cases.first() else { return Ok(Outcome::default()) };
-    let spec = &first.subject.program;
-    let size = spec.batch(first.subject.n);
+    let spec = &first.problem.program;
+    let size = spec.batch(first.problem.n);
     let batches: Vec<Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
     let programs = Programs::new(group, size)?;
@@ -169,7 +173,7 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
-    let mut cost = Cost { suite: first.subject.suite.clone(), work: 0.0, seconds: 0.0 };
+    let mut cost = Cost { suite: first.problem.suite.clone(), work: 0.0, seconds: 0.0 };
     for part in parts {
         let Part { states, stats: more, work, seconds } = part?;
         stats.merge(&more);
@@ -215,11 +219,11 @@ struct Known<'a> {
 fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
-    let Subject { suite, input, n, seed, .. } = &first.subject;
+    let Problem { suite, input, n, seed, .. } = &first.problem;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
     let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
     let programs = prepared.programs;
-    let taken = taken(&programs.subjects[0].1);
+    let taken = taken(&programs.problems[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
@@ -227,7 +231,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
-    for (at, (_, program)) in programs.subjects.iter().enumerate() {
+    for (at, (_, program)) in programs.problems.iter().enumerate() {
         let cases = programs.cases_of(group, at);
         let fail = |why: String| RunError::Case { case: cases.first().unwrap_or(&first).id.clone(), why };
         let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(fail)?;
@@ -246,21 +250,29 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut states = Vec::new();
     for (case, at) in group.cases.iter().zip(&programs.cases) {
         let fail = |why: String| RunError::Case { case: case.id.clone(), why };
-        let (program, known) = (&programs.subjects[at.subject].1, &known[at.subject]);
+        let (program, known) = (&programs.problems[at.problem].1, &known[at.problem]);
         let scores = match at.scores.map(|at| &scores[at]) {
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
         };
-        let got = match &mut computed[at.compiled] {
-            Some(got) => got,
-            none => {
-                let (compiled, mode) = (&prepared.compiled[at.compiled], programs.compiled[at.compiled].1);
-                // All programs of a group take the same arguments.
-                let bound = match &mut bound {
-                    Some(bound) => bound,
-                    unbound => unbound.insert(compiled.bind(&arguments).map_err(|e| fail(e.to_string()))?),
-                };
-                none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.to_string()))?)
+        let own;
+        let got = match at.compiled {
+            Some(at) => match &mut computed[at] {
+                Some(got) => got,
+                none => {
+                    let (compiled, mode) = (&prepared.compiled[at], programs.compiled[at].1);
+                    // All programs of a group take the same arguments.
+                    let bound = match &mut bound {
+                        Some(bound) => bound,
+                        unbound => unbound.insert(compiled.bind(&arguments).map_err(|e| fail(e.to_string()))?),
+                    };
+                    none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.to_string()))?)
+                }
+            },
+            None => {
+                let call = Call { program, arguments: &arguments, first_row: rows.start };
+                own = subject::results(case.subject.as_ref(), &call).map_err(|e| fail(e.to_string()))?;
+                &own
             }
         };
         let mut state = Progressing {
@@ -271,9 +283,9 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         let measured = Measured { program, arguments: &arguments, truth: &known.truth, scale: &known.scale };
         measure(case, &measured, got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
-            spec: &case.subject.program,
+            spec: &case.problem.program,
             n: *n,
-            mode: &case.mode,
+            subject: case.subject.as_ref(),
             program,
             arguments: &arguments,
             got,

@@ -1,15 +1,18 @@
-//! One case: a program in a mode on an input of one size, with what is measured and asked of it.
+//! One case: a program on an input of one size, evaluated by a subject, with what is measured and asked of it.
+
+use std::sync::Arc;
 
 use crate::check::{Check, Judge};
 use crate::input::InputSpec;
 use crate::machine::Mode;
 use crate::program::ProgramSpec;
+use crate::subject::Subject;
 
 use super::table::Expect;
 
-/// What is evaluated, apart from the mode: all cases of one subject see the same bits and share one truth.
+/// What is evaluated, whoever evaluates it: all cases of one problem see the same bits and share one truth.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct Problem {
     /// The suite's name.
     pub suite: String,
     /// The program with its parameters, and over how many rows.
@@ -69,12 +72,13 @@ pub struct PlannedMetric {
 
 /// One case of a suite: what is evaluated, and what is measured and asked of the results.
 pub struct Case {
-    /// `suite/program[key=value,...]/chip/precision/excess[+refinement...]/input/n/seed`.
+    /// `suite/program[key=value,...]/subject/input/n/seed`; an emulated subject is its mode,
+    /// `chip/precision/excess[+refinement...]`.
     pub id: String,
-    /// What is evaluated, apart from the mode.
-    pub subject: Subject,
-    /// The mode that is judged.
-    pub mode: Mode,
+    /// What is evaluated.
+    pub problem: Problem,
+    /// Who evaluates it, and is judged.
+    pub subject: Arc<dyn Subject>,
     /// Position of the result that metrics measure: a float. `None` if the program has none.
     pub output: Option<usize>,
     /// In the order of the suite file, as are checks and fits.
@@ -88,9 +92,9 @@ pub struct Case {
 }
 
 impl Case {
-    /// The id of the case of this subject and mode: [`Case::id`].
-    pub fn id_of(subject: &Subject, mode: &Mode) -> String {
-        let Subject { suite, program, input, n, seed } = subject;
-        format!("{suite}/{program}/{mode}/{input}/{n}/{seed}")
+    /// The id of the case of this problem and subject: [`Case::id`].
+    pub fn id_of(problem: &Problem, subject: &dyn Subject) -> String {
+        let Problem { suite, program, input, n, seed } = problem;
+        format!("{suite}/{program}/{}/{input}/{n}/{seed}", subject.id())
     }
 }

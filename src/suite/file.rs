@@ -7,8 +7,10 @@ use std::sync::Arc;
 use crate::hlo::{Import, lower, parse};
 use crate::input::{Argument, InputSpec};
 use crate::ir::{Op, ValueId};
+use crate::machine::Mode;
 use crate::program::{Imported, ProgramSpec};
 use crate::rewrite::{Policy, policy_named};
+use crate::subject::Recorded;
 
 /// How the files of programs end: as people name them, and as XLA dumps them (`--xla_dump_to`).
 const ENDINGS: [&str; 2] = [".hlo", ".txt"];
@@ -23,6 +25,8 @@ pub(super) struct Files {
     /// The suite's own folder, which paths are relative to.
     folder: PathBuf,
     read: BTreeMap<PathBuf, Read>,
+    /// The bytes of files of arrays.
+    arrays: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 struct Read {
@@ -35,12 +39,27 @@ struct Read {
 impl Files {
     /// No files yet, for the suite at this path.
     pub fn beside(suite: &Path) -> Files {
-        Files { folder: suite.parent().unwrap_or(Path::new("")).to_path_buf(), read: BTreeMap::new() }
+        Files {
+            folder: suite.parent().unwrap_or(Path::new("")).to_path_buf(),
+            read: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+        }
     }
 
-    /// The texts of all files read, in the order of their paths.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.read.values().map(|read| read.text.as_str())
+    /// What stands in all files read: programs first, each kind in the order of its paths.
+    pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.read.values().map(|read| read.text.as_bytes()).chain(self.arrays.values().map(Vec::as_slice))
+    }
+
+    /// The results recorded in a file.
+    pub fn recorded(&mut self, name: &str, promise: &Mode) -> Result<Recorded, String> {
+        let path = self.folder.join(name);
+        if !self.arrays.contains_key(&path) {
+            let bytes = std::fs::read(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+            self.arrays.insert(path.clone(), bytes);
+        }
+        let bytes = self.arrays.get(&path).map_or(&[] as &[u8], Vec::as_slice);
+        Recorded::new(&path, bytes, promise.clone()).map_err(|error| error.to_string())
     }
 
     /// The program in a file. The error names the file, and the place in it where it has one.

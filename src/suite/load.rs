@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml::Spanned;
 
@@ -14,8 +15,9 @@ use crate::machine::Mode;
 use crate::metric::{self, Metric};
 use crate::name::hint;
 use crate::program::ProgramSpec;
+use crate::subject::{Emulated, Subject};
 
-use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
+use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 use super::file::{Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
 
@@ -122,14 +124,14 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         return Err(fail("the suite has no matrix, so it has no cases".to_string()));
     }
     cases.sort_by(|a, b| a.id.cmp(&b.id));
-    let fingerprint = fingerprint([text.as_str()].into_iter().chain(files.texts()));
+    let fingerprint = fingerprint([text.as_bytes()].into_iter().chain(files.contents()));
     Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprint })
 }
 
 /// FNV-1a: short, stable, and only ever compared with itself.
-fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
-    let bytes = texts.flat_map(str::bytes);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+fn fingerprint<'a>(contents: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let bytes = contents.flatten();
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 struct Source<'a> {
@@ -178,6 +180,7 @@ fn expand(
         Ok(modes)
     };
     let modes = parsed(&matrix.refinement)?;
+    let subjects = subjects_of(here, matrix, modes, files)?;
     let mut inputs = Vec::new();
     for input in &matrix.input {
         inputs.push(input.get_ref().parse::<InputSpec>().map_err(|e| here.error(input.span(), e))?);
@@ -221,11 +224,11 @@ fn expand(
                 let built = spec.build(size, spec.batch(size));
                 let built = built.map_err(|e| here.error(place.clone(), format!("failed to build {spec}: {e}")))?;
                 let output = output_of(here, matrix, &spec, &built)?;
-                for mode in &modes {
-                    let context = Context { spec: &spec, n: size, mode, program: &built };
+                for subject in &subjects {
+                    let context = Context { spec: &spec, n: size, mode: subject.promise(), program: &built };
                     for input in &inputs {
                         for seed in &matrix.seed {
-                            let subject = Subject {
+                            let problem = Problem {
                                 suite: suite.to_string(),
                                 program: spec.clone(),
                                 input: input.clone(),
@@ -234,9 +237,9 @@ fn expand(
                             };
                             let (checks, fits) = planned_checks(here, matrix, &context, &metrics)?;
                             cases.push(Case {
-                                id: Case::id_of(&subject, mode),
-                                subject,
-                                mode: mode.clone(),
+                                id: Case::id_of(&problem, subject.as_ref()),
+                                problem,
+                                subject: Arc::clone(subject),
                                 output,
                                 metrics: metrics.clone(),
                                 checks,
@@ -250,6 +253,26 @@ fn expand(
         }
     }
     Ok(cases)
+}
+
+/// Who is judged: the machine in each mode, or each file of recorded results by what each mode promises.
+fn subjects_of(
+    here: &Source,
+    matrix: &MatrixTable,
+    modes: Vec<Mode>,
+    files: &mut Files,
+) -> Result<Vec<Arc<dyn Subject>>, SuiteError> {
+    let Some(recorded) = &matrix.recorded else {
+        return Ok(modes.into_iter().map(|mode| Arc::new(Emulated(mode)) as Arc<dyn Subject>).collect());
+    };
+    let mut subjects: Vec<Arc<dyn Subject>> = Vec::new();
+    for path in recorded {
+        for mode in &modes {
+            let read = files.recorded(path.get_ref(), mode).map_err(|why| here.error(path.span(), why))?;
+            subjects.push(Arc::new(read));
+        }
+    }
+    Ok(subjects)
 }
 
 /// The program of this name: a built-in one, or that of a file.

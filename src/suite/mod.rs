@@ -8,6 +8,6 @@ mod file;
 mod load;
 mod table;
 
-pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Subject};
+pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use load::{Suite, SuiteError, load, load_folder};
 pub use table::Expect;

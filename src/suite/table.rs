@@ -40,6 +40,9 @@ pub(super) struct MatrixTable {
     /// Each entry is a `+`-joined list of `key=value`; the empty one, as if absent, is the chip's own behaviour.
     #[serde(default = "default_refinement")]
     pub refinement: Vec<Spanned<String>>,
+    /// Paths of `.safetensors` files with results to judge, relative to the suite's folder, instead of the machine's: the
+    /// modes then say what they promise.
+    pub recorded: Option<Vec<Spanned<String>>>,
     /// Names of distributions with their parameters.
     pub input: Vec<Spanned<String>>,
     /// Sizes; a file has its own.
@@ -72,6 +75,7 @@ impl MatrixTable {
             ("precision", self.precision.len()),
             ("excess", self.excess.len()),
             ("refinement", self.refinement.len()),
+            ("recorded", self.recorded.as_ref().map_or(1, Vec::len)),
             ("input", self.input.len()),
             ("n", self.n.as_ref().map_or(1, Vec::len)),
             ("rows", self.rows.len()),

@@ -9,7 +9,7 @@ use ulpgate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Unary};
 use ulpgate::oracle::{Demand, Oracle, Rung, Stats, Truth, TruthTensor};
 use ulpgate::program::ProgramSpec;
 use ulpgate::run;
-use ulpgate::suite::{self, Subject};
+use ulpgate::suite::{self, Problem};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 mod ask;
@@ -27,14 +27,14 @@ fn oracles() -> [Oracle; 6] {
 #[test]
 fn records_do_not_depend_on_the_starting_precision() {
     let mut suites = suite::load_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("suites")).unwrap();
-    for Subject { program, .. } in suites.iter_mut().flat_map(|s| &mut s.cases).map(|case| &mut case.subject) {
+    for Problem { program, .. } in suites.iter_mut().flat_map(|s| &mut s.cases).map(|case| &mut case.problem) {
         *program = program.over(program.rows.min(8));
     }
     let smallest = suites.iter().flat_map(|suite| {
         let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
         let mut groups = run::groups(&cases);
-        let size = |subject: &Subject| subject.n * subject.program.rows;
-        groups.sort_by_key(|group| size(&group.cases[0].subject));
+        let size = |problem: &Problem| problem.n * problem.program.rows;
+        groups.sort_by_key(|group| size(&group.cases[0].problem));
         groups.into_iter().take(2)
     });
     let escalated = |group: run::Group| {

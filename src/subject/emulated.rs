@@ -1,10 +1,33 @@
-//! The subject under test: a program as a compiler would leave it, on the machine.
+//! A program as a compiler would leave it, on the machine.
 
 use crate::ir::{Op, Program};
 use crate::machine::vector::{ScanOrder, SumOrder};
 use crate::machine::{self, EvalError, Mode, Prepared};
 use crate::rewrite;
 use crate::tensor::{DType, Tensor};
+
+use super::{Call, Subject, SubjectError};
+
+/// The emulated machine in one mode.
+pub struct Emulated(pub Mode);
+
+impl Subject for Emulated {
+    fn id(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn promise(&self) -> &Mode {
+        &self.0
+    }
+
+    fn emulated(&self) -> Option<&Mode> {
+        Some(&self.0)
+    }
+
+    fn run(&self, call: &Call) -> Result<Vec<Tensor>, SubjectError> {
+        Ok(evaluate(call.program, &self.0, call.arguments)?)
+    }
+}
 
 /// `program` as the compiler behind the mode's excess policy leaves it, which knows what the mode's chip computes in
 /// bf16. It takes the same arguments and has the same results.

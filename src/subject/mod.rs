@@ -1,0 +1,106 @@
+//! What is judged: anything that gives a program's results.
+//!
+//! - [`Emulated`]: the machine in one mode, with the program rewritten as the mode's excess policy says.
+//! - [`Recorded`]: results that something else computed, from a file.
+//! - [`Function`]: a function of the user's own.
+
+mod emulated;
+mod function;
+mod recorded;
+
+use crate::ir::{Program, Shape};
+use crate::machine::{EvalError, Mode};
+use crate::tensor::Tensor;
+
+pub use emulated::{Emulated, compiled, evaluate, evaluate_declared, order_sensitive};
+pub use function::Function;
+pub use recorded::{Recorded, RecordedError};
+
+/// What is judged.
+pub trait Subject: Send + Sync {
+    /// What ids and reports call it. For an emulated machine its mode: `chip/precision/excess[+refinement...]`.
+    fn id(&self) -> String;
+
+    /// The arithmetic that it claims to follow: checks judge it by the bounds of this mode.
+    fn promise(&self) -> &Mode;
+
+    /// The mode, if the subject is nothing but the emulated machine in it: then cases share work.
+    fn emulated(&self) -> Option<&Mode> {
+        None
+    }
+
+    /// Whether it computes any program for any arguments; false where it only holds what was computed once.
+    fn computes(&self) -> bool {
+        true
+    }
+
+    /// The program's results, one an output and of its shape.
+    ///
+    /// # Errors
+    /// If the subject cannot give them.
+    fn run(&self, call: &Call) -> Result<Vec<Tensor>, SubjectError>;
+}
+
+/// What a subject is asked.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// The declared program.
+    pub program: &'a Program,
+    /// One tensor a parameter.
+    pub arguments: &'a [Tensor],
+    /// The number of the first row among all rows of the case, which come in batches.
+    pub first_row: usize,
+}
+
+/// Why a subject has no results.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// The machine does not support the program.
+    #[error(transparent)]
+    Machine(#[from] EvalError),
+    /// Results of another number or shape than the program declares.
+    #[error("{subject} gives {given} for result {output}, which is {expected}")]
+    Shape {
+        /// The subject's id.
+        subject: String,
+        /// The result's name.
+        output: String,
+        /// What was given: a shape, or nothing.
+        given: String,
+        /// The declared shape.
+        expected: String,
+    },
+    /// A recorded result that does not fit.
+    #[error(transparent)]
+    Recorded(#[from] RecordedError),
+    /// A function's own error.
+    #[error("{subject}: {why}")]
+    Failed {
+        /// The subject's id.
+        subject: String,
+        /// What the function says.
+        why: String,
+    },
+}
+
+/// The results of [`Subject::run`], checked against the shapes that the program declares.
+///
+/// # Errors
+/// As [`Subject::run`], and if a result is missing, one too many, or of another shape.
+pub fn results(subject: &dyn Subject, call: &Call) -> Result<Vec<Tensor>, SubjectError> {
+    let results = subject.run(call)?;
+    let entry = call.program.entry();
+    let shapes: Vec<&Shape> = call.program.outputs().iter().map(|id| &entry.instructions[*id].shape).collect();
+    for at in 0..shapes.len().max(results.len()) {
+        let given = results.get(at).map(|tensor| Shape::array(tensor.dtype(), tensor.dims()));
+        if given.as_ref() != shapes.get(at).copied() {
+            return Err(SubjectError::Shape {
+                subject: subject.id(),
+                output: call.program.output_names.get(at).map_or(format!("{at}"), String::clone),
+                given: given.map_or("nothing".to_string(), |shape| shape.to_string()),
+                expected: shapes.get(at).map_or("not there".to_string(), |shape| shape.to_string()),
+            });
+        }
+    }
+    Ok(results)
+}
