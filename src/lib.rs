@@ -1,4 +1,78 @@
-//! Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth.
+//! Numerical-precision conformance tests: what a compiler, a chip or a kernel does to a program's numbers, judged against
+//! a proven truth.
+//!
+//! A program is a list of HLO operations ([`Program`]). A [`Subject`] gives its results: the emulated machine in a
+//! precision [`Mode`] such as `v5e/default/tpu`, recorded results, or a function of your own. The [`oracle`] gives the
+//! truth, proven by interval arithmetic up to MPFR. A [`check`] asks whether the subject's results conform; a [`metric`]
+//! says how far off they are.
+//!
+//! # A kernel of one's own
+//!
+//! ```
+//! use ulpgate::check::{Outcome, Settings};
+//! use ulpgate::subject::{Call, Failure, Function};
+//! use ulpgate::tensor::{Data, Tensor};
+//! use ulpgate::Question;
+//!
+//! /// A row sum that adds from left to right.
+//! fn softmax(call: &Call) -> Result<Vec<Tensor>, Failure> {
+//!     let x = &call.arguments[0];
+//!     let e: Vec<f32> = x.data().to_f32s().iter().map(|v| v.exp()).collect();
+//!     let rows = e.chunks(x.dims()[1]);
+//!     let p = rows.flat_map(|row| row.iter().map(|e| e / row.iter().sum::<f32>())).collect();
+//!     Ok(vec![Tensor::new(x.dims(), Data::F32(p))])
+//! }
+//!
+//! // Judged by what plain f32 arithmetic may lose on 4 rows of 1024 numbers.
+//! let kernel = Function::new("mine", "cpu/highest/off".parse()?, softmax);
+//! let record = Question::of("softmax[dtype=f32,rows=4]", 1024)?
+//!     .subject(kernel)
+//!     .check("bound", Settings::default())?
+//!     .metric("max_ulp")?
+//!     .ask()?;
+//! assert_eq!(record.checks[0].outcome, Outcome::Pass);
+//! println!("{} {} ulp", record.id(), record.figures[0].value);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A suite from code
+//!
+//! ```
+//! use std::path::Path;
+//! use ulpgate::run::{Progress, Selection, Settings, run};
+//!
+//! let suite = ulpgate::suite::load(Path::new("suites/ties.toml"))?;
+//! let outcome = run(&[suite], &Selection::default(), &Settings::default(), None, &Progress::silent())?;
+//! for record in &outcome.records {
+//!     for check in &record.checks {
+//!         println!("{}: {} says {}", record.id(), check.column(), check.outcome.name());
+//!     }
+//! }
+//! assert!(outcome.records.len() > 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Words
+//!
+//! | word | means |
+//! |---|---|
+//! | program | HLO operations with shapes: [`ir`]; built in ([`program`]) or from a file ([`hlo`]) |
+//! | mode | chip, matmul precision, excess policy, refinements: the arithmetic in force ([`machine`]) |
+//! | excess policy | what a compiler may do to roundings: a choice of sites of rewrite rules ([`rewrite`]) |
+//! | subject | who gives a program's results and is judged ([`subject`]) |
+//! | promise | the arithmetic that a subject claims to follow; bounds are made from it |
+//! | truth | the exact results, as far as proven; the rest is open ([`oracle`]) |
+//! | rung | one arithmetic of the oracle: intervals, pairs, MPFR |
+//! | demand | what is asked of the truth: rounded, as stored, or in order |
+//! | problem | a program with an input of one size: all who evaluate it see the same bits |
+//! | case | a problem, a subject, and what is measured and asked |
+//! | suite | a claim and its cases ([`suite`]) |
+//! | check, finding | a question with a verdict; a deviation that it found ([`check`]) |
+//! | metric, figure | a distance to the truth; one number of a record ([`metric`]) |
+//! | record | what is known of one case ([`record`]); a report is a view of records ([`report`]) |
+//! | gate | fresh records against committed reports ([`gate`]) |
+
+#![deny(missing_docs)]
 
 pub mod analysis;
 pub mod check;
@@ -24,3 +98,9 @@ pub mod stat;
 pub mod subject;
 pub mod suite;
 pub mod tensor;
+
+pub use ir::Program;
+pub use machine::Mode;
+pub use oracle::{Oracle, Truth};
+pub use run::Question;
+pub use subject::Subject;

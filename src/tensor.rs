@@ -1,5 +1,7 @@
 //! Shape plus typed row-major storage: the values that programs take and give.
 
+use std::sync::Arc;
+
 use half::{bf16, f16};
 
 use crate::num::{self, Direction, Format};
@@ -396,11 +398,11 @@ impl Data {
     }
 }
 
-/// A dense array. Two are equal if their types, dims and bits are.
+/// A dense array; a clone shares the elements. Two are equal if their types, dims and bits are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     dims: Vec<usize>,
-    data: Data,
+    data: Arc<Data>,
 }
 
 impl Tensor {
@@ -410,7 +412,7 @@ impl Tensor {
     /// If `data` does not hold exactly as many elements as `dims` says: a bug in the caller, never bad input.
     pub fn new(dims: &[usize], data: Data) -> Tensor {
         assert_eq!(dims.iter().product::<usize>(), data.len(), "elements against dims {dims:?}");
-        Tensor { dims: dims.to_vec(), data }
+        Tensor { dims: dims.to_vec(), data: Arc::new(data) }
     }
 
     /// A rank-0 float of `dtype`, rounded to nearest even. `None` if `dtype` is no float.
@@ -453,7 +455,8 @@ impl Tensor {
     /// # Panics
     /// If the products differ: a bug in the caller.
     pub fn reshaped(self, dims: &[usize]) -> Tensor {
-        Tensor::new(dims, self.data)
+        assert_eq!(dims.iter().product::<usize>(), self.len(), "elements against dims {dims:?}");
+        Tensor { dims: dims.to_vec(), data: self.data }
     }
 
     /// The elements at some indices of the leading dim; a scalar as it is.
@@ -465,7 +468,7 @@ impl Tensor {
         let Some(first) = dims.first_mut() else { return self.clone() };
         let width = self.len() / (*first).max(1);
         *first = rows.len();
-        Tensor::new(&dims, map_data!(&self.data, v => v[rows.start * width..rows.end * width].to_vec()))
+        Tensor::new(&dims, map_data!(self.data(), v => v[rows.start * width..rows.end * width].to_vec()))
     }
 
     /// Tensors that differ in their leading dim only, put together along it.
@@ -476,7 +479,7 @@ impl Tensor {
         let mut joined = parts[0].clone();
         for part in &parts[1..] {
             joined.dims[0] += part.dims[0];
-            joined.data.extend(&part.data);
+            Arc::make_mut(&mut joined.data).extend(&part.data);
         }
         joined
     }

@@ -4,12 +4,14 @@
 //! maps element types both ways and says which file is at fault, and how.
 
 use std::borrow::Cow;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
 use safetensors::tensor::{Metadata, View};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
+use crate::name::hint;
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::write_whole;
@@ -34,10 +36,12 @@ pub enum FileError {
         source: std::io::Error,
     },
     /// The bytes break the format.
-    #[error("{}: not a safetensors file: {reason}", path.display())]
+    #[error("{}: not a {format} file: {reason}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
+        /// The format's name.
+        format: &'static str,
         /// How, with the sizes that show it.
         reason: String,
     },
@@ -62,6 +66,9 @@ pub enum FileError {
         reason: String,
     },
 }
+
+/// What errors call the format.
+const NAME: &str = "safetensors";
 
 /// What safetensors calls an element type. `F8_E4M3` is the variant without infinities, e4m3fn.
 fn format_name(dtype: DType) -> Dtype {
@@ -98,25 +105,69 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
 /// # Errors
 /// As [`read`], but for [`FileError::Unread`].
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileError> {
-    let file = SafeTensors::deserialize(bytes)
-        .map_err(|error| FileError::Malformed { path: path.to_path_buf(), reason: reason(&error, bytes) })?;
+    let file = SafeTensors::deserialize(bytes).map_err(|error| FileError::Malformed {
+        path: path.to_path_buf(),
+        format: NAME,
+        reason: reason(&error, bytes),
+    })?;
     let mut tensors = file
         .iter()
-        .map(|(name, view)| {
-            let Some(dtype) = DTYPES.into_iter().find(|dtype| format_name(*dtype) == view.dtype()) else {
-                let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), view.dtype().to_string());
-                return Err(FileError::UnsupportedDtype { path, tensor, dtype });
-            };
-            let data = decode(dtype, view.data()).map_err(|reason| FileError::BadTensor {
-                path: path.to_path_buf(),
-                tensor: name.to_string(),
-                reason,
-            })?;
-            Ok((name.to_string(), Tensor::new(view.shape(), data)))
-        })
+        .map(|(name, view)| Ok((name.to_string(), tensor_of(path, name, view.dtype(), view.shape(), view.data())?)))
         .collect::<Result<Vec<_>, _>>()?;
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(tensors)
+}
+
+/// One tensor of a file. Of the others only the header is read.
+///
+/// # Errors
+/// As [`read`], and if the file has no tensor of this name.
+pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
+    let unread = |source| FileError::Unread { path: path.to_path_buf(), source };
+    let mut file = std::fs::File::open(path).map_err(unread)?;
+    let size = file.metadata().map_err(unread)?.len();
+    let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: NAME, reason };
+    let mut length = [0; LENGTH];
+    file.read_exact(&mut length).map_err(|_| malformed(format!("{size} bytes, too few for the length of a header")))?;
+    let claimed = u64::from_le_bytes(length);
+    if claimed > size.saturating_sub(LENGTH as u64) {
+        let rest = size - LENGTH as u64;
+        return Err(malformed(format!("the header claims {claimed} bytes, the file holds {rest} after its length")));
+    }
+    let mut header = vec![0; claimed as usize];
+    file.read_exact(&mut header).map_err(unread)?;
+    let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
+    let info = metadata.info(name).ok_or_else(|| {
+        let known = metadata.tensors();
+        let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let reason = format!("the file has no such tensor; {}", hint(name, names));
+        FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), reason }
+    })?;
+    let (start, end) = info.data_offsets;
+    let held = (size - LENGTH as u64 - claimed) as usize;
+    if start > end || end > held {
+        return Err(malformed(format!("tensor `{name}` ends at byte {end} of its elements, the file holds {held}")));
+    }
+    let mut bytes = vec![0; end - start];
+    file.seek(SeekFrom::Start(LENGTH as u64 + claimed + start as u64)).map_err(unread)?;
+    file.read_exact(&mut bytes).map_err(unread)?;
+    tensor_of(path, name, info.dtype, &info.shape, &bytes)
+}
+
+/// A tensor from the bytes of its elements.
+fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Tensor, FileError> {
+    let Some(known) = DTYPES.into_iter().find(|known| format_name(*known) == dtype) else {
+        let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), dtype.to_string());
+        return Err(FileError::UnsupportedDtype { path, tensor, dtype });
+    };
+    let bad = |reason| FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), reason };
+    let data = decode(known, bytes).map_err(bad)?;
+    let elements = shape.iter().try_fold(1usize, |product, dim| product.checked_mul(*dim));
+    if elements != Some(data.len()) {
+        return Err(bad(format!("it has {} elements, its shape is {shape:?}", data.len())));
+    }
+    Ok(Tensor::new(shape, data))
 }
 
 /// Writes `tensors` to `path`, whole or not at all. The bytes depend only on the names and tensors, not on their order:
@@ -144,8 +195,11 @@ pub fn to_bytes(path: &Path, tensors: &[(String, Tensor)]) -> Result<Vec<u8>, Fi
         return Err(FileError::BadTensor { path: path.to_path_buf(), tensor, reason });
     }
     let views = tensors.iter().map(|(name, tensor)| (name.as_str(), Encoded::new(tensor)));
-    safetensors::serialize(views, None)
-        .map_err(|error| FileError::Malformed { path: path.to_path_buf(), reason: error.to_string() })
+    safetensors::serialize(views, None).map_err(|error| FileError::Malformed {
+        path: path.to_path_buf(),
+        format: NAME,
+        reason: error.to_string(),
+    })
 }
 
 const METADATA: &str = "__metadata__";

@@ -1,5 +1,6 @@
 //! What is to be filled.
 
+use crate::ir::{Instruction, Op, Program};
 use crate::num::Format;
 use crate::tensor::DType;
 
@@ -21,6 +22,21 @@ pub struct Argument {
 }
 
 impl Argument {
+    /// The arguments of a program, in order of the parameters' numbers.
+    pub fn of_program(program: &Program) -> Vec<Argument> {
+        let argument = |i: &Instruction| match i.op {
+            Op::Parameter(number) => {
+                let argument =
+                    Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() };
+                Some((number, argument))
+            }
+            _ => None,
+        };
+        let mut numbered: Vec<(usize, Argument)> = program.entry().instructions.iter().filter_map(argument).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        numbered.into_iter().map(|(_, argument)| argument).collect()
+    }
+
     /// Rows that have a stream of their own.
     pub fn rows(&self) -> usize {
         if self.dims.len() < 2 { 1 } else { self.dims[0] }

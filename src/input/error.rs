@@ -79,4 +79,30 @@ pub enum InputError {
         /// Its dims.
         dims: Vec<usize>,
     },
+    /// A binding names no argument.
+    #[error("there is no argument `{name}` to bind; {hint}")]
+    UnknownArgument {
+        /// The name as written.
+        name: String,
+        /// The nearest argument, or all of them.
+        hint: String,
+    },
+    /// A binding gives no array.
+    #[error("argument bound to `{text}`: {why}")]
+    Unbound {
+        /// The binding as written.
+        text: String,
+        /// What is missing.
+        why: String,
+    },
+    /// An array has another shape than its argument.
+    #[error("argument `{argument}` is {expected}, but is bound to {given}")]
+    WrongShape {
+        /// The argument's name.
+        argument: String,
+        /// The array's shape.
+        given: String,
+        /// The argument's shape.
+        expected: String,
+    },
 }

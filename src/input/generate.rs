@@ -24,6 +24,17 @@ pub fn generate(
     arguments: &[Argument],
     rows: Range<u64>,
 ) -> Result<Vec<Tensor>, InputError> {
+    Ok(each(&|_| spec, &|_| false, key, arguments, rows)?.into_iter().flatten().collect())
+}
+
+/// [`generate`] with a spec for each argument; none for those that are given otherwise.
+pub(super) fn each<'s>(
+    spec: &dyn Fn(usize) -> &'s InputSpec,
+    is_given: &dyn Fn(usize) -> bool,
+    key: &InputKey,
+    arguments: &[Argument],
+    rows: Range<u64>,
+) -> Result<Vec<Option<Tensor>>, InputError> {
     if let Some(first) = arguments.first() {
         let asked = rows.end.saturating_sub(rows.start);
         if first.rows() as u64 != asked {
@@ -31,18 +42,21 @@ pub fn generate(
         }
     }
     let sizes = arguments.iter().map(Argument::elements).collect::<Result<Vec<_>, _>>()?;
-    let input = spec.input();
-    input.check(spec, arguments).map_err(|reason| InputError::Unsuitable { input: input.name(), reason })?;
     let streams = Streams::new(key);
     let tensor = |number: usize| {
-        let argument = &arguments[number];
+        if is_given(number) {
+            return Ok(None);
+        }
+        let (argument, spec) = (&arguments[number], spec(number));
+        let input = spec.input();
+        input.check(spec, arguments).map_err(|reason| InputError::Unsuitable { input: input.name(), reason })?;
         let first_row = if number == 0 { rows.start } else { 0 };
         let place = Place { number, first_row, size: sizes[number] };
         let data = match spec.grid(argument) {
             Some(grid) => floats(spec, &streams, arguments, place, grid)?,
             None => integers(&streams, arguments, place)?,
         };
-        Ok(Tensor::new(&argument.dims, data))
+        Ok(Some(Tensor::new(&argument.dims, data)))
     };
     (0..arguments.len()).map(tensor).collect()
 }

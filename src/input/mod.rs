@@ -5,6 +5,7 @@
 //! alone: never on the mode or the program, on which rows are asked for, or on the machine.
 
 mod argument;
+mod binding;
 mod clustered;
 mod error;
 mod fixture;
@@ -26,6 +27,7 @@ mod uniform;
 mod wide_exponent;
 
 pub use argument::{Argument, Row};
+pub use binding::{Binding, EARLIER, Inputs};
 pub use error::InputError;
 pub use generate::generate;
 pub use parameter::{COMMON, ParameterDoc};

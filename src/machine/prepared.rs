@@ -52,6 +52,17 @@ impl Frame {
 #[derive(Clone)]
 pub struct Bound(Vec<Value>);
 
+/// Arguments that are the same in many calls, such as weights, converted once; a clone shares them.
+#[derive(Clone, Default)]
+pub struct Held(Vec<Option<Value>>);
+
+impl Held {
+    /// Converts those that are there, one a parameter.
+    pub fn new(arguments: &[Option<Tensor>]) -> Held {
+        Held(arguments.iter().map(|argument| argument.as_ref().map(Value::of_tensor)).collect())
+    }
+}
+
 impl<'p> Prepared<'p> {
     /// Makes `program` ready; constants are converted now.
     pub fn new(program: &'p Program) -> Prepared<'p> {
@@ -77,6 +88,14 @@ impl<'p> Prepared<'p> {
     /// # Errors
     /// If there are more or fewer arguments than parameters, or one is of another shape.
     pub fn bind(&self, arguments: &[Tensor]) -> Result<Bound, EvalError> {
+        self.bind_beside(&Held::default(), arguments)
+    }
+
+    /// [`Prepared::bind`], where some arguments are held already: these are the elements of their tensors here.
+    ///
+    /// # Errors
+    /// As [`Prepared::bind`].
+    pub fn bind_beside(&self, held: &Held, arguments: &[Tensor]) -> Result<Bound, EvalError> {
         let parameters = self.program.entry().parameter_shapes();
         if let Some(extra) = arguments.get(parameters.len()) {
             let (number, given) = (parameters.len(), Shape::array(extra.dtype(), extra.dims()).to_string());
@@ -89,7 +108,11 @@ impl<'p> Prepared<'p> {
                 return Err(EvalError::Argument { number, given, expected: shape.to_string() });
             }
         }
-        Ok(Bound(arguments.iter().map(Value::of_tensor).collect()))
+        let value = |(number, tensor): (usize, &Tensor)| match held.0.get(number) {
+            Some(Some(held)) => held.clone(),
+            _ => Value::of_tensor(tensor),
+        };
+        Ok(Bound(arguments.iter().enumerate().map(value).collect()))
     }
 
     /// The results in `mode`. The program is taken as it is: the mode's excess policy is a rewrite that comes before.

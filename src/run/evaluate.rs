@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::analysis::{Equality, Numbering, signature};
 use crate::check::{Batch, Scale, Tally};
-use crate::input::{self, Argument, InputKey};
-use crate::ir::{Op, Program};
+use crate::input::{Argument, InputKey};
+use crate::ir::Program;
 use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
@@ -130,17 +130,38 @@ struct Prepared<'a> {
     scores: Vec<oracle::Prepared>,
     /// One a compiled program.
     compiled: Vec<machine::Prepared<'a>>,
+    /// Arguments that are the same for all batches.
+    fixed: Vec<Option<Tensor>>,
+    held: machine::Held,
 }
 
 impl<'a> Prepared<'a> {
-    fn new(programs: &'a Programs<'a>) -> Prepared<'a> {
-        Prepared {
+    fn new(group: &Group, programs: &'a Programs<'a>) -> Result<Prepared<'a>, RunError> {
+        let first = group.cases[0];
+        let taken = Argument::of_program(&programs.problems[0].1);
+        let fixed = first.problem.input.fixed(&input_key(&first.problem), &taken);
+        let fixed = fixed.map_err(|e| RunError::Case { case: first.id.clone(), why: e.to_string() })?;
+        let held = {
+            // Of the first argument each batch takes its rows.
+            let mut whole = fixed.clone();
+            whole.iter_mut().take(1).for_each(|first| *first = None);
+            machine::Held::new(&whole)
+        };
+        Ok(Prepared {
+            fixed,
+            held,
             programs,
             truths: programs.problems.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
             scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
             compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
-        }
+        })
     }
+}
+
+/// What the input bits of a problem are named by.
+fn input_key(problem: &Problem) -> InputKey {
+    let Problem { suite, input, n, seed, .. } = problem;
+    InputKey { suite: suite.clone(), input: input.drawn.to_string(), n: *n as u64, seed: *seed }
 }
 
 /// What one case has seen so far.
@@ -162,12 +183,12 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
     let batches: Vec<Range<usize>> =
         (0..spec.rows).step_by(size).map(|start| start..(start + size).min(spec.rows)).collect();
     let programs = Programs::new(group, size)?;
-    let prepared = Prepared::new(&programs);
+    let prepared = Prepared::new(group, &programs)?;
     let part = |rows: Range<usize>| {
         if rows.len() == size {
             batch(group, &prepared, rows, oracle)
         } else {
-            batch(group, &Prepared::new(&Programs::new(group, rows.len())?), rows, oracle)
+            batch(group, &Prepared::new(group, &Programs::new(group, rows.len())?)?, rows, oracle)
         }
     };
     let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
@@ -219,15 +240,15 @@ struct Known<'a> {
 fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
-    let Problem { suite, input, n, seed, .. } = &first.problem;
+    let Problem { input, n, .. } = &first.problem;
     let fail = |why: String| RunError::Case { case: first.id.clone(), why };
-    let key = InputKey { suite: suite.clone(), input: input.to_string(), n: *n as u64, seed: *seed };
+    let key = input_key(&first.problem);
     let programs = prepared.programs;
-    let taken = taken(&programs.problems[0].1);
+    let taken = Argument::of_program(&programs.problems[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
-    let arguments = input::generate(input, &key, &taken, range).map_err(|e| fail(e.to_string()))?;
+    let arguments = input.tensors(&key, &taken, &prepared.fixed, range).map_err(|e| fail(e.to_string()))?;
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
@@ -264,7 +285,10 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
                     // All programs of a group take the same arguments.
                     let bound = match &mut bound {
                         Some(bound) => bound,
-                        unbound => unbound.insert(compiled.bind(&arguments).map_err(|e| fail(e.to_string()))?),
+                        unbound => {
+                            let beside = compiled.bind_beside(&prepared.held, &arguments);
+                            unbound.insert(beside.map_err(|e| fail(e.to_string()))?)
+                        }
                     };
                     none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.to_string()))?)
                 }
@@ -300,19 +324,6 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         states.push(state);
     }
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
-}
-
-/// What the program takes, for the input, in order of the parameters' numbers.
-fn taken(program: &Program) -> Vec<Argument> {
-    let argument = |i: &crate::ir::Instruction| match i.op {
-        Op::Parameter(number) => {
-            Some((number, Argument { name: i.name.clone(), dtype: i.shape.dtype()?, dims: i.shape.dims().to_vec() }))
-        }
-        _ => None,
-    };
-    let mut numbered: Vec<(usize, Argument)> = program.entry().instructions.iter().filter_map(argument).collect();
-    numbered.sort_by_key(|(number, _)| *number);
-    numbered.into_iter().map(|(_, argument)| argument).collect()
 }
 
 /// The truth that the metrics and checks of one subject's cases ask for.

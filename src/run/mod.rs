@@ -8,6 +8,7 @@ mod cost;
 mod evaluate;
 mod journal;
 mod progress;
+mod question;
 mod select;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub use cost::{Cost, SuiteCost, peak_memory, slowest};
 pub use evaluate::{Group, evaluate, groups};
 pub use journal::{Journal, JournalError};
 pub use progress::Progress;
+pub use question::{Question, QuestionError};
 pub use select::{Selection, Shard};
 
 /// Why a run stopped.

@@ -13,7 +13,7 @@ use crate::machine::{EvalError, Mode};
 use crate::tensor::Tensor;
 
 pub use emulated::{Emulated, compiled, evaluate, evaluate_declared, order_sensitive};
-pub use function::Function;
+pub use function::{Failure, Function};
 pub use recorded::{Recorded, RecordedError};
 
 /// What is judged.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::check::{Check, Judge};
-use crate::input::InputSpec;
+use crate::input::Inputs;
 use crate::machine::Mode;
 use crate::program::ProgramSpec;
 use crate::subject::Subject;
@@ -17,8 +17,8 @@ pub struct Problem {
     pub suite: String,
     /// The program with its parameters, and over how many rows.
     pub program: ProgramSpec,
-    /// The distribution of the arguments, with its parameters.
-    pub input: InputSpec,
+    /// What the arguments are filled with.
+    pub input: Inputs,
     /// The size, which the program maps to shapes.
     pub n: usize,
     /// Tells repetitions of the case with other input bits apart.

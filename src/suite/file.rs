@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::hlo::{Import, lower, parse};
-use crate::input::{Argument, InputSpec};
+use crate::input::{Argument, Binding, InputError, InputSpec};
 use crate::ir::{Op, ValueId};
 use crate::machine::Mode;
 use crate::program::{Imported, ProgramSpec};
@@ -49,6 +49,11 @@ impl Files {
     /// What stands in all files read: programs first, each kind in the order of its paths.
     pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
         self.read.values().map(|read| read.text.as_bytes()).chain(self.arrays.values().map(Vec::as_slice))
+    }
+
+    /// What an argument is bound to.
+    pub fn binding(&self, text: &str) -> Result<Binding, InputError> {
+        Binding::parse(text, &self.folder)
     }
 
     /// The results recorded in a file.
@@ -104,21 +109,12 @@ impl Files {
     pub fn check_input(&self, spec: &ProgramSpec, input: &InputSpec) -> Result<(), String> {
         let Some(file) = spec.file() else { return Ok(()) };
         let Some(read) = self.read.get(&file.path) else { return Ok(()) };
-        let arguments = arguments_of(spec);
+        let arguments = Argument::of_program(file.program());
         let first = |(_, i): &(ValueId, &crate::ir::Instruction)| matches!(i.op, Op::Parameter(0));
         let place = file.program().entry().instructions.iter().enumerate().find(first).map(|(id, _)| id);
         let unfit = |why: String| located(&file.path, &read.import, place, &format!("input {input}: {why}"));
         input.input().check(input, &arguments).map_err(unfit)
     }
-}
-
-/// What a file's program takes, in order.
-fn arguments_of(spec: &ProgramSpec) -> Vec<Argument> {
-    let shapes = spec.file().map(|file| file.program().entry().parameter_shapes()).unwrap_or_default();
-    let argument = |(at, shape): (usize, &crate::ir::Shape)| {
-        Some(Argument { name: format!("arg{at}"), dtype: shape.dtype()?, dims: shape.dims().to_vec() })
-    };
-    shapes.into_iter().enumerate().filter_map(argument).collect()
 }
 
 /// `file:line:column: why`, or without a place if the value has none.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use crate::check::{self, Context, Scope};
-use crate::input::InputSpec;
+use crate::input::{Argument, InputSpec, Inputs};
 use crate::ir::Program;
 use crate::machine::Mode;
 use crate::metric::{self, Metric};
@@ -181,9 +181,15 @@ fn expand(
     };
     let modes = parsed(&matrix.refinement)?;
     let subjects = subjects_of(here, matrix, modes, files)?;
+    let mut bound = Vec::new();
+    for (name, text) in &matrix.arguments {
+        bound.push((name, files.binding(text.get_ref()).map_err(|e| here.error(text.span(), e))?));
+    }
     let mut inputs = Vec::new();
     for input in &matrix.input {
-        inputs.push(input.get_ref().parse::<InputSpec>().map_err(|e| here.error(input.span(), e))?);
+        let drawn = input.get_ref().parse::<InputSpec>().map_err(|e| here.error(input.span(), e))?;
+        inputs
+            .push(bound.iter().fold(Inputs::from(drawn), |inputs, (name, binding)| inputs.with(name, binding.clone())));
     }
     let mut metrics = Vec::new();
     for column in &matrix.metric {
@@ -196,7 +202,7 @@ fn expand(
     for program in &matrix.program {
         let spec = spec_of(here, matrix, program, files)?;
         for (input, place) in inputs.iter().zip(&matrix.input) {
-            files.check_input(&spec, input).map_err(|why| here.error(place.span(), why))?;
+            files.check_input(&spec, &input.drawn).map_err(|why| here.error(place.span(), why))?;
         }
         for excess in &matrix.excess {
             files.check_excess(&spec, excess.get_ref()).map_err(|why| here.error(excess.span(), why))?;
@@ -224,6 +230,10 @@ fn expand(
                 let built = spec.build(size, spec.batch(size));
                 let built = built.map_err(|e| here.error(place.clone(), format!("failed to build {spec}: {e}")))?;
                 let output = output_of(here, matrix, &spec, &built)?;
+                let taken = Argument::of_program(&built);
+                if let (Some(input), Some(text)) = (inputs.first(), matrix.arguments.values().next()) {
+                    input.check_names(&taken).map_err(|e| here.error(text.span(), e))?;
+                }
                 for subject in &subjects {
                     let context = Context { spec: &spec, n: size, mode: subject.promise(), program: &built };
                     for input in &inputs {

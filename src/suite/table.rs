@@ -1,5 +1,7 @@
 //! The shape of a suite file, before its names are looked up.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -45,6 +47,10 @@ pub(super) struct MatrixTable {
     pub recorded: Option<Vec<Spanned<String>>>,
     /// Names of distributions with their parameters.
     pub input: Vec<Spanned<String>>,
+    /// Arguments with a binding of their own, by parameter or as `arg0`, `arg1`, ...: `FILE.safetensors:NAME` or `FILE.npy`
+    /// relative to the suite's folder, `PROGRAM:RESULT`, or a distribution.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, Spanned<String>>,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
     /// Rows of a case; what the program itself says if absent.

@@ -2,15 +2,16 @@
 //! by some input.
 
 mod answers;
+mod questions;
 mod registry;
 
 use ulpgate::check::{Batch, Context, Judgement, Outcome, Scale, Settings, Tally, growth, judge_of};
 use ulpgate::input::{self, Argument, InputKey, InputSpec};
-use ulpgate::ir::{Op, Program};
+use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
 use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::program::ProgramSpec;
-use ulpgate::subject;
+use ulpgate::subject::{self, Emulated};
 use ulpgate::tensor::{Data, Tensor};
 
 /// The number of a batch's first row in the whole case.
@@ -28,13 +29,7 @@ impl Bench {
     fn new(program: &str, n: usize, mode: &str, input: &str) -> Bench {
         let spec: ProgramSpec = program.parse().unwrap();
         let built = spec.build(n, spec.rows).unwrap();
-        let taken: Vec<Argument> = built
-            .entry()
-            .instructions
-            .iter()
-            .filter(|i| matches!(i.op, Op::Parameter(_)))
-            .map(|i| Argument { name: i.name.clone(), dtype: i.shape.dtype().unwrap(), dims: i.shape.dims().to_vec() })
-            .collect();
+        let taken = Argument::of_program(&built);
         let input: InputSpec = input.parse().unwrap();
         let key = InputKey { suite: "checks".into(), input: input.to_string(), n: n as u64, seed: 0 };
         let rows = 0..taken[0].dims[0] as u64;
@@ -83,7 +78,7 @@ impl Bench {
         let batch = Batch {
             spec: &self.spec,
             n: self.n,
-            mode: &self.mode,
+            subject: &Emulated(self.mode.clone()),
             program: &self.program,
             arguments: &self.arguments,
             got,

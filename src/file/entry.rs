@@ -1,0 +1,48 @@
+//! One array of a file, by a text: `FILE.safetensors:NAME` or `FILE.npy`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::tensor::Tensor;
+
+use super::npy;
+use super::safetensors::{self, FileError};
+
+/// Where an array lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    file: PathBuf,
+    /// The tensor's name, in a file of several.
+    name: Option<String>,
+}
+
+impl Entry {
+    /// The entry that a text means, if it means one.
+    pub fn parse(text: &str) -> Option<Entry> {
+        if text.ends_with(".npy") {
+            return Some(Entry { file: PathBuf::from(text), name: None });
+        }
+        let (file, name) = text.split_once(".safetensors:")?;
+        Some(Entry { file: PathBuf::from(format!("{file}.safetensors")), name: Some(name.to_string()) })
+    }
+
+    /// The array, of a file whose path is relative to `folder`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, breaks its format or has no such tensor.
+    pub fn read(&self, folder: &Path) -> Result<Tensor, FileError> {
+        let path = folder.join(&self.file);
+        match &self.name {
+            Some(name) => safetensors::read_one(&path, name),
+            None => npy::read(&path),
+        }
+    }
+}
+
+/// The text again.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, ":{name}"))
+    }
+}

@@ -1,0 +1,195 @@
+//! One question from code: a program, who evaluates it, and what is asked of the results.
+
+use std::sync::Arc;
+
+use crate::check::{self, Context, Scope, Settings};
+use crate::input::{Binding, InputSpec, Inputs};
+use crate::ir::Program;
+use crate::machine::Mode;
+use crate::metric;
+use crate::name::hint;
+use crate::oracle::Oracle;
+use crate::program::{Imported, ProgramSpec};
+use crate::record::Record;
+use crate::subject::{Emulated, Subject};
+use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem};
+
+use super::evaluate::{Group, evaluate};
+use super::{Outcome, RunError};
+
+/// What errors and records call the suite of a question that stands in none.
+const SUITE: &str = "question";
+
+/// A question about one program on one input, built up step by step and then asked.
+///
+/// ```
+/// use ulpgate::check::{Outcome, Settings};
+/// use ulpgate::run::Question;
+///
+/// // Does greedy decoding in bf16 on v5e keep the most probable token?
+/// let record = Question::of("prob_max[rows=8]", 64)?
+///     .input("logits")?
+///     .mode("v5e/default/tpu")?
+///     .check("dropped_token", Settings::default())?
+///     .ask()?;
+/// assert_eq!(record.checks[0].outcome, Outcome::Pass);
+/// # Ok::<(), ulpgate::run::QuestionError>(())
+/// ```
+pub struct Question {
+    problem: Problem,
+    subject: Arc<dyn Subject>,
+    asked: Vec<(&'static dyn check::Check, Settings)>,
+    metrics: Vec<PlannedMetric>,
+    oracle: Oracle,
+}
+
+/// Why a question cannot be asked, or has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QuestionError {
+    /// The program, the input or the mode is not known, or does not fit.
+    #[error(transparent)]
+    Part(Box<dyn std::error::Error + Send + Sync>),
+    /// There is no such check or metric, or it does not fit.
+    #[error("{name}: {why}")]
+    Asked {
+        /// Its name.
+        name: String,
+        /// Why it is not asked.
+        why: String,
+    },
+    /// The case could not be evaluated.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+fn part(error: impl std::error::Error + Send + Sync + 'static) -> QuestionError {
+    QuestionError::Part(Box::new(error))
+}
+
+impl Question {
+    /// About a built-in program, such as `softmax[dtype=f32,rows=2]`, of size `n`; to be evaluated as declared by plain IEEE
+    /// arithmetic on standard normal numbers, if nothing else is said.
+    ///
+    /// # Errors
+    /// If there is no such program or parameter.
+    pub fn of(program: &str, n: usize) -> Result<Question, QuestionError> {
+        Question::new(program.parse().map_err(part)?, n)
+    }
+
+    /// About a program of one's own, of a [`crate::ir::Builder`] or read by [`crate::hlo`]; its results are called as it
+    /// names them.
+    ///
+    /// # Errors
+    /// If it has no results.
+    pub fn about(program: Program) -> Result<Question, QuestionError> {
+        let (name, results) = (program.name.clone(), program.output_names.clone());
+        let imported = Imported::new(name.into(), program, Some(&results), None);
+        let imported =
+            imported.map_err(|error| QuestionError::Asked { name: "program".to_string(), why: error.why })?;
+        let n = imported.n();
+        Question::new(ProgramSpec::imported(Arc::new(imported)), n)
+    }
+
+    fn new(program: ProgramSpec, n: usize) -> Result<Question, QuestionError> {
+        let input: InputSpec = "normal".parse().map_err(part)?;
+        let mode: Mode = "cpu/highest/off".parse().map_err(part)?;
+        let problem = Problem { suite: SUITE.to_string(), program, input: Inputs::from(input), n, seed: 0 };
+        let oracle = Oracle::default();
+        Ok(Question { problem, subject: Arc::new(Emulated(mode)), asked: Vec::new(), metrics: Vec::new(), oracle })
+    }
+
+    /// The distribution of the arguments.
+    ///
+    /// # Errors
+    /// If there is no such distribution or parameter.
+    pub fn input(mut self, spec: &str) -> Result<Question, QuestionError> {
+        self.problem.input.drawn = spec.parse().map_err(part)?;
+        Ok(self)
+    }
+
+    /// What one argument is filled with, by the parameter's name or as `arg0`, `arg1`, ...
+    pub fn bind(mut self, argument: &str, binding: Binding) -> Question {
+        self.problem.input = self.problem.input.with(argument, binding);
+        self
+    }
+
+    /// Which input bits, of those that the distribution gives.
+    pub fn seed(mut self, seed: u64) -> Question {
+        self.problem.seed = seed;
+        self
+    }
+
+    /// Judges the emulated machine in a mode, `chip/precision/excess[+refinement...]`.
+    ///
+    /// # Errors
+    /// If there is no such mode.
+    pub fn mode(self, mode: &str) -> Result<Question, QuestionError> {
+        let mode: Mode = mode.parse().map_err(part)?;
+        Ok(self.subject(Emulated(mode)))
+    }
+
+    /// Judges this subject.
+    pub fn subject(mut self, subject: impl Subject + 'static) -> Question {
+        self.subject = Arc::new(subject);
+        self
+    }
+
+    /// Asks a check of [`check::CHECKS`]. It is planned when the question is [asked](Question::ask).
+    ///
+    /// # Errors
+    /// If there is no such check, or it is put to series.
+    pub fn check(mut self, name: &str, settings: Settings) -> Result<Question, QuestionError> {
+        let refuse = |why: String| QuestionError::Asked { name: name.to_string(), why };
+        let names = || hint(name, check::CHECKS.iter().map(|check| check.name()));
+        let check = check::check_named(name).ok_or_else(|| refuse(format!("there is no such check; {}", names())))?;
+        if matches!(check.scope(), Scope::Series) {
+            return Err(refuse("it is put to the cases of a series, not to one".to_string()));
+        }
+        self.asked.push((check, settings));
+        Ok(self)
+    }
+
+    /// Measures a metric of [`metric::METRICS`] against the truth.
+    ///
+    /// # Errors
+    /// If there is no such metric.
+    pub fn metric(mut self, name: &str) -> Result<Question, QuestionError> {
+        let names = || hint(name, metric::METRICS.iter().map(|metric| metric.name()));
+        let refuse =
+            || QuestionError::Asked { name: name.to_string(), why: format!("there is no such metric; {}", names()) };
+        let metric = metric::metric_named(name).ok_or_else(refuse)?;
+        self.metrics.push(PlannedMetric { column: name.to_string(), metric, against: None });
+        Ok(self)
+    }
+
+    /// How hard the oracle tries.
+    pub fn oracle(mut self, oracle: Oracle) -> Question {
+        self.oracle = oracle;
+        self
+    }
+
+    /// Evaluates everything, and returns the record: checks in the order in which they were asked, figures of the metrics
+    /// first.
+    ///
+    /// # Errors
+    /// If the program cannot be built for this size, a check does not fit it, or it cannot be evaluated.
+    pub fn ask(self) -> Result<Record, QuestionError> {
+        let Question { problem, subject, asked, metrics, oracle } = self;
+        let program = problem.program.build(problem.n, problem.program.batch(problem.n)).map_err(part)?;
+        let float = |id: &usize| program.entry().instructions[*id].shape.dtype().is_some_and(|d| d.is_float());
+        let output = program.outputs().iter().position(float);
+        let context = Context { spec: &problem.program, n: problem.n, mode: subject.promise(), program: &program };
+        let mut checks = Vec::new();
+        for (check, settings) in asked {
+            let refuse = |why| QuestionError::Asked { name: check.name().to_string(), why };
+            let judge = check::judge_of(check.name(), &settings, &context).map_err(refuse)?;
+            let given: Vec<String> = settings.given().iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let setting = (!given.is_empty()).then(|| given.join(","));
+            checks.push(PlannedCheck { check, setting, judge, expect: Expect::Pass, because: None });
+        }
+        let id = Case::id_of(&problem, subject.as_ref());
+        let case = Case { id, problem, subject, output, metrics, checks, fits: Vec::new(), slow: false };
+        let Outcome { mut records, .. } = evaluate(&Group { cases: vec![&case] }, &oracle)?;
+        Ok(records.swap_remove(0))
+    }
+}

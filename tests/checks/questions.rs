@@ -1,0 +1,198 @@
+//! Questions from code: subjects of every kind, and arguments from everywhere.
+
+use std::path::{Path, PathBuf};
+
+use ulpgate::check::{Outcome, Settings};
+use ulpgate::file::safetensors;
+use ulpgate::input::Binding;
+use ulpgate::ir::{Builder, Precision, Unary};
+use ulpgate::machine::Mode;
+use ulpgate::record::Record;
+use ulpgate::run::{Question, QuestionError};
+use ulpgate::subject::{Call, Emulated, Failure, Function, Recorded, evaluate};
+use ulpgate::tensor::{DType, Data, Tensor};
+
+fn mode(text: &str) -> Mode {
+    text.parse().unwrap()
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("ulpgate-questions-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn figure(record: &Record, name: &str) -> f64 {
+    record.figures.iter().find(|figure| figure.name == name).unwrap().value
+}
+
+/// A softmax of one's own: without the maximum taken out, and with one element wrong where that is asked for.
+fn softmax(call: &Call, fault: f64) -> Result<Vec<Tensor>, Failure> {
+    let x = &call.arguments[0];
+    let width = x.dims()[1];
+    let mut p = Vec::new();
+    for row in x.data().to_f64s().chunks(width) {
+        let e: Vec<f64> = row.iter().map(|v| v.exp()).collect();
+        let sum: f64 = e.iter().sum();
+        p.extend(e.iter().map(|e| e / sum));
+    }
+    p[width + 3] *= 1.0 + fault;
+    Ok(vec![Tensor::new(x.dims(), Data::from_f64s(DType::F32, &p).ok_or("f32 is a float")?)])
+}
+
+#[test]
+fn a_function_of_ones_own_is_judged() {
+    let judged = |fault: f64| -> Result<Record, QuestionError> {
+        Question::of("softmax[dtype=f32,rows=4]", 64)?
+            .input("normal[scale=2]")?
+            .subject(Function::new("mine", mode("cpu/highest/off"), move |call: &Call| softmax(call, fault)))
+            .check("bound", Settings::default())?
+            .metric("max_ulp")?
+            .ask()
+    };
+    let sound = judged(0.0).unwrap();
+    assert_eq!(sound.checks[0].outcome, Outcome::Pass);
+    assert!(figure(&sound, "max_ulp") <= 0.5 + 1e-6, "{sound:?}");
+    assert_eq!(sound.id(), "question/softmax[dtype=f32,rows=4]/mine/normal[scale=2]/64/0");
+    let faulty = judged(1e-3).unwrap();
+    assert_eq!(faulty.checks[0].outcome, Outcome::Finding);
+    assert_eq!(faulty.worst.unwrap().index, 64 + 3);
+}
+
+#[test]
+fn what_a_function_does_wrong_is_said() {
+    let ask = |function: fn(&Call) -> Result<Vec<Tensor>, Failure>| {
+        let question = Question::of("softmax[dtype=f32]", 8).unwrap();
+        let subject = Function::new("mine", mode("cpu/highest/off"), function);
+        question.subject(subject).metric("max_ulp").unwrap().ask().unwrap_err().to_string()
+    };
+    assert!(ask(|_| Err("out of memory".into())).ends_with("mine: out of memory"));
+    let shape = ask(|_| Ok(vec![Tensor::new(&[1, 7], Data::F32(vec![0.0; 7]))]));
+    assert!(shape.ends_with("mine gives f32[1,7] for result p, which is f32[1,8]"), "{shape}");
+    let nothing = ask(|_| Ok(vec![]));
+    assert!(nothing.ends_with("mine gives nothing for result p, which is f32[1,8]"), "{nothing}");
+    let unknown = |error: Result<Question, QuestionError>| error.err().unwrap().to_string();
+    assert!(unknown(Question::of("softmx", 8)).contains("did you mean `softmax`?"));
+    assert!(unknown(Question::of("softmax", 8).unwrap().input("nomral")).contains("did you mean `normal`?"));
+    assert!(unknown(Question::of("softmax", 8).unwrap().check("bond", Settings::default())).contains("`bound`"));
+    assert!(unknown(Question::of("softmax", 8).unwrap().check("growth", Settings::default())).contains("series"));
+    assert!(unknown(Question::of("softmax", 8).unwrap().metric("ulp")).contains("no such metric"));
+}
+
+/// Recorded results are judged row by row, in batches, and only for the arguments that they are of.
+#[test]
+fn recorded_results_are_judged() {
+    let folder = folder("recorded");
+    let path = folder.join("results.safetensors");
+    let question = || Question::of("keep_max[rows=64]", 512).unwrap().input("normal[scale=4]").unwrap();
+    // What the emulated machine gives is what is recorded, and so are its arguments.
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let log = std::sync::Arc::clone(&seen);
+    let recorder = Function::new("recorder", mode("v5e/default/cpu"), move |call: &Call| {
+        let results = evaluate(call.program, &mode("v5e/default/cpu"), call.arguments)?;
+        log.lock().unwrap().push((call.first_row, call.arguments.to_vec(), results.clone()));
+        Ok(results)
+    });
+    let check = |question: Question| question.check("dropped_token", Settings::default()).unwrap().ask();
+    let live = check(question().subject(recorder)).unwrap();
+    assert_eq!(live.checks[0].outcome, Outcome::Finding);
+    let mut batches = std::mem::take(&mut *seen.lock().unwrap());
+    batches.sort_by_key(|batch| batch.0);
+    let stacked = |tensors: Vec<Tensor>| Tensor::stacked(&tensors);
+    let program = "keep_max[rows=64]".parse::<ulpgate::program::ProgramSpec>().unwrap().build(512, 64).unwrap();
+    let mut tensors: Vec<(String, Tensor)> = Vec::new();
+    for (at, name) in program.output_names.iter().enumerate() {
+        tensors.push((name.clone(), stacked(batches.iter().map(|batch| batch.2[at].clone()).collect())));
+    }
+    tensors.push(("arg0".to_string(), stacked(batches.iter().map(|batch| batch.1[0].clone()).collect())));
+    safetensors::write(&path, &tensors).unwrap();
+    let recorded = || Recorded::new(&path, &std::fs::read(&path).unwrap(), mode("v5e/default/cpu")).unwrap();
+    let again = check(question().subject(recorded())).unwrap();
+    assert_eq!(again.checks[0].evidence, live.checks[0].evidence);
+    assert_eq!(again.key.subject, "results.safetensors as v5e/default/cpu");
+    // Of other arguments, or of more rows, it says nothing.
+    let other = check(question().seed(1).subject(recorded())).unwrap_err().to_string();
+    assert!(other.contains("the results are those of another"), "{other}");
+    let more = Question::of("keep_max[rows=65]", 512).unwrap().input("normal[scale=4]").unwrap();
+    let more = check(more.subject(recorded())).unwrap_err().to_string();
+    assert!(more.contains("holds no rows"), "{more}");
+    let alone = Settings { against: Some("alone".to_string()), ..Settings::default() };
+    let alone = question().subject(recorded()).check("agreement", alone).unwrap().ask().unwrap_err().to_string();
+    assert!(alone.contains("only holds results"), "{alone}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// `x w` with x drawn and w bound.
+fn affine() -> ulpgate::ir::Program {
+    let mut b = Builder::new("affine");
+    let x = b.parameter("x", DType::F32, &[4, 8]).unwrap();
+    let w = b.parameter("w", DType::F32, &[8, 16]).unwrap();
+    let y = b.matmul(x, w, Precision::Highest, DType::F32).unwrap();
+    let y = b.unary(Unary::Tanh, y).unwrap();
+    b.finish(&[("y", y)]).unwrap()
+}
+
+fn sees(question: Question) -> Vec<Tensor> {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let log = std::sync::Arc::clone(&seen);
+    let subject = Function::new("see", mode("cpu/highest/off"), move |call: &Call| {
+        log.lock().unwrap().extend(call.arguments.to_vec());
+        Ok(evaluate(call.program, &mode("cpu/highest/off"), call.arguments)?)
+    });
+    question.subject(subject).metric("max_ulp").unwrap().ask().unwrap();
+    std::mem::take(&mut *seen.lock().unwrap())
+}
+
+#[test]
+fn arguments_are_bound_to_files_distributions_and_earlier_results() {
+    let folder = folder("bound");
+    let weights = Tensor::new(&[8, 16], Data::F32((0..128).map(|i| i as f32 / 64.0 - 1.0).collect()));
+    safetensors::write(&folder.join("w.safetensors"), &[("layer.0".to_string(), weights.clone())]).unwrap();
+    let bind =
+        |name: &str, text: &str| Question::about(affine()).unwrap().bind(name, Binding::parse(text, &folder).unwrap());
+    let plain = sees(Question::about(affine()).unwrap());
+    for name in ["w", "arg1"] {
+        let seen = sees(bind(name, "w.safetensors:layer.0"));
+        assert_eq!(seen, [plain[0].clone(), weights.clone()], "what is not bound is drawn as before");
+    }
+    // A distribution of its own, and the emulated machine sees the same bits.
+    let scaled = sees(bind("w", "normal[scale=0.25]"));
+    let quarter = |t: &Tensor| t.data().to_f64s().iter().map(|v| v / 4.0).collect::<Vec<_>>();
+    assert_eq!((&scaled[0], scaled[1].data().to_f64s()), (&plain[0], quarter(&plain[1])));
+    let record = bind("w", "w.safetensors:layer.0").subject(Emulated(mode("cpu/highest/off"))).metric("max_ulp");
+    let record = record.unwrap().ask().unwrap();
+    assert!(figure(&record, "max_ulp") < 16.0);
+    assert_eq!(record.key.input, "normal+w=w.safetensors:layer.0");
+    // The first argument by rows: here all four of a larger file.
+    let rows = Tensor::new(&[6, 8], Data::F32((0..48).map(|i| i as f32).collect()));
+    safetensors::write(&folder.join("x.safetensors"), &[("x".to_string(), rows.clone())]).unwrap();
+    assert_eq!(sees(bind("x", "x.safetensors:x"))[0], rows.rows(0..4));
+    // An earlier result: here of a softmax of the same size.
+    let earlier = sees(bind("x", "softmax[dtype=f32,rows=4]:p"));
+    let sums: Vec<f32> = earlier[0].data().to_f32s().chunks(8).map(|row| row.iter().sum()).collect();
+    assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6), "{sums:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn bindings_that_do_not_fit_are_refused() {
+    let folder = folder("unbound");
+    let wrong = Tensor::new(&[16, 8], Data::F32(vec![0.0; 128]));
+    safetensors::write(&folder.join("w.safetensors"), &[("layer.0".to_string(), wrong)]).unwrap();
+    let parse = |text: &str| Binding::parse(text, &folder).err().unwrap().to_string();
+    assert!(parse("v.safetensors:layer.0").contains("failed to read it"));
+    assert!(parse("w.safetensors:layer.1").contains("no such tensor; did you mean `layer.0`?"));
+    assert!(parse("w.npy").contains("failed to read it"));
+    assert!(parse("softmx:p").contains("did you mean `softmax`?"));
+    assert!(parse("nomral").contains("did you mean `normal`?"));
+    let ask = |name: &str, text: &str| {
+        let question = Question::about(affine()).unwrap().bind(name, Binding::parse(text, Path::new(&folder)).unwrap());
+        question.metric("max_ulp").unwrap().ask().unwrap_err().to_string()
+    };
+    let shape = ask("w", "w.safetensors:layer.0");
+    assert!(shape.ends_with("argument `w` is f32[8,16], but is bound to f32[16,8]"), "{shape}");
+    assert!(ask("v", "normal").contains("there is no argument `v` to bind; known: x, w"), "{}", ask("v", "normal"));
+    assert!(ask("x", "softmax[dtype=f32,rows=4]:q").contains("it has no result `q`"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
