@@ -1,4 +1,10 @@
 //! Evaluates a program the way a TPU would, in one precision mode.
+//!
+//! A [`Mode`] is a [`Chip`], a matmul precision, an excess policy, and [`Choices`] where a chip's arithmetic is not
+//! public or may be varied. [`evaluate()`] runs a program in it: dots on the matrix unit ([`mxu`]), functions of floats
+//! and sums on the vector unit ([`vector`]), what ranks by [`select`], integers by `integer`, and what calls regions by
+//! `region`. What results may err by is said beside the code that computes them (`promise`, `sum`), for those who
+//! bound it.
 
 mod alike;
 mod blocks;

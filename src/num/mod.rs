@@ -1,4 +1,5 @@
-//! Number formats as rows, the one rounding function, and ulps.
+//! Number formats as rows with their ulps (`format`), the one rounding function (`round`), and bit-level shortcuts that
+//! give the same (`fast`).
 //!
 //! Every format here is a subset of binary64, so a value of any format is held exactly in an `f64`. Rounding happens
 //! once, in [`round()`], from full information: a significand with a sticky bit, or an MPFR value with its ternary flag.

@@ -1,4 +1,5 @@
-//! Operations that pick elements: argmax, top-k, sort, approximate top-k.
+//! Operations that pick elements: argmax (`argmax`), sort and top-k (`order`, over `radix`), approximate top-k
+//! (`approximate`).
 
 mod approximate;
 mod argmax;
