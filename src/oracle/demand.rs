@@ -65,11 +65,14 @@ pub struct FloatTruth {
 /// The best element of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Top {
-    /// Positions that share the largest exact value, ascending. NaNs, where there are any, stand before all numbers.
+    /// Positions in the row that share the largest exact value, ascending. Where there are NaNs, theirs instead: NaN
+    /// stands before all numbers.
     pub best: Vec<usize>,
-    /// The position of the largest value below it; the lowest one among equals.
+    /// The position in the row of the largest value below it; the lowest one among equals. `None` where all are equal, or
+    /// where the best is NaN.
     pub runner_up: Option<usize>,
-    /// The gap between the two in ulps of the result's type at the best value, rounded to eight bits.
+    /// The gap between the two in ulps of the result's type at the best value, rounded to eight bits. `None` without a
+    /// runner-up, and where either is infinite or the best is beyond all f64.
     pub margin_ulp: Option<f64>,
     /// Whether all of this is proven.
     pub decided: bool,
