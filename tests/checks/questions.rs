@@ -196,3 +196,40 @@ fn bindings_that_do_not_fit_are_refused() {
     assert!(ask("x", "softmax[dtype=f32,rows=4]:q").contains("it has no result `q`"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// The same in a suite: an argument from a file, and recorded results beside the machine's.
+#[test]
+fn suites_bind_arguments_and_judge_recorded_results() {
+    let folder = folder("suite");
+    let x = Tensor::new(&[4, 8], Data::F32((0..32).map(|i| (i % 7) as f32 / 4.0).collect()));
+    let program = "softmax[dtype=f32,rows=4]".parse::<ulpgate::program::ProgramSpec>().unwrap().build(8, 4).unwrap();
+    let results = evaluate(&program, &mode("cpu/highest/off"), std::slice::from_ref(&x)).unwrap();
+    let mut wrong = results[0].data().to_f32s();
+    wrong[9] *= 1.01;
+    let wrong = Tensor::new(&[4, 8], Data::F32(wrong));
+    safetensors::write(&folder.join("x.safetensors"), &[("x".to_string(), x)]).unwrap();
+    safetensors::write(&folder.join("wrong.safetensors"), &[("p".to_string(), wrong)]).unwrap();
+    let matrix = "[[matrix]]\nprogram = [\"softmax[dtype=f32,rows=4]\"]\nchip = [\"cpu\"]\nprecision = [\"highest\"]\n\
+        input = [\"normal\"]\nn = [8]\narguments = { arg0 = \"x.safetensors:x\" }\ncheck = [{ kind = \"bound\" }]\n";
+    let load = |text: &str| {
+        let path = folder.join("bound.toml");
+        std::fs::write(&path, format!("claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n{text}")).unwrap();
+        ulpgate::suite::load(&path)
+    };
+    let suite = load(&format!("{matrix}\n{matrix}recorded = [\"wrong.safetensors\"]\n")).unwrap();
+    let (selection, settings) = (Default::default(), Default::default());
+    let outcome = ulpgate::run::run(&[suite], &selection, &settings, None, &Default::default()).unwrap();
+    let said: Vec<(String, Outcome)> = outcome.records.iter().map(|r| (r.id(), r.checks[0].outcome)).collect();
+    let id = |subject: &str| format!("bound/softmax[dtype=f32,rows=4]/{subject}/normal+arg0=x.safetensors:x/8/0");
+    let recorded = id("wrong.safetensors as cpu/highest/off");
+    assert_eq!(said, [(id("cpu/highest/off"), Outcome::Pass), (recorded, Outcome::Finding)]);
+    // What is wrong is said with its place.
+    let error = |text: &str| load(text).err().unwrap().to_string();
+    let missing = error(&matrix.replace("x.safetensors:x", "x.safetensors:y"));
+    assert!(missing.contains("bound.toml:11:22") && missing.contains("no such tensor"), "{missing}");
+    let unknown = error(&matrix.replace("arg0", "arg1"));
+    assert!(unknown.contains("there is no argument `arg1` to bind"), "{unknown}");
+    let unread = error(&format!("{matrix}recorded = [\"none.safetensors\"]\n"));
+    assert!(unread.contains("bound.toml:13:13") && unread.contains("failed to read"), "{unread}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
