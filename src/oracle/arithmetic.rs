@@ -1,5 +1,8 @@
 //! Arithmetic on enclosures, behind one trait: f64 intervals, pairs of f64, or MPFR intervals of any precision.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -72,16 +75,17 @@ pub(super) trait Arithmetic {
             _ if !self.is_number(x) || !self.is_number(y) => return self.unknown(),
             _ => {}
         }
-        let (lo, hi) = self.bounds(y);
-        if lo <= 0.0 && hi >= 0.0 {
+        let zero = self.exact(0.0);
+        let Some(Ordering::Less | Ordering::Greater) = self.compare(y, &zero) else {
             // The divisor may be zero.
             return self.unknown();
-        }
+        };
         if self.as_exact(x) == Some(0.0) {
             return x.clone();
         }
         let quotient = self.binary(Field::Divide, x, y);
         let Some(count) = self.whole(&quotient) else {
+            let (lo, hi) = self.bounds(y);
             let reach = lo.abs().max(hi.abs());
             return if reach.is_finite() { self.hull(&self.exact(-reach), &self.exact(reach)) } else { self.unknown() };
         };
@@ -90,9 +94,9 @@ pub(super) trait Arithmetic {
         if self.as_exact(&rest) != Some(0.0) {
             return rest;
         }
-        match self.bounds(x) {
-            (lo, _) if lo > 0.0 => rest,
-            (_, hi) if hi < 0.0 => self.exact(-0.0),
+        match self.compare(x, &zero) {
+            Some(Ordering::Greater) => rest,
+            Some(Ordering::Less) => self.exact(-0.0),
             _ => self.unknown(),
         }
     }

@@ -61,4 +61,13 @@ mod tests {
             assert_eq!(code(&F64, value(&F64, bits)), Some(bits), "{bits:x}");
         }
     }
+
+    /// A NaN whose payload a narrower format does not have is its quiet NaN there, with the sign.
+    #[test]
+    fn a_payload_below_all_bits_leaves_the_quiet_nan() {
+        for (bits, expected) in [(0x7ff0_0000_0000_0001u64, 0x7fc0), (0xfff0_0000_0000_0001, 0xffc0)] {
+            assert_eq!(code(&crate::num::BF16, f64::from_bits(bits)), Some(expected), "{bits:x}");
+        }
+        assert_eq!(code(&crate::num::F32, f64::from_bits(0x7ff0_0000_1000_0000)), Some(0x7fc0_0000));
+    }
 }

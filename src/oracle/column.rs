@@ -1,5 +1,8 @@
 //! One part of all elements of an array, contiguous, shared where nothing changes it.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 use std::rc::Rc;
 

@@ -216,11 +216,12 @@ impl<T: Copy + Into<f64>, U: Copy + Into<f64>> Ladder<'_, T, U> {
     fn certify_open(&mut self, rows: Range<usize>, columns: Range<usize>) {
         let k = self.k;
         let group = (GROUP_BYTES / (8 * k.max(1))).max(GROUP);
-        self.open.sort_unstable_by_key(|[i, j]| (j / group, *i, *j));
+        let group_of = |[_, j]: &[usize; 2]| j / group;
+        self.open.sort_unstable_by_key(|pair| (group_of(pair), *pair));
         let mut row = Vec::with_capacity(k);
         let mut turned = Vec::new();
-        for group_pairs in self.open.chunk_by(|a, b| a[1] / group == b[1] / group) {
-            let first = columns.start + group_pairs[0][1] / group * group;
+        for group_pairs in self.open.chunk_by(|a, b| group_of(a) == group_of(b)) {
+            let first = columns.start + group_of(&group_pairs[0]) * group;
             let members = first..(first + group).min(columns.end);
             turned.resize(members.len() * k, 0.0);
             panel::transpose(self.rhs, self.n, 0..k, members, &mut turned);

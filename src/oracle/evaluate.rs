@@ -1,5 +1,8 @@
 //! One pass over a program in one arithmetic.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use crate::ir::{

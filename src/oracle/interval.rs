@@ -204,9 +204,7 @@ impl Interval {
     /// The square root: NaN below zero, and -0 for -0.
     #[inline]
     pub fn sqrt(self) -> Interval {
-        if self.is_exact() && (self.lo <= 0.0 || self.lo == f64::INFINITY) {
-            Interval::exact(self.lo.sqrt())
-        } else if self.is_nan() || self.hi < 0.0 {
+        if self.is_nan() || self.hi < 0.0 {
             Interval::NAN
         } else if self.lo < 0.0 {
             Interval::UNKNOWN
@@ -290,10 +288,10 @@ pub fn compare(a: Interval, b: Interval) -> Option<Ordering> {
     if a.is_exact() && b.is_exact() {
         return a.lo.partial_cmp(&b.lo);
     }
-    if a.is_nan() || b.is_nan() || a.is_unknown() || b.is_unknown() {
+    if a.is_unknown() || b.is_unknown() {
         return None;
     }
-    // An exact infinity lies beyond the unbounded end of a finite value.
+    // No end of NaN is below another. An exact infinity lies beyond the unbounded end of a finite value.
     let touches = |upper: f64, lower: f64| upper == lower && upper.is_infinite();
     if a.hi < b.lo || touches(a.hi, b.lo) {
         Some(Ordering::Less)

@@ -8,6 +8,9 @@
 //! the key of a NaN keeps its sign and payload. A class stands for a function of the key alone, so it names every other
 //! operand by its own identity.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -109,7 +109,8 @@ impl Pair {
             return Pair::exact(x.lo);
         }
         let middle = 0.5 * x.lo + 0.5 * x.hi;
-        if !(x.lo.is_finite() && x.hi.is_finite() && middle.is_finite()) {
+        if !middle.is_finite() {
+            // So is an end.
             return Pair::UNKNOWN;
         }
         Pair { hi: middle, lo: 0.0, error: (x.hi - middle).max(middle - x.lo).next_up() }
@@ -150,9 +151,9 @@ pub(super) fn compare(x: Pair, y: Pair) -> Option<std::cmp::Ordering> {
     if difference.is_irregular() {
         return super::interval::compare(x.interval(), y.interval());
     }
-    if difference.hi > 0.0 && difference.hi + difference.shifted(-1.0) > 0.0 {
+    if difference.hi + difference.shifted(-1.0) > 0.0 {
         Some(Ordering::Greater)
-    } else if difference.hi < 0.0 && difference.hi + difference.shifted(1.0) < 0.0 {
+    } else if difference.hi + difference.shifted(1.0) < 0.0 {
         Some(Ordering::Less)
     } else {
         None

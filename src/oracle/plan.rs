@@ -110,7 +110,7 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
 #[cfg(test)]
 mod tests {
     use super::{Need, Plan, Sums};
-    use crate::ir::{Binary, Builder, Unary};
+    use crate::ir::{Binary, Builder, Op, Unary};
     use crate::oracle::demand::Demand;
     use crate::tensor::DType;
 
@@ -135,5 +135,47 @@ mod tests {
         let sums = Sums::from([(sum, Vec::new())]);
         let plan = Plan::new(&program, vec![Demand::Rounded], &wanted, sums);
         assert_eq!(plan.needs[e], wanted[0]);
+    }
+
+    #[test]
+    fn needs_add_up() {
+        let some = |wanted: &[bool]| Need::Some(wanted.to_vec());
+        for (mine, more, sum) in [
+            (Need::Nothing, Need::Nothing, Need::Nothing),
+            (Need::Nothing, some(&[true, false]), some(&[true, false])),
+            (some(&[true, false]), Need::Nothing, some(&[true, false])),
+            (some(&[true, false, false]), some(&[false, false, true]), some(&[true, false, true])),
+            (some(&[true]), Need::All, Need::All),
+            (Need::All, some(&[true]), Need::All),
+            // No two of one value: to be safe, all.
+            (some(&[true]), some(&[false, true]), Need::All),
+        ] {
+            let mut need = mine.clone();
+            need.add(&more);
+            assert_eq!(need, sum, "{mine:?} and {more:?}");
+        }
+    }
+
+    /// What one element of a result needs of operands of other shapes: all of one that goes into every element.
+    #[test]
+    fn one_element_needs_what_is_made_into_it() {
+        let mut b = Builder::new("needs");
+        let x = b.parameter("x", DType::F32, &[2, 3, 2]).unwrap();
+        let y = b.parameter("y", DType::F32, &[2, 2]).unwrap();
+        let pick = b.parameter("pick", DType::Pred, &[]).unwrap();
+        let init = b.parameter("init", DType::F32, &[]).unwrap();
+        let to_apply = b.binary_region(Binary::Add, DType::F32).unwrap();
+        let sum = b.op(Op::Reduce { dims: vec![1], to_apply }, &[x, init]).unwrap();
+        let short = b.op(Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[y]).unwrap();
+        let chosen = b.select(pick, sum, short).unwrap();
+        let program = b.finish(&[("chosen", chosen)]).unwrap();
+        let wanted = Need::Some(vec![false, false, true, false]);
+        let plan = Plan::new(&program, vec![Demand::Rounded], &[wanted.clone()], Sums::new());
+        for id in [sum, short, y] {
+            assert_eq!(plan.needs[id], wanted);
+        }
+        assert_eq!([&plan.needs[pick], &plan.needs[init]], [&Need::All; 2]);
+        let expected = (0..12).map(|at| at / 6 == 1 && at % 2 == 0).collect();
+        assert_eq!(plan.needs[x], Need::Some(expected));
     }
 }

@@ -1,5 +1,8 @@
 //! The memory of columns, used again: fresh pages from the operating system would cost more than filling them.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::ops::Deref;

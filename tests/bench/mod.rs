@@ -5,6 +5,7 @@ use ulpgate::ir::Program;
 use ulpgate::machine::{self, Mode};
 use ulpgate::oracle::{Demand, Oracle};
 use ulpgate::program::ProgramSpec;
+use ulpgate::subject::Emulated;
 use ulpgate::tensor::Tensor;
 
 pub struct Bench<'a> {
@@ -30,7 +31,9 @@ impl Bench<'_> {
         demands[0] = Demand::Rounded;
         let truth = &Oracle::default().evaluate(program, arguments, &demands).unwrap();
         let scale = &Scale::new(program, arguments);
-        let batch = Batch { spec: &spec, n, mode, program, arguments, got, truth, scale, scores: None, first_row: 0 };
+        let subject = &Emulated(mode.clone());
+        let batch =
+            Batch { spec: &spec, n, subject, program, arguments, got, truth, scale, scores: None, first_row: 0 };
         let mut tally = Tally::default();
         judge.observe(&batch, &mut tally).unwrap();
         judge.conclude(&tally)

@@ -138,3 +138,99 @@ fn overflow_and_underflow_stay_enclosed() {
 fn infinity() -> f64 {
     f64::INFINITY
 }
+
+/// Steps from one end to the other.
+fn steps(x: Interval) -> i64 {
+    let ordinal = |v: f64| if v < 0.0 { -(v.abs().to_bits() as i64) } else { v.abs().to_bits() as i64 };
+    ordinal(x.hi) - ordinal(x.lo)
+}
+
+/// Where a function goes another way, both enclose, and each is as wide as its way makes it.
+#[test]
+fn ways_part_where_they_should() {
+    let two = |exponent: i32| crate::num::exp2i(exponent);
+    type Case = (&'static str, f64, [i64; 2], [i64; 2]);
+    // The name, where ways part, and the steps below and from there on, or up to there and above.
+    let below: [Case; 4] = [
+        ("expm1", two(-54), [1, 1], [2, 2]),
+        ("log1p", two(-54), [1, 1], [2, 2]),
+        ("expm1", 0.0027, [2, 2], [4, 64]),
+        ("tanh", two(-27), [1, 1], [2, 16]),
+    ];
+    let above: [Case; 1] = [("expm1", 60.0, [4, 8], [3, 3])];
+    let near = |x: f64, up: bool| if up { x.next_up() } else { x };
+    let held = |name: &str, x: f64, [least, most]: [i64; 2]| {
+        let Function { enclose, truth, .. } = FUNCTIONS.iter().find(|f| f.name == name).unwrap();
+        let (enclosure, real) = (enclose(Interval::exact(x)), truth(Float::with_val(PRECISION, x)));
+        assert!(real >= enclosure.lo && real <= enclosure.hi, "{name}({x:e}): {enclosure:?}");
+        assert!((least..=most).contains(&steps(enclosure)), "{name}({x:e}): {} steps", steps(enclosure));
+    };
+    for (name, at, inside, outside) in below {
+        for sign in [1.0, -1.0] {
+            held(name, sign * at.next_down(), inside);
+            held(name, sign * at, outside);
+        }
+    }
+    for (name, at, inside, outside) in above {
+        held(name, near(at, false), inside);
+        held(name, near(at, true), outside);
+    }
+    held("expm1", -45.0, [2, 8]);
+    held("expm1", (-45f64).next_down(), [1, 1]);
+    held("tanh", 20.0, [2, 16]);
+    held("tanh", 20f64.next_up(), [1, 1]);
+    held("logistic", (-700f64).next_down(), [3, 3]);
+    // There both ways lead to the same.
+    let power = exp(Interval::exact(-700.0));
+    assert_eq!(logistic(Interval::exact(-700.0)), Interval { lo: power.lo.next_down(), hi: power.hi });
+    for x in [two(-8), -two(-8)] {
+        let (sum, rounded_off) = super::two_sum(1.0, x);
+        let through = super::logarithm::ln(sum, rounded_off);
+        assert_eq!(log1p(Interval::exact(x)), Interval { lo: through.next_down(), hi: through.next_up() });
+    }
+}
+
+/// Around the smallest and the largest normal results, where scaling first rounds.
+#[test]
+fn results_at_the_ends_of_the_normal_range_stay_enclosed() {
+    for i in 0..40_000 {
+        for x in [-708.40 + f64::from(i) * 3e-7, 708.39 + f64::from(i) * 3e-7, -745.2 + f64::from(i) * 1e-3] {
+            let (enclosure, real) = (exp(Interval::exact(x)), Float::with_val(PRECISION, x).exp());
+            assert!(real >= enclosure.lo && real <= enclosure.hi, "{x}: {enclosure:?}, not {real}");
+        }
+    }
+}
+
+/// The loop's exponential: as tight as at one number where the interval is one, and little more than its width else.
+#[test]
+fn the_kernel_of_loops_encloses_up_to_its_limits() {
+    let table = super::table();
+    let of = |lo: f64, hi: f64| super::exp_kernel(Interval { lo, hi }, table);
+    let is_irregular = |x: Interval| x.lo > x.hi;
+    for x in points().into_iter().step_by(3) {
+        let inside = x.abs() > 1e-300 && x > -690.0 && x < 709.0;
+        assert_eq!(is_irregular(of(x, x)), !inside && !(x != 0.0 && x.abs() <= 1e-300), "{x:e}");
+        for width in [0.0, x.abs() * f64::EPSILON, x.abs() * 1e-9, 2e-4] {
+            let (lo, hi) = (x, x + width);
+            let got = of(lo, hi);
+            if is_irregular(got) {
+                let touches_zero = lo <= 0.0 && hi >= 0.0;
+                assert!(lo <= -690.0 || hi >= 709.0 || touches_zero || hi - lo >= 1.0 / 4096.0, "{lo:e} {hi:e}");
+                continue;
+            }
+            let ends = [lo, hi].map(|end| Float::with_val(PRECISION, end).exp());
+            assert!(ends[0] >= got.lo && ends[1] <= got.hi, "{lo:e} to {hi:e}: {got:?}");
+            let allowed = 4.0 * f64::EPSILON + (hi - lo) * (1.0 + 1.0 / 1024.0);
+            assert!(got.hi <= got.lo * (1.0 + allowed), "{lo:e} to {hi:e}: {got:?}");
+        }
+    }
+    for (inside, outside) in [((-690f64).next_up(), -690.0), (709f64.next_down(), 709.0)] {
+        assert!(!is_irregular(of(inside, inside)) && is_irregular(of(outside, outside)));
+    }
+    assert!(is_irregular(of(-1e-5, 1e-5)) && is_irregular(of(0.0, 1e-5)) && is_irregular(of(-1e-5, 0.0)));
+    let limit = 1.0 / 4096.0;
+    assert!(is_irregular(of(1.0, 1.0 + limit)) && !is_irregular(of(1.0, (1.0 + limit).next_down())));
+    for special in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        assert!(is_irregular(of(special, special)) && is_irregular(of(f64::NEG_INFINITY, f64::INFINITY)), "{special}");
+    }
+}

@@ -13,14 +13,15 @@ const ERROR_LIMIT: f64 = f64::from_bits((1023 - 960) << 52);
 /// `(down, up)`.
 pub type Bracket = (f64, f64);
 
-/// The neighbours of a real number, from what it rounds to and the sign of `real - rounded`; NaN for an unknown sign.
+/// The neighbours of a real number, from what it rounds to and the sign of `real - rounded`; NaN for an unknown sign. Of
+/// one that overflows the error is infinite, towards it.
 #[inline(always)]
 fn bracket(rounded: f64, error: f64) -> Bracket {
     if error == 0.0 {
         (rounded, rounded)
-    } else if error > 0.0 && error < f64::INFINITY {
+    } else if error > 0.0 {
         (rounded, rounded.next_up())
-    } else if error < 0.0 && error > f64::NEG_INFINITY {
+    } else if error < 0.0 {
         (rounded.next_down(), rounded)
     } else {
         (rounded.next_down(), rounded.next_up())

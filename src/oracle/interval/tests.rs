@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use rug::Float;
 use rug::ops::CompleteRound;
 
+use super::lanes as kernels;
 use super::{Interval, compare, sum};
 
 const TINY: f64 = f64::from_bits(1);
@@ -317,4 +318,105 @@ fn enclosures_allow_all_that_their_operands_stand_for() {
         [compare(of(0.0, 1.0), of(2.0, 3.0)), compare(of(0.0, 2.0), of(1.0, 3.0))],
         [Some(Ordering::Less), None]
     );
+}
+
+/// The loops' operations give what the whole ones give between their limits, and nothing at or beyond them.
+#[test]
+fn kernels_of_loops_end_at_their_limits() {
+    let (low, high) = (crate::num::exp2i(-400), crate::num::exp2i(400));
+    let is_irregular = |x: Interval| x.lo > x.hi;
+    let exact = Interval::exact;
+    let one = Interval { lo: 1.0, hi: 1.0f64.next_up() };
+    for (inside, outside) in [(low.next_up(), low), (high.next_down(), high)] {
+        // Sums of either sign; the limit counts for the result.
+        for sign in [1.0, -1.0] {
+            let part = Interval { lo: sign * 0.25 * inside, hi: sign * 0.25 * inside };
+            let rest = exact(sign * 0.75 * inside);
+            assert_eq!(kernels::add(part, rest), part.add(rest));
+            assert_eq!(kernels::sub(part, rest.neg()), part.sub(rest.neg()));
+            let (part, rest) = (exact(sign * 0.25 * outside), exact(sign * 0.75 * outside));
+            assert!(is_irregular(kernels::add(part, rest)) && is_irregular(kernels::sub(part, rest.neg())));
+        }
+        let (inside, outside) = (exact(inside), exact(outside));
+        for (kernel, whole) in [
+            (kernels::mul as fn(Interval, Interval) -> Interval, Interval::mul as fn(_, _) -> _),
+            (kernels::div, Interval::div),
+        ] {
+            let wide = Interval { lo: 1.5, hi: 2.5 };
+            assert_eq!(kernel(wide, one), whole(wide, one));
+            assert_eq!(kernel(inside, exact(1.0)), whole(inside, exact(1.0)));
+            assert!(is_irregular(kernel(outside, exact(1.0))) && is_irregular(kernel(exact(1.0), outside)));
+        }
+        assert_eq!(kernels::mul(exact(1.0), inside), inside);
+    }
+    // Each end of each operand by itself.
+    for (lo, hi) in [(low, 1.0), (1.0, high), (-1.0, 1.0), (0.0, 1.0), (1.0, f64::INFINITY)] {
+        for kernel in [kernels::mul, kernels::div] {
+            assert!(is_irregular(kernel(Interval { lo, hi }, one)) && is_irregular(kernel(one, Interval { lo, hi })));
+        }
+    }
+    for special in [Interval::UNKNOWN, Interval::NAN, exact(f64::INFINITY)] {
+        for kernel in [kernels::add, kernels::sub, kernels::mul, kernels::div] {
+            let results = [kernel(special, one), kernel(one, special)];
+            assert!(results.iter().all(|x| is_irregular(*x)), "{special:?}: {results:?}");
+        }
+    }
+}
+
+/// Enclosures that operations make no wider than they must be.
+#[test]
+fn enclosures_are_no_wider_than_needed() {
+    let (of, exact) = (|lo: f64, hi: f64| Interval { lo, hi }, Interval::exact);
+    #[track_caller]
+    fn same(got: Interval, expected: Interval) {
+        let bits = |x: Interval| (x.lo.to_bits(), x.hi.to_bits());
+        assert_eq!(bits(got), bits(expected), "{got:?}, not {expected:?}");
+    }
+    same(of(0.0, 4.0).sqrt(), of(0.0, 2.0));
+    for value in [0.0, -0.0, 4.0, f64::INFINITY] {
+        same(exact(value).sqrt(), exact(value.sqrt()));
+    }
+    assert!(exact(-1.0).sqrt().is_nan() && exact(f64::NEG_INFINITY).sqrt().is_nan() && Interval::NAN.sqrt().is_nan());
+    for value in [0.0, -0.0, 0.5, -0.5, -1.5, f64::INFINITY] {
+        same(exact(value).floor(), exact(value.floor()));
+        same(exact(value).to_integers(f64::round), exact(value.round()));
+    }
+    assert!(Interval::NAN.floor().is_nan());
+    same(of(0.5, 0.75).floor(), of(0.0, 0.0));
+    same(of(0.0, 2.0).sign(), of(0.0, 1.0));
+    same(of(-2.0, 0.0).sign(), of(-1.0, 0.0));
+    // Of zeros the one that prevails, where both signs are known.
+    same(exact(-0.0).max(exact(-0.0)), exact(-0.0));
+    same(exact(-0.0).max(exact(0.0)), exact(0.0));
+    same(exact(-0.0).max(of(-2.0, -1.0)), exact(-0.0));
+    same(exact(0.0).max(of(-2.0, 0.0)), exact(0.0));
+    same(of(-2.0, 0.0).max(exact(-0.0)), Interval::SIGNLESS_ZERO);
+    same(exact(0.0).min(of(1.0, 2.0)), exact(0.0));
+    assert_eq!(compare(of(2.0, 3.0), of(0.0, 1.0)), Some(Ordering::Greater));
+    assert_eq!(compare(of(0.0, 1.0), of(2.0, 3.0)), Some(Ordering::Less));
+    for other in [exact(1.0), exact(f64::INFINITY), of(1.0, 2.0), Interval::UNKNOWN, Interval::NAN] {
+        assert_eq!([compare(Interval::NAN, other), compare(other, Interval::NAN)], [None; 2]);
+        assert_eq!([compare(Interval::UNKNOWN, other), compare(other, Interval::UNKNOWN)], [None; 2]);
+    }
+}
+
+/// The width of a sum whose errors do not fit is that of the bound on them, and a sum that may overflow has no bound.
+#[test]
+fn sums_are_as_wide_as_their_bound() {
+    let terms: Vec<f64> = (0..400).map(|i| 2f64.powi(-53 - i % 7) * (1.0 + f64::from(i) / 401.0)).collect();
+    let all: Vec<f64> = [1.0].into_iter().chain(terms).chain([-1.0]).collect();
+    let (mut total, mut magnitudes) = (0.0, 0.0);
+    for term in &all {
+        let (sum, error) = super::two_sum(total, *term);
+        (total, magnitudes) = (sum, magnitudes + error.abs());
+    }
+    let result = sum(all.iter().copied().map(Interval::exact));
+    let bound = 2.0 * (all.len() + 2) as f64 * f64::EPSILON * magnitudes;
+    let ulp = result.hi.next_up() - result.hi;
+    let width = result.hi - result.lo;
+    assert!(magnitudes > 0.0 && width >= bound && width <= bound + 4.0 * ulp, "{width:e}, not {bound:e}");
+    // Half the spacing beyond the largest number: the sum is not above it, but might be.
+    let beyond = [f64::MAX, crate::num::exp2i(969), crate::num::exp2i(969)];
+    assert!(sum(beyond.into_iter().map(Interval::exact)).is_unknown());
+    assert!(sum(beyond.into_iter().map(|x| Interval::exact(-x))).is_unknown());
 }

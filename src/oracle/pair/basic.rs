@@ -110,8 +110,8 @@ pub fn sqrt(x: Pair) -> Pair {
     let root = x.hi.sqrt();
     let remainder = (-root).mul_add(root, x.hi) + x.lo;
     let (hi, lo) = fast_two_sum(root, remainder / (2.0 * root));
-    let is_exact = x.lo == 0.0 && x.error == 0.0 && remainder == 0.0;
-    let rounding = if is_exact { 0.0 } else { hi * power_of_two(-103) };
+    // A sum of two f64 is zero only where nothing is left.
+    let rounding = if remainder == 0.0 { 0.0 } else { hi * power_of_two(-103) };
     let error = (x.error / root + rounding) * GROWN;
     let regular = x.hi > SMALL && x.hi < LARGE && x.error < x.hi * KNOWN;
     if regular { Pair { hi, lo, error } } else { IRREGULAR }

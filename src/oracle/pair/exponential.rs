@@ -142,7 +142,6 @@ pub fn expm1(x: Pair, tables: &Tables) -> Pair {
         Pair { hi: s.0, lo: s.1, error: power_of_two(-95) },
     );
     let through = add(exp(x, tables), Pair::exact(-1.0));
-    let regular = x.error < KNOWN && x.hi > LOWEST;
     let result = if e.is_whole { unreduced } else { through };
-    if regular { result } else { IRREGULAR }
+    if x.error < KNOWN { result } else { IRREGULAR }
 }

@@ -55,10 +55,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// The nearest multiple of 2^-42, the rest to nearest, and the rest of that.
 fn three_parts(value: Float) -> [f64; 3] {
-    // Adding zero turns -0, the wrong start of a sum, into 0.
-    let high = scale((Float::with_val(300, &value) << 42u32).round().to_f64(), -42) + 0.0;
+    let high = scale((Float::with_val(300, &value) << 42u32).round().to_f64(), -42);
     let (middle, low) = two_parts(value - high);
-    [high, middle + 0.0, low + 0.0]
+    [high, middle, low]
 }
 
 /// `ln(1 + r)` for `|r| <= 2^-8`, as a pair within 2^-100 of it.
@@ -141,4 +140,38 @@ pub fn log1p(x: Pair, tables: &Tables) -> Pair {
 /// The table, made on the first call.
 pub fn table() -> &'static Table {
     &TABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use rug::Float;
+
+    use super::{CELLS, HALVED_FROM, ln_plus_one, power_of_two, table};
+
+    /// What the proof says of the reduced argument.
+    #[test]
+    fn reduced_arguments_are_below_2_to_the_minus_8() {
+        for (j, reciprocal) in table().reciprocals.iter().enumerate() {
+            let factor = if j < HALVED_FROM { 1.0 } else { 0.5 };
+            for edge in [j, j + 1] {
+                let z = (1.0 + edge as f64 / CELLS as f64) * factor;
+                assert!((z * reciprocal - 1.0).abs() <= 1.0 / 256.0, "cell {j}");
+            }
+            assert_eq!(reciprocal.to_bits() << 21, 0, "cell {j}: more than 10 bits");
+        }
+        assert_eq!([table().reciprocals[0], table().reciprocals[CELLS - 1]], [1.0; 2]);
+    }
+
+    #[test]
+    fn the_series_is_as_good_as_said() {
+        for i in 1..=10_000 {
+            let size = f64::from(i) / 10_000.0 / 256.0;
+            for (high, low) in [(size, 0.0), (-size, 0.0), (size, size * 1e-17), (-size, size * 1e-17)] {
+                let (got, got_low) = ln_plus_one((high, low), table());
+                let real = (Float::with_val(300, high) + low).ln_1p();
+                let off = (Float::with_val(300, got) + got_low - &real).abs() / real.abs();
+                assert!(off < power_of_two(-100), "{high:e} is off by {off:e}");
+            }
+        }
+    }
 }

@@ -1,0 +1,290 @@
+use super::*;
+use crate::ir::{Binary, Builder};
+use crate::oracle::demand::{Demand, TruthTensor};
+use crate::oracle::fast::Fast;
+use crate::oracle::interval::Interval;
+use crate::oracle::mpfr::Mpfr;
+use crate::oracle::pairs::Pairs;
+use crate::tensor::Data;
+
+/// What one rung alone makes of a program.
+fn alone<A: Arithmetic>(
+    arithmetic: A,
+    program: &Program,
+    arguments: &[Tensor],
+    demands: &[Demand],
+) -> Result<(Truth, Sums), OracleError> {
+    let wanted = vec![Need::All; demands.len()];
+    let prepared = Prepared::new(program);
+    let plan = Plan::new(&prepared.program, demands.to_vec(), &wanted, Sums::new());
+    run(arithmetic, &prepared, arguments, &plan)
+}
+
+/// Does something within a pass of f64 intervals over nothing.
+fn within<R>(body: impl FnOnce(&mut Pass<Fast>) -> R) -> R {
+    let mut b = Builder::new("nothing");
+    let zero = b.constant(DType::F32, 0.0).unwrap();
+    let program = b.finish(&[("zero", zero)]).unwrap();
+    let prepared = &Prepared::new(&program);
+    let plan = &Plan::new(&prepared.program, vec![Demand::None], &[Need::Nothing], Sums::new());
+    let world = World { arithmetic: Fast::default(), classes: Classes::default() };
+    body(&mut Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new() })
+}
+
+fn f64s(values: &[f64]) -> Tensor {
+    Tensor::new(&[values.len()], Data::from_f64s(DType::F64, values).unwrap())
+}
+
+/// Enclosures that touch say that one number is not above the other, and no more than that.
+#[test]
+fn enclosures_that_touch_decide_what_they_can() {
+    const ALL: [Compare; 6] = [Compare::Eq, Compare::Ne, Compare::Ge, Compare::Gt, Compare::Le, Compare::Lt];
+    within(|pass| {
+        let mut compared = |x: Interval, y: Interval, order| {
+            let [x, y] = [x, y].map(|v| Value::Float(pass.world.fresh_all(vec![v])));
+            ALL.map(|direction| pass.compare(direction, order, &x, &y)[0])
+        };
+        let (low, high) = (Interval { lo: 1.0, hi: 2.0 }, Interval { lo: 2.0, hi: 3.0 });
+        let touching = [None, None, None, Some(false), Some(true), None];
+        assert_eq!(compared(low, high, CompareOrder::Partial), touching);
+        assert_eq!(compared(high, low, CompareOrder::Partial), [None, None, Some(true), None, None, Some(false)]);
+        let across = Interval { lo: 1.5, hi: 2.5 };
+        let pairs = [(low, across), (across, low), (low, Interval::UNKNOWN), (Interval::UNKNOWN, low)];
+        for (x, y) in pairs {
+            assert_eq!(compared(x, y, CompareOrder::Partial), [None; 6], "{x:?}, {y:?}");
+        }
+        // In total order two that are equal may be zeros of two signs.
+        for (x, y) in [(low, high), (high, low)] {
+            assert_eq!(compared(x, y, CompareOrder::Total), [None; 6]);
+        }
+        let apart = Interval { lo: 3.5, hi: 4.0 };
+        let less = [Some(false), Some(true), Some(false), Some(false), Some(true), Some(true)];
+        assert_eq!(compared(low, apart, CompareOrder::Partial), less);
+        let nan = compared(low, Interval::NAN, CompareOrder::Partial);
+        assert_eq!(nan, [Some(false), Some(true), Some(false), Some(false), Some(false), Some(false)]);
+    });
+}
+
+/// Where the choice is open, two that are equal are still the result.
+#[test]
+fn an_open_choice_between_equals_is_none() {
+    within(|pass| {
+        let flags = Value::predicate(vec![None, None, None, Some(true), Some(false)]);
+        let of = |values: [Option<i64>; 5]| Value::integer(DType::S32, values.to_vec());
+        let on_true = of([Some(1), Some(2), None, Some(3), Some(4)]);
+        let on_false = of([Some(1), Some(5), None, Some(6), Some(7)]);
+        let chosen = pass.select(&flags, &on_true, &on_false);
+        assert_eq!(*chosen.integers().values, [Some(1), None, None, Some(3), Some(7)]);
+    });
+}
+
+#[test]
+fn nothing_is_known_of_what_is_forgotten() {
+    within(|pass| {
+        let [floats, integers] = [DType::F32, DType::S32].map(|dtype| Shape::array(dtype, &[2]));
+        let parts = pass.forgotten(&Shape::Tuple(vec![floats, integers])).into_parts();
+        assert_eq!((parts.len(), parts[0].floats().len), (2, 2));
+        assert!((0..2).all(|at| pass.world.number(parts[0].floats(), at).is_unknown()));
+        assert_eq!((parts[1].integers().dtype, &**parts[1].integers().values), (DType::S32, &[None, None][..]));
+    });
+}
+
+/// A tuple among the instructions is a value; that of the results only lists them.
+#[test]
+fn tuples_inside_are_values() {
+    let mut b = Builder::new("tuples");
+    let x = b.parameter("x", DType::F64, &[1]).unwrap();
+    let sum = b.binary(Binary::Add, x, x).unwrap();
+    let inside = b.op(Op::Tuple, &[x, sum]).unwrap();
+    let second = b.tuple_element(inside, 1).unwrap();
+    let tuple = b.finish(&[("second", second), ("sum", sum), ("x", x)]).unwrap();
+    // Without one the root itself is the result.
+    let mut array = tuple.clone();
+    array.computations[array.entry].root = second;
+    for (program, count) in [(tuple, 3), (array, 1)] {
+        let demands = vec![Demand::Rounded; count];
+        let (truth, _) = alone(Fast::default(), &program, &[f64s(&[1.5])], &demands).unwrap();
+        let expected = [3.0, 3.0, 1.5];
+        for (output, expected) in truth.outputs.iter().zip(expected) {
+            let TruthTensor::Float(float) = output else { panic!("{output:?}") };
+            assert_eq!((&float.rounded[..], &float.open[..]), (&[expected][..], &[][..]));
+        }
+    }
+}
+
+/// What nobody asks for is not evaluated, and so is not refused: in the entry and in what it calls.
+#[test]
+fn what_nobody_asks_for_is_not_refused() {
+    let mut b = Builder::new("bits");
+    let refused = |b: &mut Builder, x| {
+        let power = b.unary(Unary::Exponential, x)?;
+        b.op_shaped(Op::BitcastConvert, &[power], Shape::array(DType::S64, &[]))
+    };
+    let to_apply = b
+        .region("callee", |b| {
+            let x = b.parameter("x", DType::F64, &[])?;
+            refused(b, x)?;
+            b.binary(Binary::Add, x, x)
+        })
+        .unwrap();
+    let x = b.parameter("x", DType::F64, &[]).unwrap();
+    let bits = refused(&mut b, x).unwrap();
+    let called = b.op(Op::Call { to_apply }, &[x]).unwrap();
+    let program = b.finish(&[("bits", bits), ("called", called)]).unwrap();
+    let arguments = [Tensor::scalar(DType::F64, 1.0).unwrap()];
+    let (truth, _) = alone(Mpfr::new(100), &program, &arguments, &[Demand::None, Demand::Rounded]).unwrap();
+    assert_eq!(truth.outputs[0], TruthTensor::Skipped);
+    assert!(matches!(&truth.outputs[1], TruthTensor::Float(float) if float.rounded == [2.0]));
+    let asked = alone(Mpfr::new(100), &program, &arguments, &[Demand::Rounded, Demand::None]);
+    assert!(asked.is_err_and(|error| error.may_pass()));
+}
+
+/// Another rung may know a bit pattern, but no end of a loop, and no other arguments.
+#[test]
+fn some_refusals_are_final() {
+    let of = |why| OracleError::NoMeaning { name: "x".to_string(), opcode: "while", why };
+    assert!(of(NOT_EXACT).may_pass() && !of("the loop does not end within the trip bound").may_pass());
+    let argument = OracleError::Argument { number: 0, given: String::new(), expected: String::new() };
+    assert!(!argument.may_pass());
+}
+
+/// Sums go to the next pass: those of the entry, each under its own number, and none of what it calls.
+#[test]
+fn the_sums_of_the_entry_are_kept() {
+    let mut b = Builder::new("sums");
+    let x = b.parameter("x", DType::F64, &[3]).unwrap();
+    let doubled = b.binary(Binary::Add, x, x).unwrap();
+    let sum = b.reduce(Binary::Add, doubled, 0.0, &[0]).unwrap();
+    let result = b.unary(Unary::Exponential, sum).unwrap();
+    let mut program = b.finish(&[("result", result)]).unwrap();
+    // A computation that reduces as well, under a number that another instruction of the entry has.
+    let mut callee = program.entry().clone();
+    callee.instructions.truncate(sum + 1);
+    callee.root = sum;
+    let shape = program.entry().instructions[sum].shape.clone();
+    let entry = &mut program.computations[program.entry];
+    let call =
+        Instruction { name: "call".to_string(), op: Op::Call { to_apply: 1 }, operands: vec![x], shape: shape.clone() };
+    let mut tuple = entry.instructions[entry.root].clone();
+    let copies = (0..2).map(|i| Instruction {
+        name: format!("copy{i}"),
+        op: Op::Copy,
+        operands: vec![entry.root],
+        shape: shape.clone(),
+    });
+    let copies: Vec<Instruction> = copies.collect();
+    let at = entry.root;
+    entry.instructions.truncate(at);
+    entry.instructions.push(call);
+    entry.instructions.extend(copies);
+    tuple.operands = vec![result, at];
+    tuple.shape = Shape::Tuple(vec![shape.clone(), shape]);
+    entry.instructions.push(tuple);
+    entry.root = entry.instructions.len() - 1;
+    // Callees stand before their callers.
+    program.computations.insert(program.entry, callee);
+    program.entry += 1;
+    program.output_names.push("called".to_string());
+    let arguments = [f64s(&[0.125, 0.25, 0.5])];
+    let (truth, sums) = alone(Pairs::default(), &program, &arguments, &[Demand::Rounded; 2]).unwrap();
+    assert_eq!(sums.keys().copied().collect::<Vec<usize>>(), [sum]);
+    assert_eq!(sums[&sum].iter().map(|pair| pair.as_exact()).collect::<Vec<_>>(), [Some(1.75)]);
+    let TruthTensor::Float(called) = &truth.outputs[1] else { panic!("{truth:?}") };
+    assert_eq!(called.rounded, [1.75]);
+    // Intervals have none to keep, and a pass that is given them needs no terms.
+    assert!(alone(Fast::default(), &program, &arguments, &[Demand::Rounded; 2]).unwrap().1.is_empty());
+}
+
+/// Results of one function, of arguments closer than its enclosures: their order is that of the arguments, on whichever
+/// side the parameter stands.
+#[test]
+fn functions_of_one_parameter_keep_their_order() {
+    use Binary::{Add, Divide, Multiply, Subtract};
+    let cases = [
+        (Add, false, Some(true)),
+        (Add, true, Some(true)),
+        (Subtract, false, Some(true)),
+        (Subtract, true, Some(false)),
+        (Multiply, false, Some(true)),
+        (Multiply, true, Some(true)),
+        (Divide, false, Some(true)),
+        (Divide, true, Some(false)),
+    ];
+    let third = 1.0f64 / 3.0;
+    // The parameter: one constant; the same in an array of its own, which only stands on the right.
+    for (binary, is_left, expected) in cases {
+        for is_array in [false, true] {
+            let mut b = Builder::new("order");
+            let x = b.parameter("x", DType::F64, &[2]).unwrap();
+            let array = b.parameter("array", DType::F64, &[2]).unwrap();
+            let scalar = b.constant(DType::F64, 3e10 / 7.0).unwrap();
+            let splat = b.splat(scalar, &[2]).unwrap();
+            let parameter = if is_array { array } else { splat };
+            let (lhs, rhs) = if is_left { (parameter, x) } else { (x, parameter) };
+            let result = b.binary(binary, lhs, rhs).unwrap();
+            let less = less_than_next(&mut b, result, &[2]);
+            let program = b.finish(&[("less", less)]).unwrap();
+            let c = 3e10 / 7.0;
+            let arguments = [f64s(&[third, third.next_up()]), f64s(&[c, c])];
+            let (truth, _) = alone(Fast::default(), &program, &arguments, &[Demand::Rounded]).unwrap();
+            // Of two variables the left one is the variable; quotients are further apart than their enclosures are wide.
+            let expected = if is_left && is_array && binary != Divide { None } else { expected };
+            let TruthTensor::Predicate { values, .. } = &truth.outputs[0] else { panic!("{truth:?}") };
+            assert_eq!(values, &[expected], "{binary:?}, left {is_left}, array {is_array}");
+        }
+    }
+    // Two that are spread: the first is the variable.
+    let mut b = Builder::new("order");
+    let x = b.parameter("x", DType::F64, &[2]).unwrap();
+    let rows = b.broadcast(x, &[2, 1], &[0]).unwrap();
+    let scalar = b.constant(DType::F64, 3e10 / 7.0).unwrap();
+    let splat = b.splat(scalar, &[2, 1]).unwrap();
+    let result = b.binary(Add, rows, splat).unwrap();
+    let less = less_than_next(&mut b, result, &[2, 1]);
+    let program = b.finish(&[("less", less)]).unwrap();
+    let (truth, _) = alone(Fast::default(), &program, &[f64s(&[third, third.next_up()])], &[Demand::Rounded]).unwrap();
+    assert!(matches!(&truth.outputs[0], TruthTensor::Predicate { values, .. } if values == &[Some(true)]));
+}
+
+/// Whether the first of two elements is less than the second.
+fn less_than_next(b: &mut Builder, x: usize, dims: &[usize]) -> usize {
+    let part = |from: usize| {
+        let mut start = vec![0; dims.len()];
+        let mut limit = dims.to_vec();
+        (start[0], limit[0]) = (from, from + 1);
+        Op::Slice { start, limit, stride: vec![1; dims.len()] }
+    };
+    let [first, second] = [0, 1].map(|from| b.op(part(from), &[x]).unwrap());
+    let [first, second] = [first, second].map(|part| b.reshape(part, &[1]).unwrap());
+    b.compare(Compare::Lt, first, second).unwrap()
+}
+
+/// A loop may take as many trips as the bound says, and not one more.
+#[test]
+fn loops_end_within_the_trip_bound() {
+    let trips = |limit: usize| {
+        let mut b = Builder::new("loop");
+        let condition = b.region("condition", |b| {
+            let i = b.parameter("i", DType::S32, &[])?;
+            let limit = b.constant(DType::S32, limit as f64)?;
+            b.compare(Compare::Lt, i, limit)
+        });
+        let body = b.region("body", |b| {
+            let i = b.parameter("i", DType::S32, &[])?;
+            let one = b.constant(DType::S32, 1.0)?;
+            let next = b.binary(Binary::Add, i, one)?;
+            b.op(Op::Tuple, &[next])
+        });
+        let zero = b.constant(DType::S32, 0.0).unwrap();
+        let shape = Shape::Tuple(vec![Shape::array(DType::S32, &[])]);
+        let op = Op::While { condition: condition.unwrap(), body: body.unwrap() };
+        let last = b.op_shaped(op, &[zero], shape).unwrap();
+        let last = b.tuple_element(last, 0).unwrap();
+        let program = b.finish(&[("last", last)]).unwrap();
+        alone(Fast::default(), &program, &[], &[Demand::Rounded]).map(|(truth, _)| truth.outputs)
+    };
+    let values = |last: usize| vec![TruthTensor::Integer { dims: vec![], values: vec![Some(last as i64)] }];
+    assert_eq!(trips(3), Ok(values(3)));
+    assert_eq!(trips(TRIP_BOUND), Ok(values(TRIP_BOUND)));
+    assert!(matches!(trips(TRIP_BOUND + 1), Err(OracleError::NoMeaning { opcode: "while", .. })));
+}

@@ -1,0 +1,45 @@
+use super::{FREE, KEPT, SHORTEST, Store, vector};
+
+/// Capacities of the vectors that this thread keeps, the oldest first.
+fn kept() -> Vec<usize> {
+    FREE.with_borrow(|free| free.iter().map(Vec::capacity).collect())
+}
+
+fn dropped(capacity: usize) {
+    drop(Store::new(Vec::<f64>::with_capacity(capacity)));
+}
+
+#[test]
+fn memory_is_used_again_where_it_fits() {
+    dropped(10_000);
+    dropped(SHORTEST - 1);
+    drop(Store::new(vec![0u64; 10_000]));
+    assert_eq!(kept(), [10_000]);
+    // Too small, or more than twice as large as what is asked.
+    for len in [10_001, 4_999] {
+        let other = vector(len);
+        assert!(other.is_empty() && other.capacity() >= len && other.capacity() < 2 * len);
+        assert_eq!(kept(), [10_000]);
+    }
+    let same = vector(5_000);
+    assert!(same.is_empty() && same.capacity() == 10_000 && kept().is_empty());
+    drop(Store::new(vec![1.0; 10_000]));
+    let same = vector(10_000);
+    assert!(same.is_empty() && same.capacity() == 10_000 && kept().is_empty());
+}
+
+#[test]
+fn a_thread_keeps_so_much_and_no_more() {
+    let eighth = KEPT / size_of::<f64>() / 8;
+    (0..8).for_each(|_| dropped(eighth));
+    assert_eq!(kept(), [eighth; 8]);
+    // The oldest go.
+    dropped(SHORTEST);
+    let mut expected = vec![eighth; 7];
+    expected.push(SHORTEST);
+    assert_eq!(kept(), expected);
+    dropped(3 * eighth);
+    let mut expected = vec![eighth; 4];
+    expected.extend([SHORTEST, 3 * eighth]);
+    assert_eq!(kept(), expected);
+}
