@@ -1,7 +1,7 @@
 //! The gate: fresh reports against the committed ones, row by row. It reads and compares, and writes nothing.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::metric::Better;
 use crate::report::{File, GROWTH, Table, better_of, is_suite_report, parse};
@@ -49,12 +49,12 @@ pub struct Difference {
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     /// A file of the baseline, or its folder, could not be read.
-    #[error("failed to read the baseline {path}: {why}; write it with `ulpgate gate --bless`")]
+    #[error("failed to read the baseline {path}: {source}; write it with `ulpgate gate --bless`", path = path.display())]
     Baseline {
         /// The file or folder.
-        path: String,
-        /// What the system, or the reader of CSV, said.
-        why: String,
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
 }
 
@@ -68,7 +68,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
     let mut differences = Vec::new();
     for File { name, text: fresh, .. } in files {
         let path = baseline.join(name);
-        let fail = |why: String| GateError::Baseline { path: path.display().to_string(), why };
+        let fail = |source| GateError::Baseline { path: path.clone(), source };
         let old = match std::fs::read_to_string(&path) {
             Ok(old) => old,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -76,7 +76,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
                 differences.push(Difference { file: name.clone(), row: String::new(), change: Change::New, what });
                 continue;
             }
-            Err(e) => return Err(fail(e.to_string())),
+            Err(e) => return Err(fail(e)),
         };
         if old == *fresh {
             continue;
@@ -85,7 +85,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
         if name.ends_with(".csv") {
             // A fit's row is named by series and metric.
             let keys = if name == GROWTH { 2 } else { 1 };
-            let fresh = parse(fresh, keys).map_err(&fail)?;
+            let fresh = parse(fresh, keys).map_err(|e| fail(e.into()))?;
             match parse(&old, keys) {
                 Ok(old) => differences.extend(rows(name, &old, &fresh)),
                 Err(why) => {
@@ -116,7 +116,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
 /// # Errors
 /// If the folder cannot be listed.
 pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
-    let fail = |e: std::io::Error| GateError::Baseline { path: baseline.display().to_string(), why: e.to_string() };
+    let fail = |source| GateError::Baseline { path: baseline.to_path_buf(), source };
     let entries = match std::fs::read_dir(baseline) {
         Ok(entries) => entries,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -76,6 +76,7 @@
 
 pub mod analysis;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod diff;
 pub mod file;

@@ -236,3 +236,45 @@ fn operations_on_elements_take_no_tuples() {
         assert!(error.contains("array is needed"), "{line}: {error}");
     }
 }
+
+/// An operand that is a tuple never reaches what computes with arrays, whatever shape is claimed.
+#[test]
+fn arrays_are_asked_for_before_they_are_used() {
+    let why = |line: &str| {
+        let text = format!(
+            "HloModule m\n\nb {{\n  ROOT v = f32[2] parameter(0)\n}}\n\nENTRY e {{\n  x = f32[2] parameter(0)\n  \
+             t = (f32[2], f32[2]) tuple(x, x)\n  f = f32[] constant(1)\n  ROOT r = {line}\n}}\n"
+        );
+        lower(&parse(&text).unwrap()).unwrap_err().why
+    };
+    for line in ["f32[2] bitcast(t)", "s32[2] bitcast(t)", "f32[2] convolution(t, t), dim_labels=bf_io->bf"] {
+        assert_eq!(why(line), "an operand is a tuple, where an array is needed", "{line}");
+    }
+    let branches = "branch_computations={b, b}";
+    let first = "the first operand must be a predicate or an index";
+    assert_eq!(why(&format!("f32[2] conditional(t, x, x), {branches}")), first);
+    assert_eq!(why(&format!("f32[2] conditional(f, x, x), {branches}")), "the index is no integer");
+    assert!(why("(f32[2], f32[2]) bitcast(x)").contains("(f32[2], f32[2])"));
+    assert_eq!(why("f32[2] custom-call(x), custom_call_target=\"TopK\""), "TopK gives values and indices");
+}
+
+/// An attribute that is wrong is refused where it stands; one that is missing, at its instruction.
+#[test]
+fn attributes_are_refused_at_their_place() {
+    let place = |line: &str| {
+        let text = format!("HloModule m\n\nENTRY e {{\n  x = f32[2,2] parameter(0)\n  ROOT r = f32[2,2] {line}\n}}\n");
+        let error = lower(&parse(&text).unwrap()).unwrap_err();
+        (error.at.line, error.at.column, error.why)
+    };
+    let wrong = place("transpose(x), metadata={}, dimensions={one,0}");
+    assert_eq!(wrong, (5, 48, "dimensions is not a list of numbers".to_string()));
+    let wrong = place("slice(x), slice={[0:2], [0]}");
+    assert_eq!(wrong, (5, 31, "slice is not a list of [start:limit:stride]".to_string()));
+    let unknown = "operand_precision={high,hgih}";
+    let wrong = place(&format!("dot(x, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, {unknown}"));
+    assert_eq!(wrong, (5, 84, "unknown operand_precision `hgih`".to_string()));
+    let config = "backend_config={\"top_k\":2}";
+    let (_, column, why) = place(&format!("custom-call(x), custom_call_target=\"PartialReduce\", {config}"));
+    assert_eq!((column, why.as_str()), (73, "backend_config has no number `log2_reduction`"));
+    assert_eq!(place("slice(x)"), (5, 8, "the attribute slice is missing".to_string()));
+}

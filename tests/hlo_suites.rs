@@ -170,7 +170,7 @@ fn inputs_that_do_not_fit_are_refused_at_the_parameter() {
 
 #[test]
 fn results_and_scores_are_refused_where_they_do_not_fit() {
-    let place = "suites/pick.toml:6:12: suites/dumps/pick.hlo";
+    let place = "suites/pick.toml:7:11: suites/dumps/pick.hlo";
     refused(("[\"max\", \"token\"]", "[\"token\"]"), SAME_FILE, &[place, "names 1 results, but the program has 2"]);
     refused(
         ("[\"max\", \"token\"]", "[\"token\", \"max\"]"),
@@ -180,6 +180,7 @@ fn results_and_scores_are_refused_where_they_do_not_fit() {
     refused(("[\"max\", \"token\"]", "[\"a\", \"a\"]"), SAME_FILE, &[place, "names a twice"]);
     let scores = |name: &str| format!("results = [\"max\", \"token\"]\nscores = \"{name}\"");
     let line = "results = [\"max\", \"token\"]";
+    let place = "suites/pick.toml:8:10: suites/dumps/pick.hlo";
     refused((line, &scores("arg1")), SAME_FILE, &[place, "`arg1`, which is no result and no argument", "`arg0`"]);
     refused((line, &scores("max")), SAME_FILE, &[place, "which is bf16[4]: it must be floats [4, n]"]);
     refused(("dumps/pick.hlo", "argmax"), SAME_FILE, &["suites/pick.toml:7:11: ", "argmax is built in"]);

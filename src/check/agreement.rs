@@ -9,7 +9,10 @@ use crate::program::ProgramSpec;
 use crate::subject::{self, Call};
 use crate::tensor::Tensor;
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
+    Tally,
+};
 
 pub(super) struct Agreement;
 
@@ -62,20 +65,21 @@ impl Check for Agreement {
 }
 
 impl CaseCheck for Agreement {
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
-        let text = settings.against.as_deref().ok_or("`against` is needed: a mode, a program or `alone`")?;
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
+        const SETTING: &str = "against";
+        let missing = PlanFault::Missing { setting: SETTING, expected: "a mode, a program or `alone`" };
+        let text = settings.against.as_deref().ok_or(missing)?;
         let against = if text == "alone" {
-            case.spec.build(case.n, 1).map_err(|e| format!("no row stands alone: {e}"))?;
+            case.spec.build(case.n, 1).map_err(|e| PlanFault::NotAlone(e).of(SETTING))?;
             Against::Alone
         } else if text.contains('/') {
-            Against::Mode(text.parse::<Mode>().map_err(|e| e.to_string())?)
+            Against::Mode(text.parse::<Mode>().map_err(|e| PlanFault::from(e).of(SETTING))?)
         } else {
-            Against::Program(text.parse::<ProgramSpec>().map_err(|e| e.to_string())?)
+            Against::Program(text.parse::<ProgramSpec>().map_err(|e| PlanFault::from(e).of(SETTING))?)
         };
-        let outputs = match &settings.output {
-            Some(name) => vec![(case.output(name)?, name.clone())],
-            None => case.program.output_names.iter().cloned().enumerate().collect(),
-        };
+        let all = case.program.output_names.iter().cloned().enumerate();
+        let chosen = case.chosen(settings)?;
+        let outputs = all.filter(|(at, _)| chosen.is_none_or(|chosen| chosen == *at)).collect();
         Ok(Box::new(Same { against, outputs, allowance: settings.allowance.unwrap_or(0.0) }))
     }
 }
@@ -93,32 +97,31 @@ struct Same {
 }
 
 /// What the subject makes of another program, or of other arguments.
-fn computed(batch: &Batch, program: &Program, arguments: &[Tensor], first_row: usize) -> Result<Vec<Tensor>, String> {
+fn computed(
+    batch: &Batch,
+    program: &Program,
+    arguments: &[Tensor],
+    first_row: usize,
+) -> Result<Vec<Tensor>, ObserveError> {
     if !batch.subject.computes() {
-        return Err(format!(
-            "{} only holds results: it can be compared with a mode, with nothing else",
-            batch.subject.id()
-        ));
+        return Err(ObserveError::ComputesNothing(batch.subject.id()));
     }
-    subject::results(batch.subject, &Call { program, arguments, first_row }).map_err(|e| e.to_string())
+    Ok(subject::results(batch.subject, &Call { program, arguments, first_row })?)
 }
 
 impl Judge for Same {
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let other = self.other(batch)?;
         let compared: Vec<_> =
             self.outputs.iter().filter_map(|(at, name)| Some((*at, name, other.get(name.as_str())?))).collect();
         if compared.is_empty() {
-            return Err("the two sides have no result in common".to_string());
+            return Err(ObserveError::NothingInCommon);
         }
         for (at, name, theirs) in compared {
             let ours = &batch.got[at];
             if ours.dims() != theirs.dims() {
-                return Err(format!(
-                    "{name} has dims {:?} on one side and {:?} on the other",
-                    ours.dims(),
-                    theirs.dims()
-                ));
+                let (ours, theirs) = (ours.dims().to_vec(), theirs.dims().to_vec());
+                return Err(ObserveError::Dims { name: name.clone(), ours, theirs });
             }
             let rows = ours.dims().first().copied().unwrap_or(1).max(1);
             let width = ours.len() / rows;
@@ -164,16 +167,16 @@ impl Judge for Same {
 
 impl Same {
     /// The other side's results by name.
-    fn other(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, String> {
+    fn other(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, ObserveError> {
         let named = |names: &[String], results: Vec<Tensor>| names.iter().cloned().zip(results).collect();
         match &self.against {
             Against::Mode(mode) => {
-                let results = subject::evaluate(batch.program, mode, batch.arguments).map_err(|e| e.to_string())?;
+                let results = subject::evaluate(batch.program, mode, batch.arguments)?;
                 Ok(named(&batch.program.output_names, results))
             }
             Against::Program(spec) => {
                 let rows = batch.arguments.first().map_or(1, |a| a.dims().first().copied().unwrap_or(1));
-                let program = spec.build(batch.n, rows).map_err(|e| e.to_string())?;
+                let program = spec.build(batch.n, rows)?;
                 let results = computed(batch, &program, batch.arguments, batch.first_row)?;
                 Ok(named(&program.output_names, results))
             }
@@ -182,10 +185,10 @@ impl Same {
     }
 
     /// Each row of the first argument by itself, the results put together again.
-    fn alone(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, String> {
-        let (first, others) = batch.arguments.split_first().ok_or("the program takes no argument")?;
+    fn alone(&self, batch: &Batch) -> Result<HashMap<String, Tensor>, ObserveError> {
+        let (first, others) = batch.arguments.split_first().ok_or(ObserveError::NoArgument)?;
         let rows = first.dims().first().copied().unwrap_or(1);
-        let program = batch.spec.build(batch.n, 1).map_err(|e| e.to_string())?;
+        let program = batch.spec.build(batch.n, 1)?;
         let mut columns: Vec<Vec<Tensor>> = vec![Vec::new(); program.output_names.len()];
         for row in 0..rows {
             let mut arguments = vec![first.rows(row..row + 1)];

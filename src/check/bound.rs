@@ -8,7 +8,10 @@ use crate::num;
 use crate::oracle::{Demand, TruthTensor};
 
 use super::forward::{Forward, Refusal};
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
+    Tally,
+};
 
 pub(super) struct Bound;
 
@@ -62,18 +65,18 @@ impl Check for Bound {
 }
 
 impl CaseCheck for Bound {
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
-        let output = match &settings.output {
-            Some(name) => case.output(name)?,
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
+        let output = match case.chosen(settings)? {
+            Some(output) => output,
             None => {
                 let float =
                     |id: &usize| case.program.entry().instructions[*id].shape.dtype().is_some_and(|d| d.is_float());
                 let first = case.program.outputs().iter().position(float);
-                first.ok_or_else(|| format!("{} has no float result", case.spec))?
+                first.ok_or_else(|| case.lacks("has no float result"))?
             }
         };
         let declared = match &settings.declared {
-            Some(precision) => case.mode.declaring(precision).map_err(|e| e.to_string())?,
+            Some(precision) => case.mode.declaring(precision).map_err(|e| PlanFault::from(e).of("declared"))?,
             None => case.mode.clone(),
         };
         Ok(Box::new(Within { output, declared }))
@@ -90,9 +93,9 @@ impl Judge for Within {
         vec![(self.output, Demand::Rounded)]
     }
 
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let TruthTensor::Float(truth) = &batch.truth.outputs[self.output] else {
-            return Err("the truth of the result is missing".to_string());
+            return Err(ObserveError::NoTruth("the result"));
         };
         let output = batch.program.outputs()[self.output];
         let bounds = match Forward::new(batch.program, &self.declared, batch.scale).bounds(batch.arguments, output) {

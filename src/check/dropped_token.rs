@@ -7,7 +7,10 @@ use crate::stat::clopper_pearson;
 use crate::subject;
 use crate::tensor::Tensor;
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
+    Tally,
+};
 
 pub(super) struct DroppedToken;
 
@@ -86,23 +89,21 @@ impl Check for DroppedToken {
 }
 
 impl CaseCheck for DroppedToken {
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
-        let scores = case.spec.scores(case.n, case.spec.batch(case.n)).map_err(|e| e.to_string())?;
-        let Some(scores) = scores else {
-            return Err(format!("{} ranks no tokens, so none can be dropped", case.spec));
-        };
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
+        let scores = case.spec.scores(case.n, case.spec.batch(case.n)).map_err(PlanFault::from)?;
+        let scores = scores.ok_or_else(|| case.lacks("ranks no tokens, so none can be dropped"))?;
         let format = scores.entry().instructions[scores.outputs()[0]].shape.dtype().and_then(|d| d.format());
-        let format = format.ok_or("scores are not floats")?;
+        let format = format.ok_or_else(|| case.lacks("has scores that are no floats"))?;
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
-        let output = match &settings.output {
-            Some(name) => case.output(name)?,
+        let output = match case.chosen(settings)? {
+            Some(output) => output,
             None => case.output("keep").or_else(|_| case.output("token"))?,
         };
         let shown = match case.program.output_names[output].as_str() {
             "keep" => Shown::Mask { order: case.program.output("tokens") },
             name @ ("max" | "threshold") => {
                 let scores = find(&["p", "z", "logits"]);
-                let missing = || format!("{} has no scores that could meet its {name}", case.spec);
+                let missing = || case.lacks(format!("has no scores that could meet its {name}"));
                 Shown::Threshold { scores: scores.ok_or_else(missing)? }
             }
             _ => Shown::Token,
@@ -112,11 +113,10 @@ impl CaseCheck for DroppedToken {
 }
 
 /// What the declared program makes of the scores, every operation rounded.
-fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, String> {
+fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, ObserveError> {
     let rows = batch.arguments.first().and_then(|a| a.dims().first().copied()).unwrap_or(1);
-    let Some(program) = batch.spec.scores(batch.n, rows).map_err(|e| e.to_string())? else { return Ok(None) };
-    let results =
-        subject::evaluate_declared(&program, batch.subject.promise(), batch.arguments).map_err(|e| e.to_string())?;
+    let Some(program) = batch.spec.scores(batch.n, rows)? else { return Ok(None) };
+    let results = subject::evaluate_declared(&program, batch.subject.promise(), batch.arguments)?;
     Ok(results.into_iter().next())
 }
 
@@ -143,8 +143,8 @@ impl Judge for Survives {
         true
     }
 
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
-        let tops = &batch.scores.ok_or("the scores' truth is missing")?.tops;
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
+        let tops = &batch.scores.ok_or(ObserveError::NoTruth("the scores"))?.tops;
         let mut declared: Option<Tensor> = None;
         for (row, top) in tops.iter().enumerate() {
             tally.count("rows", 1);

@@ -8,6 +8,7 @@
 mod agreement;
 mod bound;
 mod dropped_token;
+mod error;
 mod forward;
 pub mod growth;
 mod nucleus;
@@ -25,6 +26,7 @@ use crate::program::ProgramSpec;
 use crate::subject::Subject;
 use crate::tensor::Tensor;
 
+pub use error::{ObserveError, PlanError, PlanFault};
 pub use scale::Scale;
 pub use tally::{Judgement, Outcome, Tally};
 
@@ -66,7 +68,7 @@ pub trait CaseCheck {
     ///
     /// # Errors
     /// Says why the question makes no sense there: a setting is missing or wrong, or the program lacks a result.
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String>;
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError>;
 }
 
 /// What one figure of a check means.
@@ -133,11 +135,23 @@ impl Context<'_> {
     /// The position of a result by name.
     ///
     /// # Errors
-    /// If the program has no result of this name; the text lists those that it has.
-    pub fn output(&self, name: &str) -> Result<usize, String> {
+    /// If the program has no result of this name; the error lists those that it has.
+    pub fn output(&self, name: &str) -> Result<usize, PlanFault> {
         self.program.output(name).ok_or_else(|| {
-            format!("{} has no result `{name}`; it has {}", self.spec, self.program.output_names.join(", "))
+            let (program, has) = (self.spec.to_string(), self.program.output_names.clone());
+            PlanFault::NoResult { program, name: name.to_string(), has }
         })
+    }
+
+    /// The position of the result that the setting `output` names, where there is one.
+    pub fn chosen(&self, settings: &Settings) -> Result<Option<usize>, PlanError> {
+        let named = settings.output.as_ref().map(|name| self.output(name));
+        named.transpose().map_err(|fault| fault.of("output"))
+    }
+
+    /// The program is not of the kind that a check asks about.
+    fn lacks(&self, lack: impl Into<String>) -> PlanFault {
+        PlanFault::Lacks { program: self.spec.to_string(), lack: lack.into() }
     }
 }
 
@@ -158,7 +172,7 @@ pub trait Judge: Send + Sync {
     /// # Errors
     /// Says why the batch could not be judged, which ends the run. What an answer only lacks is no error but a
     /// [`Tally::refuse`].
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String>;
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError>;
 
     /// The verdict over all batches.
     fn conclude(&self, tally: &Tally) -> Judgement;
@@ -205,11 +219,11 @@ pub static CHECKS: &[&dyn Check] = &[
 ///
 /// # Errors
 /// If no check has this name, if it is put to series, or as [`CaseCheck::plan`] says.
-pub fn judge_of(name: &str, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+pub fn judge_of(name: &str, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
     match check_named(name).map(|check| check.scope()) {
         Some(Scope::Case(check)) => check.plan(settings, case),
-        Some(Scope::Series) => Err(format!("check {name} is put to the cases of a series, not to one")),
-        None => Err(format!("unknown check `{name}`")),
+        Some(Scope::Series) => Err(PlanFault::Series.into()),
+        None => Err(PlanFault::Unknown.into()),
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
+};
 
 pub(super) struct Nucleus;
 
@@ -69,7 +71,7 @@ impl Check for Nucleus {
 }
 
 impl CaseCheck for Nucleus {
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
         let (tokens, keep) = (case.output("tokens")?, case.output("keep")?);
         Ok(Box::new(Kept { tokens, keep, allowance: settings.allowance.unwrap_or(0.0) }))
     }
@@ -86,11 +88,11 @@ impl Judge for Kept {
         vec![(self.tokens, Demand::Order), (self.keep, Demand::Order)]
     }
 
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let (TruthTensor::Integer { values: tokens, .. }, TruthTensor::Predicate { values: keep, .. }) =
             (&batch.truth.outputs[self.tokens], &batch.truth.outputs[self.keep])
         else {
-            return Err("the truth of tokens and keep is missing".to_string());
+            return Err(ObserveError::NoTruth("tokens and keep"));
         };
         let got = |row: usize| {
             let ids = batch.got[self.tokens].data();

@@ -4,7 +4,10 @@ use crate::ir::{Op, approx};
 use crate::metric::{Better, Unit};
 use crate::stat::expected_recall;
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
+    Tally,
+};
 
 pub(super) struct Recall;
 
@@ -65,7 +68,7 @@ impl Check for Recall {
 }
 
 impl CaseCheck for Recall {
-    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
         let (values, indices) = (case.output("values")?, case.output("indices")?);
         let entry = case.program.entry();
         let found = entry.instructions.iter().find_map(|i| match &i.op {
@@ -73,12 +76,13 @@ impl CaseCheck for Recall {
             Op::TopK { k, .. } => Some((*k, true, None)),
             _ => None,
         });
-        let (k, aggregated, approximate) = found.ok_or_else(|| format!("{} takes no top k", case.spec))?;
+        let (k, aggregated, approximate) = found.ok_or_else(|| case.lacks("takes no top k"))?;
         let bins = match approximate {
             // Only a TPU uses the bins; elsewhere the result is exact.
             Some(a) if case.mode.chip.partial_reduce => {
                 let whole = a.reduction_input_size_override;
-                let (bins, log2) = approx::output_size(case.n, 2, k, a.recall_target, false, whole)?;
+                let (bins, log2) =
+                    approx::output_size(case.n, 2, k, a.recall_target, false, whole).map_err(PlanFault::from)?;
                 bin_sizes(case.n, bins, log2.unwrap_or(0))
             }
             _ => vec![1; case.n],
@@ -112,8 +116,8 @@ struct Returned {
 }
 
 impl Judge for Returned {
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
-        let x = batch.arguments.first().ok_or("the program takes no argument")?.data().to_f64s();
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
+        let x = batch.arguments.first().ok_or(ObserveError::NoArgument)?.data().to_f64s();
         let values = batch.got[self.values].data().to_f64s();
         let indices = batch.got[self.indices].data().to_i64s();
         let rows = x.len() / batch.n;

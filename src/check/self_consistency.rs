@@ -2,7 +2,9 @@
 
 use crate::metric::{Better, Unit};
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
+};
 
 pub(super) struct SelfConsistency;
 
@@ -41,7 +43,7 @@ impl Check for SelfConsistency {
 }
 
 impl CaseCheck for SelfConsistency {
-    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
+    fn plan(&self, _settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
         let views = Views {
             keep: find(&["keep"]),
@@ -52,7 +54,7 @@ impl CaseCheck for SelfConsistency {
         let comparable = views.keep.is_some()
             || (views.scores.is_some() && views.max.is_some() && !views.tokens.is_empty())
             || views.tokens.len() > 1;
-        if comparable { Ok(Box::new(views)) } else { Err(format!("{} shows no value twice", case.spec)) }
+        if comparable { Ok(Box::new(views)) } else { Err(case.lacks("shows no value twice").into()) }
     }
 }
 
@@ -64,7 +66,7 @@ struct Views {
 }
 
 impl Judge for Views {
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let rows = batch.got.first().map_or(0, |t| t.dims().first().copied().unwrap_or(0));
         for row in 0..rows {
             tally.count("rows", 1);

@@ -2,7 +2,9 @@
 
 use crate::metric::{Better, Unit};
 
-use super::{Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, Scope, Settings, Tally};
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
+};
 
 pub(super) struct Ties;
 
@@ -41,14 +43,14 @@ impl Check for Ties {
 }
 
 impl CaseCheck for Ties {
-    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, String> {
-        let output = match &settings.output {
-            Some(name) => case.output(name)?,
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
+        let output = match case.chosen(settings)? {
+            Some(output) => output,
             None => case.output("indices").or_else(|_| case.output("token"))?,
         };
         let values = case.program.output("values");
         if settings.equals.is_none() && values.is_none() {
-            return Err("without `equals` a result `values` is needed beside the indices".to_string());
+            return Err(case.lacks("has no result `values`, which is needed where `equals` is not given").into());
         }
         Ok(Box::new(Order { output, values, equals: settings.equals.clone() }))
     }
@@ -61,7 +63,7 @@ struct Order {
 }
 
 impl Judge for Order {
-    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), String> {
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let indices = batch.got[self.output].data().to_i64s();
         let rows = batch.got[self.output].dims().first().copied().unwrap_or(1).max(1);
         for (row, got) in indices.chunks((indices.len() / rows).max(1)).enumerate() {

@@ -8,8 +8,9 @@ use clap::Args;
 use crate::gate::{compare, left_over};
 use crate::record::SuiteRecord;
 use crate::report::{self, File};
-use crate::run::{self, Progress, Selection, Settings};
+use crate::run::{self, Selection, Settings};
 
+use super::progress::OnStderr;
 use super::{Exit, Failure, REPORTS, folder, suites};
 
 #[derive(Args)]
@@ -43,7 +44,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         let why = format!("the baseline {} does not exist; `gate --bless` writes a first one", baseline.display());
         return Err(Failure::Message(why));
     }
-    let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &Progress::on_stderr())?;
+    let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &OnStderr::new())?;
     let records = SuiteRecord::all_of(&suites, outcome.records);
     // The files over all suites can only be compared when all of them ran.
     let whole = arguments.suite.is_empty();

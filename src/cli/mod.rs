@@ -6,6 +6,7 @@ mod gate;
 mod hlo;
 mod list;
 mod merge;
+mod progress;
 mod report;
 mod run;
 mod summary;

@@ -40,11 +40,19 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     arguments.form.show(&suites, arguments.out.as_deref().unwrap_or(&arguments.from), out)
 }
 
+/// How many files of a folder were written because they changed.
+pub(super) fn written(changed: usize, folder: &Path) -> String {
+    match changed {
+        0 => format!("{} is unchanged.", folder.display()),
+        count => format!("{count} files written to {}.", folder.display()),
+    }
+}
+
 impl Form {
     /// Writes the reports of some records into a folder and prints their summary.
     pub fn show(&self, suites: &[SuiteRecord], target: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
         let files = self.files(suites)?;
-        let written = report::write_all(target, &files)?;
+        let changed = report::write_all(target, &files)?;
         if self.json {
             summary::json(suites, out)?;
             return Ok(summary::exit(suites));
@@ -55,10 +63,7 @@ impl Form {
             let (there, all) = (suite.cases.len(), suite.header.cases);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
-        match written {
-            0 => writeln!(out, "{} is unchanged.", target.display())?,
-            count => writeln!(out, "{count} files written to {}.", target.display())?,
-        }
+        writeln!(out, "{}", written(changed, target))?;
         Ok(summary::exit(suites))
     }
 

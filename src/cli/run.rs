@@ -8,8 +8,10 @@ use clap::Args;
 use crate::oracle::Stats;
 use crate::record::{SuiteRecord, write_folder};
 use crate::report;
-use crate::run::{self, Cost, Journal, Progress, Selection, Settings, Shard};
+use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
 
+use super::progress::OnStderr;
+use super::report::written;
 use super::{Exit, Failure, REPORTS, folder, suites, summary};
 
 #[derive(Args, Default)]
@@ -58,19 +60,18 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let settings = Settings { resume: arguments.resume, ..Settings::default() };
     let started = std::time::Instant::now();
     let journal = (writes || arguments.resume).then_some(target.as_path());
-    let outcome = run::run(&suites, &selection, &settings, journal, &Progress::on_stderr())?;
+    let outcome = run::run(&suites, &selection, &settings, journal, &OnStderr::new())?;
     let run::Outcome { records, stats, costs, .. } = outcome;
     let records = SuiteRecord::all_of(&suites, records);
-    let written = if writes { write(&records, &arguments.suite, &target)? } else { 0 };
+    let changed = writes.then(|| write(&records, &arguments.suite, &target)).transpose()?;
     if arguments.json {
         summary::json(&records, out)?;
     } else {
         summary::print(&records, &format!(" in {:.1} s", started.elapsed().as_secs_f64()), out)?;
         print_cost(&stats, &costs, out)?;
-        match written {
-            0 if writes => writeln!(out, "{} is unchanged.", target.display())?,
-            0 => writeln!(out, "Part of the cases ran, so no report was written; --out DIR writes one.")?,
-            count => writeln!(out, "{count} files written to {}.", target.display())?,
+        match changed {
+            Some(count) => writeln!(out, "{}", written(count, &target))?,
+            None => writeln!(out, "Part of the cases ran, so no report was written; --out DIR writes one.")?,
         }
     }
     if writes {

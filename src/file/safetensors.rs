@@ -56,15 +56,48 @@ pub enum FileError {
         dtype: String,
     },
     /// A tensor has an element that its type does not have, a name that is reserved, or the name of another one.
-    #[error("{}: tensor `{tensor}`: {reason}", path.display())]
+    #[error("{}: tensor `{tensor}`: {fault}", path.display())]
     BadTensor {
         /// The file.
         path: PathBuf,
         /// The tensor's name.
         tensor: String,
         /// Which element or what about the name.
-        reason: String,
+        fault: TensorFault,
     },
+}
+
+/// What is wrong with one tensor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorFault {
+    /// A truth value is neither 0 nor 1.
+    #[error("element {at} is {byte}, a BOOL is 0 or 1")]
+    NoBool {
+        /// The element, row-major.
+        at: usize,
+        /// What it is.
+        byte: u8,
+    },
+    /// The file has no tensor of this name.
+    #[error("the file has no such tensor; {hint}")]
+    Missing {
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// The bytes are not those of the dims.
+    #[error("it has {has} elements, its shape is {dims:?}")]
+    Elements {
+        /// How many elements the bytes hold.
+        has: usize,
+        /// The dims that the header states.
+        dims: Vec<usize>,
+    },
+    /// Two tensors of a file to be written have one name.
+    #[error("the name is given twice")]
+    RepeatedName,
+    /// The format keeps `__metadata__` for itself.
+    #[error("the name is reserved")]
+    ReservedName,
 }
 
 /// What errors call the format.
@@ -141,8 +174,8 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
         let known = metadata.tensors();
         let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
         names.sort_unstable();
-        let reason = format!("the file has no such tensor; {}", hint(name, names));
-        FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), reason }
+        let fault = TensorFault::Missing { hint: hint(name, names) };
+        FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), fault }
     })?;
     let (start, end) = info.data_offsets;
     let held = (size - LENGTH as u64 - claimed) as usize;
@@ -161,11 +194,11 @@ fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8
         let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), dtype.to_string());
         return Err(FileError::UnsupportedDtype { path, tensor, dtype });
     };
-    let bad = |reason| FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), reason };
+    let bad = |fault| FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), fault };
     let data = decode(known, bytes).map_err(bad)?;
     let elements = shape.iter().try_fold(1usize, |product, dim| product.checked_mul(*dim));
     if elements != Some(data.len()) {
-        return Err(bad(format!("it has {} elements, its shape is {shape:?}", data.len())));
+        return Err(bad(TensorFault::Elements { has: data.len(), dims: shape.to_vec() }));
     }
     Ok(Tensor::new(shape, data))
 }
@@ -187,12 +220,11 @@ pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError>
 pub fn to_bytes(path: &Path, tensors: &[(String, Tensor)]) -> Result<Vec<u8>, FileError> {
     let mut names: Vec<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
-    let repeated = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| (pair[0], "the name is given twice"));
+    let repeated = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| (pair[0], TensorFault::RepeatedName));
     // The header's own field of this name holds strings.
-    let reserved = names.iter().find(|name| **name == METADATA).map(|name| (*name, "the name is reserved"));
-    if let Some((name, reason)) = repeated.or(reserved) {
-        let (tensor, reason) = (name.to_string(), reason.to_string());
-        return Err(FileError::BadTensor { path: path.to_path_buf(), tensor, reason });
+    let reserved = names.iter().find(|name| **name == METADATA).map(|name| (*name, TensorFault::ReservedName));
+    if let Some((name, fault)) = repeated.or(reserved) {
+        return Err(FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), fault });
     }
     let views = tensors.iter().map(|(name, tensor)| (name.as_str(), Encoded::new(tensor)));
     safetensors::serialize(views, None).map_err(|error| FileError::Malformed {
@@ -223,8 +255,14 @@ fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
             let fault = if data.len() < described { "it is truncated" } else { "bytes are left over" };
             format!("the header describes {described} bytes of elements, the file holds {}: {fault}", data.len())
         }
-        SafeTensorError::InvalidHeaderDeserialization(error) if error.to_string().contains("unknown variant") => {
-            format!("the header names a dtype that the format does not have: {error}")
+        SafeTensorError::InvalidHeaderDeserialization(_) => {
+            let header = rest.get(..claimed as usize).unwrap_or(rest);
+            match unknown_dtype(header) {
+                Some((tensor, dtype)) => {
+                    format!("tensor `{tensor}` has dtype {dtype}, which the format does not have")
+                }
+                None => error.to_string(),
+            }
         }
         SafeTensorError::TensorInvalidInfo => {
             "a tensor's shape and dtype do not fill the bytes that the header gives it".to_string()
@@ -237,7 +275,15 @@ fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
     }
 }
 
-fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, String> {
+/// The tensor of a header whose dtype the format does not have, with that dtype.
+fn unknown_dtype(header: &[u8]) -> Option<(String, String)> {
+    let tensors: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(header).ok()?;
+    let dtypes = tensors.into_iter().filter_map(|(name, info)| Some((name, info.get("dtype")?.clone())));
+    let mut unknown = dtypes.filter(|(_, dtype)| serde_json::from_value::<Dtype>(dtype.clone()).is_err());
+    unknown.next().map(|(name, dtype)| (name, dtype.as_str().map_or(dtype.to_string(), str::to_string)))
+}
+
+fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, TensorFault> {
     /// Elements of `N` little-endian bytes each.
     fn words<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
         bytes.as_chunks::<N>().0.iter().map(|word| from(*word)).collect()
@@ -245,7 +291,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, String> {
     Ok(match dtype {
         DType::Pred => {
             if let Some(at) = bytes.iter().position(|b| *b > 1) {
-                return Err(format!("element {at} is {}, a BOOL is 0 or 1", bytes[at]));
+                return Err(TensorFault::NoBool { at, byte: bytes[at] });
             }
             Data::Pred(bytes.iter().map(|b| *b == 1).collect())
         }
@@ -412,7 +458,7 @@ mod tests {
             (with("[2]", "[3]"), "do not fill the bytes"),
             (with("[2]", "[4611686018427387904,4]"), "more elements than can be addressed"),
             (with("[0,8]", "[4,12]"), "`x` overlap"),
-            (with("F32", "Q7"), "names a dtype that the format does not have"),
+            (with("F32", "Q7"), "tensor `x` has dtype Q7, which the format does not have"),
             (
                 file(&good.replace("F32", "C64").replace("[2]", "[1]"), &[0; 8]),
                 "`x` has dtype C64, which is not supported",

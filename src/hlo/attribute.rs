@@ -1,6 +1,6 @@
 //! Typed views of an instruction's attributes.
 
-use super::ast::{Attribute, Instruction, Position, Value};
+use super::ast::{Attribute, Instruction, Value};
 use super::lower::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -20,13 +20,18 @@ impl<'a> Attributes<'a> {
         self.instruction.attributes.iter().find(|a| a.name == name)
     }
 
+    /// The attribute of this name is at fault: an error at its place, or at the instruction's if it is not there.
+    pub fn refuse(&self, name: &str, why: impl ToString) -> LowerError {
+        let error = LowerError::new(self.instruction, why);
+        LowerError { at: self.find(name).map_or(error.at, |attribute| attribute.at), ..error }
+    }
+
     fn missing(&self, name: &str) -> LowerError {
-        LowerError::new(self.instruction, format!("the attribute {name} is missing"))
+        self.refuse(name, format!("the attribute {name} is missing"))
     }
 
     fn wrong(&self, attribute: &Attribute, expected: &str) -> LowerError {
-        let at = if attribute.at == Position::default() { self.instruction.at } else { attribute.at };
-        LowerError { at, ..LowerError::new(self.instruction, format!("{} is not {expected}", attribute.name)) }
+        self.refuse(&attribute.name, format!("{} is not {expected}", attribute.name))
     }
 
     /// A bare word or a quoted text.

@@ -5,16 +5,42 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
 
+/// Why a literal is no tensor of its shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LiteralError {
+    #[error("{written} elements are written where the shape has {count}")]
+    Count { written: usize, count: usize },
+    #[error(
+        "the dump leaves the elements out as {{...}}: dump it with --xla_dump_large_constants, or print it with \
+         print_large_constants"
+    )]
+    Elided,
+    #[error("a constant tuple is not supported")]
+    Tuple,
+    #[error("`{0}` is no float")]
+    NoFloat(String),
+    #[error("the payload of `{text}` is from 1 to {most:#x} in {format}")]
+    Payload { text: String, most: u64, format: &'static str },
+    #[error("{format} has no NaN with the payload of `{text}`")]
+    NoSuchNan { text: String, format: &'static str },
+    #[error("`{text}` is no {dtype}")]
+    NoInteger { text: String, dtype: DType },
+    #[error("a {0} cannot be written so")]
+    Dtype(DType),
+}
+
+type Result<T> = std::result::Result<T, LiteralError>;
+
 /// The tensor that a literal stands for, or why it is none. An array's elements must be as many as its shape says.
-pub(super) fn tensor(literal: &Literal, dtype: DType, dims: &[usize]) -> Result<Tensor, String> {
+pub(super) fn tensor(literal: &Literal, dtype: DType, dims: &[usize]) -> Result<Tensor> {
     let mut texts = Vec::new();
     flatten(literal, &mut texts)?;
     let count = dims.iter().product::<usize>();
     if texts.len() != count {
-        return Err(format!("{} elements are written where the shape has {count}", texts.len()));
+        return Err(LiteralError::Count { written: texts.len(), count });
     }
     let data = if let Some(format) = dtype.format() {
-        let values = texts.iter().map(|text| float(text)).collect::<Result<Vec<f64>, String>>()?;
+        let values = texts.iter().map(|text| float(text)).collect::<Result<Vec<f64>>>()?;
         let mut data = Data::from_f64s(dtype, &values);
         for (at, text) in texts.iter().enumerate().filter(|(at, _)| values[*at].is_nan()) {
             let code = nan(text, format)?;
@@ -22,32 +48,28 @@ pub(super) fn tensor(literal: &Literal, dtype: DType, dims: &[usize]) -> Result<
         }
         data
     } else {
-        let values: Result<Vec<i64>, String> = texts.into_iter().map(|t| integer(t, dtype)).collect();
+        let values: Result<Vec<i64>> = texts.into_iter().map(|t| integer(t, dtype)).collect();
         Data::from_i64s(dtype, &values?)
     };
-    data.map(|data| Tensor::new(dims, data)).ok_or_else(|| format!("a {dtype} cannot be written so"))
+    data.map(|data| Tensor::new(dims, data)).ok_or(LiteralError::Dtype(dtype))
 }
 
-fn flatten<'a>(literal: &'a Literal, into: &mut Vec<&'a str>) -> Result<(), String> {
+fn flatten<'a>(literal: &'a Literal, into: &mut Vec<&'a str>) -> Result<()> {
     match literal {
         Literal::Scalar(text) => into.push(text),
-        Literal::Elided => {
-            return Err("the dump leaves the elements out as {...}: dump it with --xla_dump_large_constants, or \
-                        print it with print_large_constants"
-                .to_string());
-        }
+        Literal::Elided => return Err(LiteralError::Elided),
         Literal::List(parts) => parts.iter().try_for_each(|part| flatten(part, into))?,
-        Literal::Tuple(_) => return Err("a constant tuple is not supported".to_string()),
+        Literal::Tuple(_) => return Err(LiteralError::Tuple),
     }
     Ok(())
 }
 
 /// A float's text: the shortest decimal that reads back as the same value of its type. Of a NaN only that it is one.
-fn float(text: &str) -> Result<f64, String> {
+fn float(text: &str) -> Result<f64> {
     if unsigned(text).starts_with("nan") {
         return Ok(f64::NAN);
     }
-    text.parse().map_err(|_| format!("`{text}` is no float"))
+    text.parse().map_err(|_| LiteralError::NoFloat(text.to_string()))
 }
 
 fn unsigned(text: &str) -> &str {
@@ -55,26 +77,26 @@ fn unsigned(text: &str) -> &str {
 }
 
 /// The bits of `nan`, `-nan` or `nan(0x400001)`: the payload is the whole fraction, and the quiet NaN's if it is absent.
-fn nan(text: &str, format: &Format) -> Result<u64, String> {
+fn nan(text: &str, format: &Format) -> Result<u64> {
     let quiet = format.encode(if text.starts_with('-') { -f64::NAN } else { f64::NAN });
     let Some(digits) = unsigned(text).strip_prefix("nan(0x").and_then(|rest| rest.strip_suffix(')')) else {
         return Ok(quiet);
     };
     let fraction = (1 << format.fraction_bits) - 1;
     let payload = u64::from_str_radix(digits, 16).ok().filter(|payload| *payload != 0 && payload & !fraction == 0);
-    let wrong = || format!("the payload of `{text}` is from 1 to {fraction:#x} in {}", format.name);
+    let wrong = || LiteralError::Payload { text: text.to_string(), most: fraction, format: format.name };
     let payload = payload.ok_or_else(wrong)?;
     // A format of which one fraction alone is NaN has no payloads.
     let code = quiet & !fraction | payload;
     if format.decode(code).is_nan() {
         Ok(code)
     } else {
-        Err(format!("{} has no NaN with the payload of `{text}`", format.name))
+        Err(LiteralError::NoSuchNan { text: text.to_string(), format: format.name })
     }
 }
 
-fn integer(text: &str, dtype: DType) -> Result<i64, String> {
-    let wrong = || format!("`{text}` is no {dtype}");
+fn integer(text: &str, dtype: DType) -> Result<i64> {
+    let wrong = || LiteralError::NoInteger { text: text.to_string(), dtype };
     if dtype == DType::Pred {
         return match text {
             "true" | "1" => Ok(1),
@@ -98,7 +120,7 @@ mod tests {
     #[test]
     fn payloads_that_a_type_has_not_are_refused() {
         let of = |text: &str, dtype: DType| tensor(&Literal::Scalar(text.to_string()), dtype, &[]);
-        let why = |text: &str, dtype: DType| of(text, dtype).unwrap_err();
+        let why = |text: &str, dtype: DType| of(text, dtype).unwrap_err().to_string();
         assert_eq!(why("nan(0x800000)", DType::F32), "the payload of `nan(0x800000)` is from 1 to 0x7fffff in f32");
         assert_eq!(why("-nan(0x0)", DType::BF16), "the payload of `-nan(0x0)` is from 1 to 0x7f in bf16");
         assert!(why("nan(0x10000000000000000)", DType::F64).contains("0xfffffffffffff in f64"));

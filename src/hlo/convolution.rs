@@ -28,9 +28,35 @@ enum Spatial {
     RhsFree,
 }
 
-/// Reads `dim_labels` (`0fb_o0i->0bf`) and the window. The error completes "convolution: ".
-pub(super) fn as_dot(labels: &str, window: &[WindowSpec], lhs: &[usize], rhs: &[usize]) -> Result<AsDot, String> {
-    let malformed = || format!("dim_labels={labels} is not of the form bf_io->bf");
+/// Why a convolution stands for no dot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ConvolutionError {
+    #[error("dim_labels={0} is not of the form bf_io->bf")]
+    Labels(String),
+    #[error("spatial dim {0} meets several elements: only convolutions that stand for a dot are supported")]
+    Spatial(usize),
+    #[error("feature groups are not supported")]
+    FeatureGroups,
+}
+
+impl ConvolutionError {
+    /// The attribute at fault.
+    pub fn attribute(&self) -> &'static str {
+        match self {
+            ConvolutionError::Labels(_) | ConvolutionError::FeatureGroups => "dim_labels",
+            ConvolutionError::Spatial(_) => "window",
+        }
+    }
+}
+
+/// Reads `dim_labels` (`0fb_o0i->0bf`) and the window.
+pub(super) fn as_dot(
+    labels: &str,
+    window: &[WindowSpec],
+    lhs: &[usize],
+    rhs: &[usize],
+) -> Result<AsDot, ConvolutionError> {
+    let malformed = || ConvolutionError::Labels(labels.to_string());
     let (inputs, output) = labels.split_once("->").ok_or_else(malformed)?;
     let (left, right) = inputs.split_once('_').ok_or_else(malformed)?;
     let fits = left.len() == lhs.len() && right.len() == rhs.len() && output.len() == lhs.len();
@@ -42,9 +68,7 @@ pub(super) fn as_dot(labels: &str, window: &[WindowSpec], lhs: &[usize], rhs: &[
     let mut kinds = Vec::new();
     for (d, w) in window.iter().enumerate() {
         let (l, r) = (place(left, digit(d)?)?, place(right, digit(d)?)?);
-        kinds.push(spatial(w, lhs[l], rhs[r]).ok_or_else(|| {
-            format!("spatial dim {d} meets several elements: only convolutions that stand for a dot are supported")
-        })?);
+        kinds.push(spatial(w, lhs[l], rhs[r]).ok_or(ConvolutionError::Spatial(d))?);
     }
     let mut dropped = [vec![], vec![]];
     for (d, kind) in kinds.iter().enumerate() {
@@ -59,7 +83,7 @@ pub(super) fn as_dot(labels: &str, window: &[WindowSpec], lhs: &[usize], rhs: &[
     let kept = |side: usize, dim: usize| dim - dropped[side].iter().filter(|d| **d < dim).count();
     let (contracted, features) = (place(left, 'f')?, place(right, 'i')?);
     if lhs[contracted] != rhs[features] {
-        return Err("feature groups are not supported".to_string());
+        return Err(ConvolutionError::FeatureGroups);
     }
     let mut dims = DotDims {
         lhs_contracting: vec![kept(0, contracted)],

@@ -29,8 +29,13 @@ impl<'a> Emitter<'_, 'a> {
         Attributes::of(self.instruction)
     }
 
-    pub fn fail(&self, why: impl Into<String>) -> LowerError {
+    pub fn fail(&self, why: impl ToString) -> LowerError {
         LowerError::new(self.instruction, why)
+    }
+
+    /// As [`Emitter::fail`], at the attribute that is at fault.
+    pub fn refuse(&self, attribute: &str, why: impl ToString) -> LowerError {
+        self.attributes().refuse(attribute, why)
     }
 
     pub fn shape(&self, id: ValueId) -> &Shape {
@@ -271,7 +276,7 @@ impl<'a> Emitter<'_, 'a> {
 
     /// Whether an integer scalar is this number.
     fn equals(&mut self, scalar: ValueId, number: usize) -> Result<ValueId> {
-        let dtype = self.shape(scalar).dtype().unwrap_or(DType::S32);
+        let dtype = self.shape(scalar).element_type();
         let data = Data::from_i64s(dtype, &[number as i64]).ok_or_else(|| self.fail("the index is no integer"))?;
         let constant = self.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
         let equal = Op::Compare { direction: Compare::Eq, order: CompareOrder::Partial };

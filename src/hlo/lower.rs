@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{self, ComputationId, Op, Program, Shape, ValueId, infer};
+use crate::ir::{self, ComputationId, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::attribute::Attributes;
@@ -26,9 +26,9 @@ pub struct LowerError {
 }
 
 impl LowerError {
-    pub(super) fn new(instruction: &ast::Instruction, why: impl Into<String>) -> LowerError {
+    pub(super) fn new(instruction: &ast::Instruction, why: impl ToString) -> LowerError {
         let name = format!("{} of opcode `{}`", instruction.name, instruction.opcode);
-        LowerError { at: instruction.at, name, why: why.into() }
+        LowerError { at: instruction.at, name, why: why.to_string() }
     }
 }
 
@@ -102,6 +102,7 @@ pub fn lower(module: &Module) -> Result<Import> {
 /// What an instruction of the file became.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
+    /// A value whose shape is that of an array, never of a tuple.
     Array(ValueId),
     Tuple(Vec<Value>),
     /// Something without a value to compute with, such as the context of a copy or a token.
@@ -140,9 +141,9 @@ impl Body {
         given: Option<Shape>,
         computations: &[ir::Computation],
         origin: Origin,
-    ) -> std::result::Result<ValueId, String> {
+    ) -> std::result::Result<ValueId, ShapeError> {
         let shapes: Vec<&Shape> = operands.iter().map(|o| self.shape(*o)).collect();
-        let shape = infer(&op, &shapes, computations, given.as_ref()).map_err(|e| e.to_string())?;
+        let shape = infer(&op, &shapes, computations, given.as_ref())?;
         let mut unique = name.to_string();
         while !self.names.insert(unique.clone()) {
             unique = format!("{name}.{}", self.names.len());

@@ -86,8 +86,8 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }),
         "compare" => {
             let direction = attributes.word("direction").unwrap_or_default();
-            let direction =
-                Compare::named(direction).ok_or_else(|| e.fail(format!("unknown direction `{direction}`")))?;
+            let direction = Compare::named(direction)
+                .ok_or_else(|| e.refuse("direction", format!("unknown direction `{direction}`")))?;
             let order = match attributes.word("type") {
                 Some("TOTALORDER") => CompareOrder::Total,
                 _ => CompareOrder::Partial,
@@ -103,7 +103,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "reduce-window" => {
             let window = attributes.window("window")?;
             if window.iter().any(|w| w.reversed) {
-                return Err(e.fail("a reversed window is not supported"));
+                return Err(e.refuse("window", "a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
             return over_region(e, operands, 1, |to_apply| Op::ReduceWindow { window, to_apply });
@@ -164,7 +164,7 @@ fn over_region(
 fn one(e: &Emitter, attribute: &str) -> Result<usize> {
     match e.attributes().numbers(attribute)?[..] {
         [one] => Ok(one),
-        _ => Err(e.fail(format!("{attribute} must be one dim"))),
+        _ => Err(e.refuse(attribute, format!("{attribute} must be one dim"))),
     }
 }
 
@@ -224,7 +224,7 @@ fn bitcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<Va
         return e.emit(Op::Reshape, vec![operand], Some(claimed));
     }
     // Element by element: the operand as a list, and the position of each result in it.
-    let dtype = from.dtype().unwrap_or(DType::F32);
+    let dtype = from.element_type();
     let list = e.emit(Op::Reshape, vec![operand], Some(Shape::array(dtype, &[from.elements()])))?;
     let positions: Vec<i64> = moved.iter().map(|from| *from as i64).collect();
     let positions = Data::from_i64s(DType::S64, &positions).map(|data| Tensor::new(claimed.dims(), data));
@@ -247,17 +247,17 @@ fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
     let mut precision = [Precision::Default; 2];
     for (slot, word) in precision.iter_mut().zip(attributes.words("operand_precision")?.unwrap_or_default()) {
         let found = known.into_iter().find(|p| p.name() == word);
-        *slot = found.ok_or_else(|| e.fail(format!("unknown operand_precision `{word}`")))?;
+        *slot = found.ok_or_else(|| e.refuse("operand_precision", format!("unknown operand_precision `{word}`")))?;
     }
     match attributes.word("algorithm") {
         None | Some("dot_unset" | "unset") => Ok((precision, false)),
         Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], true)),
         Some("dot_bf16_bf16_f32_x3") => Ok(([Precision::High; 2], false)),
         Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
-        Some(other) => Err(e.fail(format!(
-            "algorithm `{other}` is not supported; a TPU has dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and \
-             dot_bf16_bf16_f32_x6"
-        ))),
+        Some(other) => {
+            let known = "dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and dot_bf16_bf16_f32_x6";
+            Err(e.refuse("algorithm", format!("algorithm `{other}` is not supported; a TPU has {known}")))
+        }
     }
 }
 
@@ -298,20 +298,20 @@ fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
     let attributes = e.attributes();
     for groups in ["feature_group_count", "batch_group_count"] {
         if attributes.find(groups).is_some() && attributes.number(groups)? != 1 {
-            return Err(e.fail(format!("{groups} is not supported")));
+            return Err(e.refuse(groups, format!("{groups} is not supported")));
         }
     }
     let mut sides = pair(e, &operands)?;
     let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
     let window = attributes.window("window")?;
     let as_dot = convolution::as_dot(labels, &window, e.shape(sides[0]).dims(), e.shape(sides[1]).dims());
-    let as_dot = as_dot.map_err(|why| e.fail(why))?;
+    let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
     for (side, dropped) in sides.iter_mut().zip(&as_dot.dropped) {
         if !dropped.is_empty() {
             let shape = e.shape(*side);
             let dims = shape.dims().iter().enumerate();
             let kept: Vec<usize> = dims.filter(|(d, _)| !dropped.contains(d)).map(|(_, n)| *n).collect();
-            let shape = Shape::array(shape.dtype().unwrap_or(DType::F32), &kept);
+            let shape = Shape::array(shape.element_type(), &kept);
             *side = e.emit(Op::Reshape, vec![*side], Some(shape))?;
         }
     }
@@ -380,10 +380,13 @@ fn custom_call(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
             };
             e.emit(Op::ApproxTopK(op), operands, Some(claimed))
         }
-        other => Err(e.fail(format!(
-            "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, AllocateBuffer, \
-             AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
-        ))),
+        other => {
+            let why = format!(
+                "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, \
+                 AllocateBuffer, AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
+            );
+            Err(e.refuse("custom_call_target", why))
+        }
     }
 }
 
@@ -395,7 +398,10 @@ fn largest(e: &mut Emitter) -> Result<()> {
     let region = e.region("called_computations")?;
     match comparator(e.computation(region)) {
         Some(c) if c.descending && c.key == 0 => Ok(()),
-        _ => Err(e.fail("only a comparator that takes the largest values first is supported")),
+        _ => {
+            let why = "only a comparator that takes the largest values first is supported";
+            Err(e.refuse("called_computations", why))
+        }
     }
 }
 
@@ -411,8 +417,9 @@ fn config(e: &Emitter) -> Result<Config> {
         Some(text) => text.to_string(),
         None => attributes.inside_braces("backend_config")?.map(|t| format!("{{{t}}}")).unwrap_or_default(),
     };
-    let fields = serde_json::from_str(&text).map_err(|error| e.fail(format!("backend_config: {error}")))?;
-    Ok(Config { fields, wrong: e.fail("backend_config") })
+    let fields =
+        serde_json::from_str(&text).map_err(|error| e.refuse("backend_config", format!("backend_config: {error}")))?;
+    Ok(Config { fields, wrong: e.refuse("backend_config", "") })
 }
 
 impl Config {

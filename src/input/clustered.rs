@@ -1,7 +1,7 @@
 //! Winners at regular distances: the case that random placement of winners promises will not happen.
 
 use super::parameter::{MANY, SCALE};
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, normal};
+use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit, normal};
 
 pub(super) struct Clustered;
 
@@ -26,15 +26,16 @@ impl Input for Clustered {
         PARAMETERS
     }
 
-    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), Unfit> {
         let (count, stride) = (spec.get(&COUNT), spec.get(&STRIDE));
         let needed = (count - 1.0) * stride + 1.0;
         match arguments.first() {
-            Some(first) if needed > first.width() as f64 => Err(format!(
-                "{count} winners {stride} apart take {needed} elements, rows of `{}` have {}",
-                first.name,
-                first.width()
-            )),
+            Some(first) if needed > first.width() as f64 => {
+                let (name, width) = (&first.name, first.width());
+                let why =
+                    format!("{count} winners {stride} apart take {needed} elements, rows of `{name}` have {width}");
+                Err(Unfit::new(why).argument(0).parameter(&COUNT))
+            }
             _ => Ok(()),
         }
     }

@@ -1,5 +1,7 @@
 //! What can be wrong with a spec or the arguments it is to fill.
 
+use super::ParameterDoc;
+
 /// Why a spec cannot be read, or arguments cannot be filled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InputError {
@@ -54,12 +56,12 @@ pub enum InputError {
         max: String,
     },
     /// The distribution cannot fill these arguments.
-    #[error("input `{input}` does not fit: {reason}")]
+    #[error("input `{input}` does not fit: {source}")]
     Unsuitable {
         /// The distribution's name.
         input: &'static str,
         /// Which argument or parameter does not fit, and what would.
-        reason: String,
+        source: Unfit,
     },
     /// The rows asked for are not those of the first argument.
     #[error("argument `{argument}` has {has} rows, {asked} are asked for")]
@@ -105,4 +107,32 @@ pub enum InputError {
         /// The argument's shape.
         expected: String,
     },
+}
+
+/// Why a distribution cannot fill some arguments. The words are the distribution's own; what is at fault is named apart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unfit {
+    /// The argument, by position, where it is one of them.
+    pub argument: Option<usize>,
+    /// The parameter of the distribution, where it is one of them.
+    pub parameter: Option<&'static str>,
+    /// What does not fit, and what would.
+    pub why: String,
+}
+
+impl Unfit {
+    pub(super) fn new(why: impl Into<String>) -> Unfit {
+        Unfit { argument: None, parameter: None, why: why.into() }
+    }
+
+    /// The argument at this position is at fault.
+    pub(super) fn argument(self, at: usize) -> Unfit {
+        Unfit { argument: Some(at), ..self }
+    }
+
+    /// This parameter is at fault.
+    pub(super) fn parameter(self, parameter: &ParameterDoc) -> Unfit {
+        Unfit { parameter: Some(parameter.name), ..self }
+    }
 }

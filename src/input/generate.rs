@@ -49,7 +49,7 @@ pub(super) fn each<'s>(
         }
         let (argument, spec) = (&arguments[number], spec(number));
         let input = spec.input();
-        input.check(spec, arguments).map_err(|reason| InputError::Unsuitable { input: input.name(), reason })?;
+        input.check(spec, arguments).map_err(|source| InputError::Unsuitable { input: input.name(), source })?;
         let first_row = if number == 0 { rows.start } else { 0 };
         let place = Place { number, first_row, size: sizes[number] };
         let data = match spec.grid(argument) {
@@ -106,8 +106,10 @@ fn floats(
             part.iter_mut().for_each(|v| *v = round_f64(grid, *v, Direction::NearestEven));
         }
     })?;
-    let unsuitable = || InputError::Unsuitable { input: spec.input().name(), reason: "no float format".to_string() };
-    Data::from_f64s(argument.dtype, &values).ok_or_else(unsuitable)
+    match Data::from_f64s(argument.dtype, &values) {
+        Some(data) => Ok(data),
+        None => unreachable!("only a float type has a grid"),
+    }
 }
 
 fn integers(streams: &Streams, arguments: &[Argument], place: Place) -> Result<Data, InputError> {
@@ -121,6 +123,8 @@ fn integers(streams: &Streams, arguments: &[Argument], place: Place) -> Result<D
     let values = each_row(streams, arguments, place, |_, sampler, part: &mut [i64]| {
         part.iter_mut().for_each(|v| *v = sampler.below(limit) as i64);
     })?;
-    let unsuitable = || InputError::Unsuitable { input: "integers", reason: format!("{dtype} is a float") };
-    Data::from_i64s(dtype, &values).ok_or_else(unsuitable)
+    match Data::from_i64s(dtype, &values) {
+        Some(data) => Ok(data),
+        None => unreachable!("every float type has a grid"),
+    }
 }

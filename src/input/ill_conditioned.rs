@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_2_PI;
 
 use crate::num::{Direction, round_f64};
 
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, normal};
+use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit, normal};
 
 pub(super) struct IllConditioned;
 
@@ -31,29 +31,30 @@ impl Input for IllConditioned {
         PARAMETERS
     }
 
-    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), Unfit> {
         let [lhs, rhs, ..] = arguments else {
-            return Err("it needs the two operands of a matrix product".to_string());
+            return Err(Unfit::new("it needs the two operands of a matrix product"));
         };
         let k = lhs.width();
         if lhs.dims.is_empty() || rhs.dims.len() != 2 || rhs.dims[0] != k {
-            return Err(format!(
+            return Err(Unfit::new(format!(
                 "`{}` {:?} and `{}` {:?} are no [.., k] and [k, n]",
                 lhs.name, lhs.dims, rhs.name, rhs.dims
-            ));
+            )));
         }
         if k < 3 {
-            return Err(format!("k = {k} products cannot cancel, 3 can"));
+            return Err(Unfit::new(format!("k = {k} products cannot cancel, 3 can")).argument(0));
         }
         let cond = spec.get(&COND);
         let (halvings, lhs_size) = (halvings(cond), remainder(k as f64, cond));
-        for (operand, smallest) in [(lhs, lhs_size), (rhs, core_math::exp2(-f64::from(halvings)))] {
+        let smallest = [lhs_size, core_math::exp2(-f64::from(halvings))];
+        for (at, (operand, smallest)) in [lhs, rhs].into_iter().zip(smallest).enumerate() {
             if let Some(format) = spec.grid(operand).filter(|format| smallest < format.min_normal()) {
                 let name = &operand.name;
-                return Err(format!(
-                    "cond = {cond:e} needs {smallest:e}, below the normal numbers of `{name}` ({})",
-                    format.name
-                ));
+                let format = format.name;
+                let why =
+                    format!("cond = {cond:e} needs {smallest:e}, below the normal numbers of `{name}` ({format})");
+                return Err(Unfit::new(why).argument(at).parameter(&COND));
             }
         }
         Ok(())

@@ -28,7 +28,7 @@ mod wide_exponent;
 
 pub use argument::{Argument, Row};
 pub use binding::{Binding, EARLIER, Inputs};
-pub use error::InputError;
+pub use error::{InputError, Unfit};
 pub use generate::generate;
 pub use parameter::{COMMON, ParameterDoc};
 pub use sampler::Sampler;
@@ -44,7 +44,7 @@ pub trait Input: Sync {
     /// What a spec may set, sorted by name; [`COMMON`] parameters come on top.
     fn parameters(&self) -> &'static [ParameterDoc];
     /// Whether these arguments can be filled with these parameters; the error says what does not fit.
-    fn check(&self, _spec: &InputSpec, _arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, _spec: &InputSpec, _arguments: &[Argument]) -> Result<(), Unfit> {
         Ok(())
     }
     /// Fills elements of one row of a floating-point argument: as many as its last dim, or one of a scalar. An argument

@@ -3,7 +3,7 @@
 use crate::num::{Format, Specials};
 
 use super::parameter::{MANY, SCALE};
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, normal};
+use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit, normal};
 
 /// Plants one kind of value.
 pub(super) struct Planted {
@@ -82,15 +82,16 @@ impl Input for Planted {
         PARAMETERS
     }
 
-    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), Unfit> {
         let Some(first) = arguments.first() else { return Ok(()) };
         let count = spec.get(&COUNT);
         if count > first.width() as f64 {
-            return Err(format!("count = {count}, but rows of `{}` have {} elements", first.name, first.width()));
+            let why = format!("count = {count}, but rows of `{}` have {} elements", first.name, first.width());
+            return Err(Unfit::new(why).argument(0).parameter(&COUNT));
         }
         match first.dtype.format() {
             Some(format) if self.infinite && format.specials == Specials::OneNan => {
-                Err(format!("{} of `{}` has no infinity", format.name, first.name))
+                Err(Unfit::new(format!("{} of `{}` has no infinity", format.name, first.name)).argument(0))
             }
             _ => Ok(()),
         }

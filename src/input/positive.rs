@@ -1,6 +1,6 @@
 //! Uniform, of one sign.
 
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler};
+use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit};
 
 pub(super) struct Positive;
 
@@ -23,9 +23,9 @@ impl Input for Positive {
         PARAMETERS
     }
 
-    fn check(&self, spec: &InputSpec, _arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, spec: &InputSpec, _arguments: &[Argument]) -> Result<(), Unfit> {
         let (lo, hi) = (spec.get(&LO), spec.get(&HI));
-        if lo < hi { Ok(()) } else { Err(format!("lo = {lo} is not below hi = {hi}")) }
+        if lo < hi { Ok(()) } else { Err(Unfit::new(format!("lo = {lo} is not below hi = {hi}")).parameter(&LO)) }
     }
 
     fn fill(&self, row: &Row, sampler: &mut Sampler, out: &mut [f64]) {

@@ -1,6 +1,6 @@
 //! Magnitudes spread evenly over many binades.
 
-use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler};
+use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit};
 
 pub(super) struct WideExponent;
 
@@ -22,14 +22,15 @@ impl Input for WideExponent {
         PARAMETERS
     }
 
-    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), String> {
+    fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), Unfit> {
         let range = spec.get(&RANGE);
-        for argument in arguments {
+        for (at, argument) in arguments.iter().enumerate() {
             let Some(format) = spec.grid(argument) else { continue };
             if range > f64::from(-format.emin()) {
                 let name = &argument.name;
                 let most = -format.emin();
-                return Err(format!("range = {range} leaves the normal numbers of `{name}` ({}: {most})", format.name));
+                let why = format!("range = {range} leaves the normal numbers of `{name}` ({}: {most})", format.name);
+                return Err(Unfit::new(why).argument(at).parameter(&RANGE));
             }
         }
         Ok(())

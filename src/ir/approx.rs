@@ -2,10 +2,54 @@
 
 use super::program::Shape;
 
+/// Why an approximate top-k has no size, or its bins do not hold its operand.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BinsError {
+    /// The operand is a part of something smaller.
+    #[error("reduction_input_size_override {whole} is below the operand's own size {n}")]
+    WholeBelowPart {
+        /// The size stated for the whole.
+        whole: usize,
+        /// The operand's own.
+        n: usize,
+    },
+    /// A recall that is no share.
+    #[error("recall_target {0} lies outside (0, 1]")]
+    RecallTarget(f32),
+    /// A reduction by more than any size.
+    #[error("log2_reduction {0} is out of range")]
+    Log2Reduction(u32),
+    /// The result claimed is no pair.
+    #[error("PartialReduce gives (values, indices)")]
+    NoTuple,
+    /// Nothing is reduced, but the sizes differ.
+    #[error("PartialReduce without reduction gives the {n} elements, not {bins} bins")]
+    Unreduced {
+        /// The operand's size.
+        n: usize,
+        /// The result's.
+        bins: usize,
+    },
+    /// Fewer bins than the reduction leaves.
+    #[error("PartialReduce of {n} by 2^{log2_reduction} needs {least} bins, in chunks of {tiling}, not {bins}")]
+    TooFew {
+        /// The operand's size.
+        n: usize,
+        /// The reduction, as a power of two.
+        log2_reduction: u32,
+        /// The bins that are needed.
+        least: usize,
+        /// What the operand is padded to a multiple of.
+        tiling: usize,
+        /// The result's size.
+        bins: usize,
+    },
+}
+
 /// `(size, log2_reduction)` for an operand of `n` values along the reduced dim and rank `rank`.
 ///
 /// Follows `hlo/builder/lib/approx_topk_shape.cc` (FACTS 5.2) step by step. `log2_reduction` is `None` where the result
-/// is aggregated and 0 where nothing is reduced, that is, where the result is exact. The error says what to change.
+/// is aggregated and 0 where nothing is reduced, that is, where the result is exact.
 pub fn output_size(
     n: usize,
     rank: usize,
@@ -13,7 +57,7 @@ pub fn output_size(
     recall_target: f32,
     aggregate_to_topk: bool,
     reduction_input_size_override: Option<usize>,
-) -> Result<(usize, Option<u32>), String> {
+) -> Result<(usize, Option<u32>), BinsError> {
     if aggregate_to_topk {
         return Ok((k, None));
     }
@@ -23,7 +67,7 @@ pub fn output_size(
     }
     let logical = match reduction_input_size_override {
         Some(whole) if n > whole => {
-            return Err(format!("reduction_input_size_override {whole} is below the operand's own size {n}"));
+            return Err(BinsError::WholeBelowPart { whole, n });
         }
         Some(whole) => whole,
         None => n,
@@ -35,7 +79,7 @@ pub fn output_size(
         return Ok((n, Some(0)));
     }
     if !(recall_target > 0.0 && recall_target < 1.0) {
-        return Err(format!("recall_target {recall_target} lies outside (0, 1]"));
+        return Err(BinsError::RecallTarget(recall_target));
     }
     // A correctly rounded logarithm: the same bins on every platform.
     let promised = (1.0 - k as f64) / core_math::log(f64::from(recall_target));
@@ -49,13 +93,13 @@ pub fn output_size(
 
 /// `claimed`, the (values, indices) that a `PartialReduce` of an operand with these `dims` is said to give, if every
 /// element has a bin: chunks of the tiling (1024 elements at rank 1, otherwise 128) are reduced `2^log2_reduction` at a
-/// time (FACTS 5.3). The error says what is needed.
-pub(super) fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, String> {
+/// time (FACTS 5.3).
+pub(super) fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, BinsError> {
     let n = dims.last().copied().unwrap_or(0);
-    let Shape::Tuple(parts) = &claimed else { return Err("PartialReduce gives (values, indices)".into()) };
+    let Shape::Tuple(parts) = &claimed else { return Err(BinsError::NoTuple) };
     let bins = parts.first().and_then(|part| part.dims().last().copied()).unwrap_or(0);
     let Some(together) = 1usize.checked_shl(log2_reduction) else {
-        return Err(format!("log2_reduction {log2_reduction} is out of range"));
+        return Err(BinsError::Log2Reduction(log2_reduction));
     };
     let tiling = tiling(dims.len());
     let least = n.div_ceil(tiling).div_ceil(together) * tiling;
@@ -64,10 +108,8 @@ pub(super) fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Sha
         return Ok(claimed);
     }
     Err(match log2_reduction {
-        0 => format!("PartialReduce without reduction gives the {n} elements, not {bins} bins"),
-        _ => {
-            format!("PartialReduce of {n} by 2^{log2_reduction} needs {least} bins, in chunks of {tiling}, not {bins}")
-        }
+        0 => BinsError::Unreduced { n, bins },
+        _ => BinsError::TooFew { n, log2_reduction, least, tiling, bins },
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::tensor::DType;
 
+use super::approx::{self, BinsError};
 use super::dot::DotDims;
 use super::function::Unary;
 use super::op::{Op, Window};
@@ -11,6 +12,12 @@ use super::program::{Computation, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShapeError(pub String);
+
+impl From<BinsError> for ShapeError {
+    fn from(error: BinsError) -> ShapeError {
+        ShapeError(error.to_string())
+    }
+}
 
 type Result<T> = std::result::Result<T, ShapeError>;
 
@@ -233,15 +240,14 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(4)?;
             let (dtype, dims) = array(operands[0])?;
             ensure!(attributes.reduction_dim + 1 == dims.len(), "ApproxTopK reduces the last dim only");
-            let size = super::approx::output_size(
+            let size = approx::output_size(
                 dims[attributes.reduction_dim],
                 dims.len(),
                 attributes.k,
                 attributes.recall_target,
                 attributes.aggregate_to_topk,
                 attributes.reduction_input_size_override,
-            )
-            .map_err(ShapeError)?
+            )?
             .0;
             Ok(values_and_indices(dtype, &[&dims[..dims.len() - 1], &[size]].concat()))
         }
@@ -249,7 +255,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(4)?;
             let (_, dims) = array(operands[0])?;
             ensure!(attributes.reduction_dim + 1 == dims.len(), "PartialReduce reduces the last dim only");
-            super::approx::with_enough_bins(dims, attributes.log2_reduction, claimed()?).map_err(ShapeError)
+            Ok(approx::with_enough_bins(dims, attributes.log2_reduction, claimed()?)?)
         }
         Op::Dot { dims, .. } => {
             need(2)?;

@@ -28,7 +28,7 @@ pub use chip::{CHIPS, Chip, chip_named};
 pub(crate) use evaluate::is_spread;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
-pub use mode::{DotUnit, Mode, ModeError, PRECISIONS, PrecisionRow};
+pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
 pub use prepared::{Bound, Held, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
 pub(crate) use sum::{RowSum, SumPromise};

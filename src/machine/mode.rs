@@ -55,12 +55,78 @@ pub struct Mode {
 
 /// Why a mode is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("mode `{text}`: {why}")]
+#[error("mode `{text}`: {fault}")]
 pub struct ModeError {
     /// The mode as it was given.
     pub text: String,
     /// What is wrong with it, and what is known instead.
-    pub why: String,
+    pub fault: ModeFault,
+}
+
+/// What is wrong with a mode.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModeFault {
+    /// It has not three parts.
+    #[error("a mode is chip/precision/excess[+key=value...], such as v5e/default/off+acc=pairwise")]
+    Form,
+    /// No chip has this name.
+    #[error("unknown chip `{0}`; {hint}", hint = hint(.0, CHIPS.iter().map(|c| c.name)))]
+    Chip(String),
+    /// No precision has this name.
+    #[error("unknown precision `{0}`; {hint}", hint = hint(.0, PRECISIONS.iter().map(|p| p.name)))]
+    Precision(String),
+    /// No excess policy has this name.
+    #[error("unknown excess policy `{0}`; {hint}", hint = hint(.0, POLICIES.iter().map(|p| p.name)))]
+    Excess(String),
+    /// A refinement without a value.
+    #[error("`{0}` is not of the form key=value")]
+    NoValue(String),
+    /// No refinement has this key.
+    #[error("unknown refinement `{0}`; {hint}", hint = hint(.0, REFINEMENTS.iter().map(|r| r.key)))]
+    Refinement(String),
+    /// A refinement stands twice.
+    #[error("{0} is given twice")]
+    Repeated(&'static str),
+    /// A refinement has no such value.
+    #[error("unknown value `{value}` of {key}; {hint}", hint = hint(value, known.iter().copied()))]
+    Value {
+        /// The refinement.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// The values that there are.
+        known: Vec<&'static str>,
+    },
+}
+
+/// A part of a mode's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModePart {
+    /// All of it.
+    Whole,
+    /// The first.
+    Chip,
+    /// The second.
+    Precision,
+    /// The third, up to the first `+`.
+    Excess,
+    /// What follows.
+    Refinements,
+}
+
+impl ModeFault {
+    /// The part of the mode that is at fault.
+    pub fn part(&self) -> ModePart {
+        match self {
+            ModeFault::Form => ModePart::Whole,
+            ModeFault::Chip(_) => ModePart::Chip,
+            ModeFault::Precision(_) => ModePart::Precision,
+            ModeFault::Excess(_) => ModePart::Excess,
+            ModeFault::NoValue(_) | ModeFault::Refinement(_) | ModeFault::Repeated(_) | ModeFault::Value { .. } => {
+                ModePart::Refinements
+            }
+        }
+    }
 }
 
 impl Mode {
@@ -69,44 +135,34 @@ impl Mode {
     /// # Errors
     /// If a name is unknown, or a refinement is given twice.
     pub fn new(chip: &str, precision: &str, excess: &str, refinements: &str) -> Result<Mode, ModeError> {
-        let text = if refinements.is_empty() {
-            format!("{chip}/{precision}/{excess}")
-        } else {
-            format!("{chip}/{precision}/{excess}+{refinements}")
-        };
-        let fail = |why: String| ModeError { text: text.clone(), why };
-        let chips: Vec<_> = CHIPS.iter().map(|c| c.name).collect();
-        let chip = chip_named(chip)
-            .ok_or_else(|| fail(format!("unknown chip `{chip}`; {}", hint(chip, chips.iter().copied()))))?;
-        let precisions: Vec<_> = PRECISIONS.iter().map(|p| p.name).collect();
+        Mode::of_parts(chip, precision, excess, refinements).map_err(|fault| {
+            let refined = if refinements.is_empty() { "" } else { "+" };
+            ModeError { text: format!("{chip}/{precision}/{excess}{refined}{refinements}"), fault }
+        })
+    }
+
+    fn of_parts(chip: &str, precision: &str, excess: &str, refinements: &str) -> Result<Mode, ModeFault> {
+        let chip = chip_named(chip).ok_or_else(|| ModeFault::Chip(chip.to_string()))?;
         let row = PRECISIONS.iter().find(|p| p.name == precision);
-        let row = row.ok_or_else(|| {
-            fail(format!("unknown precision `{precision}`; {}", hint(precision, precisions.iter().copied())))
-        })?;
-        let policies: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
-        let excess = policy_named(excess).ok_or_else(|| {
-            fail(format!("unknown excess policy `{excess}`; {}", hint(excess, policies.iter().copied())))
-        })?;
+        let precision = row.ok_or_else(|| ModeFault::Precision(precision.to_string()))?;
+        let excess = policy_named(excess).ok_or_else(|| ModeFault::Excess(excess.to_string()))?;
         let mut choices = Choices::of(chip);
         let mut refined = Vec::new();
         for refinement in refinements.split('+').filter(|r| !r.is_empty()) {
-            let (key, value) = refinement
-                .split_once('=')
-                .ok_or_else(|| fail(format!("`{refinement}` is not of the form key=value")))?;
-            let keys: Vec<_> = REFINEMENTS.iter().map(|r| r.key).collect();
+            let pair = refinement.split_once('=');
+            let (key, value) = pair.ok_or_else(|| ModeFault::NoValue(refinement.to_string()))?;
             let row = REFINEMENTS.iter().find(|r| r.key == key);
-            let row =
-                row.ok_or_else(|| fail(format!("unknown refinement `{key}`; {}", hint(key, keys.iter().copied()))))?;
-            if refined.contains(&key) {
-                return Err(fail(format!("{key} is given twice")));
+            let row = row.ok_or_else(|| ModeFault::Refinement(key.to_string()))?;
+            if refined.contains(&row.key) {
+                return Err(ModeFault::Repeated(row.key));
             }
-            refined.push(key);
+            refined.push(row.key);
             if !(row.set)(&mut choices, value) {
-                let values: Vec<_> = (row.values)().into_iter().map(|(name, _)| name).collect();
-                return Err(fail(format!("unknown value `{value}` of {key}; {}", hint(value, values.iter().copied()))));
+                let known = (row.values)().into_iter().map(|(name, _)| name).collect();
+                return Err(ModeFault::Value { key: row.key, value: value.to_string(), known });
             }
         }
-        Ok(Mode { chip, precision: row, excess, choices })
+        Ok(Mode { chip, precision, excess, choices })
     }
 
     /// The same chip and choices with another matmul precision, and a compiler that changes nothing.
@@ -184,9 +240,7 @@ impl FromStr for Mode {
         let (base, refinements) = text.split_once('+').unwrap_or((text, ""));
         let parts: Vec<&str> = base.split('/').collect();
         let [chip, precision, excess] = parts[..] else {
-            let why =
-                "a mode is chip/precision/excess[+key=value...], such as v5e/default/off+acc=pairwise".to_string();
-            return Err(ModeError { text: text.to_string(), why });
+            return Err(ModeError { text: text.to_string(), fault: ModeFault::Form });
         };
         Mode::new(chip, precision, excess, refinements)
     }
@@ -218,7 +272,7 @@ impl PartialEq for Mode {
 
 #[cfg(test)]
 mod tests {
-    use super::Mode;
+    use super::{Mode, ModeFault, ModePart};
 
     #[test]
     fn modes_print_as_they_parse() {
@@ -243,5 +297,24 @@ mod tests {
         assert!(why("v5e/default/off+ac=chain").contains("did you mean `acc`"));
         assert!(why("v5e/default/off+acc=chains").contains("did you mean `chain`"));
         assert!(why("v5e").contains("chip/precision/excess"));
+    }
+
+    #[test]
+    fn an_error_tells_which_part_is_at_fault() {
+        let fault = |text: &str| text.parse::<Mode>().unwrap_err().fault;
+        assert_eq!(fault("v5e/highest"), ModeFault::Form);
+        // Each name is one that another part knows.
+        let parts = [
+            ("high/high/off", ModePart::Chip),
+            ("v5e/v5e/off", ModePart::Precision),
+            ("v5e/high/acc", ModePart::Excess),
+            ("v5e/high/off+acc", ModePart::Refinements),
+            ("v5e/high/off+off=on", ModePart::Refinements),
+            ("v5e/high/off+dsr=on+dsr=on", ModePart::Refinements),
+            ("v5e/high/off+dsr=high", ModePart::Refinements),
+        ];
+        for (text, part) in parts {
+            assert_eq!(fault(text).part(), part, "{text}");
+        }
     }
 }

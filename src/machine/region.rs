@@ -345,7 +345,7 @@ pub(super) fn approx_top_k(
             false,
             attributes.reduction_input_size_override,
         )
-        .map_err(|why| unsupported(instruction, why))?;
+        .map_err(|error| unsupported(instruction, error.to_string()))?;
         (bins, log2.unwrap_or(0))
     } else {
         // Off TPUs an exact sort stands in for it (FACTS 5.1).

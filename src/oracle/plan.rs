@@ -170,7 +170,7 @@ mod tests {
         let chosen = b.select(pick, sum, short).unwrap();
         let program = b.finish(&[("chosen", chosen)]).unwrap();
         let wanted = Need::Some(vec![false, false, true, false]);
-        let plan = Plan::new(&program, vec![Demand::Rounded], &[wanted.clone()], Sums::new());
+        let plan = Plan::new(&program, vec![Demand::Rounded], std::slice::from_ref(&wanted), Sums::new());
         for id in [sum, short, y] {
             assert_eq!(plan.needs[id], wanted);
         }

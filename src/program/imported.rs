@@ -21,17 +21,104 @@ pub struct Imported {
 
 /// Why a file's program cannot be put to a suite's questions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct ImportedError {
-    /// The value of the entry that does not fit, where it is one.
-    pub value: Option<ValueId>,
-    /// What does not fit, in a sentence.
-    pub why: String,
+pub enum ImportedError {
+    /// It takes nothing.
+    #[error("the program has no parameter, so a suite has nothing to vary")]
+    NoParameter,
+    /// A parameter is a tuple.
+    #[error("no input fills a parameter of shape {shape}")]
+    TupleParameter {
+        /// The parameter, in the entry.
+        value: ValueId,
+        /// Its shape.
+        shape: Shape,
+    },
+    /// The first parameter has no rows, or holds no floats.
+    #[error("the first parameter is {shape}: it must hold rows of floats, such as bf16[8,1024]")]
+    NoRows {
+        /// The parameter, in the entry.
+        value: ValueId,
+        /// Its shape.
+        shape: Shape,
+    },
+    /// Another number of results is named than there is.
+    #[error("`results` names {named} results, but the program has {count}")]
+    ResultCount {
+        /// The entry's root.
+        value: ValueId,
+        /// How many are named.
+        named: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Two results have one name.
+    #[error("`results` names {name} twice")]
+    RepeatedResult {
+        /// The name.
+        name: String,
+    },
+    /// A result has the name of a role, but not its shape.
+    #[error("checks take `{name}` for {role} ({rows} rows, {n} tokens), but it is {shape}")]
+    Role {
+        /// The result, in the entry.
+        value: ValueId,
+        /// Its name.
+        name: String,
+        /// What checks take it for.
+        role: &'static str,
+        /// Rows of the first parameter.
+        rows: usize,
+        /// Their length.
+        n: usize,
+        /// The result's shape.
+        shape: Shape,
+    },
+    /// The scores are not there.
+    #[error("`scores` names `{name}`, which is no result and no argument; {hint}")]
+    UnknownScores {
+        /// What was given.
+        name: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// The scores are no rows of floats.
+    #[error("`scores` names `{name}`, which is {shape}: it must be floats [{rows}, n]")]
+    NoScores {
+        /// The value, in the entry.
+        value: ValueId,
+        /// Its name.
+        name: String,
+        /// Its shape.
+        shape: Shape,
+        /// The rows that it must have.
+        rows: usize,
+    },
 }
 
 impl ImportedError {
-    fn new(value: impl Into<Option<ValueId>>, why: String) -> ImportedError {
-        ImportedError { value: value.into(), why }
+    /// The value of the entry that does not fit, where it is one.
+    pub fn value(&self) -> Option<ValueId> {
+        match self {
+            ImportedError::TupleParameter { value, .. }
+            | ImportedError::NoRows { value, .. }
+            | ImportedError::ResultCount { value, .. }
+            | ImportedError::Role { value, .. }
+            | ImportedError::NoScores { value, .. } => Some(*value),
+            ImportedError::NoParameter | ImportedError::RepeatedResult { .. } | ImportedError::UnknownScores { .. } => {
+                None
+            }
+        }
+    }
+
+    /// The key of the suite that names what does not fit, where it is not the file.
+    pub fn key(&self) -> Option<&'static str> {
+        match self {
+            ImportedError::ResultCount { .. } | ImportedError::RepeatedResult { .. } | ImportedError::Role { .. } => {
+                Some("results")
+            }
+            ImportedError::UnknownScores { .. } | ImportedError::NoScores { .. } => Some("scores"),
+            ImportedError::NoParameter | ImportedError::TupleParameter { .. } | ImportedError::NoRows { .. } => None,
+        }
     }
 }
 
@@ -81,28 +168,22 @@ impl Imported {
         let entry = program.entry();
         let parameters = parameters(entry);
         let Some((first, shape)) = parameters.first().map(|id| (*id, &entry.instructions[*id].shape)) else {
-            return Err(ImportedError::new(
-                None,
-                "the program has no parameter, so a suite has nothing to vary".into(),
-            ));
+            return Err(ImportedError::NoParameter);
         };
-        if let Some(tuple) = parameters.iter().find(|id| entry.instructions[**id].shape.dtype().is_none()) {
-            let shape = &entry.instructions[*tuple].shape;
-            return Err(ImportedError::new(*tuple, format!("no input fills a parameter of shape {shape}")));
+        if let Some(value) = parameters.iter().copied().find(|id| entry.instructions[*id].shape.dtype().is_none()) {
+            return Err(ImportedError::TupleParameter { value, shape: entry.instructions[value].shape.clone() });
         }
         if !shape.dtype().is_some_and(DType::is_float) || shape.dims().len() < 2 || shape.elements() == 0 {
-            let why = format!("the first parameter is {shape}: it must hold rows of floats, such as bf16[8,1024]");
-            return Err(ImportedError::new(first, why));
+            return Err(ImportedError::NoRows { value: first, shape: shape.clone() });
         }
         let (rows, width) = (shape.dims()[0], shape.dims().last().copied().unwrap_or(1));
         if let Some(results) = results {
             let count = program.output_names.len();
             if results.len() != count {
-                let why = format!("`results` names {} results, but the program has {count}", results.len());
-                return Err(ImportedError::new(entry.root, why));
+                return Err(ImportedError::ResultCount { value: entry.root, named: results.len(), count });
             }
             if let Some(twice) = (0..count).find(|at| results[..*at].contains(&results[*at])) {
-                return Err(ImportedError::new(None, format!("`results` names {} twice", results[twice])));
+                return Err(ImportedError::RepeatedResult { name: results[twice].clone() });
             }
             program.output_names = results.to_vec();
         }
@@ -114,9 +195,8 @@ impl Imported {
             let shape = &entry.instructions[id].shape;
             let right: &[usize] = if role.wide { &[rows, n] } else { &[rows] };
             if shape.dims() != right || !shape.dtype().is_some_and(role.fits) {
-                let why =
-                    format!("checks take `{name}` for {} ({rows} rows, {n} tokens), but it is {shape}", role.says);
-                return Err(ImportedError::new(id, why));
+                let (name, shape) = (name.clone(), shape.clone());
+                return Err(ImportedError::Role { value: id, name, role: role.says, rows, n, shape });
             }
         }
         let scores = ranked.map(|id| sub_program(&program, id));
@@ -189,11 +269,11 @@ fn ranking(
         let arguments: Vec<String> = (0..parameters.len()).map(|at| format!("arg{at}")).collect();
         let known = program.output_names.iter().chain(&arguments).map(String::as_str);
         let hint = crate::name::hint(name, known.collect::<Vec<_>>().iter().copied());
-        ImportedError::new(None, format!("`scores` names `{name}`, which is no result and no argument; {hint}"))
+        ImportedError::UnknownScores { name: name.to_string(), hint }
     })?;
     if !ranks(shape(found)) {
-        let why = format!("`scores` names `{name}`, which is {}: it must be floats [{rows}, n]", shape(found));
-        return Err(ImportedError::new(found, why));
+        let (name, shape) = (name.to_string(), shape(found).clone());
+        return Err(ImportedError::NoScores { value: found, name, shape, rows });
     }
     Ok(Some(found))
 }

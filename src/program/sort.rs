@@ -28,16 +28,15 @@ impl BuiltIn for Sort {
         let mut b = Builder::new(self.name());
         let x = b.parameter("x", dtype, &[rows, n])?;
         let index = b.iota(DType::S32, &[rows, n], 1)?;
-        let sorted = jax_sort(&mut b, x, index)?;
+        let sorted = jax_sort(&mut b, dtype, x, index)?;
         let values = b.tuple_element(sorted, 0)?;
         let indices = b.tuple_element(sorted, 1)?;
         Ok(b.finish(&[("values", values), ("indices", indices)])?)
     }
 }
 
-/// `lax.sort` of `keys` with `carried`, along dim 1.
-fn jax_sort(b: &mut Builder, keys: ValueId, carried: ValueId) -> Result<ValueId, ShapeError> {
-    let dtype = b.shape(keys).dtype().unwrap_or(DType::F32);
+/// `lax.sort` of `keys` of this type with `carried`, along dim 1.
+fn jax_sort(b: &mut Builder, dtype: DType, keys: ValueId, carried: ValueId) -> Result<ValueId, ShapeError> {
     let to_apply = b.region(&format!("sort_{dtype}"), |b| {
         let lhs = b.parameter("lhs", dtype, &[])?;
         let rhs = b.parameter("rhs", dtype, &[])?;

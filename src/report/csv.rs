@@ -129,13 +129,13 @@ pub type Table = BTreeMap<String, BTreeMap<String, String>>;
 /// Reads a CSV report's text. The first `keys` columns, joined by spaces, are the key of a row.
 ///
 /// # Errors
-/// Says what is no CSV, such as a row of another length than the header.
-pub fn parse(text: &str, keys: usize) -> Result<Table, String> {
+/// What is no CSV, such as a row of another length than the header.
+pub fn parse(text: &str, keys: usize) -> Result<Table, csv::Error> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header: Vec<String> = reader.headers().map_err(|e| e.to_string())?.iter().map(str::to_string).collect();
+    let header: Vec<String> = reader.headers()?.iter().map(str::to_string).collect();
     let mut table = Table::new();
     for row in reader.records() {
-        let row = row.map_err(|e| e.to_string())?;
+        let row = row?;
         let key: Vec<&str> = row.iter().take(keys).collect();
         let cells = header.iter().cloned().zip(row.iter().map(str::to_string)).collect();
         table.insert(key.join(" "), cells);

@@ -13,7 +13,7 @@ use crate::ir::Program;
 use crate::machine::{self, Mode, compute_alike};
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
-use crate::oracle::{self, Demand, Oracle, Stats, Truth, TruthTensor};
+use crate::oracle::{self, Demand, Oracle, OracleError, Stats, Truth, TruthTensor};
 use crate::program::ProgramSpec;
 use crate::record::{CheckRecord, Figure, Key, Record, Worst};
 use crate::subject::{self, Call};
@@ -21,7 +21,7 @@ use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
-use super::{Outcome, RunError};
+use super::{CaseError, Outcome, RunError};
 
 /// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
 /// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
@@ -75,16 +75,16 @@ impl<'a> Programs<'a> {
         let mut numbering = Numbering::new(Equality::Bits);
         let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
-            let fail = |why: String| RunError::Case { case: case.id.clone(), why };
+            let fail = |source: CaseError| RunError::of(case, source);
             let (spec, n) = (&case.problem.program, case.problem.n);
             let known = programs.problems.iter().position(|(other, _)| other.is_same_program(spec));
             let problem = known.unwrap_or(programs.problems.len());
             if known.is_none() {
-                programs.problems.push((spec, spec.build(n, rows).map_err(|e| fail(e.to_string()))?));
+                programs.problems.push((spec, spec.build(n, rows).map_err(|e| fail(e.into()))?));
             }
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
-                let scores = spec.scores(n, rows).map_err(|e| fail(e.to_string()))?;
-                let scores = scores.ok_or_else(|| fail(format!("{spec} ranks no tokens")))?;
+                let scores = spec.scores(n, rows).map_err(|e| fail(e.into()))?;
+                let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: spec.to_string() }))?;
                 let own = signature(&scores, &mut numbering);
                 let known = score_signatures.iter().position(|other| *other == own);
                 if known.is_none() {
@@ -140,7 +140,7 @@ impl<'a> Prepared<'a> {
         let first = group.cases[0];
         let taken = Argument::of_program(&programs.problems[0].1);
         let fixed = first.problem.input.fixed(&input_key(&first.problem), &taken);
-        let fixed = fixed.map_err(|e| RunError::Case { case: first.id.clone(), why: e.to_string() })?;
+        let fixed = fixed.map_err(|e| RunError::of(first, e.into()))?;
         let held = {
             // Of the first argument each batch takes its rows.
             let mut whole = fixed.clone();
@@ -241,28 +241,28 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let started = Instant::now();
     let first = group.cases[0];
     let Problem { input, n, .. } = &first.problem;
-    let fail = |why: String| RunError::Case { case: first.id.clone(), why };
+    let fail = |source: CaseError| RunError::of(first, source);
     let key = input_key(&first.problem);
     let programs = prepared.programs;
     let taken = Argument::of_program(&programs.problems[0].1);
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
-    let arguments = input.tensors(&key, &taken, &prepared.fixed, range).map_err(|e| fail(e.to_string()))?;
+    let arguments = input.tensors(&key, &taken, &prepared.fixed, range).map_err(|e| fail(e.into()))?;
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
     for (at, (_, program)) in programs.problems.iter().enumerate() {
         let cases = programs.cases_of(group, at);
-        let fail = |why: String| RunError::Case { case: cases.first().unwrap_or(&first).id.clone(), why };
-        let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(fail)?;
+        let fail = |source: CaseError| RunError::of(cases.first().unwrap_or(&first), source);
+        let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(|e| fail(e.into()))?;
         stats.merge(&more);
         known.push(Known { truth, scale: Scale::new(program, &arguments) });
         work += operations(program) * (1 + cases.len()) as f64;
     }
     let mut scores = Vec::new();
     for program in &prepared.scores {
-        let truth = oracle.truth(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.to_string()))?;
+        let truth = oracle.truth(program, &arguments, &[Demand::Order]).map_err(|e| fail(e.into()))?;
         stats.merge(&truth.stats);
         scores.push(truth.outputs.into_iter().next());
     }
@@ -270,7 +270,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut bound: Option<machine::Bound> = None;
     let mut states = Vec::new();
     for (case, at) in group.cases.iter().zip(&programs.cases) {
-        let fail = |why: String| RunError::Case { case: case.id.clone(), why };
+        let fail = |source: CaseError| RunError::of(case, source);
         let (program, known) = (&programs.problems[at.problem].1, &known[at.problem]);
         let scores = match at.scores.map(|at| &scores[at]) {
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
@@ -287,15 +287,15 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
                         Some(bound) => bound,
                         unbound => {
                             let beside = compiled.bind_beside(&prepared.held, &arguments);
-                            unbound.insert(beside.map_err(|e| fail(e.to_string()))?)
+                            unbound.insert(beside.map_err(|e| fail(e.into()))?)
                         }
                     };
-                    none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.to_string()))?)
+                    none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.into()))?)
                 }
             },
             None => {
                 let call = Call { program, arguments: &arguments, first_row: rows.start };
-                own = subject::results(case.subject.as_ref(), &call).map_err(|e| fail(e.to_string()))?;
+                own = subject::results(case.subject.as_ref(), &call).map_err(|e| fail(e.into()))?;
                 &own
             }
         };
@@ -319,7 +319,8 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             first_row: rows.start,
         };
         for (check, tally) in case.checks.iter().zip(&mut state.tallies) {
-            check.judge.observe(&seen, tally).map_err(|why| fail(format!("check {}: {why}", check.check.name())))?;
+            let check_error = |source| fail(CaseError::Check { check: check.check.name(), source });
+            check.judge.observe(&seen, tally).map_err(check_error)?;
         }
         states.push(state);
     }
@@ -332,7 +333,7 @@ fn truth_of(
     program: &oracle::Prepared,
     arguments: &[Tensor],
     oracle: &Oracle,
-) -> Result<(Truth, Stats), String> {
+) -> Result<(Truth, Stats), OracleError> {
     let mut demands = vec![Demand::None; program.outputs()];
     for case in cases {
         if let Some(output) = case.output
@@ -351,7 +352,7 @@ fn truth_of(
         let outputs = demands.iter().map(|_| TruthTensor::Skipped).collect();
         return Ok((Truth { outputs, stats: Stats::default() }, Stats::default()));
     }
-    let truth = oracle.truth(program, arguments, &demands).map_err(|e| e.to_string())?;
+    let truth = oracle.truth(program, arguments, &demands)?;
     let stats = truth.stats;
     Ok((truth, stats))
 }
@@ -370,10 +371,10 @@ fn measure(
     got: &[Tensor],
     first_row: usize,
     state: &mut Progressing,
-) -> Result<(), String> {
+) -> Result<(), CaseError> {
     let Some(output) = case.output.filter(|_| !case.metrics.is_empty()) else { return Ok(()) };
     let tensor = &got[output];
-    let format = tensor.dtype().format().ok_or("metrics measure floats")?;
+    let format = tensor.dtype().format().ok_or(CaseError::NoFloat)?;
     let values = tensor.data().to_f64s();
     let row_len = tensor.dims().last().copied().unwrap_or(1);
     let rows = tensor.dims().first().copied().unwrap_or(1).max(1);
@@ -383,17 +384,14 @@ fn measure(
         let truth: &[f64] = match (&planned.against, &measured.truth.outputs[output]) {
             (Some(mode), _) => {
                 let results = subject::evaluate(measured.program, mode, measured.arguments);
-                other = results.map_err(|e| e.to_string())?[output].data().to_f64s();
+                other = results?[output].data().to_f64s();
                 &other
             }
             (None, TruthTensor::Float(truth)) if truth.open.is_empty() => &truth.rounded,
             (None, TruthTensor::Float(truth)) => {
-                return Err(format!(
-                    "{} elements have no decided truth; raise the oracle's precision",
-                    truth.open.len()
-                ));
+                return Err(CaseError::Undecided(truth.open.len()));
             }
-            _ => return Err("the result measured has no truth".to_string()),
+            _ => return Err(CaseError::NoTruth),
         };
         let scale = if planned.metric.needs_scale() { measured.scale.get() } else { None };
         let sample = Sample { got: &values, truth, format, row_len, first_index, scale };

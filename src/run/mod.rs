@@ -5,6 +5,7 @@
 //! [`Cost`] is what the terminal says of time.
 
 mod cost;
+mod error;
 mod evaluate;
 mod journal;
 mod progress;
@@ -23,27 +24,12 @@ use crate::record::Record;
 use crate::suite::{Case, Suite};
 
 pub use cost::{Cost, SuiteCost, peak_memory, slowest};
+pub use error::{CaseError, RunError};
 pub use evaluate::{Group, evaluate, groups};
 pub use journal::{Journal, JournalError};
-pub use progress::Progress;
+pub use progress::{Progress, Silent};
 pub use question::{Question, QuestionError};
-pub use select::{Selection, Shard};
-
-/// Why a run stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A case could not be evaluated, or one of its checks could not judge what came out.
-    #[error("{case}: {why}")]
-    Case {
-        /// The case's id.
-        case: String,
-        /// What the program, the input, the machine, the oracle or the check said.
-        why: String,
-    },
-    /// The journal could not be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-}
+pub use select::{Selection, Shard, ShardError};
 
 /// What a run gives.
 #[derive(Debug, Default)]
@@ -77,7 +63,7 @@ pub fn run(
     selection: &Selection,
     settings: &Settings,
     journal_folder: Option<&Path>,
-    progress: &Progress,
+    progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let selected: Vec<&Case> = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.takes(case)).collect();
     let groups: Vec<Group> = groups(&selected)

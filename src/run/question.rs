@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::check::{self, Context, Scope, Settings};
+use crate::check::{self, Context, PlanError, PlanFault, Scope, Settings};
 use crate::input::{Binding, InputSpec, Inputs};
 use crate::ir::Program;
 use crate::machine::Mode;
@@ -49,17 +49,33 @@ pub enum QuestionError {
     /// The program, the input or the mode is not known, or does not fit.
     #[error(transparent)]
     Part(Box<dyn std::error::Error + Send + Sync>),
-    /// There is no such check or metric, or it does not fit.
-    #[error("{name}: {why}")]
-    Asked {
-        /// Its name.
+    /// There is no such check or metric.
+    #[error("there is no {kind} `{name}`; {hint}")]
+    Unknown {
+        /// `check` or `metric`.
+        kind: &'static str,
+        /// The name as written.
         name: String,
-        /// Why it is not asked.
-        why: String,
+        /// The nearest name, or all of them.
+        hint: String,
+    },
+    /// A check cannot be put to this program.
+    #[error("check {check}: {source}")]
+    Check {
+        /// The check's name.
+        check: &'static str,
+        /// What does not fit.
+        source: Box<PlanError>,
     },
     /// The case could not be evaluated.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl QuestionError {
+    fn unknown<'a>(kind: &'static str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> QuestionError {
+        QuestionError::Unknown { kind, name: name.to_string(), hint: hint(name, known) }
+    }
 }
 
 fn part(error: impl std::error::Error + Send + Sync + 'static) -> QuestionError {
@@ -83,9 +99,7 @@ impl Question {
     /// If it has no results.
     pub fn about(program: Program) -> Result<Question, QuestionError> {
         let (name, results) = (program.name.clone(), program.output_names.clone());
-        let imported = Imported::new(name.into(), program, Some(&results), None);
-        let imported =
-            imported.map_err(|error| QuestionError::Asked { name: "program".to_string(), why: error.why })?;
+        let imported = Imported::new(name.into(), program, Some(&results), None).map_err(part)?;
         let n = imported.n();
         Question::new(ProgramSpec::imported(Arc::new(imported)), n)
     }
@@ -139,11 +153,10 @@ impl Question {
     /// # Errors
     /// If there is no such check, or it is put to series.
     pub fn check(mut self, name: &str, settings: Settings) -> Result<Question, QuestionError> {
-        let refuse = |why: String| QuestionError::Asked { name: name.to_string(), why };
-        let names = || hint(name, check::CHECKS.iter().map(|check| check.name()));
-        let check = check::check_named(name).ok_or_else(|| refuse(format!("there is no such check; {}", names())))?;
+        let names = || check::CHECKS.iter().map(|check| check.name());
+        let check = check::check_named(name).ok_or_else(|| QuestionError::unknown("check", name, names()))?;
         if matches!(check.scope(), Scope::Series) {
-            return Err(refuse("it is put to the cases of a series, not to one".to_string()));
+            return Err(QuestionError::Check { check: check.name(), source: Box::new(PlanFault::Series.into()) });
         }
         self.asked.push((check, settings));
         Ok(self)
@@ -154,10 +167,8 @@ impl Question {
     /// # Errors
     /// If there is no such metric.
     pub fn metric(mut self, name: &str) -> Result<Question, QuestionError> {
-        let names = || hint(name, metric::METRICS.iter().map(|metric| metric.name()));
-        let refuse =
-            || QuestionError::Asked { name: name.to_string(), why: format!("there is no such metric; {}", names()) };
-        let metric = metric::metric_named(name).ok_or_else(refuse)?;
+        let names = || metric::METRICS.iter().map(|metric| metric.name());
+        let metric = metric::metric_named(name).ok_or_else(|| QuestionError::unknown("metric", name, names()))?;
         self.metrics.push(PlannedMetric { column: name.to_string(), metric, against: None });
         Ok(self)
     }
@@ -181,7 +192,7 @@ impl Question {
         let context = Context { spec: &problem.program, n: problem.n, mode: subject.promise(), program: &program };
         let mut checks = Vec::new();
         for (check, settings) in asked {
-            let refuse = |why| QuestionError::Asked { name: check.name().to_string(), why };
+            let refuse = |source| QuestionError::Check { check: check.name(), source: Box::new(source) };
             let judge = check::judge_of(check.name(), &settings, &context).map_err(refuse)?;
             let given: Vec<String> = settings.given().iter().map(|(key, value)| format!("{key}={value}")).collect();
             let setting = (!given.is_empty()).then(|| given.join(","));

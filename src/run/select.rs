@@ -26,11 +26,19 @@ impl Shard {
     }
 }
 
-impl FromStr for Shard {
-    type Err = String;
+/// A text that names no part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not K/N with K from 1 to N, such as 1/4")]
+pub struct ShardError {
+    /// The text as given.
+    pub text: String,
+}
 
-    fn from_str(text: &str) -> Result<Shard, String> {
-        let wrong = || format!("`{text}` is not K/N with K from 1 to N, such as 1/4");
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Shard, ShardError> {
+        let wrong = || ShardError { text: text.to_string() };
         let (part, of) = text.split_once('/').ok_or_else(wrong)?;
         let (part, of) = (part.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
         if part == 0 || part > of { Err(wrong()) } else { Ok(Shard { part, of }) }

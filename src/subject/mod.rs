@@ -72,7 +72,7 @@ pub enum SubjectError {
     },
     /// A recorded result that does not fit.
     #[error(transparent)]
-    Recorded(#[from] RecordedError),
+    Recorded(Box<RecordedError>),
     /// A function's own error.
     #[error("{subject}: {why}")]
     Failed {
@@ -81,6 +81,12 @@ pub enum SubjectError {
         /// What the function says.
         why: String,
     },
+}
+
+impl From<RecordedError> for SubjectError {
+    fn from(error: RecordedError) -> SubjectError {
+        SubjectError::Recorded(Box::new(error))
+    }
 }
 
 /// The results of [`Subject::run`], checked against the shapes that the program declares.

@@ -1,16 +1,68 @@
 //! Programs that a suite names by their file: each is read, parsed and lowered once a suite.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::hlo::{Import, lower, parse};
-use crate::input::{Argument, Binding, InputError, InputSpec};
+use crate::file::safetensors;
+use crate::hlo::{Import, LowerError, ParseError, ast::Position, lower, parse};
+use crate::input::{Argument, Binding, InputError, InputSpec, Unfit};
 use crate::ir::{Op, ValueId};
 use crate::machine::Mode;
-use crate::program::{Imported, ProgramSpec};
+use crate::program::{Imported, ImportedError, ProgramSpec};
 use crate::rewrite::{Policy, policy_named};
 use crate::subject::Recorded;
+
+/// Why a suite cannot use the program in a file.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FileError {
+    #[error("failed to read {path}: {source}", path = path.display())]
+    Unread { path: PathBuf, source: std::io::Error },
+    #[error("{path} is no text: {source}", path = path.display())]
+    NoText { path: PathBuf, source: std::string::FromUtf8Error },
+    #[error("{path}:{}:{}: {}", source.line, source.column, source.message, path = path.display())]
+    NoHlo { path: PathBuf, source: ParseError },
+    #[error("{}: {}: {}", Place { path, at: Some(source.at) }, source.name, source.why)]
+    NoProgram { path: PathBuf, source: LowerError },
+    #[error("{}: {source}", Place { path, at: *at })]
+    Unusable { path: PathBuf, at: Option<Position>, source: Box<ImportedError> },
+    #[error("{}: input {input}: {source}", Place { path, at: *at })]
+    Unfit { path: PathBuf, at: Option<Position>, input: String, source: Unfit },
+    #[error("{program} is compiled already: excess must be `as-compiled` or `off`, not `{excess}`")]
+    Compiled { program: String, excess: String },
+    #[error(transparent)]
+    Recorded(#[from] safetensors::FileError),
+}
+
+impl FileError {
+    /// The key of the matrix that names what does not fit, where it is not the file.
+    pub fn key(&self) -> Option<&'static str> {
+        match self {
+            FileError::Unusable { source, .. } => source.key(),
+            _ => None,
+        }
+    }
+}
+
+/// A file, or a place in it.
+struct Place<'a> {
+    path: &'a Path,
+    at: Option<Position>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match self.at {
+            Some(Position { line, column }) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, FileError>;
 
 /// How the files of programs end: as people name them, and as XLA dumps them (`--xla_dump_to`).
 const ENDINGS: [&str; 2] = [".hlo", ".txt"];
@@ -52,76 +104,76 @@ impl Files {
     }
 
     /// What an argument is bound to.
-    pub fn binding(&self, text: &str) -> Result<Binding, InputError> {
+    pub fn binding(&self, text: &str) -> std::result::Result<Binding, InputError> {
         Binding::parse(text, &self.folder)
     }
 
     /// The results recorded in a file.
-    pub fn recorded(&mut self, name: &str, promise: &Mode) -> Result<Recorded, String> {
+    pub fn recorded(&mut self, name: &str, promise: &Mode) -> Result<Recorded> {
         let path = self.folder.join(name);
-        if !self.arrays.contains_key(&path) {
-            let bytes = std::fs::read(&path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
-            self.arrays.insert(path.clone(), bytes);
-        }
-        let bytes = self.arrays.get(&path).map_or(&[] as &[u8], Vec::as_slice);
-        Recorded::new(&path, bytes, promise.clone()).map_err(|error| error.to_string())
+        let bytes = match self.arrays.entry(path.clone()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let bytes = std::fs::read(&path);
+                entry.insert(bytes.map_err(|source| FileError::Unread { path: path.clone(), source })?)
+            }
+        };
+        Ok(Recorded::new(&path, bytes, promise.clone())?)
     }
 
-    /// The program in a file. The error names the file, and the place in it where it has one.
-    pub fn program(
-        &mut self,
-        name: &str,
-        results: Option<&[String]>,
-        scores: Option<&str>,
-    ) -> Result<ProgramSpec, String> {
+    /// The program in a file.
+    pub fn program(&mut self, name: &str, results: Option<&[String]>, scores: Option<&str>) -> Result<ProgramSpec> {
         let path = self.folder.join(name);
         let read = self.read(&path)?;
         let imported = Imported::new(path.clone(), read.import.program.clone(), results, scores);
-        let imported = imported.map_err(|error| located(&path, &read.import, error.value, &error.why))?;
-        Ok(ProgramSpec::imported(Arc::new(imported)))
+        match imported {
+            Ok(imported) => Ok(ProgramSpec::imported(Arc::new(imported))),
+            Err(source) => Err(FileError::Unusable { at: read.place(source.value()), path, source: Box::new(source) }),
+        }
     }
 
-    fn read(&mut self, path: &Path) -> Result<&Read, String> {
-        if !self.read.contains_key(path) {
-            let shown = path.display();
-            let bytes = std::fs::read(path).map_err(|error| format!("failed to read {shown}: {error}"))?;
-            let text = String::from_utf8(bytes).map_err(|error| format!("{shown} is no text: {error}"))?;
-            let module = parse(&text).map_err(|e| format!("{shown}:{}:{}: {}", e.line, e.column, e.message))?;
-            let import =
-                lower(&module).map_err(|e| format!("{shown}:{}:{}: {}: {}", e.at.line, e.at.column, e.name, e.why))?;
-            let compiled = module.is_compiled();
-            self.read.insert(path.to_path_buf(), Read { text, import, compiled });
+    fn read(&mut self, path: &Path) -> Result<&Read> {
+        match self.read.entry(path.to_path_buf()) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(Read::of(path)?)),
         }
-        self.read.get(path).ok_or_else(|| format!("{} was not read", path.display()))
     }
 
     /// Whether a mode's excess precision makes sense for a file: what is compiled is not compiled again.
-    pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<(), String> {
+    pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<()> {
         let read = spec.file().and_then(|file| self.read.get(&file.path));
         let rewrites = policy_named(excess).is_some_and(Policy::rewrites);
         if rewrites && read.is_some_and(|read| read.compiled) {
-            return Err(format!("{spec} is compiled already: excess must be `as-compiled` or `off`, not `{excess}`"));
+            return Err(FileError::Compiled { program: spec.to_string(), excess: excess.to_string() });
         }
         Ok(())
     }
 
-    /// Whether an input can fill a file's parameters; the error names the file and the first parameter's place.
-    pub fn check_input(&self, spec: &ProgramSpec, input: &InputSpec) -> Result<(), String> {
+    /// Whether an input can fill a file's parameters; without one to blame, the error is placed at the first.
+    pub fn check_input(&self, spec: &ProgramSpec, input: &InputSpec) -> Result<()> {
         let Some(file) = spec.file() else { return Ok(()) };
         let Some(read) = self.read.get(&file.path) else { return Ok(()) };
-        let arguments = Argument::of_program(file.program());
-        let first = |(_, i): &(ValueId, &crate::ir::Instruction)| matches!(i.op, Op::Parameter(0));
-        let place = file.program().entry().instructions.iter().enumerate().find(first).map(|(id, _)| id);
-        let unfit = |why: String| located(&file.path, &read.import, place, &format!("input {input}: {why}"));
-        input.input().check(input, &arguments).map_err(unfit)
+        input.input().check(input, &Argument::of_program(file.program())).map_err(|source| {
+            let number = source.argument.unwrap_or(0);
+            let value = file.program().entry().instructions.iter().position(|i| i.op == Op::Parameter(number));
+            let at = read.place(value);
+            FileError::Unfit { path: file.path.clone(), at, input: input.to_string(), source }
+        })
     }
 }
 
-/// `file:line:column: why`, or without a place if the value has none.
-fn located(path: &Path, import: &Import, value: Option<ValueId>, why: &str) -> String {
-    let at = value.and_then(|id| import.origins.get(id)).map(|origin| origin.at);
-    match at {
-        Some(at) => format!("{}:{}:{}: {why}", path.display(), at.line, at.column),
-        None => format!("{}: {why}", path.display()),
+impl Read {
+    fn of(path: &Path) -> Result<Read> {
+        let here = || path.to_path_buf();
+        let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: here(), source })?;
+        let text = String::from_utf8(bytes).map_err(|source| FileError::NoText { path: here(), source })?;
+        let module = parse(&text).map_err(|source| FileError::NoHlo { path: here(), source })?;
+        let import = lower(&module).map_err(|source| FileError::NoProgram { path: here(), source })?;
+        Ok(Read { text, import, compiled: module.is_compiled() })
+    }
+
+    /// Where a value stands in the file.
+    fn place(&self, value: Option<ValueId>) -> Option<Position> {
+        value.and_then(|id| self.import.origins.get(id)).map(|origin| origin.at)
     }
 }

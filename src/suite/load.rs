@@ -8,17 +8,18 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use crate::check::{self, Context, Scope};
+use crate::check::{self, Check, Context, PlanError, PlanFault, Scope, Settings};
 use crate::input::{Argument, InputSpec, Inputs};
 use crate::ir::Program;
-use crate::machine::Mode;
+use crate::machine::{Mode, ModeError, ModePart};
 use crate::metric::{self, Metric};
 use crate::name::hint;
 use crate::program::ProgramSpec;
 use crate::subject::{Emulated, Subject};
+use crate::tensor::DType;
 
 use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
-use super::file::{Files, is_file};
+use super::file::{FileError, Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
 
 /// The report that all suites share, by its stem.
@@ -170,9 +171,8 @@ fn expand(
                     for refinement in list {
                         let mode =
                             Mode::new(chip.get_ref(), precision.get_ref(), excess.get_ref(), refinement.get_ref());
-                        modes.push(
-                            mode.map_err(|e| here.error(blame(&e.why, [chip, precision, excess, refinement]), e))?,
-                        );
+                        let at = |error: &ModeError| blamed(error, [chip, precision, excess, refinement]);
+                        modes.push(mode.map_err(|error| here.error(at(&error), error))?);
                     }
                 }
             }
@@ -296,7 +296,13 @@ fn spec_of(
     if is_file(name) {
         let scores = matrix.scores.as_ref().map(|name| name.get_ref().as_str());
         let results = matrix.results.as_ref().map(|names| names.get_ref().as_slice());
-        return files.program(name, results, scores).map_err(|why| here.error(program.span(), why));
+        let place = |key| match key {
+            Some("results") => matrix.results.as_ref().map(Spanned::span),
+            Some("scores") => matrix.scores.as_ref().map(Spanned::span),
+            _ => None,
+        };
+        let at = |error: &FileError| place(error.key()).unwrap_or_else(|| program.span());
+        return files.program(name, results, scores).map_err(|error| here.error(at(&error), error));
     }
     let spec: ProgramSpec = name.parse().map_err(|e| here.error(program.span(), e))?;
     let only_files = |key: &str| format!("`{key}` is for programs of files, but {spec} is built in");
@@ -323,18 +329,14 @@ fn sizes_of(
     }
 }
 
-/// The place of the part of a mode that an error names.
-fn blame(why: &str, parts: [&Spanned<String>; 4]) -> Range<usize> {
-    let [chip, precision, excess, refinement] = parts;
-    let named = |word: &str| why.contains(word);
-    if named("unknown chip") {
-        chip.span()
-    } else if named("unknown precision") {
-        precision.span()
-    } else if named("unknown excess") {
-        excess.span()
-    } else {
-        refinement.span()
+/// The place of the part of a mode that is at fault.
+fn blamed(error: &ModeError, [chip, precision, excess, refinement]: [&Spanned<String>; 4]) -> Range<usize> {
+    match error.fault.part() {
+        ModePart::Chip => chip.span(),
+        ModePart::Precision => precision.span(),
+        ModePart::Excess => excess.span(),
+        // The form of the whole is right: its parts were given.
+        ModePart::Refinements | ModePart::Whole => refinement.span(),
     }
 }
 
@@ -351,7 +353,13 @@ fn output_of(
             let missing = || {
                 format!("{spec} has no result `{}`; {}", name.get_ref(), hint(name.get_ref(), known.iter().copied()))
             };
-            program.output(name.get_ref()).map(Some).ok_or_else(|| here.error(name.span(), missing()))
+            let at = program.output(name.get_ref()).ok_or_else(|| here.error(name.span(), missing()))?;
+            let shape = &program.entry().instructions[program.outputs()[at]].shape;
+            if !matrix.metric.is_empty() && !shape.dtype().is_some_and(DType::is_float) {
+                let why = format!("the result `{}` is {shape}: metrics measure floats", name.get_ref());
+                return Err(here.error(name.span(), why));
+            }
+            Ok(Some(at))
         }
         None => {
             let float = |id: &usize| program.entry().instructions[*id].shape.dtype().is_some_and(|d| d.is_float());
@@ -392,33 +400,36 @@ fn planned_checks(
     let mut fits = Vec::new();
     for spanned in &matrix.check {
         let table = spanned.get_ref();
+        let kind = kind_of(here, &table.kind)?;
         let fail = |why: String| here.error(spanned.span(), why);
-        let names: Vec<_> = check::CHECKS.iter().map(|c| c.name()).collect();
-        let kind = check::check_named(&table.kind).ok_or_else(|| {
-            fail(format!("unknown check `{}`; {}", table.kind, hint(&table.kind, names.iter().copied())))
-        })?;
+        // At the setting that is at fault, if there is one and it is given.
+        let at = |setting: Option<&str>| setting.and_then(|name| table.place(name)).unwrap_or_else(|| spanned.span());
+        let refuse = |error: PlanError| here.error(at(error.setting), format!("check {}: {error}", kind.name()));
+        let because = table.because.as_deref().unwrap_or("");
         if table.expect == Expect::Pass && table.because.is_some() {
             return Err(fail("`because` explains what is found, but `expect` is \"pass\" or missing".to_string()));
         }
-        if table.expect != Expect::Pass && table.because.as_deref().unwrap_or("").is_empty() {
+        if table.expect != Expect::Pass && because.is_empty() {
             return Err(fail("`expect` needs a `because` that says why the deviation is known".to_string()));
         }
         let settings = table.settings();
-        if let Some(share) = table.allowance.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(fail(format!("allowance = {share} is no share from 0 to 1")));
+        if let Some(value) = settings.allowance.filter(|share| !(0.0..=1.0).contains(share)) {
+            let (setting, expected) = ("allowance", "share from 0 to 1");
+            return Err(refuse(PlanFault::BadValue { setting, value, expected }.of(setting)));
         }
         if let Some(key) = settings.given().into_iter().map(|(key, _)| key).find(|key| !kind.settings().contains(key)) {
-            return Err(fail(format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()))));
+            let why = format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()));
+            return Err(here.error(at(Some(key)), why));
         }
         let Scope::Case(question) = kind.scope() else {
-            let fit = planned_fit(table, metrics).map_err(fail)?;
+            let fit = planned_fit(table, &settings, metrics).map_err(refuse)?;
             if fits.iter().any(|earlier: &PlannedFit| earlier.metric == fit.metric) {
                 return Err(fail(format!("growth of `{}` is asked for twice", fit.metric)));
             }
             fits.push(fit);
             continue;
         };
-        let judge = question.plan(&settings, context).map_err(|why| fail(format!("check {}: {why}", kind.name())))?;
+        let judge = question.plan(&settings, context).map_err(refuse)?;
         let setting = setting_of(table, matrix);
         if checks.iter().any(|c| c.check.name() == kind.name() && c.setting == setting) {
             return Err(fail(format!("check {} is asked twice with the same settings", kind.name())));
@@ -429,27 +440,35 @@ fn planned_checks(
     Ok((checks, fits))
 }
 
+fn kind_of(here: &Source, kind: &Spanned<String>) -> Result<&'static dyn Check, SuiteError> {
+    let name = kind.get_ref();
+    check::check_named(name).ok_or_else(|| {
+        let hint = hint(name, check::CHECKS.iter().map(|c| c.name()));
+        here.error(kind.span(), format!("unknown check `{name}`; {hint}"))
+    })
+}
+
 /// The settings of a check in which not all of its kind in the matrix agree.
 fn setting_of(table: &CheckTable, matrix: &MatrixTable) -> Option<String> {
-    let same_kind = || matrix.check.iter().map(Spanned::get_ref).filter(|other| other.kind == table.kind);
+    let same_kind =
+        || matrix.check.iter().map(Spanned::get_ref).filter(|other| other.kind.get_ref() == table.kind.get_ref());
     let telling = |pair: &(&'static str, String)| same_kind().any(|other| !other.settings().given().contains(pair));
     let pairs: Vec<String> =
         table.settings().given().into_iter().filter(telling).map(|(key, value)| format!("{key}={value}")).collect();
     (!pairs.is_empty()).then(|| pairs.join(","))
 }
 
-fn planned_fit(table: &CheckTable, metrics: &[PlannedMetric]) -> Result<PlannedFit, String> {
-    let metric = table.metric.clone().ok_or("check growth needs `metric`")?;
-    let slope = table.slope.ok_or("check growth needs the expected `slope`")?;
+fn planned_fit(table: &CheckTable, settings: &Settings, metrics: &[PlannedMetric]) -> Result<PlannedFit, PlanError> {
+    let needed = |setting, expected| PlanFault::Missing { setting, expected };
+    let metric = settings.metric.clone().ok_or(needed("metric", "the metric whose growth is fitted"))?;
+    let slope = settings.slope.ok_or(needed("slope", "what theory expects of the fit on log-log axes"))?;
     if !slope.is_finite() {
-        return Err(format!("slope = {slope} is no slope"));
+        let (setting, expected) = ("slope", "slope");
+        return Err(PlanFault::BadValue { setting, value: slope, expected }.of(setting));
     }
-    let columns: Vec<&str> = metrics.iter().map(|m| m.column.as_str()).collect();
-    if columns.is_empty() {
-        return Err(format!("growth of `{metric}`, which is not measured; add `metric = [\"{metric}\"]`"));
-    }
-    if !columns.contains(&metric.as_str()) {
-        return Err(format!("growth of `{metric}`, which is not measured; {}", hint(&metric, columns.iter().copied())));
+    let measured: Vec<String> = metrics.iter().map(|m| m.column.clone()).collect();
+    if !measured.contains(&metric) {
+        return Err(PlanFault::NotMeasured { metric, measured }.of("metric"));
     }
     Ok(PlannedFit { metric, slope, expect: table.expect, because: table.because.clone() })
 }

@@ -1,6 +1,7 @@
 //! The shape of a suite file, before its names are looked up.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -92,37 +93,54 @@ impl MatrixTable {
 }
 
 /// One check with its settings ([`Settings`]); which of them it takes is the check's to say.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckTable {
     /// The check's name.
-    pub kind: String,
+    pub kind: Spanned<String>,
     /// What the check is to say.
     #[serde(default)]
     pub expect: Expect,
     /// Why something is found.
     pub because: Option<String>,
-    pub metric: Option<String>,
-    pub slope: Option<f64>,
-    pub output: Option<String>,
-    pub against: Option<String>,
-    pub allowance: Option<f64>,
-    pub equals: Option<Vec<i64>>,
-    pub declared: Option<String>,
+    pub metric: Option<Spanned<String>>,
+    pub slope: Option<Spanned<f64>>,
+    pub output: Option<Spanned<String>>,
+    pub against: Option<Spanned<String>>,
+    pub allowance: Option<Spanned<f64>>,
+    pub equals: Option<Spanned<Vec<i64>>>,
+    pub declared: Option<Spanned<String>>,
 }
 
 impl CheckTable {
     /// The settings of the check.
     pub fn settings(&self) -> Settings {
-        Settings {
-            metric: self.metric.clone(),
-            slope: self.slope,
-            output: self.output.clone(),
-            against: self.against.clone(),
-            allowance: self.allowance,
-            equals: self.equals.clone(),
-            declared: self.declared.clone(),
+        fn given<T: Clone>(setting: &Option<Spanned<T>>) -> Option<T> {
+            setting.as_ref().map(|value| value.get_ref().clone())
         }
+        Settings {
+            metric: given(&self.metric),
+            slope: given(&self.slope),
+            output: given(&self.output),
+            against: given(&self.against),
+            allowance: given(&self.allowance),
+            equals: given(&self.equals),
+            declared: given(&self.declared),
+        }
+    }
+
+    /// Where the value of a setting stands, if it is given.
+    pub fn place(&self, setting: &str) -> Option<Range<usize>> {
+        let spans = [
+            ("metric", self.metric.as_ref().map(Spanned::span)),
+            ("slope", self.slope.as_ref().map(Spanned::span)),
+            ("output", self.output.as_ref().map(Spanned::span)),
+            ("against", self.against.as_ref().map(Spanned::span)),
+            ("allowance", self.allowance.as_ref().map(Spanned::span)),
+            ("equals", self.equals.as_ref().map(Spanned::span)),
+            ("declared", self.declared.as_ref().map(Spanned::span)),
+        ];
+        spans.into_iter().find(|(name, _)| *name == setting).and_then(|(_, span)| span)
     }
 }
 

@@ -270,7 +270,7 @@ fn self_consistency_needs_a_value_that_is_shown_twice() {
     let shows = |program: &str| {
         let bench = Bench::new(program, 4, "cpu/f32/off", "normal");
         let context = Context { spec: &bench.spec, n: bench.n, mode: &bench.mode, program: &bench.program };
-        judge_of("self_consistency", &none(), &context).map(|_| ())
+        judge_of("self_consistency", &none(), &context).map(|_| ()).map_err(|error| error.to_string())
     };
     for program in ["top_p", "keep_max", "prob_max", "token_two_ways", "affine_greedy[store=false]"] {
         assert_eq!(shows(program), Ok(()), "{program}");

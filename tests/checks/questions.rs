@@ -8,7 +8,7 @@ use ulpgate::input::Binding;
 use ulpgate::ir::{Builder, Precision, Unary};
 use ulpgate::machine::Mode;
 use ulpgate::record::Record;
-use ulpgate::run::{Question, QuestionError};
+use ulpgate::run::{Question, QuestionError, Silent};
 use ulpgate::subject::{Call, Emulated, Failure, Function, Recorded, evaluate};
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -77,7 +77,7 @@ fn what_a_function_does_wrong_is_said() {
     assert!(unknown(Question::of("softmax", 8).unwrap().input("nomral")).contains("did you mean `normal`?"));
     assert!(unknown(Question::of("softmax", 8).unwrap().check("bond", Settings::default())).contains("`bound`"));
     assert!(unknown(Question::of("softmax", 8).unwrap().check("growth", Settings::default())).contains("series"));
-    assert!(unknown(Question::of("softmax", 8).unwrap().metric("ulp")).contains("no such metric"));
+    assert!(unknown(Question::of("softmax", 8).unwrap().metric("ulp")).contains("no metric `ulp`"));
 }
 
 /// Recorded results are judged row by row, in batches, and only for the arguments that they are of.
@@ -218,7 +218,7 @@ fn suites_bind_arguments_and_judge_recorded_results() {
     };
     let suite = load(&format!("{matrix}\n{matrix}recorded = [\"wrong.safetensors\"]\n")).unwrap();
     let (selection, settings) = (Default::default(), Default::default());
-    let outcome = ulpgate::run::run(&[suite], &selection, &settings, None, &Default::default()).unwrap();
+    let outcome = ulpgate::run::run(&[suite], &selection, &settings, None, &Silent).unwrap();
     let said: Vec<(String, Outcome)> = outcome.records.iter().map(|r| (r.id(), r.checks[0].outcome)).collect();
     let id = |subject: &str| format!("bound/softmax[dtype=f32,rows=4]/{subject}/normal+arg0=x.safetensors:x/8/0");
     let recorded = id("wrong.safetensors as cpu/highest/off");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ulpgate::check::{CHECKS, Context, Settings, column, judge_of};
+use ulpgate::check::{CHECKS, Context, PlanFault, Settings, column, judge_of};
 
 use super::{Bench, none};
 
@@ -56,8 +56,17 @@ ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
     let (spec, mode) = ("argmax".parse().unwrap(), "cpu/f32/off".parse().unwrap());
     let bench = Bench::new("argmax", 1, "cpu/f32/off", "normal");
     let context = Context { spec: &spec, n: 1, mode: &mode, program: &bench.program };
-    let refused = |check: &str| judge_of(check, &none(), &context).err().unwrap();
-    assert_eq!(refused("growth"), "check growth is put to the cases of a series, not to one");
-    assert_eq!(refused("grwoth"), "unknown check `grwoth`");
+    let refused = |check: &str, settings: &Settings| judge_of(check, settings, &context).err().unwrap();
+    assert_eq!(refused("growth", &none()), PlanFault::Series.into());
+    assert_eq!(refused("grwoth", &none()), PlanFault::Unknown.into());
+    // A setting at fault is named; a program that does not fit blames none.
+    let tokens = Settings { output: Some("tokens".to_string()), ..none() };
+    let against = Settings { against: Some("cpu/f32/of".to_string()), ..none() };
+    let declared = Settings { declared: Some("hihg".to_string()), ..none() };
+    assert_eq!(refused("ties", &tokens).setting, Some("output"));
+    assert_eq!(refused("agreement", &against).setting, Some("against"));
+    assert_eq!(refused("agreement", &none()).setting, None);
+    assert_eq!(refused("bound", &declared).to_string(), "argmax has no float result");
+    assert_eq!(refused("recall", &none()).to_string(), "argmax has no result `values`; it has token");
     assert!(none().given().is_empty());
 }

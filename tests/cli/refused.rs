@@ -41,6 +41,12 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
         ":10:14",
         &["unknown precision `hihg`", "did you mean `high`?"],
     );
+    // The place is that of the part at fault, whatever the name given reads like.
+    refused(
+        ("n = [8]", "n = [8]\nprecision = [\"unknown chip\"]"),
+        ":10:14",
+        &["unknown precision `unknown chip`; known: default, high"],
+    );
     refused(("n = [8]", "n = [8]\nexcess = [\"off\", \"cpi\"]"), ":10:18", &["unknown excess", "did you mean `cpu`?"]);
     refused(
         ("n = [8]", "n = [8]\nrefinement = [\"ac=chain\"]"),
@@ -54,7 +60,7 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
     refused(("normal", "normal[scale=nan]"), ":8:10", &["`scale=nan` is not a number"]);
     refused(("n = [8]", "n = [8]\nmetric = [\"max_upl\"]"), ":10:11", &["unknown metric", "did you mean `max_ulp`?"]);
     refused(("n = [8]", "n = [8]\noutput = \"tokn\""), ":10:10", &["no result `tokn`", "did you mean `token`?"]);
-    refused(("dropped_token", "droped_token"), ":11:10", &["unknown check", "did you mean `dropped_token`?"]);
+    refused(("dropped_token", "droped_token"), ":11:19", &["unknown check", "did you mean `dropped_token`?"]);
     refused(("\"dropped_token\"", "\"dropped_token\", expect = \"fail\""), ":11:45", &["`fail`", "`finding`"]);
 }
 
@@ -65,24 +71,31 @@ fn contradictory_settings_are_refused() {
     refused(("argmax", "argmax[dtype=f32,dtype=bf16]"), ":6:12", &["`dtype` is given twice"]);
     refused(("n = [8]", "n = [8]\nrefinement = [\"acc=chain+acc=block\"]"), ":10:15", &["acc is given twice"]);
     refused(("n = [8]", "n = [8]\nmetric = [\"max_ulp\"]"), ":10:11", &["no float result to measure"]);
+    refused(
+        ("n = [8]", "n = [8]\noutput = \"token\"\nmetric = [\"max_ulp\"]"),
+        ":10:10",
+        &["the result `token` is s32[2]: metrics measure floats"],
+    );
     let check = |check: &'static str| ("\"dropped_token\"", check);
     refused(
         check("\"growth\", metric = \"max_ulp\", slope = 1"),
-        ":11:10",
+        ":11:38",
         &["not measured", "add `metric = [\"max_ulp\"]`"],
     );
-    refused(check("\"growth\", slope = 1"), ":11:10", &["needs `metric`"]);
-    refused(check("\"growth\", metric = \"max_ulp\""), ":11:10", &["needs the expected `slope`"]);
-    refused(check("\"growth\", metric = \"max_ulp\", slope = nan"), ":11:10", &["slope = NaN"]);
+    refused(check("\"growth\", slope = 1"), ":11:10", &["check growth: `metric` is needed"]);
+    refused(check("\"growth\", metric = \"max_ulp\""), ":11:10", &["check growth: `slope` is needed"]);
+    refused(check("\"growth\", metric = \"max_ulp\", slope = nan"), ":11:57", &["slope = NaN"]);
     refused(check("\"dropped_token\", expect = \"finding\""), ":11:10", &["needs a `because`"]);
     refused(check("\"dropped_token\", expect = \"report\", because = \"\""), ":11:10", &["needs a `because`"]);
     refused(check("\"dropped_token\", because = \"known\""), ":11:10", &["`because`", "`expect`"]);
-    refused(check("\"ties\", allowance = 0.5"), ":11:10", &["check ties takes no `allowance`", "equals"]);
-    refused(check("\"dropped_token\", allowance = nan"), ":11:10", &["allowance = NaN is no share"]);
-    refused(check("\"dropped_token\", allowance = -0.5"), ":11:10", &["allowance = -0.5 is no share"]);
-    refused(check("\"dropped_token\", output = \"tokens\""), ":11:10", &["no result `tokens`", "token"]);
+    refused(check("\"ties\", allowance = 0.5"), ":11:39", &["check ties takes no `allowance`", "equals"]);
+    refused(check("\"dropped_token\", allowance = nan"), ":11:48", &["allowance = NaN is no share"]);
+    refused(check("\"dropped_token\", allowance = -0.5"), ":11:48", &["allowance = -0.5 is no share"]);
+    refused(check("\"dropped_token\", output = \"tokens\""), ":11:45", &["no result `tokens`", "token"]);
     refused(check("\"self_consistency\""), ":11:10", &["check self_consistency"]);
     refused(check("\"agreement\""), ":11:10", &["`against` is needed"]);
+    refused(check("\"agreement\", against = \"v5e/high/of\""), ":11:42", &["`v5e/high/of`", "did you mean `off`?"]);
+    refused(check("\"agreement\", against = \"argmx\""), ":11:42", &["did you mean `argmax`?"]);
     refused(check("\"nucleus\""), ":11:10", &["check nucleus"]);
 }
 
@@ -97,7 +110,10 @@ fn growth_and_metrics_are_asked_for_once() {
     assert!(err.contains("softmax.toml:11:11: metric `max_ulp` is listed twice"), "{err}");
     let misspelt = edited(SOFTMAX, &[("metric = \"max_ulp\"", "metric = \"max_upl\"")]);
     let err = Folder::new(&[("softmax", &misspelt)]).exits(2, &["run"]).err;
-    assert!(err.contains("which is not measured; did you mean `max_ulp`?"), "{err}");
+    assert!(
+        err.contains("softmax.toml:18:10: check growth: `max_upl` is not measured; did you mean `max_ulp`?"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -120,13 +120,22 @@ pub(super) fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Fail
     }
 }
 
-/// The truth as tensors. An element that stayed open is an error: it is never guessed.
-fn exact(program: &Program, truth: Truth) -> Result<Vec<Tensor>, String> {
+/// Why a truth is no tensor: an element is never guessed.
+#[derive(Debug, thiserror::Error)]
+enum Unknown {
+    #[error("{name}: {count} elements are undecided at the highest precision")]
+    Open { name: String, count: usize },
+    #[error("{name} was not evaluated")]
+    Skipped { name: String },
+}
+
+/// The truth as tensors.
+fn exact(program: &Program, truth: Truth) -> Result<Vec<Tensor>, Unknown> {
     let dtypes: Vec<Option<DType>> =
         program.outputs().iter().map(|id| program.entry().instructions[*id].shape.dtype()).collect();
     let mut tensors = Vec::new();
     for ((output, dtype), name) in truth.outputs.into_iter().zip(dtypes).zip(&program.output_names) {
-        let open = |count: usize| format!("{name}: {count} elements are undecided at the highest precision");
+        let open = |count: usize| Unknown::Open { name: name.clone(), count };
         tensors.push(match output {
             TruthTensor::Float(float) if float.open.is_empty() => Tensor::new(&float.dims, Data::F64(float.rounded)),
             TruthTensor::Float(float) => return Err(open(float.open.len())),
@@ -145,7 +154,7 @@ fn exact(program: &Program, truth: Truth) -> Result<Vec<Tensor>, String> {
                 }
                 Tensor::new(&dims, Data::Pred(known))
             }
-            TruthTensor::Skipped => return Err(format!("{name} was not evaluated")),
+            TruthTensor::Skipped => return Err(Unknown::Skipped { name: name.clone() }),
         });
     }
     Ok(tensors)

@@ -134,7 +134,7 @@ mod tests {
         };
         for i in 0..40_000u64 {
             // All cells, exponents of both signs, and numbers that reach into the low half of the significand.
-            let significand = i * 112_589_990_684 + (i * 7_919 << 20) % 999_983;
+            let significand = i * 112_589_990_684 + ((i * 7_919) << 20) % 999_983;
             for biased in [0, 1, 900, 1021, 1022, 1023, 1024, 1500, 2046] {
                 let x = f64::from_bits((biased << 52) | (significand & ((1 << 52) - 1)));
                 if x > 0.0 && x != 1.0 {
