@@ -39,10 +39,10 @@
 //!
 //! ```
 //! use std::path::Path;
-//! use ulpgate::run::{Progress, Selection, Settings, run};
+//! use ulpgate::run::{Selection, Settings, Silent, run};
 //!
 //! let suite = ulpgate::suite::load(Path::new("suites/ties.toml"))?;
-//! let outcome = run(&[suite], &Selection::default(), &Settings::default(), None, &Progress::silent())?;
+//! let outcome = run(&[suite], &Selection::default(), &Settings::default(), None, &Silent)?;
 //! for record in &outcome.records {
 //!     for check in &record.checks {
 //!         println!("{}: {} says {}", record.id(), check.column(), check.outcome.name());
