@@ -70,7 +70,7 @@ impl DType {
     }
 
     /// The type with this HLO name.
-    pub fn named(name: &str) -> Option<DType> {
+    pub fn from_name(name: &str) -> Option<DType> {
         DTYPES.into_iter().find(|dtype| dtype.name() == name)
     }
 
@@ -454,7 +454,7 @@ impl Tensor {
     ///
     /// # Panics
     /// If the products differ: a bug in the caller.
-    pub fn reshaped(self, dims: &[usize]) -> Tensor {
+    pub fn reshape(self, dims: &[usize]) -> Tensor {
         assert_eq!(dims.iter().product::<usize>(), self.len(), "elements against dims {dims:?}");
         Tensor { dims: dims.to_vec(), data: self.data }
     }
@@ -475,7 +475,7 @@ impl Tensor {
     ///
     /// # Panics
     /// If there is none, or element types differ: a bug in the caller.
-    pub fn stacked(parts: &[Tensor]) -> Tensor {
+    pub fn stack(parts: &[Tensor]) -> Tensor {
         let mut joined = parts[0].clone();
         for part in &parts[1..] {
             joined.dims[0] += part.dims[0];

@@ -15,7 +15,7 @@ pub fn live(computation: &Computation, roots: impl IntoIterator<Item = ValueId>)
 }
 
 /// For each computation of a program, whether the entry is it or calls it, directly or through others.
-pub fn reached(program: &Program) -> Vec<bool> {
+pub fn find_live(program: &Program) -> Vec<bool> {
     let mut reached = vec![false; program.computations.len()];
     reached[program.entry] = true;
     for (id, computation) in program.computations.iter().enumerate().rev() {

@@ -4,16 +4,18 @@
 //! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
+mod lattice;
 mod liveness;
 mod numbering;
 mod pattern;
 mod precision;
 mod region;
 
-pub use liveness::{live, reached};
+pub use lattice::Precision;
+pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
 pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
-pub use precision::{Held, Precision, accumulates_in, held, steps_hold, target};
+pub use precision::{Held, accumulates_in, precisions, steps_hold, target};
 pub use region::{Comparator, Reducer, Regions, comparator};
 
 use std::sync::OnceLock;
@@ -57,8 +59,8 @@ impl<'p> Analysis<'p> {
     }
 
     /// What each value holds.
-    pub fn held(&self) -> &[Held] {
-        self.held.get_or_init(|| held(self.program, &self.regions))
+    pub fn precisions(&self) -> &[Held] {
+        self.held.get_or_init(|| precisions(self.program, &self.regions))
     }
 
     /// For each value, the first that means the same: the same operations of the same values, up to rounding. A compiler

@@ -50,7 +50,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// The numbers of the regions that an operation calls.
-    pub fn called(&self, op: &Op) -> Vec<Number> {
+    pub fn callees(&self, op: &Op) -> Vec<Number> {
         op.callees().map(|region| self.regions[region]).collect()
     }
 
@@ -87,7 +87,7 @@ impl Numbering {
                 false => {
                     let (op, operands) = self.normal(&instruction.op, operands, regions);
                     let shape = self.class(&instruction.shape);
-                    let called = known.called(&instruction.op);
+                    let called = known.callees(&instruction.op);
                     self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape })
                 }
             };

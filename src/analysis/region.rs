@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Compare, CompareOrder, Computation, ComputationId, Instruction, Op, Program, Unary};
 use crate::tensor::DType;
 
-use super::precision::Precision;
+use super::lattice::Precision;
 
 /// A reducer `(accumulated..., incoming...) -> ...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,7 +78,7 @@ impl CaseCheck for Agreement {
             Against::Program(text.parse::<ProgramSpec>().map_err(|e| PlanFault::from(e).of(SETTING))?)
         };
         let all = case.program.output_names.iter().cloned().enumerate();
-        let chosen = case.chosen(settings)?;
+        let chosen = case.choose_output(settings)?;
         let outputs = all.filter(|(at, _)| chosen.is_none_or(|chosen| chosen == *at)).collect();
         Ok(Box::new(Same { against, outputs, allowance: settings.allowance.unwrap_or(0.0) }))
     }
@@ -154,14 +154,14 @@ impl Judge for Same {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (differing, elements) = (tally.counted("differing"), tally.counted("elements"));
-        let rows = tally.counted("differing_rows");
+        let (differing, elements) = (tally.count_of("differing"), tally.count_of("elements"));
+        let rows = tally.count_of("differing_rows");
         tally
             .judge(differing as f64 > self.allowance * elements as f64)
             .figure("differing", differing as f64)
             .figure("differing_rows", rows as f64)
-            .figure("max_difference", tally.peaked("max_difference").unwrap_or(0.0))
-            .note(format!("{differing} of {elements} elements differ, in {rows} of {} rows", tally.counted("rows")))
+            .figure("max_difference", tally.peak_of("max_difference").unwrap_or(0.0))
+            .note(format!("{differing} of {elements} elements differ, in {rows} of {} rows", tally.count_of("rows")))
     }
 }
 
@@ -198,7 +198,7 @@ impl Same {
                 column.push(result);
             }
         }
-        let joined = program.output_names.iter().cloned().zip(columns.iter().map(|c| Tensor::stacked(c)));
+        let joined = program.output_names.iter().cloned().zip(columns.iter().map(|c| Tensor::stack(c)));
         Ok(joined.collect())
     }
 }

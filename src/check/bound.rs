@@ -66,7 +66,7 @@ impl Check for Bound {
 
 impl CaseCheck for Bound {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
-        let output = match case.chosen(settings)? {
+        let output = match case.choose_output(settings)? {
             Some(output) => output,
             None => {
                 let float =
@@ -76,7 +76,7 @@ impl CaseCheck for Bound {
             }
         };
         let declared = match &settings.declared {
-            Some(precision) => case.mode.declaring(precision).map_err(|e| PlanFault::from(e).of("declared"))?,
+            Some(precision) => case.mode.declare(precision).map_err(|e| PlanFault::from(e).of("declared"))?,
             None => case.mode.clone(),
         };
         Ok(Box::new(Within { output, declared }))
@@ -140,23 +140,23 @@ impl Judge for Within {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let [beyond, unproven, elements] = ["beyond", "unproven", "elements"].map(|name| tally.counted(name));
+        let [beyond, unproven, elements] = ["beyond", "unproven", "elements"].map(|name| tally.count_of(name));
         let mut tally = tally.clone();
         if beyond == 0 && unproven > 0 {
             tally.refuse(format!("no bound holds for {unproven} of {elements} elements"));
         }
         let judgement = tally.judge(beyond > 0).note(format!(
             "worst error {:.3} of the bound of {}, {beyond} of {elements} elements beyond",
-            tally.peaked("ratio").unwrap_or(0.0),
+            tally.peak_of("ratio").unwrap_or(0.0),
             self.declared,
         ));
         if tally.refusal().is_some() {
             return judgement;
         }
         let judgement = judgement
-            .figure("error_over_bound", tally.peaked("ratio").unwrap_or(0.0))
+            .figure("error_over_bound", tally.peak_of("ratio").unwrap_or(0.0))
             .figure("beyond_bound", beyond as f64);
-        match tally.peaked("probable") {
+        match tally.peak_of("probable") {
             Some(probable) => judgement.figure("error_over_probable_bound", probable),
             None => judgement,
         }

@@ -95,7 +95,7 @@ impl CaseCheck for DroppedToken {
         let format = scores.entry().instructions[scores.outputs()[0]].shape.dtype().and_then(|d| d.format());
         let format = format.ok_or_else(|| case.lacks("has scores that are no floats"))?;
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
-        let output = match case.chosen(settings)? {
+        let output = match case.choose_output(settings)? {
             Some(output) => output,
             None => case.output("keep").or_else(|_| case.output("token"))?,
         };
@@ -175,18 +175,18 @@ impl Judge for Survives {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (lost, rows) = (tally.counted("lost"), tally.counted("rows"));
+        let (lost, rows) = (tally.count_of("lost"), tally.count_of("rows"));
         let (low, high) = clopper_pearson(lost, rows, 0.95).map_or((0.0, 1.0), |i| (i.low, i.high));
         let judgement = tally
             .judge(lost as f64 > self.allowance * rows as f64)
             .figure("lost", lost as f64)
             .figure("lost_share_low", low)
             .figure("lost_share_high", high)
-            .figure("flips", tally.counted("flips") as f64)
-            .figure("rounding_ties", tally.counted("rounding_ties") as f64)
-            .figure("exact_ties", tally.counted("exact_ties") as f64)
+            .figure("flips", tally.count_of("flips") as f64)
+            .figure("rounding_ties", tally.count_of("rounding_ties") as f64)
+            .figure("exact_ties", tally.count_of("exact_ties") as f64)
             .note(format!("{lost} of {rows} rows lost their most probable token"));
-        match tally.peaked("negated_margin") {
+        match tally.peak_of("negated_margin") {
             Some(negated) => judgement.figure("least_margin_ulp", -negated),
             None => judgement,
         }

@@ -104,7 +104,7 @@ pub struct Settings {
 
 impl Settings {
     /// The settings that are there, by name, as text.
-    pub fn given(&self) -> Vec<(&'static str, String)> {
+    pub fn list(&self) -> Vec<(&'static str, String)> {
         let spaced = |integers: &Vec<i64>| integers.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
         let all = [
             ("metric", self.metric.clone()),
@@ -144,7 +144,7 @@ impl Context<'_> {
     }
 
     /// The position of the result that the setting `output` names, where there is one.
-    pub fn chosen(&self, settings: &Settings) -> Result<Option<usize>, PlanError> {
+    pub fn choose_output(&self, settings: &Settings) -> Result<Option<usize>, PlanError> {
         let named = settings.output.as_ref().map(|name| self.output(name));
         named.transpose().map_err(|fault| fault.of("output"))
     }
@@ -220,7 +220,7 @@ pub static CHECKS: &[&dyn Check] = &[
 /// # Errors
 /// If no check has this name, if it is put to series, or as [`CaseCheck::plan`] says.
 pub fn judge_of(name: &str, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
-    match check_named(name).map(|check| check.scope()) {
+    match find_check(name).map(|check| check.scope()) {
         Some(Scope::Case(check)) => check.plan(settings, case),
         Some(Scope::Series) => Err(PlanFault::Series.into()),
         None => Err(PlanFault::Unknown.into()),
@@ -233,6 +233,6 @@ pub fn column(name: &str, setting: Option<&str>) -> String {
 }
 
 /// The check with this name.
-pub fn check_named(name: &str) -> Option<&'static dyn Check> {
+pub fn find_check(name: &str) -> Option<&'static dyn Check> {
     CHECKS.iter().copied().find(|check| check.name() == name)
 }

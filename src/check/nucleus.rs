@@ -133,10 +133,10 @@ impl Judge for Kept {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (all, beyond, rows) = (tally.counted("all_kept"), tally.counted("rows_beyond"), tally.counted("rows"));
+        let (all, beyond, rows) = (tally.count_of("all_kept"), tally.count_of("rows_beyond"), tally.count_of("rows"));
         let mut judgement = tally.judge(all > 0 || beyond > 0);
         for name in ["all_kept", "rows_beyond", "kept_extra", "kept_lost", "truth_kept"] {
-            judgement = judgement.figure(name, tally.counted(name) as f64);
+            judgement = judgement.figure(name, tally.count_of(name) as f64);
         }
         judgement.note(format!("{all} of {rows} rows keep everything, {beyond} go beyond the allowance"))
     }

@@ -145,8 +145,8 @@ impl Judge for Returned {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (rows, broken) = (tally.counted("rows"), tally.counted("broken_rows"));
-        let observed = tally.counted("found") as f64 / (rows as f64 * self.k as f64);
+        let (rows, broken) = (tally.count_of("rows"), tally.count_of("broken_rows"));
+        let observed = tally.count_of("found") as f64 / (rows as f64 * self.k as f64);
         let sizes = self.bins.iter().map(|size| *size as u64);
         let Some(expected) = expected_recall(sizes, self.k as u64) else {
             return tally.judge(broken > 0).note("there is no expectation for these bins".to_string());

@@ -79,7 +79,7 @@ impl Judge for Views {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (found, rows) = (tally.counted("inconsistent"), tally.counted("rows"));
+        let (found, rows) = (tally.count_of("inconsistent"), tally.count_of("rows"));
         tally
             .judge(found > 0)
             .figure("inconsistent", found as f64)

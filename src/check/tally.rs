@@ -49,17 +49,17 @@ impl Tally {
     }
 
     /// The count of this name; 0 if nothing was counted.
-    pub fn counted(&self, name: &str) -> u64 {
+    pub fn count_of(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
     /// The largest value of this name; `None` if there was none.
-    pub fn peaked(&self, name: &str) -> Option<f64> {
+    pub fn peak_of(&self, name: &str) -> Option<f64> {
         self.peaks.get(name).copied()
     }
 
     /// The sum of this name; 0 if nothing was added.
-    pub fn summed(&self, name: &str) -> f64 {
+    pub fn sum_of(&self, name: &str) -> f64 {
         self.sums.get(name).copied().unwrap_or(0.0)
     }
 
@@ -90,7 +90,7 @@ impl Tally {
     /// `Finding` if `found`; else `Undecided` if the count `undecided`, of what the oracle left open, is above 0; else
     /// `Pass`.
     pub fn judge(&self, found: bool) -> Judgement {
-        let outcome = match (self.refusal(), self.counted("undecided")) {
+        let outcome = match (self.refusal(), self.count_of("undecided")) {
             (Some(_), _) => Outcome::Abstain,
             (None, 0) if found => Outcome::Finding,
             (None, 0) => Outcome::Pass,
@@ -178,15 +178,15 @@ mod tests {
     fn batches_merge_in_order() {
         let mut all = seen(2, 0.5, 0.25, &["a", "b"]);
         all.merge(seen(3, 0.75, 4.0, &["c", "d"]));
-        assert_eq!((all.counted("rows"), all.peaked("worst"), all.summed("total")), (5, Some(0.75), 4.25));
-        assert_eq!((all.counted("none"), all.peaked("none"), all.summed("none")), (0, None, 0.0));
+        assert_eq!((all.count_of("rows"), all.peak_of("worst"), all.sum_of("total")), (5, Some(0.75), 4.25));
+        assert_eq!((all.count_of("none"), all.peak_of("none"), all.sum_of("none")), (0, None, 0.0));
         // Three pieces of evidence are kept, the first ones.
         assert_eq!(all.judge(true).evidence, ["a", "b", "c"]);
         assert_eq!(seen(1, 0.0, 0.0, &["a", "b", "c", "d"]).judge(true).evidence, ["a", "b", "c"]);
         // A NaN is worse than any number.
         all.merge(seen(0, f64::NAN, 0.0, &[]));
         all.merge(seen(0, 7.0, 0.0, &[]));
-        assert_eq!(all.peaked("worst"), Some(f64::INFINITY));
+        assert_eq!(all.peak_of("worst"), Some(f64::INFINITY));
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Check for Ties {
 
 impl CaseCheck for Ties {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
-        let output = match case.chosen(settings)? {
+        let output = match case.choose_output(settings)? {
             Some(output) => output,
             None => case.output("indices").or_else(|_| case.output("token"))?,
         };
@@ -89,7 +89,7 @@ impl Judge for Order {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (wrong, rows) = (tally.counted("misplaced"), tally.counted("rows"));
+        let (wrong, rows) = (tally.count_of("misplaced"), tally.count_of("rows"));
         tally
             .judge(wrong > 0)
             .figure("misplaced", wrong as f64)

@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::analysis::same_results;
 use crate::ir::Program;
-use crate::machine::{Mode, REFINEMENTS, chip_named};
+use crate::machine::{Mode, REFINEMENTS, find_chip};
 use crate::name::nearest;
-use crate::program::{ProgramSpec, program_named};
+use crate::program::{ProgramSpec, find_program};
 use crate::subject;
 use crate::suite::{Case, Suite};
 
@@ -84,12 +84,12 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
 fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let why = |error: &dyn std::fmt::Display| format!("`{path}`: {error}");
-    if chip_named(first).is_some()
+    if find_chip(first).is_some()
         && let Err(error) = path.parse::<Mode>()
     {
         return why(&error);
     }
-    if program_named(first.split('[').next().unwrap_or(first)).is_some() {
+    if find_program(first.split('[').next().unwrap_or(first)).is_some() {
         if let Err(error) = first.parse::<ProgramSpec>() {
             return why(&error);
         }
@@ -125,7 +125,7 @@ fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "precision {}: {}{ignored}", mode.precision.name, mode.precision.doc)?;
     writeln!(out, "excess {}: {}", mode.excess.name, mode.excess.doc)?;
     for row in REFINEMENTS {
-        if let Some(value) = row.value_in(mode) {
+        if let Some(value) = row.value_in(&mode.choices, mode.chip) {
             writeln!(out, "{}={}: {} Here: {}.", row.key, value.0, row.doc, value.1)?;
         }
     }
@@ -138,7 +138,7 @@ fn built(spec: &ProgramSpec, n: usize) -> Result<Program, Failure> {
 }
 
 fn explain_program(declared: &Program, mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
-    let compiled = subject::compiled(declared, mode);
+    let compiled = subject::compile(declared, mode);
     if same_results(&compiled, declared) {
         writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;
     } else {

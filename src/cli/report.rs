@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 }
 
 /// How many files of a folder were written because they changed.
-pub(super) fn written(changed: usize, folder: &Path) -> String {
+pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
     match changed {
         0 => format!("{} is unchanged.", folder.display()),
         count => format!("{count} files written to {}.", folder.display()),
@@ -63,7 +63,7 @@ impl Form {
             let (there, all) = (suite.cases.len(), suite.header.cases);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
-        writeln!(out, "{}", written(changed, target))?;
+        writeln!(out, "{}", describe_writes(changed, target))?;
         Ok(summary::exit(suites))
     }
 

@@ -11,7 +11,7 @@ use crate::report;
 use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
 
 use super::progress::OnStderr;
-use super::report::written;
+use super::report::describe_writes;
 use super::{Exit, Failure, REPORTS, folder, suites, summary};
 
 #[derive(Args, Default)]
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         summary::print(&records, &format!(" in {:.1} s", started.elapsed().as_secs_f64()), out)?;
         print_cost(&stats, &costs, out)?;
         match changed {
-            Some(count) => writeln!(out, "{}", written(count, &target))?,
+            Some(count) => writeln!(out, "{}", describe_writes(count, &target))?,
             None => writeln!(out, "Part of the cases ran, so no report was written; --out DIR writes one.")?,
         }
     }

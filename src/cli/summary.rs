@@ -5,11 +5,11 @@ use std::io::Write;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::record::{SuiteRecord, Verdict};
-use crate::report::{reading, suite_lines};
+use crate::report::{read_out, suite_lines};
 
 use super::{Exit, Failure};
 
-/// Lines of a suite's reading that the terminal shows.
+/// Lines of a suite's read_out that the terminal shows.
 const SHOWN: usize = 8;
 
 /// A line a suite, what each found in words, and what was not expected; `took` stands behind the number of cases.
@@ -30,7 +30,7 @@ pub fn print(suites: &[SuiteRecord], took: &str, out: &mut dyn Write) -> Result<
     }
     writeln!(out, "{table}")?;
     for suite in suites {
-        let lines = reading(suite);
+        let lines = read_out(suite);
         if lines.is_empty() {
             continue;
         }

@@ -8,8 +8,8 @@ use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
 use super::expression::{ExpressionId, Expressions, Head};
-use super::graph::Value;
 use super::rule::{self, Role};
+use super::vertex::Value;
 
 /// What a value is taken for, if it is to be taken for another expression than its own.
 pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value) -> Option<ExpressionId> + 's;
@@ -29,7 +29,7 @@ pub(super) struct Builder<'p, 'e> {
 impl<'p, 'e> Builder<'p, 'e> {
     /// Of the entry.
     pub fn new(analysis: &'p Analysis<'p>, expressions: &'e mut Expressions) -> Self {
-        Builder::of(analysis, analysis.program.entry(), analysis.held(), expressions)
+        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), expressions)
     }
 
     /// Of a region.

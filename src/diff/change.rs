@@ -70,3 +70,9 @@ pub struct Difference {
     /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
 }
+
+/// The shortest decimal of a number, as an f32 where it is one.
+pub(super) fn number(value: f64) -> String {
+    let narrow = value as f32;
+    if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
+}

@@ -6,14 +6,15 @@ use crate::analysis::Precision;
 use crate::hlo::Import;
 use crate::ir::{Binary, ValueId};
 
-use super::change::{Change, ChangeKind, Difference};
+use super::change::{Change, ChangeKind, Difference, number};
 use super::disagree::{Disagreement, disagreements};
-use super::edited::edited;
+use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
-use super::graph::{Graph, Value};
-use super::pair::Pair;
+use super::graph::Graph;
+use super::pairing::Pair;
 use super::reading::{Reader, Readings, readings};
 use super::rule::Role;
+use super::vertex::Value;
 
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,7 +77,7 @@ pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffErr
     comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
-    let [left, right] = pair.unmatched();
+    let [left, right] = pair.without_counterpart();
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
     let names = |graph: &Graph, ids: Vec<ValueId>| {
@@ -175,7 +176,8 @@ impl<'p, 'a> Comparison<'p, 'a> {
     fn is_by_reciprocal(&self, id: ExpressionId) -> bool {
         let expressions = &self.pair.expressions;
         let (head, operands) = expressions.get(id);
-        let of_both = *head == Head::Binary(Binary::Multiply) && expressions.taken().all(|(_, other)| other != id);
+        let of_both =
+            *head == Head::Binary(Binary::Multiply) && expressions.substitutions().all(|(_, other)| other != id);
         of_both && operands.iter().any(|operand| *expressions.get(*operand).0 == Head::Reciprocal)
     }
 
@@ -322,8 +324,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
     /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
         found.into_iter().for_each(|d| self.other(d.value, d.texts, changes));
-        let (seen, unseen): (Vec<_>, Vec<_>) =
-            edited(&self.pair.before, &self.pair.after, &self.pair.expressions).into_iter().partition(|edit| edit.seen);
+        let (seen, unseen): (Vec<_>, Vec<_>) = find_edits(&self.pair.before, &self.pair.after, &self.pair.expressions)
+            .into_iter()
+            .partition(|edit| edit.seen);
         unseen.into_iter().for_each(|edit| self.other(edit.value, edit.texts, changes));
         // What the expressions saw and found no words for.
         if changes.is_empty() {
@@ -382,12 +385,6 @@ fn bounds(widths: &BTreeSet<Precision>) -> (Precision, Precision) {
 
 fn widths(widths: &BTreeSet<Precision>) -> String {
     widths.iter().rev().map(Precision::to_string).collect::<Vec<_>>().join(" and ")
-}
-
-/// The shortest decimal of a number, as an f32 where it is one.
-pub(super) fn number(value: f64) -> String {
-    let narrow = value as f32;
-    if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
 }
 
 fn steps(steps: &[usize]) -> String {

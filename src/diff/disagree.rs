@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Compare, Op, ValueId};
 
+use super::change::number;
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
 use super::graph::Graph;
-use super::pair::Pair;
+use super::pairing::Pair;
 
 /// What two paired values do not have in common, each as deep down as the two can be told apart.
 pub(super) struct Disagreement {
@@ -24,7 +25,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     let live: BTreeSet<ExpressionId> = all(&pair.after).collect();
     // An expression of AFTER that stands under another number is found by the value that has it.
     let mut roots: Vec<(Option<ValueId>, ExpressionId, ExpressionId)> = expressions
-        .taken()
+        .substitutions()
         .filter(|(_, taken_for)| live.contains(taken_for))
         .map(|(one, taken_for)| (None, taken_for, one))
         .collect();
@@ -37,7 +38,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         }
     }
     let unknown: [BTreeSet<ExpressionId>; 2] = {
-        let [left, right] = pair.unmatched();
+        let [left, right] = pair.without_counterpart();
         let of = |graph: &Graph, ids: Vec<ValueId>| ids.into_iter().map(|id| graph.values[id].expression()).collect();
         [of(&pair.before, left), of(&pair.after, right)]
     };
@@ -242,7 +243,7 @@ fn label(head: &Head) -> String {
     match head {
         Head::Parameter(n) => format!("parameter {n}"),
         Head::Argument(n) => format!("argument {n}"),
-        Head::Constant(bits) => super::compare::number(f64::from_bits(*bits)),
+        Head::Constant(bits) => number(f64::from_bits(*bits)),
         Head::Table(_) => "array of constants".to_string(),
         Head::Integers => "integers".to_string(),
         Head::FromIntegers => "convert of integers".to_string(),
@@ -279,7 +280,7 @@ fn label(head: &Head) -> String {
 fn exactly(graph: &Graph, expressions: &Expressions, id: ExpressionId) -> Option<String> {
     let rounded = expressions.value(id)?;
     let exact = graph.instances(id).iter().find_map(|at| graph.values[*at].scalar);
-    Some(super::compare::number(exact.unwrap_or(rounded)))
+    Some(number(exact.unwrap_or(rounded)))
 }
 
 /// A value as an operand: its name or number.

@@ -8,7 +8,7 @@ use crate::ir::{Instruction, Op, ValueId};
 use crate::tensor::Tensor;
 
 use super::build::splat;
-use super::compare::number;
+use super::change::number;
 use super::expression::Expressions;
 use super::graph::Graph;
 
@@ -24,7 +24,7 @@ pub(super) struct Edit {
 
 /// All edits; none unless both programs have the same values, by name or in the same order. Compilers compute integers
 /// and move elements as they please, so nothing is to be said of other programs.
-pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -> Vec<Edit> {
+pub(super) fn find_edits(before: &Graph, after: &Graph, expressions: &Expressions) -> Vec<Edit> {
     let mut numbering = Numbering::new(Equality::ButForRounding);
     let Some(counterparts) = counterparts(before, after, &numbering) else { return Vec::new() };
     let [left, right] = [before, after].map(|graph| numbering.program(graph.analysis.program, &graph.analysis.regions));
@@ -43,7 +43,7 @@ pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -
         let (b, of_b) = normal(after, sides[1], sides[1].operands.iter().map(|id| others[*id]).collect());
         let both_pass =
             numbering.is_transparent(before.entry(), sides[0]) && numbering.is_transparent(after.entry(), sides[1]);
-        let same_region = left.called(&sides[0].op) == right.called(&sides[1].op);
+        let same_region = left.callees(&sides[0].op) == right.callees(&sides[1].op);
         let same_op = both_pass || (same_region && numbering.same_operation(&a, &b));
         if same_op && of_a == of_b {
             continue;
@@ -54,8 +54,8 @@ pub(super) fn edited(before: &Graph, after: &Graph, expressions: &Expressions) -
             continue;
         }
         let of_both = [&before.values[value], &after.values[other]].map(|v| &v.expressions);
-        let seen =
-            of_both[0] != of_both[1] || expressions.taken().any(|(_, stands_as)| of_both[0].contains(&stands_as));
+        let seen = of_both[0] != of_both[1]
+            || expressions.substitutions().any(|(_, stands_as)| of_both[0].contains(&stands_as));
         edits.push(Edit { value, texts: texts([before, after], sides), seen });
     }
     edits
@@ -81,7 +81,7 @@ fn texts(graphs: [&Graph; 2], sides: [&Instruction; 2]) -> [String; 2] {
         return named;
     }
     let [left, right] = [0, 1].map(|side| {
-        let names: Vec<String> = sides[side].operands.iter().map(|id| called(graphs[side], *id)).collect();
+        let names: Vec<String> = sides[side].operands.iter().map(|id| name_of(graphs[side], *id)).collect();
         format!("{} of {}", named[side], names.join(", "))
     });
     if left != right {
@@ -92,7 +92,7 @@ fn texts(graphs: [&Graph; 2], sides: [&Instruction; 2]) -> [String; 2] {
 }
 
 /// A value as an operand: its name or number.
-fn called(graph: &Graph, id: ValueId) -> String {
+fn name_of(graph: &Graph, id: ValueId) -> String {
     let name = graph.name(id).rsplit('/').next().unwrap_or_default();
     let element = graph.element(id).map(|index| format!("{{{index}}}")).unwrap_or_default();
     graph.values[id].scalar.map_or(format!("{name}{element}"), number)

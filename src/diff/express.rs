@@ -5,8 +5,8 @@ use crate::ir::{Binary, ComputationId, Instruction, Op, approx};
 
 use super::build::{Builder, splat};
 use super::expression::{Combiner, ExpressionId, Head};
-use super::graph::Value;
 use super::rule::{self, Role};
+use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
     /// The expressions of an instruction's arrays; adds what only they tell.
@@ -167,7 +167,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 });
                 return parts.collect();
             }
-            // Places and integers, which are compared elsewhere ([`super::edited`]), and what is expressed above.
+            // Places and integers, which are compared elsewhere ([`super::find_edits`]), and what is expressed above.
             other @ (Op::Iota { .. }
             | Op::Convert
             | Op::BitcastConvert

@@ -88,7 +88,7 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
-    /// Those of them that the programs made since [`Expressions::forget_taken`]: what is, and what it is taken for.
+    /// Those of them that the programs made since [`Expressions::forget_substitutions`]: what is, and what it is taken for.
     taken: BTreeMap<ExpressionId, ExpressionId>,
     /// Steps of a reduction or scan that is taken in several: what they make is part of the whole.
     steps: HashSet<ExpressionId>,
@@ -102,12 +102,12 @@ impl Expressions {
     }
 
     /// Starts to note anew which expressions are taken for another one.
-    pub fn forget_taken(&mut self) {
+    pub fn forget_substitutions(&mut self) {
         self.taken.clear();
     }
 
     /// The expressions that were taken for another one although they are not equal.
-    pub fn taken(&self) -> impl Iterator<Item = (ExpressionId, ExpressionId)> {
+    pub fn substitutions(&self) -> impl Iterator<Item = (ExpressionId, ExpressionId)> {
         self.taken.iter().map(|(one, other)| (*one, *other))
     }
 

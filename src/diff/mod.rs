@@ -19,9 +19,10 @@ mod express;
 mod expression;
 mod graph;
 mod outcome;
-mod pair;
+mod pairing;
 mod reading;
 mod rule;
+mod vertex;
 
 pub use change::{Change, ChangeKind, Difference};
 pub use compare::{DiffError, difference};

@@ -85,7 +85,7 @@ pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision
 }
 
 /// How much of its operand in `slot` a region sees: what its own conversions leave, before it looks at anything.
-pub(super) fn entering(instruction: &Instruction, program: &Program, slot: usize) -> Precision {
+pub(super) fn entry_precision(instruction: &Instruction, program: &Program, slot: usize) -> Precision {
     let operands = instruction.operands.len();
     let (region, parameter) = match &instruction.op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => (*to_apply, operands / 2 + slot),

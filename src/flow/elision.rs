@@ -139,7 +139,7 @@ impl Seen {
     /// `name` says what a value is called in the declared program.
     fn of(program: &Program, name: &dyn Fn(ValueId) -> String) -> Seen {
         let analysis = Analysis::new(program);
-        let (held, views) = (analysis.held(), views(&analysis));
+        let (held, views) = (analysis.precisions(), views(&analysis));
         let mut seen: HashMap<Key, (Precision, bool)> = HashMap::new();
         let mut computed = HashMap::new();
         for (id, held) in held.iter().enumerate() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::analysis::Precision;
 
 use super::elision::{Effect, Elision};
-use super::value::{Use, Value};
+use super::node::{Use, Value};
 
 /// What a finding is about; in JSON in kebab case (`two-views`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -313,7 +313,7 @@ fn rounded_away(value: &Value) -> Option<Finding> {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn listed(names: &[&str]) -> String {
+pub(super) fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => one.to_string(),

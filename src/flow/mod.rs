@@ -5,23 +5,23 @@
 //! them (`group`), what compilers would do ([`elisions`]), and what is remarkable ([`Finding`]). [`text()`] and [`dot()`]
 //! show it.
 
-mod dot;
+mod accumulation;
 mod elision;
 mod finding;
+mod graphviz;
 mod group;
-mod sum;
+mod node;
 mod text;
 mod uses;
-mod value;
 
-pub use dot::dot;
+pub use accumulation::Accumulation;
 pub use elision::{Effect, Elision, elisions};
 pub use finding::{Finding, FindingKind};
+pub use graphviz::dot;
 pub use group::Shape;
-pub use sum::Accumulation;
+pub use node::{Read, Use, Value};
 pub use text::text;
 pub use uses::{Reader, View, views};
-pub use value::{Read, Use, Value};
 
 use serde::Serialize;
 
@@ -86,7 +86,7 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let analysis = Analysis::new(program);
     let views = views(&analysis);
     let groups = group::groups(&analysis);
-    let values = value::values(import, &analysis, &views, &groups);
+    let values = node::values(import, &analysis, &views, &groups);
     let elisions = elisions(program, modes);
     let findings = finding::findings(&values, &elisions);
     let name = |id: usize| program.entry().instructions[id].name.clone();

@@ -36,7 +36,7 @@ pub struct View {
 /// Whether an operation hands on the numbers that it is given, up to rounding and sign: moves, conversions between
 /// floats, elements of tuples, negation.
 pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
-    let (instruction, held) = (&analysis.program.entry().instructions[id], analysis.held());
+    let (instruction, held) = (&analysis.program.entry().instructions[id], analysis.precisions());
     match instruction.op {
         Op::ReducePrecision { .. } | Op::GetTupleElement(_) | Op::Tuple => true,
         Op::Unary(Unary::Negate) => true,
@@ -82,7 +82,7 @@ struct Step {
 
 impl Walk<'_> {
     fn from(&self, source: ValueId) -> Vec<View> {
-        let (entry, held) = (self.analysis.program.entry(), self.analysis.held());
+        let (entry, held) = (self.analysis.program.entry(), self.analysis.precisions());
         let mut views: Vec<View> = Vec::new();
         let start = Step { id: source, holds: held[source].first(), rounded_by: None, conversions: Vec::new() };
         let mut seen = HashSet::new();
@@ -121,7 +121,7 @@ impl Walk<'_> {
                     next.holds = held[step.id].elements.get(index).copied().flatten();
                 } else if let Some(to) = target(reading, step.holds) {
                     next.conversions.push(*user);
-                    next.holds = step.holds.map(|holds| holds.rounded_to(to));
+                    next.holds = step.holds.map(|holds| holds.round_to(to));
                     if next.holds != step.holds {
                         next.rounded_by = Some(*user);
                     }

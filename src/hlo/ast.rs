@@ -191,6 +191,11 @@ pub struct Layout {
     pub rest: String,
 }
 
+/// What names consist of: `[A-Za-z0-9_.-]`.
+pub(super) fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
+}
+
 /// A place in the file, counted from 1, the column in characters. Two places are always equal, so that what was read
 /// from two layouts of one text compares equal.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,7 @@
 
 use crate::ir::DotDims;
 
-use super::attribute::WindowSpec;
+use super::view::WindowSpec;
 
 /// A convolution as a dot between transposed and reshaped operands.
 #[derive(Clone, Debug, PartialEq, Eq)]

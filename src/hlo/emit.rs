@@ -5,9 +5,10 @@ use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Op, Shape, Va
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
-use super::attribute::Attributes;
-use super::lower::{Body, LowerError, Lowering, Origin, Scope, Value};
+use super::error::LowerError;
+use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::operation;
+use super::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -48,7 +49,7 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     /// The result's shape as the file claims it, for results that are arrays or tuples of arrays.
-    pub fn claimed(&self) -> Result<Shape> {
+    pub fn claimed_shape(&self) -> Result<Shape> {
         shape_of(self.instruction, &self.instruction.shape)
     }
 
@@ -132,7 +133,7 @@ impl<'a> Emitter<'_, 'a> {
                 let moved = self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))?;
                 // The TPU compiler fuses a conversion into the copy beside it.
                 match moved {
-                    Value::Array(id) => Ok(Value::Array(self.settled(id, &self.claimed()?)?)),
+                    Value::Array(id) => Ok(Value::Array(self.settled(id, &self.claimed_shape()?)?)),
                     other => Ok(other),
                 }
             }
@@ -158,7 +159,7 @@ impl<'a> Emitter<'_, 'a> {
                 };
                 let operands = operands.iter().map(array).collect::<Result<_>>()?;
                 let result = operation::lower(self, operands)?;
-                let claimed = self.claimed()?;
+                let claimed = self.claimed_shape()?;
                 let (Shape::Tuple(parts), Shape::Tuple(claimed_parts)) = (self.shape(result), &claimed) else {
                     return Ok(Value::Array(self.settled(result, &claimed)?));
                 };
@@ -211,7 +212,7 @@ impl<'a> Emitter<'_, 'a> {
     /// The region that an attribute names, with f32 in the place of bf16.
     pub fn wide_region(&mut self, attribute: &str) -> Result<ComputationId> {
         let region = self.region(attribute)?;
-        let wide = self.lowering.computations[region].widened();
+        let wide = self.lowering.computations[region].widen();
         let found = self.lowering.computations.iter().position(|c| *c == wide);
         Ok(found.unwrap_or_else(|| {
             self.lowering.computations.push(wide);
@@ -225,9 +226,9 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     fn inlined_named(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
-        let callee = self.lowering.named(self.instruction, name)?;
+        let callee = self.lowering.computation(self.instruction, name)?;
         let over = match self.instruction.opcode.as_str() {
-            "map" => Some(self.claimed()?.dims().to_vec()),
+            "map" => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
         };
         let scope = Scope {

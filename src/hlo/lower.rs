@@ -9,28 +9,10 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{self, ComputationId, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
-use super::attribute::Attributes;
 use super::emit::Emitter;
+use super::error::LowerError;
 use super::operation;
-
-/// Why a file is no program here.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{at}: {name}: {why}")]
-pub struct LowerError {
-    /// Where that stands in the file.
-    pub at: Position,
-    /// The instruction's name and opcode, or a computation's name.
-    pub name: String,
-    /// What of it has no meaning here.
-    pub why: String,
-}
-
-impl LowerError {
-    pub(super) fn new(instruction: &ast::Instruction, why: impl ToString) -> LowerError {
-        let name = format!("{} of opcode `{}`", instruction.name, instruction.opcode);
-        LowerError { at: instruction.at, name, why: why.to_string() }
-    }
-}
+use super::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -176,7 +158,7 @@ pub(super) struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     /// The computation of this name.
-    pub fn named(&self, instruction: &ast::Instruction, name: &str) -> Result<&'a ast::Computation> {
+    pub fn computation(&self, instruction: &ast::Instruction, name: &str) -> Result<&'a ast::Computation> {
         self.place(instruction, name).map(|place| &self.module.computations[place])
     }
 

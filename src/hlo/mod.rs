@@ -4,15 +4,17 @@
 //! program of it.
 
 pub mod ast;
-mod attribute;
 mod constant;
 mod convolution;
 mod emit;
+mod error;
 mod layout;
 mod lower;
 mod operation;
 mod parse;
 mod print;
+mod view;
 
-pub use lower::{Import, LowerError, Origin, lower};
+pub use error::LowerError;
+pub use lower::{Import, Origin, lower};
 pub use parse::{ParseError, parse};

@@ -8,16 +8,16 @@ use crate::ir::{
 use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
-use super::attribute::WindowSpec;
 use super::emit::Emitter;
-use super::lower::LowerError;
+use super::error::LowerError;
+use super::view::WindowSpec;
 use super::{constant, convolution, layout};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// `constant(...)`.
 pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
-    let claimed = e.claimed()?;
+    let claimed = e.claimed_shape()?;
     let Shape::Array { dtype, dims } = &claimed else { return Err(e.fail("a constant tuple is not supported")) };
     let tensor = constant::tensor(literal, *dtype, dims).map_err(|why| e.fail(why))?;
     e.emit(Op::Constant(tensor), vec![], Some(claimed))
@@ -26,12 +26,12 @@ pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
 /// Any other operation over arrays.
 pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> {
     let attributes = e.attributes();
-    let claimed = e.claimed()?;
+    let claimed = e.claimed_shape()?;
     let opcode = e.instruction.opcode.as_str();
-    if let Some(unary) = Unary::named(opcode) {
+    if let Some(unary) = Unary::from_name(opcode) {
         return e.emit(Op::Unary(unary), operands, None);
     }
-    if let Some(binary) = Binary::named(opcode) {
+    if let Some(binary) = Binary::from_name(opcode) {
         let mut operands = operands;
         e.widest(&mut operands)?;
         let of_predicates = operands.iter().all(|o| e.shape(*o).dtype() == Some(DType::Pred));
@@ -86,7 +86,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }),
         "compare" => {
             let direction = attributes.word("direction").unwrap_or_default();
-            let direction = Compare::named(direction)
+            let direction = Compare::from_name(direction)
                 .ok_or_else(|| e.refuse("direction", format!("unknown direction `{direction}`")))?;
             let order = match attributes.word("type") {
                 Some("TOTALORDER") => CompareOrder::Total,
@@ -152,7 +152,7 @@ fn over_region(
         to_apply = e.wide_region("to_apply")?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {
-                let wide = e.shape(*operand).widened();
+                let wide = e.shape(*operand).widen();
                 *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
             }
         }

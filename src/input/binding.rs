@@ -126,7 +126,7 @@ impl Inputs {
     /// # Errors
     /// If an array has not the shape of its argument (the first argument's leading dim aside), or an earlier program cannot
     /// be evaluated.
-    pub fn fixed(&self, key: &InputKey, arguments: &[Argument]) -> Result<Vec<Option<Tensor>>, InputError> {
+    pub fn fixed_tensors(&self, key: &InputKey, arguments: &[Argument]) -> Result<Vec<Option<Tensor>>, InputError> {
         self.check_names(arguments)?;
         let mut fixed = Vec::with_capacity(arguments.len());
         for (number, argument) in arguments.iter().enumerate() {

@@ -52,7 +52,7 @@ pub(super) fn each<'s>(
         input.check(spec, arguments).map_err(|source| InputError::Unsuitable { input: input.name(), source })?;
         let first_row = if number == 0 { rows.start } else { 0 };
         let place = Place { number, first_row, size: sizes[number] };
-        let data = match spec.grid(argument) {
+        let data = match spec.grid(argument.dtype) {
             Some(grid) => floats(spec, &streams, arguments, place, grid)?,
             None => integers(&streams, arguments, place)?,
         };

@@ -49,7 +49,7 @@ impl Input for IllConditioned {
         let (halvings, lhs_size) = (halvings(cond), remainder(k as f64, cond));
         let smallest = [lhs_size, core_math::exp2(-f64::from(halvings))];
         for (at, (operand, smallest)) in [lhs, rhs].into_iter().zip(smallest).enumerate() {
-            if let Some(format) = spec.grid(operand).filter(|format| smallest < format.min_normal()) {
+            if let Some(format) = spec.grid(operand.dtype).filter(|format| smallest < format.min_normal()) {
                 let name = &operand.name;
                 let format = format.name;
                 let why =

@@ -19,7 +19,7 @@ mod parameter;
 mod planted;
 mod positive;
 mod ramp;
-mod sampler;
+mod random;
 mod spec;
 mod stream;
 mod ties;
@@ -31,7 +31,7 @@ pub use binding::{Binding, EARLIER, Inputs};
 pub use error::{InputError, Unfit};
 pub use generate::generate;
 pub use parameter::{COMMON, ParameterDoc};
-pub use sampler::Sampler;
+pub use random::Sampler;
 pub use spec::InputSpec;
 pub use stream::{InputKey, Streams};
 
@@ -79,7 +79,7 @@ pub static INPUTS: &[&dyn Input] = &[
 ];
 
 /// The distribution with this name; the error suggests the nearest one.
-pub fn input_named(name: &str) -> Result<&'static dyn Input, InputError> {
+pub fn find_input(name: &str) -> Result<&'static dyn Input, InputError> {
     INPUTS.iter().copied().find(|input| input.name() == name).ok_or_else(|| {
         let hint = crate::name::hint(name, INPUTS.iter().map(|input| input.name()));
         InputError::UnknownInput { name: name.to_string(), hint }

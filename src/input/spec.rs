@@ -8,7 +8,7 @@ use crate::num::{self, Format};
 use crate::tensor::DType;
 
 use super::parameter::{BF16_VALUES, COMMON};
-use super::{Argument, Input, InputError, ParameterDoc, input_named};
+use super::{Input, InputError, ParameterDoc, find_input};
 
 /// A distribution and its parameters, as in `near-tie[scale=4,ulps=1]`.
 ///
@@ -37,11 +37,11 @@ impl InputSpec {
         self.settings.get(parameter.name).copied().unwrap_or(parameter.default)
     }
 
-    /// The format that the values of an argument are rounded to: its dtype's, or bf16 where that was asked for and the
+    /// The format that values of a dtype are rounded to: its own, or bf16 where that was asked for and the
     /// dtype holds every bf16 number. `None` for integers and predicates.
-    pub fn grid(&self, argument: &Argument) -> Option<&'static Format> {
-        let format = argument.dtype.format()?;
-        let wider = matches!(argument.dtype, DType::F32 | DType::F64);
+    pub fn grid(&self, dtype: DType) -> Option<&'static Format> {
+        let format = dtype.format()?;
+        let wider = matches!(dtype, DType::F32 | DType::F64);
         Some(if wider && self.get(&BF16_VALUES) != 0.0 { &num::BF16 } else { format })
     }
 
@@ -95,7 +95,7 @@ impl FromStr for InputSpec {
                 (name, Some(rest.strip_suffix(']').ok_or_else(|| syntax("the closing `]` is missing or not last"))?))
             }
         };
-        let mut spec = InputSpec::new(input_named(name)?);
+        let mut spec = InputSpec::new(find_input(name)?);
         let mut seen = Vec::new();
         for pair in list.into_iter().flat_map(|list| list.split(',')) {
             let (key, value) = pair.split_once('=').ok_or_else(|| syntax("a parameter lacks its `=value`"))?;

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use super::sampler::Sampler;
+use super::random::Sampler;
 
 /// What the bits of a case's inputs depend on, besides argument and row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -25,7 +25,7 @@ impl Input for WideExponent {
     fn check(&self, spec: &InputSpec, arguments: &[Argument]) -> Result<(), Unfit> {
         let range = spec.get(&RANGE);
         for (at, argument) in arguments.iter().enumerate() {
-            let Some(format) = spec.grid(argument) else { continue };
+            let Some(format) = spec.grid(argument.dtype) else { continue };
             if range > f64::from(-format.emin()) {
                 let name = &argument.name;
                 let most = -format.emin();

@@ -2,11 +2,11 @@
 
 use crate::tensor::{DType, Tensor};
 
-use super::dot::DotDims;
-use super::function::{Binary, Compare, CompareOrder, Precision, Unary};
+use super::dot_dims::DotDims;
 use super::infer::{ShapeError, infer};
-use super::op::{Op, Window, WindowDim};
-use super::program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};
+use super::op::{ComputationId, Op, Window, WindowDim};
+use super::program::{Computation, Instruction, Program, Shape, ValueId};
+use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 
 type Result<T> = std::result::Result<T, ShapeError>;
 
@@ -33,7 +33,7 @@ impl Builder {
     }
 
     /// Adds an operation whose result has this shape.
-    pub fn op_shaped(&mut self, op: Op, operands: &[ValueId], shape: Shape) -> Result<ValueId> {
+    pub fn op_of_shape(&mut self, op: Op, operands: &[ValueId], shape: Shape) -> Result<ValueId> {
         self.push(op, operands, Some(shape))
     }
 
@@ -81,24 +81,24 @@ impl Builder {
     /// `operand`'s dim `i` becomes dim `along[i]` of the result.
     pub fn broadcast(&mut self, operand: ValueId, dims: &[usize], along: &[usize]) -> Result<ValueId> {
         let dtype = self.dtype(operand)?;
-        self.op_shaped(Op::Broadcast { dims: along.to_vec() }, &[operand], Shape::array(dtype, dims))
+        self.op_of_shape(Op::Broadcast { dims: along.to_vec() }, &[operand], Shape::array(dtype, dims))
     }
 
     /// The operand in another element type.
     pub fn convert(&mut self, operand: ValueId, dtype: DType) -> Result<ValueId> {
         let shape = self.shape(operand).with_dtype(dtype);
-        self.op_shaped(Op::Convert, &[operand], shape)
+        self.op_of_shape(Op::Convert, &[operand], shape)
     }
 
     /// The operand's elements in row-major order under other dims.
     pub fn reshape(&mut self, operand: ValueId, dims: &[usize]) -> Result<ValueId> {
         let dtype = self.dtype(operand)?;
-        self.op_shaped(Op::Reshape, &[operand], Shape::array(dtype, dims))
+        self.op_of_shape(Op::Reshape, &[operand], Shape::array(dtype, dims))
     }
 
     /// An array that counts 0, 1, 2, ... along `dim`.
     pub fn iota(&mut self, dtype: DType, dims: &[usize], dim: usize) -> Result<ValueId> {
-        self.op_shaped(Op::Iota { dim }, &[], Shape::array(dtype, dims))
+        self.op_of_shape(Op::Iota { dim }, &[], Shape::array(dtype, dims))
     }
 
     /// A function of each element, in the operand's type.
@@ -181,7 +181,7 @@ impl Builder {
         let op = Op::Dot { dims: DotDims::matmul(), precision: [precision; 2] };
         let shapes = [self.shape(lhs), self.shape(rhs)];
         let shape = infer(&op, &shapes, &self.computations, None)?.with_dtype(dtype);
-        self.op_shaped(op, &[lhs, rhs], shape)
+        self.op_of_shape(op, &[lhs, rhs], shape)
     }
 
     /// An element of a tuple, counted from 0.

@@ -3,10 +3,10 @@
 use crate::tensor::DType;
 
 use super::approx::{self, BinsError};
-use super::dot::DotDims;
-use super::function::Unary;
+use super::dot_dims::DotDims;
 use super::op::{Op, Window};
 use super::program::{Computation, Shape};
+use super::scalar_op::Unary;
 
 /// Why an operation does not fit its operands. Completes "failed to build NAME: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

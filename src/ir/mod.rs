@@ -6,17 +6,17 @@
 
 pub mod approx;
 mod builder;
-mod dot;
-mod function;
+mod dot_dims;
 mod infer;
+mod jax_text;
 pub mod movement;
 mod op;
-mod print;
 mod program;
+mod scalar_op;
 
 pub use builder::Builder;
-pub use dot::{DotDims, DotPlan};
-pub use function::{Binary, Compare, CompareOrder, Precision, Unary};
+pub use dot_dims::{DotDims, DotPlan};
 pub use infer::{ShapeError, infer};
-pub use op::{ApproxTopK, Class, GatherDims, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
-pub use program::{Computation, ComputationId, Instruction, Program, Shape, ValueId};
+pub use op::{ApproxTopK, Class, ComputationId, GatherDims, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
+pub use program::{Computation, Instruction, Program, Shape, ValueId};
+pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};

@@ -2,9 +2,11 @@
 
 use crate::tensor::Tensor;
 
-use super::dot::DotDims;
-use super::function::{Binary, Compare, CompareOrder, Precision, Unary};
-use super::program::ComputationId;
+use super::dot_dims::DotDims;
+use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
+
+/// Position of a computation in its program; a computation is only called by later ones.
+pub type ComputationId = usize;
 
 /// One HLO operation. Shapes and meaning follow openxla `docs/operation_semantics.md`.
 ///

@@ -2,13 +2,10 @@
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::op::Op;
+use super::op::{ComputationId, Op};
 
 /// Position of an instruction in its computation; operands always lie before their user.
 pub type ValueId = usize;
-/// Position of a computation in its program; a computation is only called by later ones.
-pub type ComputationId = usize;
-
 /// The type of a value: an array, or a tuple of types.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -65,10 +62,10 @@ impl Shape {
     }
 
     /// The same with f32 in the place of bf16, in tuples as well.
-    pub fn widened(&self) -> Shape {
+    pub fn widen(&self) -> Shape {
         match self {
             Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
-            Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(Shape::widened).collect()),
+            Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(Shape::widen).collect()),
             other => other.clone(),
         }
     }
@@ -134,11 +131,11 @@ impl Computation {
     }
 
     /// A copy with f32 in the place of bf16, under another name.
-    pub fn widened(&self) -> Computation {
+    pub fn widen(&self) -> Computation {
         let mut wide = self.clone();
         wide.name.push_str(".f32");
         for instruction in &mut wide.instructions {
-            instruction.shape = instruction.shape.widened();
+            instruction.shape = instruction.shape.widen();
             if let Op::Constant(value) = &instruction.op
                 && value.dtype() == DType::BF16
                 && let Some(data) = Data::from_f32s(DType::F32, value.data().to_f32s())
@@ -151,7 +148,7 @@ impl Computation {
 
     /// The computation without some of its values. For each value, `stands_for` says which one takes its place: itself if
     /// it stays, an earlier one, or `None` if nothing uses it.
-    pub fn compacted(&self, stands_for: &[Option<ValueId>]) -> Computation {
+    pub fn compact(&self, stands_for: &[Option<ValueId>]) -> Computation {
         let mut moved: Vec<ValueId> = vec![0; self.instructions.len()];
         let mut instructions: Vec<Instruction> = Vec::new();
         for (id, instruction) in self.instructions.iter().enumerate() {

@@ -65,7 +65,7 @@ impl Chip {
 pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &XLA_CPU];
 
 /// The chip with this name.
-pub fn chip_named(name: &str) -> Option<&'static Chip> {
+pub fn find_chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().copied().find(|chip| chip.name == name)
 }
 

@@ -14,7 +14,7 @@ use super::mxu;
 use super::prepared::Prepared;
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{integer, region};
+use super::{integer, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -53,7 +53,7 @@ pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<
     prepared.evaluate(mode, &arguments)
 }
 
-pub(super) fn unsupported(instruction: &Instruction, why: impl Into<String>) -> EvalError {
+pub(super) fn refuse(instruction: &Instruction, why: impl Into<String>) -> EvalError {
     EvalError::Unsupported { name: instruction.name.clone(), opcode: instruction.op.opcode(), why: why.into() }
 }
 
@@ -77,7 +77,7 @@ impl Machine<'_> {
         for (value, id) in outputs.into_iter().zip(self.program.outputs()) {
             let instruction = &entry.instructions[id];
             let tensor = value.into_tensor(instruction.shape.dims());
-            tensors.push(tensor.ok_or_else(|| unsupported(instruction, "a tuple is no result"))?);
+            tensors.push(tensor.ok_or_else(|| refuse(instruction, "a tuple is no result"))?);
         }
         Ok(tensors)
     }
@@ -109,7 +109,7 @@ impl Machine<'_> {
         }
         let root = &computation.instructions[computation.root];
         let value = values[computation.root].take().map(|value| value.into_whole(root.shape.elements()));
-        value.ok_or_else(|| unsupported(root, "a parameter is used but not given"))
+        value.ok_or_else(|| refuse(root, "a parameter is used but not given"))
     }
 
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
@@ -166,17 +166,17 @@ impl Machine<'_> {
                 integer::select(&operands[0], on_true, on_false)
             }
             Op::Clamp => self.clamp(&written_out(operands)),
-            Op::Reduce { dims, to_apply } => region::reduce(self, instruction, dims, *to_apply, operands, shapes)?,
+            Op::Reduce { dims, to_apply } => reduce::reduce(self, instruction, dims, *to_apply, operands, shapes)?,
             Op::ReduceWindow { window, to_apply } => {
-                region::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
+                reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
             }
-            Op::Sort { dim, to_apply, .. } => region::sort(self, *dim, *to_apply, operands, shapes)?,
-            Op::TopK { k, largest } => region::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
+            Op::Sort { dim, to_apply, .. } => reduce::sort(self, *dim, *to_apply, operands, shapes)?,
+            Op::TopK { k, largest } => reduce::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
             Op::ApproxTopK(attributes) => {
-                region::approx_top_k(self, instruction, attributes, &written_out(operands), shapes[0])?
+                reduce::approx_top_k(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
             Op::PartialReduce(attributes) => {
-                region::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
+                reduce::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
             Op::Dot { dims, precision } => self.dot(instruction, dims, *precision, &written_out(operands), shapes)?,
             Op::Tuple => Value::Tuple(written_out(operands)),
@@ -187,7 +187,7 @@ impl Machine<'_> {
                 let mut trips = 0;
                 while self.call(*condition, state.clone())?.preds()[0] {
                     if trips == TRIP_BOUND {
-                        return Err(unsupported(instruction, "the loop does not end within the trip bound"));
+                        return Err(refuse(instruction, "the loop does not end within the trip bound"));
                     }
                     trips += 1;
                     state = self.call(*body, state)?.into_parts();
@@ -274,7 +274,7 @@ impl Machine<'_> {
     pub fn clamp(&self, operands: &[Value]) -> Value {
         match &operands[1] {
             Value::Float(dtype, values) => {
-                let mut clamped = Side::whole(operands[0].f32s()).written_out(values.len());
+                let mut clamped = Side::whole(operands[0].f32s()).write_out(values.len());
                 vector::binary(Binary::Maximum, *dtype, &mut clamped, Side::whole(values), &self.unit);
                 vector::binary(Binary::Minimum, *dtype, &mut clamped, Side::whole(operands[2].f32s()), &self.unit);
                 Value::float(*dtype, clamped)
@@ -318,7 +318,7 @@ impl Machine<'_> {
             return Ok(Value::double(out));
         }
         if dtype == DType::F64 {
-            return Err(unsupported(instruction, "a dot of narrower floats gives no f64"));
+            return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
         let (unit, matrix) =
             (self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]), self.mode.matrix_unit());

@@ -15,8 +15,8 @@ mod mode;
 pub mod mxu;
 mod prepared;
 mod promise;
+mod reduce;
 mod refinement;
-mod region;
 mod scalar;
 pub mod select;
 mod sum;
@@ -24,7 +24,7 @@ mod value;
 pub mod vector;
 
 pub use alike::compute_alike;
-pub use chip::{CHIPS, Chip, chip_named};
+pub use chip::{CHIPS, Chip, find_chip};
 pub(crate) use evaluate::is_spread;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;

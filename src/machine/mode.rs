@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use crate::ir::Precision;
 use crate::name::hint;
-use crate::rewrite::{POLICIES, Policy, policy_named};
+use crate::rewrite::{POLICIES, Policy, find_policy};
 use crate::tensor::DType;
 
-use super::chip::{CHIPS, Chip, chip_named};
+use super::chip::{CHIPS, Chip, find_chip};
 use super::mxu::{Passes, Unit};
 use super::refinement::{Choices, REFINEMENTS};
 use super::vector::{StepRounding, VectorUnit};
@@ -142,10 +142,10 @@ impl Mode {
     }
 
     fn of_parts(chip: &str, precision: &str, excess: &str, refinements: &str) -> Result<Mode, ModeFault> {
-        let chip = chip_named(chip).ok_or_else(|| ModeFault::Chip(chip.to_string()))?;
+        let chip = find_chip(chip).ok_or_else(|| ModeFault::Chip(chip.to_string()))?;
         let row = PRECISIONS.iter().find(|p| p.name == precision);
         let precision = row.ok_or_else(|| ModeFault::Precision(precision.to_string()))?;
-        let excess = policy_named(excess).ok_or_else(|| ModeFault::Excess(excess.to_string()))?;
+        let excess = find_policy(excess).ok_or_else(|| ModeFault::Excess(excess.to_string()))?;
         let mut choices = Choices::of(chip);
         let mut refined = Vec::new();
         for refinement in refinements.split('+').filter(|r| !r.is_empty()) {
@@ -169,7 +169,7 @@ impl Mode {
     ///
     /// # Errors
     /// If no precision has this name.
-    pub fn declaring(&self, precision: &str) -> Result<Mode, ModeError> {
+    pub fn declare(&self, precision: &str) -> Result<Mode, ModeError> {
         let declared = Mode::new(self.chip.name, precision, "off", "")?;
         Ok(Mode { choices: self.choices, ..declared })
     }
@@ -250,7 +250,7 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.chip.name, self.precision.name, self.excess.name)?;
         for row in REFINEMENTS {
-            if let Some(value) = row.departure(self) {
+            if let Some(value) = row.departure(&self.choices, self.chip) {
                 write!(f, "+{}={value}", row.key)?;
             }
         }

@@ -2,7 +2,6 @@
 //! `+key=value` behind a mode.
 
 use super::chip::Chip;
-use super::mode::Mode;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, ScanOrder, StepRounding, SumOrder};
@@ -69,7 +68,7 @@ macro_rules! row {
             key: stringify!($key),
             doc: $doc,
             values: || <$type>::ALL.iter().map(|v| (v.name(), v.doc())).collect(),
-            set: |choices, name| match <$type>::named(name) {
+            set: |choices, name| match <$type>::from_name(name) {
                 Some(value) => {
                     choices.$key = value;
                     true
@@ -108,15 +107,15 @@ pub static REFINEMENTS: &[RefinementRow] = &[
 ];
 
 impl RefinementRow {
-    /// The value that a mode sets it to, with its doc; `None` where it is the chip's own.
-    pub fn value_in(&self, mode: &Mode) -> Option<(&'static str, &'static str)> {
-        let name = self.departure(mode)?;
+    /// The value that choices have, with its doc; `None` where it is the chip's own.
+    pub fn value_in(&self, choices: &Choices, chip: &Chip) -> Option<(&'static str, &'static str)> {
+        let name = self.departure(choices, chip)?;
         (self.values)().into_iter().find(|(value, _)| *value == name)
     }
 
     /// The name of the value in force, where it is not the chip's own.
-    pub(super) fn departure(&self, mode: &Mode) -> Option<&'static str> {
-        let name = (self.get)(&mode.choices);
-        (name != (self.get)(&Choices::of(mode.chip))).then_some(name)
+    pub(super) fn departure(&self, choices: &Choices, chip: &Chip) -> Option<&'static str> {
+        let name = (self.get)(choices);
+        (name != (self.get)(&Choices::of(chip))).then_some(name)
     }
 }

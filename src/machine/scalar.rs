@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, Unary};
 use crate::tensor::DType;
 
-use super::evaluate::{EvalError, Machine, reduce_precision, unsupported};
+use super::evaluate::{EvalError, Machine, reduce_precision, refuse};
 use super::integer;
 use super::value::Value;
 use super::vector;
@@ -66,7 +66,7 @@ impl<'p> Template<'p> {
         let mut slots: Vec<Vec<usize>> = Vec::with_capacity(computation.instructions.len());
         for instruction in &computation.instructions {
             let of = |operand: usize| slots[instruction.operands[operand]].clone();
-            let refuse = |why: &str| Err(unsupported(instruction, format!("{why} in region {}", computation.name)));
+            let refuse = |why: &str| Err(refuse(instruction, format!("{why} in region {}", computation.name)));
             let is_scalar = instruction.shape.elements() == 1;
             let own = match (&instruction.op, instruction.op.class()) {
                 (Op::Parameter(number), _) => arguments[*number].clone(),

@@ -277,10 +277,10 @@ impl Operand {
     pub fn into_whole(self, count: usize) -> Value {
         let Some(each) = self.each else { return self.value };
         match &self.value {
-            Value::Float(dtype, values) => Value::float(*dtype, Side::broadcast(values, each).written_out(count)),
-            Value::Double(values) => Value::double(Side::broadcast(values, each).written_out(count)),
-            Value::Integer(dtype, values) => Value::integer(*dtype, Side::broadcast(values, each).written_out(count)),
-            Value::Pred(values) => Value::pred(Side::broadcast(values, each).written_out(count)),
+            Value::Float(dtype, values) => Value::float(*dtype, Side::broadcast(values, each).write_out(count)),
+            Value::Double(values) => Value::double(Side::broadcast(values, each).write_out(count)),
+            Value::Integer(dtype, values) => Value::integer(*dtype, Side::broadcast(values, each).write_out(count)),
+            Value::Pred(values) => Value::pred(Side::broadcast(values, each).write_out(count)),
             Value::Tuple(_) => self.value,
         }
     }

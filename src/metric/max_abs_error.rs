@@ -1,6 +1,6 @@
 //! The largest error in the output's own unit.
 
-use super::error::{absolute_error, each};
+use super::element::{absolute_error, each};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct MaxAbsError;

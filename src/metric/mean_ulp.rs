@@ -1,6 +1,6 @@
 //! The average element in ulps.
 
-use super::error::{each, ulp_error};
+use super::element::{each, ulp_error};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct MeanUlp;

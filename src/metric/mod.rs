@@ -6,7 +6,7 @@
 
 mod accumulator;
 mod componentwise;
-mod error;
+mod element;
 mod exact_sum;
 mod frobenius;
 mod kl_max;
@@ -25,7 +25,7 @@ mod total_abs_error;
 mod total_variation;
 
 pub use accumulator::{Accumulator, Reduction, Term, Worst};
-pub use error::{absolute_error, ulp_error};
+pub use element::{absolute_error, ulp_error};
 pub use exact_sum::ExactSum;
 
 use serde::{Deserialize, Serialize};
@@ -149,7 +149,7 @@ pub static METRICS: &[&dyn Metric] = &[
 ];
 
 /// The metric with this name.
-pub fn metric_named(name: &str) -> Option<&'static dyn Metric> {
+pub fn find_metric(name: &str) -> Option<&'static dyn Metric> {
     METRICS.iter().copied().find(|metric| metric.name() == name)
 }
 

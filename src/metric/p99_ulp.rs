@@ -1,6 +1,6 @@
 //! What 99 elements in a hundred stay within.
 
-use super::error::{each, ulp_error};
+use super::element::{each, ulp_error};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct P99Ulp;

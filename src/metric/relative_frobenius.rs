@@ -1,6 +1,6 @@
 //! Frobenius norm of the error relative to that of the truth.
 
-use super::error::{absolute_error, each};
+use super::element::{absolute_error, each};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct RelativeFrobenius;

@@ -1,6 +1,6 @@
 //! The typical error of a dot product relative to what its terms allow.
 
-use super::error::{absolute_error, each, relative};
+use super::element::{absolute_error, each, relative};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct RmsComponentwise;

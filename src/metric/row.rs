@@ -2,7 +2,7 @@
 
 use crate::num::Format;
 
-use super::error::absolute_error;
+use super::element::absolute_error;
 use super::exact_sum::ExactSum;
 use super::{Sample, Term};
 

@@ -8,7 +8,7 @@ fn sample<'a>(got: &'a [f64], truth: &'a [f64], row_len: usize) -> Sample<'a> {
 }
 
 fn value(name: &str, sample: &Sample) -> Option<f64> {
-    let mut accumulator = Accumulator::new(metric_named(name).unwrap());
+    let mut accumulator = Accumulator::new(find_metric(name).unwrap());
     accumulator.add(sample);
     accumulator.value()
 }
@@ -21,7 +21,7 @@ fn names_are_sorted_and_described() {
         let file = format!("{}/src/metric/{}.rs", env!("CARGO_MANIFEST_DIR"), metric.name());
         assert!(std::path::Path::new(&file).exists(), "{file}");
     }
-    assert!(metric_named("max-ulp").is_none());
+    assert!(find_metric("max-ulp").is_none());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn percentile_is_the_term_of_its_rank() {
 fn ties_for_the_worst_go_to_the_lowest_index() {
     let (truth, got) = ([1.0; 6], [1.0, 2.0, 2.0, 1.0, 2.0, 1.0]);
     let part = |from: usize| {
-        let mut accumulator = Accumulator::new(metric_named("max_ulp").unwrap());
+        let mut accumulator = Accumulator::new(find_metric("max_ulp").unwrap());
         accumulator.add(&Sample { first_index: from, ..sample(&got[from..from + 3], &truth[from..from + 3], 1) });
         accumulator
     };

@@ -1,6 +1,6 @@
 //! Sum of the errors.
 
-use super::error::{absolute_error, each};
+use super::element::{absolute_error, each};
 use super::{Metric, Reduction, Sample, Term, Unit};
 
 pub(super) struct TotalAbsError;

@@ -51,7 +51,7 @@ const fn ieee(name: &'static str, exponent_bits: u32, fraction_bits: u32) -> For
 }
 
 /// The row with this name.
-pub fn format_named(name: &str) -> Option<&'static Format> {
+pub fn find_format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().copied().find(|format| format.name == name)
 }
 
@@ -158,11 +158,6 @@ impl Format {
     /// Whether every finite number of this format is one of the other.
     pub fn is_part_of(&self, other: &Format) -> bool {
         self.fraction_bits <= other.fraction_bits && self.emin() >= other.emin() && self.emax() <= other.emax()
-    }
-
-    /// Whether `value` is a number of this format, an infinity it has, or NaN.
-    pub fn contains(&self, value: f64) -> bool {
-        value.is_nan() || super::round_f64(self, value, super::Direction::NearestEven) == value
     }
 }
 

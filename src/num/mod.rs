@@ -4,13 +4,12 @@
 //! Every format here is a subset of binary64, so a value of any format is held exactly in an `f64`. Rounding happens
 //! once, in [`round()`], from full information: a significand with a sticky bit, or an MPFR value with its ternary flag.
 
-mod fast;
 mod format;
 mod round;
+mod shortcut;
 
-pub use fast::{bf16_nearest, bf16_truncate, flush_f32};
 pub use format::{
-    BF16, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, exp2i, floor_log2, format_named,
-    scale,
+    BF16, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, exp2i, find_format, floor_log2, scale,
 };
 pub use round::{Direction, round, round_f64, round_mpfr};
+pub use shortcut::{bf16_nearest, bf16_truncate, flush_f32};

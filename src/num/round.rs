@@ -15,6 +15,13 @@ pub enum Direction {
     TowardZero,
 }
 
+impl Format {
+    /// Whether `value` is a number of this format, an infinity it has, or NaN.
+    pub fn contains(&self, value: f64) -> bool {
+        value.is_nan() || round_f64(self, value, Direction::NearestEven) == value
+    }
+}
+
 /// Rounds `±(significand + tail) * 2^exponent` to `format`, where `tail` is 0, or any value in (0, 1) if `sticky`.
 ///
 /// To nearest with `sticky`, the significand must reach at least one bit below the last place kept: a tail alone does

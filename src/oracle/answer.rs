@@ -25,7 +25,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
-                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.rounded(array, dims)),
+                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.round(array, dims)),
                 (Some(Value::Float(array)), Demand::Stored) => TruthTensor::Float(self.stored(array, dims, format)),
                 (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
@@ -38,7 +38,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Truth { outputs, stats: self.world.arithmetic.stats() }
     }
 
-    fn rounded(&self, array: &FloatArray<A>, dims: Vec<usize>) -> FloatTruth {
+    fn round(&self, array: &FloatArray<A>, dims: Vec<usize>) -> FloatTruth {
         let (rounded, open) = match &array.rounded {
             Some(certified) => (certified.to_vec(), Vec::new()),
             None => {
@@ -56,7 +56,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn stored(&self, array: &FloatArray<A>, dims: Vec<usize>, format: &Format) -> FloatTruth {
         let (mut rounded, mut open) = (Vec::with_capacity(array.len), Vec::new());
         for at in 0..array.len {
-            let stored = self.rounded_to(&self.world.number(array, at), format);
+            let stored = self.round_to(&self.world.number(array, at), format);
             rounded.push(stored.unwrap_or(f64::NAN));
             if stored.is_none() {
                 open.push(at);
@@ -66,7 +66,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     }
 
     /// The number rounded to nearest even in `format`, where its enclosure decides it.
-    fn rounded_to(&self, number: &A::Number, format: &Format) -> Option<f64> {
+    fn round_to(&self, number: &A::Number, format: &Format) -> Option<f64> {
         let arithmetic = &self.world.arithmetic;
         let nearest = |value: f64| num::round_f64(format, value, Direction::NearestEven);
         if let Some(exact) = arithmetic.as_exact(number) {
@@ -215,7 +215,7 @@ impl Answers {
     }
 
     /// Which elements of each output are still asked for.
-    pub fn wanted(&self) -> Vec<Need> {
+    pub fn needs(&self) -> Vec<Need> {
         let Some(outputs) = &self.outputs else { return vec![Need::All; self.demands.len()] };
         let wanted = |output: &TruthTensor| match output {
             TruthTensor::Float(float) if !float.open.is_empty() => {
@@ -230,7 +230,7 @@ impl Answers {
 
     /// Whether all that is open is to be rounded.
     pub fn only_roundings_open(&self) -> bool {
-        let wanted = self.wanted();
+        let wanted = self.needs();
         self.demands().iter().zip(&wanted).all(|(d, w)| *d == Demand::None || matches!(w, Need::Some(_)))
     }
 

@@ -168,7 +168,7 @@ pub(super) trait Arithmetic {
     }
 
     /// The number rounded to nearest even in f64, where the enclosure decides it.
-    fn rounded(&self, x: &Self::Number) -> Option<f64>;
+    fn round(&self, x: &Self::Number) -> Option<f64>;
 
     /// Counts for the statistics.
     fn stats(&self) -> Stats;
@@ -190,10 +190,10 @@ pub(super) trait Arithmetic {
 
     fn at(&self, numbers: &Self::Numbers, element: usize) -> Self::Number;
 
-    fn moved(&self, operands: &[&Self::Numbers], mover: &Mover) -> Self::Numbers;
+    fn rearrange(&self, operands: &[&Self::Numbers], mover: &Mover) -> Self::Numbers;
 
     /// The elements at these positions, in this order.
-    fn picked(&self, numbers: &Self::Numbers, positions: &[usize]) -> Self::Numbers;
+    fn pick(&self, numbers: &Self::Numbers, positions: &[usize]) -> Self::Numbers;
 
     /// [`Arithmetic::unary`] of the elements wanted; the others are unknown.
     fn unary_all(&mut self, unary: Unary, x: &Self::Numbers, wanted: Wanted) -> Self::Numbers;
@@ -230,7 +230,7 @@ pub(super) trait Arithmetic {
     /// The elements that are not exactly known, but may be this value.
     fn around(&self, numbers: &Self::Numbers, value: f64) -> Vec<usize>;
 
-    /// Every element as [`Arithmetic::rounded`] gives it; NaN for an undecided one, too.
+    /// Every element as [`Arithmetic::round`] gives it; NaN for an undecided one, too.
     fn rounded_all(&self, numbers: &Self::Numbers) -> Vec<f64>;
 }
 

@@ -97,7 +97,7 @@ impl Between {
     }
 
     /// The same, if nothing is known of what it is, with this name.
-    pub fn named(self, form: Option<Form>, fresh: impl FnOnce() -> u64) -> Between {
+    pub fn with_form(self, form: Option<Form>, fresh: impl FnOnce() -> u64) -> Between {
         match self {
             Between::Real { lo, hi, what: What::Anonymous } => {
                 let what = form.map_or_else(|| What::Atom(fresh()), |form| What::Form(Rc::new(form)));
@@ -132,7 +132,7 @@ impl Between {
     }
 
     /// The value with its sign changed, zero included.
-    pub fn negated(&self) -> Between {
+    pub fn negate(&self) -> Between {
         match self {
             Between::Unknown => Between::Unknown,
             Between::Exact(value) => Between::Exact(-value.clone()),
@@ -149,7 +149,7 @@ impl Between {
             Between::Unknown => Between::Unknown,
             Between::Exact(value) => Between::Exact(value.clone().abs()),
             Between::Real { lo, .. } if lo.is_sign_positive() => self.clone(),
-            Between::Real { hi, .. } if hi.is_sign_negative() => self.negated(),
+            Between::Real { hi, .. } if hi.is_sign_negative() => self.negate(),
             Between::Real { lo, hi, .. } => {
                 let low = -lo.clone();
                 Between::real(Float::with_val(2, 0), if low > *hi { low } else { hi.clone() })

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::ir::{Op, movement};
 
-use super::lanes::CHUNK;
+use super::kernel::CHUNK;
 use super::store::Store;
 
 /// The values of `len` elements in row-major order. Each value stands for `run` neighbours: a broadcast costs nothing.
@@ -88,7 +88,7 @@ impl<T: Clone> Column<T> {
 
 impl<T: Clone> Column<T> {
     /// The values of the elements at these positions, in this order.
-    pub fn picked(&self, positions: &[usize]) -> Column<T> {
+    pub fn pick(&self, positions: &[usize]) -> Column<T> {
         match self.values.as_slice() {
             [value] => Column::same(value.clone(), positions.len()),
             _ => Column::new(positions.iter().map(|at| self.at(*at).clone()).collect()),

@@ -265,14 +265,14 @@ fn certify_pair(row: &[f64], column: &[f64], row_facts: Facts, column_facts: Fac
             return signed(certified);
         }
     }
-    if let Some(mut sum) = Superaccumulator::holding(row_facts, column_facts, row.len()) {
+    if let Some(mut sum) = Superaccumulator::with_room(row_facts, column_facts, row.len()) {
         counts.superaccumulator += 1;
         if products_fit {
             products().for_each(|(a, b)| sum.add_product(a * b));
         } else {
             products().for_each(|(a, b)| sum.add(a, b));
         }
-        return sum.certified().unwrap_or_else(|| signed(Certified::exactly(0.0)));
+        return sum.certify().unwrap_or_else(|| signed(Certified::exactly(0.0)));
     }
     counts.mpfr += 1;
     let sum = exact_dot(row.iter().copied(), column.iter().copied());

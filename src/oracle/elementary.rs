@@ -13,7 +13,7 @@ mod tests;
 
 use crate::num::exp2i;
 
-use super::interval::lanes::IRREGULAR;
+use super::interval::regular::IRREGULAR;
 use super::interval::{Interval, directed, two_sum};
 pub(super) use exponential::{Table, table};
 use exponential::{minus_one_minus, parts, scale_normal};
@@ -113,7 +113,7 @@ fn exp_at(x: f64) -> Interval {
         let scale = |end| scale_normal(end, e.exponent);
         Interval { lo: scale(significand.lo), hi: scale(significand.hi) }
     } else {
-        let (lo, hi) = directed::scaled(significand.lo, significand.hi, e.exponent);
+        let (lo, hi) = directed::scale_back(significand.lo, significand.hi, e.exponent);
         Interval { lo, hi }
     }
 }

@@ -275,18 +275,18 @@ impl<A: Arithmetic> World<A> {
     }
 
     /// The result of a data movement: elements keep their enclosures and identities.
-    pub fn moved(&mut self, operands: &[&FloatArray<A>], mover: &Mover) -> FloatArray<A> {
+    pub fn rearrange(&mut self, operands: &[&FloatArray<A>], mover: &Mover) -> FloatArray<A> {
         let numbers: Vec<&A::Numbers> = operands.iter().map(|o| &o.numbers).collect();
         let identities: Vec<(Column<u64>, Column<f64>)> = operands.iter().map(|o| self.identities(o)).collect();
         let classes = mover.apply(&identities.iter().map(|i| &i.0).collect::<Vec<_>>());
         let keys = mover.apply(&identities.iter().map(|i| &i.1).collect::<Vec<_>>());
-        let numbers = self.arithmetic.moved(&numbers, mover);
+        let numbers = self.arithmetic.rearrange(&numbers, mover);
         let len = classes.len();
         FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
     }
 
     /// The elements at these positions, in this order.
-    pub fn picked(&mut self, array: &FloatArray<A>, positions: &[usize]) -> FloatArray<A> {
+    pub fn pick(&mut self, array: &FloatArray<A>, positions: &[usize]) -> FloatArray<A> {
         let (classes, keys) = self.identities(array);
         let len = positions.len();
         let classes = match classes.values() {
@@ -294,7 +294,7 @@ impl<A: Arithmetic> World<A> {
             _ => Column::new(positions.iter().map(|at| *classes.at(*at)).collect()),
         };
         let keys = Column::new(positions.iter().map(|at| *keys.at(*at)).collect());
-        let numbers = self.arithmetic.picked(&array.numbers, positions);
+        let numbers = self.arithmetic.pick(&array.numbers, positions);
         FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
     }
 

@@ -282,7 +282,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                         Some(_) if trip < TRIP_BOUND => {}
                         Some(_) => return Err(refuse("the loop does not end within the trip bound")),
                         // A rung that does not know when the loop ends knows nothing of its result.
-                        None => return Ok(self.forgotten(shape)),
+                        None => return Ok(self.forget(shape)),
                     }
                     state = self.call(*body, &state)?.into_parts();
                 }
@@ -313,9 +313,9 @@ impl<A: Arithmetic> Pass<'_, A> {
     }
 
     /// A value of this shape of which nothing is known.
-    pub(super) fn forgotten(&mut self, shape: &Shape) -> Value<A> {
+    pub(super) fn forget(&mut self, shape: &Shape) -> Value<A> {
         match shape {
-            Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.forgotten(part)).collect()),
+            Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.forget(part)).collect()),
             Shape::Array { dtype, .. } if dtype.is_float() => {
                 let numbers = vec![self.world.arithmetic.unknown(); shape.elements()];
                 Value::Float(self.world.fresh_all(numbers))
@@ -331,7 +331,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let start = |o: &Value<A>, at: usize| o.integers().number(at).map(|v| i64::try_from(v).unwrap_or(i64::MAX));
         let all = starts.iter().flat_map(|o| (0..o.integers().values.len()).map(move |at| start(o, at)));
         let Some(starts) = all.collect::<Option<Vec<i64>>>() else {
-            return self.forgotten(&instruction.shape);
+            return self.forget(&instruction.shape);
         };
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let out_dims = instruction.shape.dims();
@@ -340,7 +340,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         if dtype.is_float() {
             let arrays: Vec<&FloatArray<A>> = operands.iter().map(Value::floats).collect();
             let mover = Mover { op, dims, starts: &starts, starts_dims, out_dims };
-            Value::Float(self.world.moved(&arrays, &mover))
+            Value::Float(self.world.rearrange(&arrays, &mover))
         } else {
             let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers().values.as_slice(), d)).collect();
             Value::integer(dtype, movement::apply(op, &parts, &starts, starts_dims, out_dims))

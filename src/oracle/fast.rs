@@ -11,8 +11,8 @@ use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
-use super::interval::{self, Interval, lanes as kernels};
-use super::lanes::{CHUNK, Loop, widest};
+use super::interval::{self, Interval, regular as kernels};
+use super::kernel::{CHUNK, Loop, widest};
 use super::pair::{self, Pair};
 use super::store;
 
@@ -274,7 +274,7 @@ impl Arithmetic for Fast {
         (x.lo, x.hi)
     }
 
-    fn rounded(&self, x: &Interval) -> Option<f64> {
+    fn round(&self, x: &Interval) -> Option<f64> {
         self.as_exact(x)
     }
 
@@ -297,7 +297,7 @@ impl Arithmetic for Fast {
         numbers.at(element)
     }
 
-    fn moved(&self, operands: &[&Intervals], mover: &Mover) -> Intervals {
+    fn rearrange(&self, operands: &[&Intervals], mover: &Mover) -> Intervals {
         let lo = mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>());
         if operands.iter().all(|o| o.is_exact()) {
             return Intervals { hi: lo.clone(), lo };
@@ -306,9 +306,9 @@ impl Arithmetic for Fast {
         Intervals { lo, hi }
     }
 
-    fn picked(&self, numbers: &Intervals, positions: &[usize]) -> Intervals {
-        let lo = numbers.lo.picked(positions);
-        let hi = if numbers.is_exact() { lo.clone() } else { numbers.hi.picked(positions) };
+    fn pick(&self, numbers: &Intervals, positions: &[usize]) -> Intervals {
+        let lo = numbers.lo.pick(positions);
+        let hi = if numbers.is_exact() { lo.clone() } else { numbers.hi.pick(positions) };
         Intervals { lo, hi }
     }
 
@@ -372,7 +372,7 @@ impl Arithmetic for Fast {
     }
 
     fn rounded_all(&self, numbers: &Intervals) -> Vec<f64> {
-        (0..numbers.lo.len()).map(|at| self.rounded(&numbers.at(at)).unwrap_or(f64::NAN)).collect()
+        (0..numbers.lo.len()).map(|at| self.round(&numbers.at(at)).unwrap_or(f64::NAN)).collect()
     }
 }
 

@@ -123,7 +123,7 @@ pub(super) fn root(value: &Rational) -> Option<Rational> {
 }
 
 /// The value of a number without its fraction, saturated.
-pub(super) fn saturated(value: &Float) -> i128 {
+pub(super) fn saturate(value: &Float) -> i128 {
     let beyond = if value.is_sign_negative() { i128::MIN } else { i128::MAX };
     // An integer of more bits is not worth making.
     if value.get_exp().is_some_and(|exponent| exponent > i128::BITS as i32) {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn integers_saturate() {
-        let of = |value: f64| saturated(&Float::with_val(53, value));
+        let of = |value: f64| saturate(&Float::with_val(53, value));
         assert_eq!((of(2.9), of(-2.9), of(-0.0), of(1e30)), (2, -2, 0, 1e30 as i128));
         assert_eq!((of(2f64.powi(126)), of(2f64.powi(127)), of(-(2f64.powi(127)))), (1 << 126, i128::MAX, i128::MIN));
         assert_eq!((of(1e300), of(-1e300), of(f64::INFINITY)), (i128::MAX, i128::MIN, i128::MAX));

@@ -4,7 +4,7 @@
 //! an operation cannot tell (a quotient by an interval with zero in it) is [`Interval::UNKNOWN`], never a guess.
 
 pub(super) mod directed;
-pub(super) mod lanes;
+pub(super) mod regular;
 mod sum;
 #[cfg(test)]
 mod tests;

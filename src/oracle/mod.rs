@@ -28,7 +28,7 @@ mod fast;
 mod form;
 mod integer;
 pub mod interval;
-mod lanes;
+mod kernel;
 mod mpfr;
 mod order;
 mod pair;
@@ -153,7 +153,7 @@ impl Search<'_> {
         self.passes += 1;
         self.stats.escalations += u64::from(!is_first);
         let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
-        let plan = Plan::new(&self.prepared.program, self.answers.demands(), &self.answers.wanted(), sums);
+        let plan = Plan::new(&self.prepared.program, self.answers.demands(), &self.answers.needs(), sums);
         let (truth, found) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
         if is_first {
             self.stats.merge(&truth.stats);

@@ -40,8 +40,8 @@ impl Mpfr {
     }
 
     /// A result with its form, or else with a name of its own.
-    fn named(&self, value: Between, form: Option<Form>) -> Between {
-        value.named(form, || self.atoms.replace(self.atoms.get() + 1))
+    fn with_form(&self, value: Between, form: Option<Form>) -> Between {
+        value.with_form(form, || self.atoms.replace(self.atoms.get() + 1))
     }
 
     /// A function that increases (or, with `falls`, decreases) wherever the enclosure reaches.
@@ -100,10 +100,10 @@ impl Mpfr {
             Unary::Ceil => self.monotone(x, false, |v, _| (v.clone().ceil(), Ordering::Equal)),
             Unary::Logistic => {
                 let one = Between::exact(1.0);
-                let exp = self.function(Unary::Exponential, &x.negated());
+                let exp = self.function(Unary::Exponential, &x.negate());
                 self.binary(Field::Divide, &one, &self.binary(Field::Add, &one, &exp))
             }
-            Unary::Negate => x.negated(),
+            Unary::Negate => x.negate(),
             Unary::Abs => x.magnitude(),
             Unary::Sign => x.sign(),
             Unary::IsFinite | Unary::Not => Between::Unknown,
@@ -157,11 +157,11 @@ impl Mpfr {
         }
         let value = match operation {
             Field::Add => self.add(x, y),
-            Field::Subtract => self.add(x, &y.negated()),
+            Field::Subtract => self.add(x, &y.negate()),
             Field::Multiply => self.mul(x, y),
             Field::Divide => self.div(x, y),
         };
-        self.named(value, form.filter(|form| form.as_rational().is_none()))
+        self.with_form(value, form.filter(|form| form.as_rational().is_none()))
     }
 
     fn add(&self, x: &Between, y: &Between) -> Between {
@@ -244,7 +244,7 @@ impl Mpfr {
             None => {}
         }
         let up = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.1)), Round::Up);
-        self.named(Between::real(down.0, up.0), form)
+        self.with_form(Between::real(down.0, up.0), form)
     }
 }
 
@@ -277,7 +277,7 @@ impl Arithmetic for Mpfr {
             return Rc::clone(known);
         }
         let value = if x.is_nan() { Between::nan() } else { self.function(unary, x) };
-        let value = Rc::new(self.named(value, None));
+        let value = Rc::new(self.with_form(value, None));
         if let Some(key) = key {
             self.memo.insert(key, Rc::clone(&value));
         }
@@ -353,7 +353,7 @@ impl Arithmetic for Mpfr {
 
     fn truncated(&self, x: &Rc<Between>) -> Option<i128> {
         let (lo, hi) = x.ends()?;
-        let (low, high) = (form::saturated(lo), form::saturated(hi));
+        let (low, high) = (form::saturate(lo), form::saturate(hi));
         (low == high).then_some(low)
     }
 
@@ -370,7 +370,7 @@ impl Arithmetic for Mpfr {
         (low == high && lo.is_sign_negative() == hi.is_sign_negative()).then_some(low)
     }
 
-    fn rounded(&self, x: &Rc<Between>) -> Option<f64> {
+    fn round(&self, x: &Rc<Between>) -> Option<f64> {
         if x.is_nan() {
             return Some(f64::NAN);
         }
@@ -410,12 +410,12 @@ impl Arithmetic for Mpfr {
         Rc::clone(numbers.at(element))
     }
 
-    fn moved(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Column<Rc<Between>> {
+    fn rearrange(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Column<Rc<Between>> {
         mover.apply(operands)
     }
 
-    fn picked(&self, numbers: &Column<Rc<Between>>, positions: &[usize]) -> Column<Rc<Between>> {
-        numbers.picked(positions)
+    fn pick(&self, numbers: &Column<Rc<Between>>, positions: &[usize]) -> Column<Rc<Between>> {
+        numbers.pick(positions)
     }
 
     fn unary_all(&mut self, unary: Unary, x: &Column<Rc<Between>>, wanted: Wanted) -> Column<Rc<Between>> {
@@ -460,6 +460,6 @@ impl Arithmetic for Mpfr {
     }
 
     fn rounded_all(&self, numbers: &Column<Rc<Between>>) -> Vec<f64> {
-        (0..numbers.len()).map(|at| self.rounded(numbers.at(at)).unwrap_or(f64::NAN)).collect()
+        (0..numbers.len()).map(|at| self.round(numbers.at(at)).unwrap_or(f64::NAN)).collect()
     }
 }

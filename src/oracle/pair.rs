@@ -132,7 +132,7 @@ impl Pair {
     /// Both ends of the enclosure, moved outwards, are `hi` plus an f64: one IEEE addition rounds each correctly, and
     /// rounding is monotone. Without an error, `hi + lo` itself rounds correctly, ties included.
     #[inline(always)]
-    pub fn rounded_or_nan(self) -> f64 {
+    pub fn round_or_nan(self) -> f64 {
         let (low, high) = (self.hi + self.shifted(-1.0), self.hi + self.shifted(1.0));
         let decided = if low.to_bits() == high.to_bits() { low } else { f64::NAN };
         let exact = if self.lo == 0.0 { self.hi } else { self.hi + self.lo };

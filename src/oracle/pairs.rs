@@ -11,7 +11,7 @@ use super::demand::Stats;
 use super::dot::{Depth, certified_dots};
 use super::fast;
 use super::interval::{self, Interval};
-use super::lanes::{CHUNK, Loop, widest};
+use super::kernel::{CHUNK, Loop, widest};
 use super::pair::{self, Pair, Tables};
 use super::store;
 
@@ -180,7 +180,7 @@ impl Loop for Round<'_> {
             chunk.load(self.0, start);
             let mut out = [0.0; CHUNK];
             for (i, out) in out.iter_mut().enumerate() {
-                *out = chunk.at(i).rounded_or_nan();
+                *out = chunk.at(i).round_or_nan();
             }
             rounded.extend_from_slice(&out[..CHUNK.min(len - start)]);
         }
@@ -328,8 +328,8 @@ impl Arithmetic for Pairs {
         (lo, hi)
     }
 
-    fn rounded(&self, x: &Pair) -> Option<f64> {
-        let rounded = x.rounded_or_nan();
+    fn round(&self, x: &Pair) -> Option<f64> {
+        let rounded = x.round_or_nan();
         (!rounded.is_nan() || x.hi.is_nan()).then_some(rounded)
     }
 
@@ -354,7 +354,7 @@ impl Arithmetic for Pairs {
         numbers.at(element)
     }
 
-    fn moved(&self, operands: &[&PairColumns], mover: &Mover) -> PairColumns {
+    fn rearrange(&self, operands: &[&PairColumns], mover: &Mover) -> PairColumns {
         PairColumns {
             hi: mover.apply(&operands.iter().map(|o| &o.hi).collect::<Vec<_>>()),
             lo: mover.apply(&operands.iter().map(|o| &o.lo).collect::<Vec<_>>()),
@@ -362,8 +362,8 @@ impl Arithmetic for Pairs {
         }
     }
 
-    fn picked(&self, numbers: &PairColumns, positions: &[usize]) -> PairColumns {
-        numbers.map_columns(|column| column.picked(positions))
+    fn pick(&self, numbers: &PairColumns, positions: &[usize]) -> PairColumns {
+        numbers.map_columns(|column| column.pick(positions))
     }
 
     fn unary_all(&mut self, unary: Unary, x: &PairColumns, _wanted: Wanted) -> PairColumns {

@@ -7,7 +7,7 @@ const PASSES: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
 /// The positions ordered by their values, ascending or descending; equal ones keep their order. The two
 /// zeros are equal, or with `signed_zeros` in their order. No value is NaN.
-pub(super) fn sorted(
+pub(super) fn sort_order(
     positions: &[usize],
     descending: bool,
     signed_zeros: bool,
@@ -61,7 +61,7 @@ fn ordinal(value: f64, descending: bool) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::sorted;
+    use super::sort_order;
 
     #[test]
     fn orders_as_a_stable_sort_does() {
@@ -89,13 +89,13 @@ mod tests {
                         let (a, b) = if descending { (b, a) } else { (a, b) };
                         values[*a].partial_cmp(&values[*b]).unwrap()
                     });
-                    let got = sorted(&positions, descending, false, |at| values[at]);
+                    let got = sort_order(&positions, descending, false, |at| values[at]);
                     assert_eq!(got, expected, "{n} {kind} {descending}");
                     expected.sort_by(|a, b| {
                         let (a, b) = if descending { (b, a) } else { (a, b) };
                         values[*a].total_cmp(&values[*b])
                     });
-                    let got = sorted(&positions, descending, true, |at| values[at]);
+                    let got = sort_order(&positions, descending, true, |at| values[at]);
                     assert_eq!(got, expected, "{n} {kind} {descending}, signed zeros");
                 }
             }

@@ -306,7 +306,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
                 let op = Op::Transpose { permutation: permutation.clone() };
                 let mover = Mover { op: &op, dims: vec![shape.dims()], starts: &[], starts_dims: &[], out_dims: &dims };
-                self.world.moved(&[value.floats()], &mover)
+                self.world.rearrange(&[value.floats()], &mover)
             }
         };
         let lhs = arranged(&operands[0], shapes[0], &plan.lhs_transpose);

@@ -55,7 +55,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let mut outputs = Vec::with_capacity(operands.len());
         for operand in operands {
             let moved = match operand {
-                Value::Float(array) => Value::Float(self.world.picked(array, &sources)),
+                Value::Float(array) => Value::Float(self.world.pick(array, &sources)),
                 other => {
                     let integers = other.integers();
                     Value::integer(integers.dtype, sources.iter().map(|at| integers.values[*at]).collect())
@@ -163,7 +163,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let value = |at: usize| {
             if by_key { *keys.at(at) } else { self.world.arithmetic.bounds(&self.world.number(array, at)).0 }
         };
-        let order = radix::sorted(positions, descending, signed_zeros && class == 0, value);
+        let order = radix::sort_order(positions, descending, signed_zeros && class == 0, value);
         let proven = by_key
             || order.windows(2).all(|pair| {
                 let (a, b) = (self.world.element(array, pair[0]), self.world.element(array, pair[1]));

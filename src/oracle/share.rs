@@ -8,6 +8,6 @@ pub(super) fn share_equal(program: &Program) -> Program {
     let numbers = Numbering::new(Equality::Bits).program(program, &Regions::new(program));
     let firsts: Vec<Option<usize>> = numbers.firsts().into_iter().map(Some).collect();
     let mut shared = program.clone();
-    shared.computations[program.entry] = program.entry().compacted(&firsts);
+    shared.computations[program.entry] = program.entry().compact(&firsts);
     shared
 }

@@ -106,7 +106,7 @@ pub static PROGRAMS: &[&dyn BuiltIn] = &[
 ];
 
 /// The program with this name.
-pub fn program_named(name: &str) -> Option<&'static dyn BuiltIn> {
+pub fn find_program(name: &str) -> Option<&'static dyn BuiltIn> {
     PROGRAMS.iter().copied().find(|program| program.name() == name)
 }
 

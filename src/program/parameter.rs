@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::tensor::DType;
 
-use super::{PROGRAMS, program_named};
+use super::{PROGRAMS, find_program};
 
 /// One parameter of a program, for listings and checking.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Parameters {
         match self.values.get(key) {
             Some(value) => value,
             None => {
-                let built_in = program_named(self.program).into_iter().flat_map(|p| p.parameters());
+                let built_in = find_program(self.program).into_iter().flat_map(|p| p.parameters());
                 built_in.into_iter().find(|p| p.name == key).map_or("", |p| p.default)
             }
         }
@@ -105,7 +105,7 @@ impl Parameters {
 
     /// A floating-point element type.
     pub fn float(&self, key: &str) -> Result<DType, ParameterError> {
-        let dtype = DType::named(self.text(key)).filter(|d| d.is_float());
+        let dtype = DType::from_name(self.text(key)).filter(|d| d.is_float());
         dtype.ok_or_else(|| self.bad(key, "a floating-point type"))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::ir::Program;
 
-use super::{BuildError, BuiltIn, Imported, ParameterError, Parameters, program_named};
+use super::{BuildError, BuiltIn, Imported, ParameterError, Parameters, find_program};
 
 /// A program that cases evaluate: a built-in one with its parameters, or a file's.
 ///
@@ -29,7 +29,7 @@ enum Source {
 impl ProgramSpec {
     /// Checks names and choices; values equal to their default are dropped.
     pub fn new(name: &str, values: impl IntoIterator<Item = (String, String)>) -> Result<ProgramSpec, ParameterError> {
-        let built_in = program_named(name).ok_or_else(|| ParameterError::UnknownProgram { name: name.to_string() })?;
+        let built_in = find_program(name).ok_or_else(|| ParameterError::UnknownProgram { name: name.to_string() })?;
         let mut kept = BTreeMap::new();
         let mut rows = 1;
         let mut seen = BTreeSet::new();
@@ -65,7 +65,7 @@ impl ProgramSpec {
     }
 
     /// A file's program, over the rows that it takes at a time.
-    pub fn imported(file: Arc<Imported>) -> ProgramSpec {
+    pub fn from_file(file: Arc<Imported>) -> ProgramSpec {
         ProgramSpec { rows: file.rows(), source: Source::File(file) }
     }
 

@@ -30,7 +30,7 @@ impl BuiltIn for TokenTwoWays {
         let token = b.argmax(x, 1)?;
         let top = b.op(Op::TopK { k: 1, largest: true }, &[x])?;
         let index = b.tuple_element(top, 1)?;
-        let greedy = b.op_shaped(Op::Reshape, &[index], crate::ir::Shape::array(DType::S32, &[rows]))?;
+        let greedy = b.op_of_shape(Op::Reshape, &[index], crate::ir::Shape::array(DType::S32, &[rows]))?;
         Ok(b.finish(&[("token", token), ("greedy", greedy)])?)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::case::Record;
+use super::case_record::Record;
 use super::suite::{SuiteHeader, SuiteRecord};
 
 /// Why records do not belong together.

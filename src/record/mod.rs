@@ -5,16 +5,16 @@
 //! [`read_folder`] keep them as lines of JSON, [`merge`] joins those of several machines, and [`Verdict`] is what each
 //! comes to.
 
-mod case;
-mod file;
+mod case_record;
+mod jsonl;
 mod key;
 mod merge;
 mod series;
 mod suite;
 mod verdict;
 
-pub use case::{CheckRecord, Figure, Record, Worst, shortest};
-pub use file::{FileError, read_folder, write_folder};
+pub use case_record::{CheckRecord, Figure, Record, Worst, shortest};
+pub use jsonl::{FileError, read_folder, write_folder};
 pub use key::{Key, Series};
 pub use merge::{MergeError, merge};
 pub use series::{FitRecord, SeriesPlan, SeriesRecord};

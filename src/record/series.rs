@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::growth;
 use crate::suite::{Expect, Suite};
 
-use super::case::{CheckRecord, Record, decimal};
+use super::case_record::{CheckRecord, Record, decimal};
 use super::key::{Key, Series};
 use super::verdict::Verdict;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::suite::Suite;
 
-use super::case::Record;
+use super::case_record::Record;
 use super::series::{SeriesPlan, SeriesRecord};
 use super::verdict::Verdict;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::record::SuiteRecord;
 
-use super::summary::{SuiteLine, reading, suite_lines};
+use super::summary::{SuiteLine, read_out, suite_lines};
 use super::{File, Report};
 
 /// One page over all suites.
@@ -38,7 +38,7 @@ fn summary(suites: &[SuiteRecord]) -> String {
         );
     }
     for suite in suites {
-        let lines = reading(suite);
+        let lines = read_out(suite);
         if lines.is_empty() {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Reports: files that people and the gate read, as pure functions of records.
 //!
 //! [`REPORTS`] lists the forms, [`files`] makes them and [`write_all`] writes them. [`parse`] reads a CSV back and
-//! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`reading`] are the words
+//! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`read_out`] are the words
 //! that the terminal and `SUMMARY.md` share.
 
 mod csv;
@@ -12,7 +12,7 @@ mod write;
 
 pub use self::csv::{GROWTH, Table, is_suite_report, parse};
 pub use names::better_of;
-pub use summary::{SuiteLine, reading, suite_lines};
+pub use summary::{SuiteLine, read_out, suite_lines};
 pub use write::{ReportError, remove, write_all};
 
 use crate::record::SuiteRecord;

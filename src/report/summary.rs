@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Outcome, check_named};
+use crate::check::{Outcome, find_check};
 use crate::record::{Figure, FitRecord, Record, Series, SeriesRecord, SuiteRecord, Verdict, shortest};
 use crate::stat::clopper_pearson;
 
@@ -59,7 +59,7 @@ fn short(value: f64) -> String {
 
 /// What a suite's records say, in plain words, a sentence each: its fits; by how much other modes exceed plain f32; up
 /// to which size `bound` finds something; then its checks, pooled over sizes, inputs and seeds.
-pub fn reading(suite: &SuiteRecord) -> Vec<String> {
+pub fn read_out(suite: &SuiteRecord) -> Vec<String> {
     let mut lines: Vec<String> = suite.series.iter().map(growth).collect();
     lines.extend(ratios(suite));
     lines.extend(last_detected(&suite.cases));
@@ -109,7 +109,7 @@ fn pooled(records: &[Record]) -> Vec<String> {
             let pool = pools.entry((check.column(), format!("{program} in {}", record.key.subject))).or_default();
             pool.cases += 1;
             pool.sizes.push(record.key.n);
-            let counted = check_named(&check.check).and_then(|c| c.row_count());
+            let counted = find_check(&check.check).and_then(|c| c.row_count());
             if let Some(found) = counted.and_then(|name| record.figure_of(check, name)) {
                 pool.found += found as u64;
                 pool.rows += record.key.rows;

@@ -12,14 +12,14 @@ pub(super) fn eliminate(program: &Program) -> Rewritten {
     let live = analysis::live(entry, parameters.chain([entry.root]));
     let kept: Vec<Option<ValueId>> = live.iter().enumerate().map(|(id, live)| live.then_some(id)).collect();
     let mut rewritten = program.clone();
-    rewritten.computations[program.entry] = entry.compacted(&kept);
+    rewritten.computations[program.entry] = entry.compact(&kept);
     let origins = kept.into_iter().filter(Option::is_some).collect();
-    Rewritten { program: without_unused_computations(rewritten), origins }
+    Rewritten { program: drop_unused_computations(rewritten), origins }
 }
 
 /// `program` without the computations that its entry does not reach.
-pub(super) fn without_unused_computations(mut program: Program) -> Program {
-    let used = analysis::reached(&program);
+pub(super) fn drop_unused_computations(mut program: Program) -> Program {
+    let used = analysis::find_live(&program);
     let mut moved = vec![0; used.len()];
     let mut next = 0;
     for (id, used) in used.iter().enumerate() {

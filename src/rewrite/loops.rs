@@ -14,7 +14,7 @@ pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Pr
     // What takes a body's place is longer: the last body goes first, so that the others stay where they are.
     for body in bodies.into_iter().rev() {
         let alone = Program { entry: body, ..rewritten.clone() };
-        let new = rewrite(&dead::without_unused_computations(alone));
+        let new = rewrite(&dead::drop_unused_computations(alone));
         debug_assert_eq!(new.entry + 1, new.computations.len(), "regions lie before the entry");
         rewritten = with_body(rewritten, body, new.computations);
     }

@@ -13,7 +13,7 @@ mod normalize;
 mod policy;
 mod simplify;
 
-pub use policy::{POLICIES, Policy, policy_named};
+pub use policy::{POLICIES, Policy, find_policy};
 
 use std::collections::BTreeSet;
 

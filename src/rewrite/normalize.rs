@@ -25,7 +25,7 @@ pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
         if instruction.op == Op::Convert
             && dtype(id) == Some(DType::F32)
             && is_bf16(operands[0])
-            && sites.contains(&Site::Retype(retyped(entry, operands[0])))
+            && sites.contains(&Site::Retype(definition(entry, operands[0])))
         {
             sites.insert(Site::Expose { conversion: id });
         }
@@ -34,7 +34,7 @@ pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
 }
 
 /// The operation that a value is retyped with: of an element of a tuple, the one that gives the tuple.
-pub(super) fn retyped(entry: &Computation, id: ValueId) -> ValueId {
+pub(super) fn definition(entry: &Computation, id: ValueId) -> ValueId {
     let instruction = &entry.instructions[id];
     if matches!(instruction.op, Op::GetTupleElement(_)) { instruction.operands[0] } else { id }
 }
@@ -118,7 +118,7 @@ impl Pass<'_> {
         for region in op.callees_mut() {
             *region = widen_region(&mut self.computations, *region);
         }
-        let shape = old.shape.widened();
+        let shape = old.shape.widen();
         let instruction = Instruction { name: old.name.clone(), op, operands, shape };
         if old.shape.dtype() == Some(DType::BF16) {
             self.with_rounding(id, old, instruction)
@@ -149,7 +149,7 @@ fn normalizes(op: &Op) -> bool {
 
 /// A copy of a region with f32 in the place of bf16; an equal one that exists already is used again.
 fn widen_region(computations: &mut Vec<Computation>, region: ComputationId) -> ComputationId {
-    let wide = computations[region].widened();
+    let wide = computations[region].widen();
     computations.iter().position(|c| *c == wide).unwrap_or_else(|| {
         computations.push(wide);
         computations.len() - 1

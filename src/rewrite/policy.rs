@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::{Binary, Class, Op, Program, Unary, ValueId};
 
-use super::normalize::retyped;
+use super::normalize::definition;
 use super::{Rule, Site, simplify};
 
 /// What one compiler does to roundings.
@@ -58,7 +58,7 @@ impl Policy {
             // The result of a reduction is stored before anything reads it: nobody sees it wide.
             Site::Expose { conversion } => {
                 let value = entry.instructions[conversion].operands[0];
-                !self.store_between_fusions || retyped(entry, value) == value && !is_reduction(value)
+                !self.store_between_fusions || definition(entry, value) == value && !is_reduction(value)
             }
             // A reduction of a program result reads the stored copy.
             Site::ReadStored { reader, .. } => self.store_between_fusions && is_reduction(reader) && !kept(reader),
@@ -133,7 +133,7 @@ static TPU: Policy = Policy {
 };
 
 /// The policy with this name.
-pub fn policy_named(name: &str) -> Option<&'static Policy> {
+pub fn find_policy(name: &str) -> Option<&'static Policy> {
     POLICIES.iter().copied().find(|policy| policy.name == name)
 }
 

@@ -6,11 +6,11 @@
 
 mod cost;
 mod error;
-mod evaluate;
 mod journal;
+mod judge;
 mod progress;
 mod question;
-mod select;
+mod selection;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,11 +25,11 @@ use crate::suite::{Case, Suite};
 
 pub use cost::{Cost, SuiteCost, peak_memory, slowest};
 pub use error::{CaseError, RunError};
-pub use evaluate::{Group, evaluate, groups};
 pub use journal::{Journal, JournalError};
+pub use judge::{Group, evaluate, groups};
 pub use progress::{Progress, Silent};
 pub use question::{Question, QuestionError};
-pub use select::{Selection, Shard, ShardError};
+pub use selection::{Selection, Shard, ShardError};
 
 /// What a run gives.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use crate::record::Record;
 use crate::subject::{Emulated, Subject};
 use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem};
 
-use super::evaluate::{Group, evaluate};
+use super::judge::{Group, evaluate};
 use super::{Outcome, RunError};
 
 /// What errors and records call the suite of a question that stands in none.
@@ -101,7 +101,7 @@ impl Question {
         let (name, results) = (program.name.clone(), program.output_names.clone());
         let imported = Imported::new(name.into(), program, Some(&results), None).map_err(part)?;
         let n = imported.n();
-        Question::new(ProgramSpec::imported(Arc::new(imported)), n)
+        Question::new(ProgramSpec::from_file(Arc::new(imported)), n)
     }
 
     fn new(program: ProgramSpec, n: usize) -> Result<Question, QuestionError> {
@@ -154,7 +154,7 @@ impl Question {
     /// If there is no such check, or it is put to series.
     pub fn check(mut self, name: &str, settings: Settings) -> Result<Question, QuestionError> {
         let names = || check::CHECKS.iter().map(|check| check.name());
-        let check = check::check_named(name).ok_or_else(|| QuestionError::unknown("check", name, names()))?;
+        let check = check::find_check(name).ok_or_else(|| QuestionError::unknown("check", name, names()))?;
         if matches!(check.scope(), Scope::Series) {
             return Err(QuestionError::Check { check: check.name(), source: Box::new(PlanFault::Series.into()) });
         }
@@ -168,7 +168,7 @@ impl Question {
     /// If there is no such metric.
     pub fn metric(mut self, name: &str) -> Result<Question, QuestionError> {
         let names = || metric::METRICS.iter().map(|metric| metric.name());
-        let metric = metric::metric_named(name).ok_or_else(|| QuestionError::unknown("metric", name, names()))?;
+        let metric = metric::find_metric(name).ok_or_else(|| QuestionError::unknown("metric", name, names()))?;
         self.metrics.push(PlannedMetric { column: name.to_string(), metric, against: None });
         Ok(self)
     }
@@ -194,7 +194,7 @@ impl Question {
         for (check, settings) in asked {
             let refuse = |source| QuestionError::Check { check: check.name(), source: Box::new(source) };
             let judge = check::judge_of(check.name(), &settings, &context).map_err(refuse)?;
-            let given: Vec<String> = settings.given().iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let given: Vec<String> = settings.list().iter().map(|(key, value)| format!("{key}={value}")).collect();
             let setting = (!given.is_empty()).then(|| given.join(","));
             checks.push(PlannedCheck { check, setting, judge, expect: Expect::Pass, because: None });
         }

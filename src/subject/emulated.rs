@@ -31,7 +31,7 @@ impl Subject for Emulated {
 
 /// `program` as the compiler behind the mode's excess policy leaves it, which knows what the mode's chip computes in
 /// bf16. It takes the same arguments and has the same results.
-pub fn compiled(program: &Program, mode: &Mode) -> Program {
+pub fn compile(program: &Program, mode: &Mode) -> Program {
     rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op)).program
 }
 
@@ -40,7 +40,7 @@ pub fn compiled(program: &Program, mode: &Mode) -> Program {
 /// # Errors
 /// If the arguments do not fit the program's parameters, or the machine does not support an operation.
 pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
-    machine::evaluate(&compiled(program, mode), mode, arguments)
+    machine::evaluate(&compile(program, mode), mode, arguments)
 }
 
 /// The results of `program` on the machine in a mode as it is declared, every operation rounded to its dtype, in the
@@ -66,7 +66,7 @@ pub fn order_sensitive(
     arguments: &[Tensor],
     results: &[Tensor],
 ) -> Result<Vec<usize>, EvalError> {
-    let compiled = compiled(program, mode);
+    let compiled = compile(program, mode);
     let has = |wanted: fn(&Op) -> bool| {
         let float = |i: &crate::ir::Instruction| i.shape.dtype().is_some_and(DType::is_float);
         compiled.computations.iter().flat_map(|c| &c.instructions).any(|i| wanted(&i.op) && float(i))

@@ -12,7 +12,7 @@ use crate::ir::{Program, Shape};
 use crate::machine::{EvalError, Mode};
 use crate::tensor::Tensor;
 
-pub use emulated::{Emulated, compiled, evaluate, evaluate_declared, order_sensitive};
+pub use emulated::{Emulated, compile, evaluate, evaluate_declared, order_sensitive};
 pub use function::{Failure, Function};
 pub use recorded::{Recorded, RecordedError};
 

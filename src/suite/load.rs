@@ -19,7 +19,7 @@ use crate::subject::{Emulated, Subject};
 use crate::tensor::DType;
 
 use super::case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
-use super::file::{FileError, Files, is_file};
+use super::files::{FileError, Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable, SuiteTable};
 
 /// The report that all suites share, by its stem.
@@ -278,7 +278,7 @@ fn subjects_of(
     let mut subjects: Vec<Arc<dyn Subject>> = Vec::new();
     for path in recorded {
         for mode in &modes {
-            let read = files.recorded(path.get_ref(), mode).map_err(|why| here.error(path.span(), why))?;
+            let read = files.read_results(path.get_ref(), mode).map_err(|why| here.error(path.span(), why))?;
             subjects.push(Arc::new(read));
         }
     }
@@ -380,7 +380,7 @@ fn planned_metric(here: &Source, column: &Spanned<String>) -> Result<PlannedMetr
         Some((name, mode)) => (name, Some(mode.parse::<Mode>().map_err(|e| here.error(column.span(), e))?)),
         None => (text.as_str(), None),
     };
-    let found: Option<&'static dyn Metric> = metric::metric_named(name);
+    let found: Option<&'static dyn Metric> = metric::find_metric(name);
     let names: Vec<_> = metric::METRICS.iter().map(|m| m.name()).collect();
     let metric = found.ok_or_else(|| {
         here.error(column.span(), format!("unknown metric `{name}`; {}", hint(name, names.iter().copied())))
@@ -417,7 +417,7 @@ fn planned_checks(
             let (setting, expected) = ("allowance", "share from 0 to 1");
             return Err(refuse(PlanFault::BadValue { setting, value, expected }.of(setting)));
         }
-        if let Some(key) = settings.given().into_iter().map(|(key, _)| key).find(|key| !kind.settings().contains(key)) {
+        if let Some(key) = settings.list().into_iter().map(|(key, _)| key).find(|key| !kind.settings().contains(key)) {
             let why = format!("check {} takes no `{key}`; it takes {}", kind.name(), list(kind.settings()));
             return Err(here.error(at(Some(key)), why));
         }
@@ -442,7 +442,7 @@ fn planned_checks(
 
 fn kind_of(here: &Source, kind: &Spanned<String>) -> Result<&'static dyn Check, SuiteError> {
     let name = kind.get_ref();
-    check::check_named(name).ok_or_else(|| {
+    check::find_check(name).ok_or_else(|| {
         let hint = hint(name, check::CHECKS.iter().map(|c| c.name()));
         here.error(kind.span(), format!("unknown check `{name}`; {hint}"))
     })
@@ -452,9 +452,9 @@ fn kind_of(here: &Source, kind: &Spanned<String>) -> Result<&'static dyn Check, 
 fn setting_of(table: &CheckTable, matrix: &MatrixTable) -> Option<String> {
     let same_kind =
         || matrix.check.iter().map(Spanned::get_ref).filter(|other| other.kind.get_ref() == table.kind.get_ref());
-    let telling = |pair: &(&'static str, String)| same_kind().any(|other| !other.settings().given().contains(pair));
+    let telling = |pair: &(&'static str, String)| same_kind().any(|other| !other.settings().list().contains(pair));
     let pairs: Vec<String> =
-        table.settings().given().into_iter().filter(telling).map(|(key, value)| format!("{key}={value}")).collect();
+        table.settings().list().into_iter().filter(telling).map(|(key, value)| format!("{key}={value}")).collect();
     (!pairs.is_empty()).then(|| pairs.join(","))
 }
 

@@ -4,7 +4,7 @@
 //! files that it names, and `case` is what comes of it. `suites/matmul-growth.toml` is the commented template.
 
 mod case;
-mod file;
+mod files;
 mod load;
 mod table;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ulpgate::check::{Judgement, Outcome, Settings, check_named};
+use ulpgate::check::{Judgement, Outcome, Settings, find_check};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 use super::{Bench, against, none};
@@ -34,7 +34,7 @@ fn mask(rows: &[&[i64]]) -> Tensor {
 
 /// A judgement as text; every figure must be one that the check documents.
 fn said(check: &str, judged: &Judgement) -> String {
-    let documented = check_named(check).unwrap().figures();
+    let documented = find_check(check).unwrap().figures();
     let mut text = format!("{}:", judged.outcome.name());
     for (name, value) in &judged.figures {
         assert!(documented.iter().any(|figure| figure.name == *name), "{check}: {name}");

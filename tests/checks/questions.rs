@@ -99,7 +99,7 @@ fn recorded_results_are_judged() {
     assert_eq!(live.checks[0].outcome, Outcome::Finding);
     let mut batches = std::mem::take(&mut *seen.lock().unwrap());
     batches.sort_by_key(|batch| batch.0);
-    let stacked = |tensors: Vec<Tensor>| Tensor::stacked(&tensors);
+    let stacked = |tensors: Vec<Tensor>| Tensor::stack(&tensors);
     let program = "keep_max[rows=64]".parse::<ulpgate::program::ProgramSpec>().unwrap().build(512, 64).unwrap();
     let mut tensors: Vec<(String, Tensor)> = Vec::new();
     for (at, name) in program.output_names.iter().enumerate() {

@@ -38,7 +38,7 @@ ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
         equals: Some(vec![1, -2]),
         declared: Some("high".into()),
     };
-    let given: Vec<String> = all.given().into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let given: Vec<String> = all.list().into_iter().map(|(key, value)| format!("{key}={value}")).collect();
     let expected = [
         "metric=max_ulp",
         "slope=0.5",
@@ -68,5 +68,5 @@ ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
     assert_eq!(refused("agreement", &none()).setting, None);
     assert_eq!(refused("bound", &declared).to_string(), "argmax has no float result");
     assert_eq!(refused("recall", &none()).to_string(), "argmax has no result `values`; it has token");
-    assert!(none().given().is_empty());
+    assert!(none().list().is_empty());
 }

@@ -34,7 +34,7 @@ impl Dot {
             let special = !v.is_finite() && self.machine[i] == [0.0; 2];
             let own = own(i) + if special { 0.0 } else { own_rounding(v) };
             let element = Element { v, machine: self.machine[i], own };
-            dtype.format().filter(|_| dtype != DType::F32).map_or(element, |format| element.rounded(format))
+            dtype.format().filter(|_| dtype != DType::F32).map_or(element, |format| element.round(format))
         };
         exact.into_iter().enumerate().map(element).collect()
     }
@@ -58,8 +58,9 @@ impl Forward<'_> {
         let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
         let bound = |scale: f64, propagated: Both| error(&promise, gamma, scale, propagated);
-        let enter = |operand: &Value| operand.elements().iter().map(|e| taken(*e, &promise)).collect::<Vec<Element>>();
-        let exact = operands.iter().all(|o| o.all(|e| taken(e, &promise).is_exact()));
+        let enter =
+            |operand: &Value| operand.elements().iter().map(|e| take_in(*e, &promise)).collect::<Vec<Element>>();
+        let exact = operands.iter().all(|o| o.all(|e| take_in(e, &promise).is_exact()));
         // An infinity or NaN comes out as it is where no operand lost anything on its way in.
         let special = if exact && dtypes[0] != Some(DType::F64) { [0.0; 2] } else { [f64::NAN; 2] };
         if let (Value::Exact(_), Value::Exact(_), true) = (operands[0], operands[1], exact)
@@ -97,9 +98,9 @@ pub(super) fn error(promise: &DotPromise, gamma: Both, scale: f64, propagated: B
 }
 
 /// An operand as it enters the unit.
-pub(super) fn taken(mut element: Element, promise: &DotPromise) -> Element {
+pub(super) fn take_in(mut element: Element, promise: &DotPromise) -> Element {
     match promise.intake {
-        Intake::Flushed(floor) => element.flushed(floor),
+        Intake::Flushed(floor) => element.flush(floor),
         Intake::Split { below, at_most } => {
             let v = element.v.abs();
             let short = |m: f64| v.is_finite() && !(v - m >= below || m == 0.0 && BF16.contains(v));

@@ -42,7 +42,7 @@ impl Element {
     }
 
     /// Rounded once to `format`.
-    pub fn rounded(mut self, format: &Format) -> Element {
+    pub fn round(mut self, format: &Format) -> Element {
         // What is exact and belongs to the format already is not changed.
         if self.v.is_finite() && !(self.is_exact() && format.contains(self.v)) {
             let (v, least) = (self.v.abs(), format.min_subnormal() / 2.0);
@@ -52,7 +52,7 @@ impl Element {
     }
 
     /// Zero where the machine's value is below `floor`: then all of it is lost, and no more.
-    pub fn flushed(mut self, floor: f64) -> Element {
+    pub fn flush(mut self, floor: f64) -> Element {
         if self.v.is_finite() {
             let v = self.v.abs();
             self.machine = self.machine.map(|m| if v - m >= floor { m } else { wider(m, v) });

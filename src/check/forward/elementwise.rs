@@ -1,7 +1,7 @@
 //! Operations on elements.
 
 use crate::ir::Binary;
-use crate::machine::vector::{Reciprocal, VectorUnit, computed_in};
+use crate::machine::vector::{Reciprocal, VectorUnit, arithmetic_type};
 use crate::tensor::DType;
 
 use super::element::{Both, Element, OWN, own_rounding, wider};
@@ -9,15 +9,15 @@ use super::element::{Both, Element, OWN, own_rounding, wider};
 /// A result of arithmetic as the unit stores it in `dtype`: rounded to the type that it computes in, zero below
 /// `floor`, and rounded to its own where that is another.
 fn stored(element: Element, dtype: DType, floor: f64) -> Element {
-    let computed = computed_in(dtype);
-    let round = |e: Element, dtype: DType| dtype.format().map_or(e, |format| e.rounded(format));
-    let element = round(element, computed).flushed(floor);
+    let computed = arithmetic_type(dtype);
+    let round = |e: Element, dtype: DType| dtype.format().map_or(e, |format| e.round(format));
+    let element = round(element, computed).flush(floor);
     if dtype == computed { element } else { round(element, dtype) }
 }
 
 /// An exponential.
 pub fn exponential(x: Element, dtype: DType, unit: &VectorUnit) -> Element {
-    let x = x.flushed(unit.floor(dtype));
+    let x = x.flush(unit.floor(dtype));
     let e = core_math::exp(x.v);
     if !x.v.is_finite() || !e.is_finite() {
         return if x.is_exact() && !x.v.is_finite() { Element::exact(e) } else { Element::unknown(e) };
@@ -33,7 +33,7 @@ pub fn exponential(x: Element, dtype: DType, unit: &VectorUnit) -> Element {
 /// is derived for it.
 pub fn binary(binary: Binary, [x, y]: [Element; 2], dtype: DType, spread: bool, unit: &VectorUnit) -> Option<Element> {
     let floor = unit.floor(dtype);
-    let (x, y) = (x.flushed(floor), y.flushed(floor));
+    let (x, y) = (x.flush(floor), y.flush(floor));
     let (a, b) = (x.v, y.v);
     let v = match binary {
         Binary::Add => a + b,
@@ -92,7 +92,7 @@ fn inverse(y: Element, reciprocal: Reciprocal) -> Element {
         return inverse;
     }
     for format in reciprocal.types.iter().filter_map(|dtype| dtype.format()) {
-        inverse = inverse.rounded(format).within(format).flushed(reciprocal.floor);
+        inverse = inverse.round(format).within(format).flush(reciprocal.floor);
     }
     inverse
 }

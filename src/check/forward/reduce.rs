@@ -14,7 +14,7 @@ pub fn sums(rows: &[Element], width: usize, init: Element, dtype: DType, mode: &
     let gamma = gamma(promise.chain, terms as u64, promise.format.unit_roundoff())?;
     let sum = |row: &[Element]| sum(row, init, &promise, gamma);
     let stored = |e: Element| match dtype.format() {
-        Some(format) if promise.rounded_last => e.rounded(format),
+        Some(format) if promise.rounded_last => e.round(format),
         _ => e,
     };
     Ok(in_rows(rows, width).map(sum).map(stored).collect())
@@ -46,8 +46,8 @@ pub(super) fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [
 /// The largest (or smallest) elements of rows of `width`, with an init among them; `floor` is the magnitude below which
 /// the unit takes them for zeros.
 pub fn extremes(rows: &[Element], width: usize, init: Element, largest: bool, floor: f64) -> Vec<Element> {
-    let extreme = |a: Element, b: &Element| a.extreme(b.flushed(floor), largest);
-    in_rows(rows, width).map(|row| row.iter().fold(init.flushed(floor), extreme)).collect()
+    let extreme = |a: Element, b: &Element| a.extreme(b.flush(floor), largest);
+    in_rows(rows, width).map(|row| row.iter().fold(init.flush(floor), extreme)).collect()
 }
 
 fn in_rows(rows: &[Element], width: usize) -> impl Iterator<Item = &[Element]> {

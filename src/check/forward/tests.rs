@@ -273,23 +273,21 @@ fn extremes_take_the_wider_error_and_nan_first() {
 #[test]
 fn roundings_add_half_a_step() {
     let of = |v: f64, m: f64| Element { v, machine: [m; 2], own: 0.0 };
-    assert_eq!(of(1.5, 0.5).rounded(&F32).machine[0], 0.5 + 2.0 * F32.unit_roundoff());
+    assert_eq!(of(1.5, 0.5).round(&F32).machine[0], 0.5 + 2.0 * F32.unit_roundoff());
     // Below the normal numbers the step is that of the smallest.
-    assert_eq!(of(1e-44, 1e-45).rounded(&F32).machine[0], 1e-45 + F32.min_subnormal() / 2.0);
+    assert_eq!(of(1e-44, 1e-45).round(&F32).machine[0], 1e-45 + F32.min_subnormal() / 2.0);
     // What belongs to the format stays, if it is exactly that.
-    assert_eq!(of(1.5, 0.0).rounded(&F32).machine, [0.0; 2]);
-    assert_eq!(of(1.0 + F64.unit_roundoff() * 2.0, 0.0).rounded(&F32).machine[0], F32.unit_roundoff() * (1.0 + OWN));
-    assert!(Element { own: 1e-20, ..of(1.5, 0.0) }.rounded(&F32).machine[0] > 0.0);
-    assert!(
-        Element::exact(f64::INFINITY).rounded(&F32).is_exact() && Element::exact(f64::NAN).rounded(&F32).is_exact()
-    );
+    assert_eq!(of(1.5, 0.0).round(&F32).machine, [0.0; 2]);
+    assert_eq!(of(1.0 + F64.unit_roundoff() * 2.0, 0.0).round(&F32).machine[0], F32.unit_roundoff() * (1.0 + OWN));
+    assert!(Element { own: 1e-20, ..of(1.5, 0.0) }.round(&F32).machine[0] > 0.0);
+    assert!(Element::exact(f64::INFINITY).round(&F32).is_exact() && Element::exact(f64::NAN).round(&F32).is_exact());
     // Flushed: all of it is lost, and no more.
-    assert_eq!(of(1.0, 0.25).flushed(0.5).machine[0], 0.25);
-    assert_eq!(of(1.0, 0.25).flushed(0.75).machine[0], 0.25);
-    assert_eq!(of(1.0, 0.25).flushed(0.8).machine[0], 1.0);
-    assert_eq!(of(0.5, 2.0).flushed(1.0).machine[0], 2.0);
-    assert_eq!(of(0.0, 0.0).flushed(0.0).machine[0], 0.0);
-    assert!(Element::exact(f64::INFINITY).flushed(1.0).is_exact());
+    assert_eq!(of(1.0, 0.25).flush(0.5).machine[0], 0.25);
+    assert_eq!(of(1.0, 0.25).flush(0.75).machine[0], 0.25);
+    assert_eq!(of(1.0, 0.25).flush(0.8).machine[0], 1.0);
+    assert_eq!(of(0.5, 2.0).flush(1.0).machine[0], 2.0);
+    assert_eq!(of(0.0, 0.0).flush(0.0).machine[0], 0.0);
+    assert!(Element::exact(f64::INFINITY).flush(1.0).is_exact());
     // Within the range of f16, 65504.
     assert_eq!(of(65_500.0, 4.0).within(&F16).machine[0], 4.0);
     assert!(of(65_500.0, 4.5).within(&F16).machine[0].is_nan() && of(-65_505.0, 0.0).within(&F16).machine[0].is_nan());

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::flow::Flow;
 use crate::flow::elision::Elision;
 
-use super::wrap::wrapped;
+use super::wrap::wrap;
 
 /// The widest that the first column grows; what is longer has a line of its own.
 const COLUMN: usize = 60;
@@ -26,18 +26,13 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
         return;
     }
     out.push_str("\nRoundings that compilers may drop or add\n");
-    wrapped(
-        out,
-        "  ",
-        "  ",
-        "A: simplify-fp-conversions, B: float normalization, narrowing: of sums (see FACTS 1.3, 9)",
-    );
+    wrap(out, "  ", "  ", "A: simplify-fp-conversions, B: float normalization, narrowing: of sums (see FACTS 1.3, 9)");
     // FACTS 1.3: fusion comes after the rules.
-    wrapped(out, "  ", "  ", "A fusion that computes a value again may see it wider than the rules alone say.");
+    wrap(out, "  ", "  ", "A fusion that computes a value again may see it wider than the rules alone say.");
     let columns: Vec<&str> = flow.modes.iter().map(|mode| mode.rsplit('/').next().unwrap_or(mode)).collect();
     let legend: Vec<String> =
         columns.iter().zip(&flow.modes).map(|(column, mode)| format!("{column}: {mode}")).collect();
-    wrapped(out, "  ", "  ", &legend.join(", "));
+    wrap(out, "  ", "  ", &legend.join(", "));
     let lines = lines(flow);
     let width = lines.iter().map(|line| what(line.change).chars().count()).max().unwrap_or(0).min(COLUMN);
     let wide = |at: usize| columns[at].len().max(lines.iter().map(|line| line.rules[at].len()).max().unwrap_or(0));
@@ -53,7 +48,7 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
         let sees = format!("{}, not {}", line.change.to, line.change.from);
         let mut what = what(line.change);
         if what.chars().count() > COLUMN {
-            wrapped(out, "  ", "    ", &what);
+            wrap(out, "  ", "    ", &what);
             what.clear();
         }
         let _ = writeln!(out, "{}", row(&what, &sees, &line.rules));
@@ -62,7 +57,7 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
     let kept: Vec<&str> =
         flow.values.iter().filter(|v| v.rounds_to.is_some() && !dropped(&v.name)).map(|v| v.name.as_str()).collect();
     if !kept.is_empty() {
-        wrapped(out, "  ", "    ", &format!("Roundings by a conversion that no rule drops: {}", kept.join(", ")));
+        wrap(out, "  ", "    ", &format!("Roundings by a conversion that no rule drops: {}", kept.join(", ")));
     }
 }
 

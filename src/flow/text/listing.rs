@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use crate::flow::Flow;
-use crate::flow::value::{Read, Use, Value};
+use crate::flow::node::{Read, Use, Value};
 
-use super::wrap::{reader, short, wrapped};
+use super::wrap::{reader, short, wrap};
 
 /// One line a value, and under it one for each precision in which readers see it. With `all`, values that only move or
 /// convert have lines too.
@@ -31,13 +31,13 @@ pub(super) fn section(out: &mut String, flow: &Flow, all: bool) {
         line(out, value);
         for (seen, uses) in sights(value) {
             let readers: Vec<String> = uses.iter().map(|one| reader(one, fusion)).collect();
-            wrapped(out, "      ", "        ", &format!("{seen} -> {}", readers.join(", ")));
+            wrap(out, "      ", "        ", &format!("{seen} -> {}", readers.join(", ")));
         }
         let read = |read: &Read| Some(format!("{} in {}", short(&read.value, fusion), read.holds?));
         let reads: Vec<String> = value.reads.iter().filter_map(read).collect();
         // What a value without floats to hand on has seen is all there is to say of it.
         if value.holds.is_none() && !reads.is_empty() {
-            wrapped(out, "      ", "        ", &format!("sees {}", reads.join(", ")));
+            wrap(out, "      ", "        ", &format!("sees {}", reads.join(", ")));
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::flow::Flow;
-use crate::flow::finding::listed;
+use crate::flow::finding::list;
 
-use super::wrap::wrapped;
-use super::{elided, finding, listing, sums};
+use super::wrap::wrap;
+use super::{elided, listing, sentence, sums};
 
 /// The flow as text. With `all`, values that only move or convert have lines of their own.
 pub fn text(flow: &Flow, all: bool) -> String {
@@ -16,7 +16,7 @@ pub fn text(flow: &Flow, all: bool) -> String {
     if !has_floats(flow) {
         return out;
     }
-    finding::section(&mut out, flow);
+    sentence::section(&mut out, flow);
     groups(&mut out, flow);
     listing::section(&mut out, flow, all);
     sums::section(&mut out, flow);
@@ -39,11 +39,11 @@ fn heading(out: &mut String, flow: &Flow) {
         counts = vec!["no value is a float".to_string()];
     }
     let kind = if flow.compiled { "compiled" } else { "not yet compiled" };
-    wrapped(out, "", "  ", &format!("{} ({kind}): {}", flow.module, counts.join(", ")));
+    wrap(out, "", "  ", &format!("{} ({kind}): {}", flow.module, counts.join(", ")));
     let opaque = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
     let opaque: Vec<&str> = opaque.collect();
     if !opaque.is_empty() {
-        wrapped(out, "", "  ", &format!("Not looked into: what is inside {}.", listed(&opaque)));
+        wrap(out, "", "  ", &format!("Not looked into: what is inside {}.", list(&opaque)));
     }
 }
 
@@ -88,6 +88,6 @@ fn groups(out: &mut String, flow: &Flow) {
                 let _ = write!(line, "{shape}: {}", parts.iter().map(part).collect::<Vec<_>>().join(", "));
             }
         }
-        wrapped(out, "  ", "    ", &line);
+        wrap(out, "  ", "    ", &line);
     }
 }

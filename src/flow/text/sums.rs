@@ -1,10 +1,10 @@
 //! What is added in what.
 
 use crate::flow::Flow;
-use crate::flow::finding::listed;
-use crate::flow::value::{Read, Value};
+use crate::flow::finding::list;
+use crate::flow::node::{Read, Value};
 
-use super::wrap::wrapped;
+use super::wrap::wrap;
 
 pub(super) fn section(out: &mut String, flow: &Flow) {
     // A sum of one number only moves it.
@@ -15,7 +15,7 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
     }
     out.push_str("\nSums\n");
     for sum in sums {
-        wrapped(out, "  ", "    ", &sum);
+        wrap(out, "  ", "    ", &sum);
     }
 }
 
@@ -38,7 +38,7 @@ fn sum(value: &Value) -> Option<String> {
         }
     }
     if !seen.is_empty() {
-        text.push_str(&format!("; seen in {}", listed(&seen.iter().map(String::as_str).collect::<Vec<_>>())));
+        text.push_str(&format!("; seen in {}", list(&seen.iter().map(String::as_str).collect::<Vec<_>>())));
     }
     // FACTS 2.1: only f32 operands are split.
     if let Some(precision) = accumulation.precision

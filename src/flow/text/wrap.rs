@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::flow::value::Use;
+use crate::flow::node::Use;
 
 /// The widest line, unless a name alone is wider.
 pub(super) const COLUMNS: usize = 100;
 
 /// A paragraph in lines of at most [`COLUMNS`], broken at blanks: `first` stands before the first, `rest` before the
 /// others.
-pub(super) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
+pub(super) fn wrap(out: &mut String, first: &str, rest: &str, text: &str) {
     let mut line = first.to_string();
     let mut empty = true;
     for word in text.split(' ') {
@@ -35,11 +35,11 @@ pub(super) fn short<'a>(name: &'a str, fusion: Option<&str>) -> &'a str {
 
 /// A reader, seen from inside a fusion.
 pub(super) fn reader(one: &Use, fusion: Option<&str>) -> String {
-    named(&one.reader, &one.what, fusion)
+    name_with_kind(&one.reader, &one.what, fusion)
 }
 
 /// A name, with what it is unless the name says so already: `exp.5`, `reduce.8 (argmax)`, `result out0`.
-pub(super) fn named(name: &str, what: &str, fusion: Option<&str>) -> String {
+pub(super) fn name_with_kind(name: &str, what: &str, fusion: Option<&str>) -> String {
     if what == "result" {
         return format!("result {name}");
     }
@@ -58,14 +58,14 @@ mod tests {
     fn lines_break_at_blanks() {
         let mut out = String::new();
         let word = "w".repeat(45);
-        wrapped(&mut out, "- ", "  ", &format!("{word} {word} {word}"));
+        wrap(&mut out, "- ", "  ", &format!("{word} {word} {word}"));
         assert_eq!(out, format!("- {word} {word}\n  {word}\n"));
     }
 
     #[test]
     fn names_say_what_they_are_once() {
-        assert_eq!(named("fusion.1/exp.5", "exponential", Some("fusion.1")), "exp.5");
-        assert_eq!(named("fusion.1/reduce.8", "argmax", None), "fusion.1/reduce.8 (argmax)");
-        assert_eq!(named("out0", "result", None), "result out0");
+        assert_eq!(name_with_kind("fusion.1/exp.5", "exponential", Some("fusion.1")), "exp.5");
+        assert_eq!(name_with_kind("fusion.1/reduce.8", "argmax", None), "fusion.1/reduce.8 (argmax)");
+        assert_eq!(name_with_kind("out0", "result", None), "result out0");
     }
 }

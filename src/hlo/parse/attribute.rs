@@ -29,8 +29,8 @@ fn attribute(input: &mut Input) -> Result<Attribute, Fault> {
     let start = offset(input);
     let value = value(input, name)?;
     match &value {
-        Value::Word(word) => input.state.called(name, std::slice::from_ref(word), start)?,
-        Value::Words(words) => input.state.called(name, words, start)?,
+        Value::Word(word) => input.state.check_calls(name, std::slice::from_ref(word), start)?,
+        Value::Words(words) => input.state.check_calls(name, words, start)?,
         _ => {}
     }
     Ok(Attribute { name: name.to_string(), value, at })
@@ -82,7 +82,7 @@ fn word<'a>(input: &mut Input<'a>, name: &str) -> Result<&'a str, Fault> {
     }
     let left = rest(input).len();
     if left == before {
-        return Err(Fault::expected(input, "an attribute's value"));
+        return Err(Fault::expect(input, "an attribute's value"));
     }
     Ok(&start[..start.len() - left])
 }

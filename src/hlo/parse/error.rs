@@ -3,9 +3,7 @@
 use winnow::error::{AddContext, ParserError};
 use winnow::stream::{Location, Stream};
 
-use crate::hlo::ast::Position;
-
-use super::lex::{Input, is_name};
+use crate::hlo::ast::{Position, is_name};
 
 /// Text that is no HLO: `line 12, column 7: expected "=" after the instruction's name, found "("`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +37,7 @@ const FOUND: usize = 40;
 
 impl Fault {
     /// This was expected at the next character.
-    pub(super) fn expected(input: &Input, what: &'static str) -> Fault {
+    pub(super) fn expect(input: &impl Location, what: &'static str) -> Fault {
         Fault { at: input.current_token_start(), reason: Reason::Expected(what) }
     }
 
@@ -60,10 +58,10 @@ impl Fault {
     }
 }
 
-impl ParserError<Input<'_>> for Fault {
+impl<I: Stream + Location> ParserError<I> for Fault {
     type Inner = Fault;
 
-    fn from_input(input: &Input) -> Fault {
+    fn from_input(input: &I) -> Fault {
         Fault { at: input.current_token_start(), reason: Reason::Unexpected }
     }
 
@@ -72,9 +70,9 @@ impl ParserError<Input<'_>> for Fault {
     }
 }
 
-impl<'a> AddContext<Input<'a>, &'static str> for Fault {
+impl<I: Stream> AddContext<I, &'static str> for Fault {
     /// The innermost parser knows best.
-    fn add_context(self, _: &Input<'a>, _: &<Input<'a> as Stream>::Checkpoint, what: &'static str) -> Fault {
+    fn add_context(self, _: &I, _: &I::Checkpoint, what: &'static str) -> Fault {
         match self.reason {
             Reason::Unexpected => Fault { reason: Reason::Expected(what), ..self },
             _ => self,

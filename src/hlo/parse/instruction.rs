@@ -58,7 +58,7 @@ fn values(input: &mut Input) -> Result<Vec<Operand>, Fault> {
             return Ok(operands);
         }
         if !accept(input, b',')? {
-            return Err(Fault::expected(input, "\",\" or \")\" after an operand"));
+            return Err(Fault::expect(input, "\",\" or \")\" after an operand"));
         }
     }
 }

@@ -7,6 +7,8 @@ use winnow::stream::{Location, Stream};
 use winnow::token::{literal, take_till, take_until, take_while};
 use winnow::{LocatingSlice, Stateful};
 
+use crate::hlo::ast::is_name;
+
 use super::error::Fault;
 use super::scope::Scope;
 
@@ -15,11 +17,6 @@ pub(super) type Input<'a> = Stateful<LocatingSlice<&'a str>, Scope<'a>>;
 
 /// How deep brackets may stand in each other. Real files have fewer than ten levels.
 pub(super) const LEVELS: usize = 256;
-
-/// `[A-Za-z0-9_.-]`.
-pub(super) fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
-}
 
 /// The text not read yet.
 pub(super) fn rest<'a>(input: &Input<'a>) -> &'a str {
@@ -80,7 +77,7 @@ pub(super) fn name<'a>(input: &mut Input<'a>, expected: &'static str) -> Result<
     let sign = usize::from(peek(input) == b'%');
     let first = rest(input).as_bytes().get(sign).copied().unwrap_or(0);
     if !(first.is_ascii_alphabetic() || first == b'_') {
-        return Err(Fault::expected(input, expected));
+        return Err(Fault::expect(input, expected));
     }
     input.next_slice(sign);
     take_while(1.., is_name).parse_next(input)

@@ -82,7 +82,7 @@ fn pair(input: &mut Input) -> Result<Literal, Fault> {
 /// One number as it stands, behind any space.
 fn scalar<'a>(input: &mut Input<'a>) -> Result<&'a str, Fault> {
     space(input)?;
-    let (start, fault) = (rest(input), Fault::expected(input, SCALAR));
+    let (start, fault) = (rest(input), Fault::expect(input, SCALAR));
     let text: &str =
         take_while(0.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-')).parse_next(input)?;
     let unsigned = text.strip_prefix('-').unwrap_or(text);

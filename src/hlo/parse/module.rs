@@ -5,12 +5,12 @@ use winnow::stream::Stream;
 use winnow::token::{take_till, take_while};
 use winnow::{LocatingSlice, Stateful};
 
-use crate::hlo::ast::{Computation, Module, Signature, Table};
+use crate::hlo::ast::{Computation, Module, Signature, Table, is_name};
 
 use super::attribute::attributes;
 use super::error::{Fault, ParseError};
 use super::instruction::instruction;
-use super::lex::{Input, accept, is_name, name, offset, peek, rest, space, symbol};
+use super::lex::{Input, accept, name, offset, peek, rest, space, symbol};
 use super::scope::Scope;
 use super::shape::shape;
 
@@ -36,7 +36,7 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
     let keyword = take_while(0.., is_name).parse_next(input)?;
     if keyword != "HloModule" {
         input.reset(&start);
-        return Err(Fault::expected(input, "\"HloModule\" and the module's name"));
+        return Err(Fault::expect(input, "\"HloModule\" and the module's name"));
     }
     let named = name(input, "the module's name")?.to_string();
     let attributes = attributes(input)?;
@@ -69,7 +69,7 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
             computations.push(computation(input, first, at)?);
         }
     }
-    let Some(last) = computations.len().checked_sub(1) else { return Err(Fault::expected(input, "a computation")) };
+    let Some(last) = computations.len().checked_sub(1) else { return Err(Fault::expect(input, "a computation")) };
     Ok(Module { name: named, attributes, tables, computations, entry: entry.unwrap_or(last) })
 }
 

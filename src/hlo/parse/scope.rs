@@ -70,7 +70,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The words of an attribute that calls computations name computations before.
-    pub(super) fn called(&self, attribute: &str, words: &[String], at: usize) -> Result<(), Fault> {
+    pub(super) fn check_calls(&self, attribute: &str, words: &[String], at: usize) -> Result<(), Fault> {
         if !CALLS.contains(&attribute) {
             return Ok(());
         }

@@ -64,7 +64,7 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
     if peek(input) != b'[' {
         return Err(Fault::rule(at, format!("expected {ARRAY}, found {name:?} without dimensions")));
     }
-    let element = match DType::named(name) {
+    let element = match DType::from_name(name) {
         Some(dtype) => Element::Known(dtype),
         None if OTHER.contains(&name) => Element::Other(name.to_string()),
         None => return Err(Fault::rule(at, format!("HLO has no element type {name:?}"))),
@@ -133,7 +133,7 @@ fn part(input: &mut Input, layout: &mut Layout) -> Result<(), Fault> {
         .context("a part of a layout such as T(8,128) or S(1)")
         .parse_next(input)?;
     if peek(input) != b'(' {
-        return Err(Fault::expected(input, "\"(\" after the letter of a layout's part"));
+        return Err(Fault::expect(input, "\"(\" after the letter of a layout's part"));
     }
     let mut tiles = Some(Vec::new());
     while peek(input) == b'(' {

@@ -36,7 +36,7 @@ impl Accumulation {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<Accumulation> {
+    pub fn from_name(name: &str) -> Option<Accumulation> {
         Accumulation::ALL.iter().copied().find(|a| a.name() == name)
     }
 

@@ -9,12 +9,12 @@
 
 mod accumulate;
 mod arithmetic;
+mod blocks;
 mod exact;
 mod instructions;
 mod isa;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
-mod matmul;
 mod pack;
 mod pass;
 mod promise;

@@ -46,7 +46,7 @@ impl Split {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<Split> {
+    pub fn from_name(name: &str) -> Option<Split> {
         Split::ALL.iter().copied().find(|split| split.name() == name)
     }
 

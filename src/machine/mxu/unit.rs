@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::matmul::Problem;
+use super::blocks::Problem;
 use super::{Accumulation, Instructions, Passes, Split};
 
 /// A matrix unit as one mode has it.

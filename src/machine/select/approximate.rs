@@ -2,8 +2,8 @@
 
 use crate::num::flush_f32;
 
-use super::argmax::greater_keep;
-use super::order::sort_indices;
+use super::best::greater_keep;
+use super::sort::sort_indices;
 use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 
@@ -34,7 +34,7 @@ impl Binning {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<Binning> {
+    pub fn from_name(name: &str) -> Option<Binning> {
         Binning::ALL.iter().copied().find(|binning| binning.name() == name)
     }
 
@@ -72,7 +72,7 @@ impl Fault {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<Fault> {
+    pub fn from_name(name: &str) -> Option<Fault> {
         Fault::ALL.iter().copied().find(|fault| fault.name() == name)
     }
 

@@ -2,11 +2,11 @@
 //! (`approximate`).
 
 mod approximate;
-mod argmax;
-mod order;
+mod best;
 mod radix;
+mod sort;
 
 pub use approximate::{Binning, Fault};
 pub(super) use approximate::{Reduction, aggregate, partial_reduce_batch};
-pub(super) use argmax::{argmax, greater_keep};
-pub(super) use order::{merge_sort, sort_indices, top_k};
+pub(super) use best::{argmax, greater_keep};
+pub(super) use sort::{merge_sort, sort_indices, top_k};

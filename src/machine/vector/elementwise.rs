@@ -7,9 +7,9 @@ use crate::ir::{Binary, Compare, CompareOrder, Unary};
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
-use super::error::ErrorModel;
-use super::function;
-use super::lanes::{Side, combine, in_chunks, zip};
+use super::error_model::ErrorModel;
+use super::loops::{Side, combine, in_chunks, zip};
+use super::rounded_function;
 use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
@@ -66,12 +66,12 @@ fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         return;
     }
     if !unit.perturbs() {
-        return function::apply(unary, values);
+        return rounded_function::apply(unary, values);
     }
     let arguments = values.to_vec();
-    function::apply(unary, values);
+    rounded_function::apply(unary, values);
     let bound = unit.eup.bound(unary);
-    values.iter_mut().zip(arguments).for_each(|(v, x)| *v = unit.error.perturbed(unary, x, *v, bound));
+    values.iter_mut().zip(arguments).for_each(|(v, x)| *v = unit.error.perturb(unary, x, *v, bound));
 }
 
 /// [`unary`] for f64, correctly rounded (logistic within 2 ulp).
@@ -95,7 +95,7 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
         Unary::IsFinite => unreachable!("is-finite gives predicates"),
         Unary::Not => unreachable!("shape checking gives integers to not"),
     };
-    values.iter_mut().for_each(|v| *v = flushed(function(*v), unit));
+    values.iter_mut().for_each(|v| *v = flush(function(*v), unit));
 }
 
 /// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The
@@ -105,7 +105,7 @@ pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>
     let perturbs = binary == Binary::Divide && unit.perturbs_quotients(dtype);
     in_chunks(values, |at, chunk| {
         if perturbs {
-            return combine(at, chunk, other, |a, b| perturbed_quotient(a, b, unit));
+            return combine(at, chunk, other, |a, b| perturb_quotient(a, b, unit));
         }
         binary_f32(binary, at, chunk, other, unit);
         round_to(dtype, chunk);
@@ -145,12 +145,12 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
 }
 
 /// A perturbed quotient; zeros, infinities and NaNs are the unit's own.
-fn perturbed_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
+fn perturb_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
     let plain = binary_scalar(Binary::Divide, a, b, unit);
     if plain == 0.0 || !plain.is_finite() {
         return plain;
     }
-    let off = unit.error.perturbed_quotient(a, b, unit.eup);
+    let off = unit.error.perturb_quotient(a, b, unit.eup);
     if unit.flush { flush_f32(off) } else { off }
 }
 
@@ -192,10 +192,10 @@ pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Ve
         | Binary::ShiftRightLogical
         | Binary::Xor => unreachable!("shape checking gives integers to {}", binary.name()),
     };
-    a.iter().zip(b).map(|(a, b)| flushed(function(flushed(*a, unit), flushed(*b, unit)), unit)).collect()
+    a.iter().zip(b).map(|(a, b)| flush(function(flush(*a, unit), flush(*b, unit)), unit)).collect()
 }
 
-fn flushed(x: f64, unit: &VectorUnit) -> f64 {
+fn flush(x: f64, unit: &VectorUnit) -> f64 {
     if unit.flush && x.abs() < f64::MIN_POSITIVE { 0.0f64.copysign(x) } else { x }
 }
 
@@ -285,7 +285,7 @@ fn compare_f32(
 pub fn compare_f64(direction: Compare, order: CompareOrder, a: &[f64], b: &[f64], unit: &VectorUnit) -> Vec<bool> {
     let pair = |(a, b): (&f64, &f64)| match order {
         CompareOrder::Total => direction.of(Some(a.total_cmp(b))),
-        CompareOrder::Partial => direction.of(flushed(*a, unit).partial_cmp(&flushed(*b, unit))),
+        CompareOrder::Partial => direction.of(flush(*a, unit).partial_cmp(&flush(*b, unit))),
     };
     a.iter().zip(b).map(pair).collect()
 }

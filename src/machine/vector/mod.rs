@@ -5,24 +5,24 @@
 //! results, and `promise` says what they may err by.
 
 mod elementwise;
-mod error;
-mod function;
-mod lanes;
-mod order;
+mod error_model;
+mod loops;
 mod promise;
+mod rounded_function;
 mod rounding;
 mod simd;
+mod sum_order;
 mod xla;
 
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
-pub use error::{ErrorModel, Eup};
-pub(super) use lanes::{Side, in_chunks, in_rows, over_rows};
-pub use order::{ScanOrder, StepRounding, SumOrder};
-pub(super) use order::{TREE, running_sums, sum, sums};
-pub(crate) use promise::computed_in;
+pub use error_model::{ErrorModel, Eup};
+pub(super) use loops::{Side, in_chunks, in_rows, over_rows};
+pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
+pub use sum_order::{ScanOrder, StepRounding, SumOrder};
+pub(super) use sum_order::{TREE, running_sums, sum, sums};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

@@ -27,7 +27,7 @@ pub struct Reciprocal {
 }
 
 /// The type that elementwise arithmetic on values of `dtype` computes in, before it rounds to `dtype`.
-pub fn computed_in(dtype: DType) -> DType {
+pub fn arithmetic_type(dtype: DType) -> DType {
     if dtype == DType::F64 { DType::F64 } else { DType::F32 }
 }
 
@@ -35,7 +35,7 @@ impl VectorUnit {
     /// The magnitude below which arithmetic on values of this type takes operands for zeros and makes results zeros; 0
     /// where it does neither. bf16 and f16 are computed in f32.
     pub fn floor(&self, dtype: DType) -> f64 {
-        match computed_in(dtype) {
+        match arithmetic_type(dtype) {
             _ if !self.flush => 0.0,
             DType::F64 => f64::MIN_POSITIVE,
             _ => F32.min_normal(),

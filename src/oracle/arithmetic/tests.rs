@@ -72,12 +72,12 @@ fn what_is_known_can_be_asked() {
             if !value.is_nan() {
                 assert_eq!(a.bounds(&number), (value, value), "{name}");
             }
-            assert_eq!(a.rounded(&number).map(f64::to_bits), Some(value.to_bits()), "{name}: {value}");
+            assert_eq!(a.round(&number).map(f64::to_bits), Some(value.to_bits()), "{name}: {value}");
         }
         for known in [Between(1.0, 2.0), Between(-3.0, 4.0), Between(-2.0, -1.5), Nothing] {
             let number = known.number(&a);
             assert!(is(&a, &number, known), "{name}: {known:?}");
-            assert_eq!(a.rounded(&number), None, "{name}: {known:?}");
+            assert_eq!(a.round(&number), None, "{name}: {known:?}");
         }
         let columns = [vec![1.0, -INFINITY, 0.0], vec![1.0, NAN], vec![]];
         for values in columns {
@@ -344,7 +344,7 @@ fn values_in_runs_give_what_elements_give() {
         let numbers = a.collect(known.iter().map(|known| known.number(&a)).collect());
         let op = Op::Broadcast { dims: vec![0] };
         let mover = Mover { op: &op, dims: vec![&[5]], starts: &[], starts_dims: &[], out_dims: &[5, 70] };
-        let spread = a.moved(&[&numbers], &mover);
+        let spread = a.rearrange(&[&numbers], &mover);
         for unary in [Unary::Exponential, Unary::Negate, Unary::Abs, Unary::Floor, Unary::Sqrt] {
             let results = a.unary_all(unary, &spread, None);
             for at in 0..350 {
@@ -356,7 +356,7 @@ fn values_in_runs_give_what_elements_give() {
                 assert!(same || unary == Unary::Exponential && near, "{name}: {unary:?} of {:?}", known[at / 70]);
             }
         }
-        let picked = a.picked(&spread, &[349, 0, 70, 71]);
+        let picked = a.pick(&spread, &[349, 0, 70, 71]);
         for (at, known) in [known[4], known[0], known[1], known[1]].into_iter().enumerate() {
             assert!(is(&a, &a.at(&picked, at), known), "{name}: {known:?}");
         }

@@ -1,6 +1,6 @@
 use super::{Column, Mover};
 use crate::ir::{Op, movement};
-use crate::oracle::lanes::CHUNK;
+use crate::oracle::kernel::CHUNK;
 
 /// Columns of every kind of run, all of different values.
 fn columns() -> Vec<Column<f64>> {
@@ -43,7 +43,7 @@ fn runs_are_seen_by_nobody() {
             }
         }
         let positions: Vec<usize> = (0..dense.len()).rev().step_by(3).collect();
-        let picked = column.picked(&positions);
+        let picked = column.pick(&positions);
         assert_eq!(picked.to_vec(), positions.iter().map(|at| dense[*at]).collect::<Vec<f64>>());
     }
 }
@@ -66,7 +66,7 @@ fn two_columns_are_tested_element_by_element() {
 #[test]
 fn one_value_stays_one() {
     let same = Column::same(7.0, 1000);
-    assert_eq!(same.picked(&[3, 5, 9]).values(), [7.0]);
+    assert_eq!(same.pick(&[3, 5, 9]).values(), [7.0]);
     assert!(same.is_shared_with(&same.clone()) && !same.is_shared_with(&Column::same(7.0, 1000)));
     let moved = |source: &Column<f64>, op: Op, dims: &[usize], out_dims: &[usize]| {
         Mover { op: &op, dims: vec![dims], starts: &[], starts_dims: &[], out_dims }.apply(&[source])

@@ -23,7 +23,7 @@ pub struct Superaccumulator {
 
 impl Superaccumulator {
     /// An empty one for `terms` products of entries of these vectors, if it is wide enough.
-    pub fn holding(row: Facts, column: Facts, terms: usize) -> Option<Superaccumulator> {
+    pub fn with_room(row: Facts, column: Facts, terms: usize) -> Option<Superaccumulator> {
         let base = row.grid + column.grid - BELOW;
         // One bit more for the sign, one for taking the rounded sum away again.
         let top = row.top + column.top + ceil_log2(terms) + 2;
@@ -69,8 +69,8 @@ impl Superaccumulator {
     }
 
     /// The sum so far, rounded once; `None` for zero, whose sign the sum does not know.
-    pub fn certified(&self) -> Option<Certified> {
-        let rounded = self.rounded()?;
+    pub fn certify(&self) -> Option<Certified> {
+        let rounded = self.round()?;
         if rounded.is_infinite() {
             // Every number is on the near side of an infinity.
             let side = if rounded > 0.0 { Ordering::Less } else { Ordering::Greater };
@@ -99,7 +99,7 @@ impl Superaccumulator {
         (if digits == [0; DIGITS] { Ordering::Equal } else { Ordering::Greater }, digits)
     }
 
-    fn rounded(&self) -> Option<f64> {
+    fn round(&self) -> Option<f64> {
         let (sign, digits) = self.magnitude();
         let top = digits.iter().rposition(|digit| *digit != 0)?;
         let digit = |back: usize| top.checked_sub(back).map_or(0, |at| u128::from(digits[at]));

@@ -82,7 +82,7 @@ fn an_open_choice_between_equals_is_none() {
 fn nothing_is_known_of_what_is_forgotten() {
     within(|pass| {
         let [floats, integers] = [DType::F32, DType::S32].map(|dtype| Shape::array(dtype, &[2]));
-        let parts = pass.forgotten(&Shape::Tuple(vec![floats, integers])).into_parts();
+        let parts = pass.forget(&Shape::Tuple(vec![floats, integers])).into_parts();
         assert_eq!((parts.len(), parts[0].floats().len), (2, 2));
         assert!((0..2).all(|at| pass.world.number(parts[0].floats(), at).is_unknown()));
         assert_eq!((parts[1].integers().dtype, &**parts[1].integers().values), (DType::S32, &[None, None][..]));
@@ -118,7 +118,7 @@ fn what_nobody_asks_for_is_not_refused() {
     let mut b = Builder::new("bits");
     let refused = |b: &mut Builder, x| {
         let power = b.unary(Unary::Exponential, x)?;
-        b.op_shaped(Op::BitcastConvert, &[power], Shape::array(DType::S64, &[]))
+        b.op_of_shape(Op::BitcastConvert, &[power], Shape::array(DType::S64, &[]))
     };
     let to_apply = b
         .region("callee", |b| {
@@ -278,7 +278,7 @@ fn loops_end_within_the_trip_bound() {
         let zero = b.constant(DType::S32, 0.0).unwrap();
         let shape = Shape::Tuple(vec![Shape::array(DType::S32, &[])]);
         let op = Op::While { condition: condition.unwrap(), body: body.unwrap() };
-        let last = b.op_shaped(op, &[zero], shape).unwrap();
+        let last = b.op_of_shape(op, &[zero], shape).unwrap();
         let last = b.tuple_element(last, 0).unwrap();
         let program = b.finish(&[("last", last)]).unwrap();
         alone(Fast::default(), &program, &[], &[Demand::Rounded]).map(|(truth, _)| truth.outputs)

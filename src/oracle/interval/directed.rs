@@ -126,13 +126,13 @@ fn rescaled(a: f64, b: f64, b_exponent_sign: i32, operation: fn(f64, f64) -> Bra
     let (down, up) = operation(scale(a, -a_exponent), scale(b, -b_exponent));
     // Beyond 1200 everything is zero or infinite all the same, and `scale` has no more room.
     let exponent = (a_exponent + b_exponent_sign * b_exponent).clamp(-1200, 1200);
-    scaled(down, up, exponent)
+    scale_back(down, up, exponent)
 }
 
 /// The neighbours of `down * 2^exponent` and `up * 2^exponent`, for ends between 2^-2 and 2^3 in magnitude and an
 /// exponent within 1200.
 #[cold]
-pub fn scaled(down: f64, up: f64, exponent: i32) -> Bracket {
+pub fn scale_back(down: f64, up: f64, exponent: i32) -> Bracket {
     let (low, high) = (scale(down, exponent), scale(up, exponent));
     // Scaling back is exact, so this sees on which side scaling rounded.
     (

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rug::Float;
 use rug::ops::CompleteRound;
 
-use super::lanes as kernels;
+use super::regular as kernels;
 use super::{Interval, compare, sum};
 
 const TINY: f64 = f64::from_bits(1);

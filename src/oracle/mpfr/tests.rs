@@ -86,7 +86,7 @@ fn sums_have_the_signs_of_ieee() {
     assert_eq!(text(&mpfr.sum(&[around(1.0, 1.5), around(-0.25, 2.0)])), "[0.75, 3.5]");
     // A third and its opposite: nothing is left of either, and neither is a zero.
     let third = Rc::new(Between::of_rational(&rug::Rational::from((1, 3)), 53));
-    assert_eq!(text(&mpfr.sum(&[third.clone(), Rc::new(third.negated())])), "0.0");
+    assert_eq!(text(&mpfr.sum(&[third.clone(), Rc::new(third.negate())])), "0.0");
     assert_eq!(text(&mpfr.sum(&[third.clone(), third])), "[0.6666666666666666, 0.6666666666666667]");
 }
 

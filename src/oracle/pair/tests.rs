@@ -242,20 +242,20 @@ fn rounding_is_decided_only_when_certain() {
         let half = 0.5 * (hi.abs().next_up() - hi.abs());
         // Exactly a tie: to even.
         let tie = Pair { hi, lo: half, error: 0.0 };
-        assert_eq!(tie.rounded_or_nan(), hi + half);
+        assert_eq!(tie.round_or_nan(), hi + half);
         let below = half * (1.0 - power_of_two(-36));
         let wide = Pair { hi, lo: below, error: half * power_of_two(-35) };
-        assert!(wide.rounded_or_nan().is_nan());
+        assert!(wide.round_or_nan().is_nan());
         let narrow = Pair { hi, lo: below, error: half * power_of_two(-37) };
-        assert_eq!(narrow.rounded_or_nan(), hi);
+        assert_eq!(narrow.round_or_nan(), hi);
         for side in [-1.0, 1.0] {
             let end = Float::with_val(2200, hi) + below + side * narrow.error;
             assert_eq!(end.to_f64_round(Round::Nearest), hi);
         }
     }
-    assert_eq!(Pair::exact(-0.0).rounded_or_nan().to_bits(), (-0.0f64).to_bits());
-    assert!(Pair { hi: 0.0, lo: 0.0, error: f64::from_bits(1) }.rounded_or_nan().is_nan());
-    assert!(Pair::UNKNOWN.rounded_or_nan().is_nan());
+    assert_eq!(Pair::exact(-0.0).round_or_nan().to_bits(), (-0.0f64).to_bits());
+    assert!(Pair { hi: 0.0, lo: 0.0, error: f64::from_bits(1) }.round_or_nan().is_nan());
+    assert!(Pair::UNKNOWN.round_or_nan().is_nan());
 }
 
 #[test]

@@ -14,12 +14,12 @@ fn the_error_of_a_dot_by_hand() {
     // Products of 3, of operands that are off by 1 between them: all in all 4, or 3.5 where they are off by a half.
     let got = dot::error(&promise, [0.5, 0.25], 3.0, [1.0, 0.5]);
     assert_eq!(got, [1.0 + 1.0 + 0.5 * 1.5 * 4.0 + 1.5 * 0.125, 0.5 + 0.875 + 0.25 * 1.5 * 3.5 + 1.25 * 0.125]);
-    let taken = |v: f64, m: f64| dot::taken(Element { v, machine: [m, 0.0], own: 0.0 }, &promise).machine[0];
+    let taken = |v: f64, m: f64| dot::take_in(Element { v, machine: [m, 0.0], own: 0.0 }, &promise).machine[0];
     // Numbers of bf16 enter as they are, if the machine surely has them; others lose what underflows below 1.
     assert_eq!((taken(0.5, 0.0), taken(-0.5, 0.25), taken(-0.1, 0.0), taken(1.1, 0.0)), (0.0, 0.375, 0.125, 0.0));
     assert_eq!((taken(1.5, 0.5), taken(1.5, 0.75), taken(f64::NEG_INFINITY, 0.0)), (0.5, 0.875, 0.0));
     let flushing = DotPromise { intake: Intake::Flushed(1.0), ..promise };
-    assert_eq!(dot::taken(Element::exact(0.5), &flushing).machine, [0.5; 2]);
+    assert_eq!(dot::take_in(Element::exact(0.5), &flushing).machine, [0.5; 2]);
 }
 
 /// A dot `[m,k] x [k,n]`, or whatever `dims` make of the parameters.

@@ -181,7 +181,7 @@ fn exact_methods_are_exact() {
                 continue;
             }
             let is_f32 = |values: &[f64]| values.iter().all(|v| f64::from(*v as f32) == *v);
-            let Some(mut sum) = Superaccumulator::holding(a, b, pairs.len()) else {
+            let Some(mut sum) = Superaccumulator::with_room(a, b, pairs.len()) else {
                 assert!(!is_f32(&row) || !is_f32(&column), "{name}");
                 continue;
             };
@@ -190,9 +190,9 @@ fn exact_methods_are_exact() {
             pairs.iter().for_each(|(a, b)| sum.add(*a, *b));
             if products_fit(a, b) {
                 pairs.iter().for_each(|(a, b)| whole.add_product(a * b));
-                assert_eq!(whole.certified(), sum.certified(), "{name}");
+                assert_eq!(whole.certify(), sum.certify(), "{name}");
             }
-            match sum.certified() {
+            match sum.certify() {
                 Some(certified) => check(name, &pairs, certified),
                 None => assert!(real.is_zero()),
             }
@@ -206,8 +206,8 @@ fn widest_f32_sums_are_held() {
     let (largest, smallest) = (f64::from(f32::MAX), f64::from(f32::from_bits(1)));
     let row = [largest, smallest, -largest, smallest, 0.0];
     let facts = Facts::of(&row);
-    assert!(Superaccumulator::holding(facts, facts, 1 << 60).is_some());
-    assert!(Superaccumulator::holding(facts, Facts::of(&[1e300, 1.0]), 1).is_none());
+    assert!(Superaccumulator::with_room(facts, facts, 1 << 60).is_some());
+    assert!(Superaccumulator::with_room(facts, Facts::of(&[1e300, 1.0]), 1).is_none());
     let pairs: Pairs = row.iter().map(|v| (*v, v.abs())).collect();
     let columns: Vec<f64> = pairs.iter().map(|pair| pair.1).collect();
     check_matrix("widest", &[row.to_vec()], &[columns]);
@@ -291,9 +291,9 @@ fn ties_are_broken_from_afar() {
         let ((row, column), beside) = (of(&lowest), terms.iter().map(of));
         let pairs = beside.chain([(row, column), (-row, column)]);
         let (row, column): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        let mut sum = Superaccumulator::holding(Facts::of(&row), Facts::of(&column), row.len()).unwrap();
+        let mut sum = Superaccumulator::with_room(Facts::of(&row), Facts::of(&column), row.len()).unwrap();
         row.iter().zip(&column).for_each(|(a, b)| sum.add(*a, *b));
-        sum.certified().unwrap().rounded
+        sum.certify().unwrap().rounded
     };
     for top in -70..70 {
         let one = exp2i(top);
@@ -310,7 +310,8 @@ fn ties_are_broken_from_afar() {
 fn only_what_fits_is_held() {
     let facts = |grid, top| Facts { grid, top, ..Facts::of(&[1.0]) };
     for (grids, terms, tops) in [([0, 0], 1, 661), ([0, 0], 8, 658), ([-10, -20], 8, 628), ([5, -20], 9, 642)] {
-        let held = |top| Superaccumulator::holding(facts(grids[0], top), facts(grids[1], tops - 300), terms).is_some();
+        let held =
+            |top| Superaccumulator::with_room(facts(grids[0], top), facts(grids[1], tops - 300), terms).is_some();
         assert_eq!((held(300), held(301)), (true, false), "{grids:?} {terms}");
     }
 }

@@ -10,8 +10,8 @@ use ulpgate::rewrite::{Rewritten, Rule, Site};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
-fn compiled(program: &Program, excess: &str) -> Program {
-    subject::compiled(program, &mode(excess))
+fn compile(program: &Program, excess: &str) -> Program {
+    subject::compile(program, &mode(excess))
 }
 
 fn mode(excess: &str) -> Mode {
@@ -75,11 +75,11 @@ fn guards_hold() {
     for guard in ["reduce_precision", "barrier"] {
         let program = built_in(&format!("keep_max[guard={guard}]"));
         for excess in ["cpu", "gpu", "tpu"] {
-            let rewritten = compiled(&program, excess);
+            let rewritten = compile(&program, excess);
             assert_ne!(operand(&rewritten, "keep", 0), "divide f32[1,16]", "{guard} {excess}");
         }
     }
-    assert_eq!(operand(&compiled(&built_in("keep_max"), "cpu"), "keep", 0), "divide f32[1,16]");
+    assert_eq!(operand(&compile(&built_in("keep_max"), "cpu"), "keep", 0), "divide f32[1,16]");
 }
 
 /// Chains of bf16 operations stay rounded at every step under rule B, and lose the rounding under rule A.
@@ -87,7 +87,7 @@ fn guards_hold() {
 fn chains_keep_their_roundings_on_cpu_and_lose_them_on_tpu() {
     let program = built_in("affine_greedy[store=false]");
     let product_of_sum = |excess: &str| {
-        let rewritten = compiled(&program, excess);
+        let rewritten = compile(&program, excess);
         let entry = rewritten.entry();
         let add = entry.instructions.iter().find(|i| i.op == Op::Binary(Binary::Add)).unwrap();
         entry.instructions[add.operands[0]].op.opcode()
@@ -100,21 +100,21 @@ fn chains_keep_their_roundings_on_cpu_and_lose_them_on_tpu() {
 #[test]
 fn tpu_narrows_the_softmax_sum() {
     let sums = |excess: &str| -> Vec<String> {
-        let rewritten = compiled(&built_in("softmax"), excess);
+        let rewritten = compile(&built_in("softmax"), excess);
         let reductions = rewritten.entry().instructions.iter().filter(|i| matches!(i.op, Op::Reduce { .. }));
         reductions.map(|i| i.shape.to_string()).collect()
     };
     assert_eq!(sums("tpu"), ["f32[1]", "bf16[1]"]);
     assert_eq!(sums("gpu"), ["bf16[1]", "f32[1]"]);
     assert_eq!(sums("off"), ["bf16[1]", "f32[1]"]);
-    let rewritten = compiled(&built_in("softmax"), "tpu");
+    let rewritten = compile(&built_in("softmax"), "tpu");
     assert_eq!(operand(&rewritten, "sum_f32", 0), "convert bf16[1,16]");
 }
 
 /// A maximum is stored in bf16 between fusions: the filter compares the wide p with the stored one.
 #[test]
 fn tpu_stores_reductions() {
-    let rewritten = compiled(&built_in("keep_max"), "tpu");
+    let rewritten = compile(&built_in("keep_max"), "tpu");
     assert_eq!(operand(&rewritten, "keep", 0), "divide f32[1,16]");
     let p_max = rewritten.entry().instructions.iter().find(|i| i.name == "p_max").unwrap();
     assert_eq!((p_max.op.opcode(), p_max.shape.dtype()), ("convert", Some(DType::BF16)));
@@ -124,7 +124,7 @@ fn tpu_stores_reductions() {
 #[test]
 fn native_operations_have_no_wide_value() {
     let program = built_in("keep_max");
-    let rewritten = subject::compiled(&program, &"tpu7x/default/tpu".parse().unwrap());
+    let rewritten = subject::compile(&program, &"tpu7x/default/tpu".parse().unwrap());
     assert_eq!(operand(&rewritten, "keep", 0), "convert f32[1,16]");
 }
 
@@ -134,7 +134,7 @@ fn rewritten_programs_are_well_formed() {
     for built_in in ulpgate::program::PROGRAMS {
         let program = built_in.name().parse::<ProgramSpec>().unwrap().build(64, 2).unwrap();
         for policy in ulpgate::rewrite::POLICIES {
-            let rewritten = compiled(&program, policy.name);
+            let rewritten = compile(&program, policy.name);
             is_well_formed(&rewritten, &program, &format!("{} {}", built_in.name(), policy.name));
         }
     }

@@ -9,7 +9,7 @@ use crate::analysis::Precision;
 use super::Flow;
 use super::elision::Effect;
 use super::finding::FindingKind;
-use super::value::Value;
+use super::node::Value;
 
 /// What stands below the drawing.
 const LEGEND: &str = "Numbers in bf16: yellow, f16: orange, f32: blue, f64: violet, integers: grey. Red edge: a conversion drops bits. \

@@ -65,7 +65,7 @@ impl<'a, T: Copy> Side<'a, T> {
     }
 
     /// The first `count` elements, each written out.
-    pub fn written_out(self, count: usize) -> Vec<T> {
+    pub fn write_out(self, count: usize) -> Vec<T> {
         let mut out = Vec::with_capacity(count);
         while out.len() < count {
             match self.run(out.len(), count - out.len()) {
@@ -157,7 +157,7 @@ mod tests {
             for (length, each) in [(7, 1), (7, 3), (1, 1), (1, 9), (7, 5000)] {
                 let side = Side::broadcast(&values[..length], each);
                 let expected: Vec<u32> = (0..count).map(|i| values[..length][i / each % length]).collect();
-                assert_eq!(side.written_out(count), expected);
+                assert_eq!(side.write_out(count), expected);
                 let mut own: Vec<u32> = (0..count as u32).collect();
                 in_chunks(&mut own, |at, chunk| combine(at, chunk, side, |a, b| a.wrapping_mul(10) + b));
                 assert!(own.iter().zip(&expected).enumerate().all(|(i, (v, e))| *v == (i as u32).wrapping_mul(10) + e));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::write_whole;
 
-use super::case::Record;
+use super::case_record::Record;
 use super::series::SeriesRecord;
 use super::suite::{SuiteHeader, SuiteRecord};
 

@@ -8,8 +8,8 @@ use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
 use crate::hlo::Import;
 use crate::ir::{Binary, Op, Program, Shape, ValueId};
 
+use super::accumulation::{Accumulation, accumulation};
 use super::group::Members;
-use super::sum::{Accumulation, accumulation};
 use super::uses::{Reader, View, is_passage, is_source};
 
 /// One value of the entry.
@@ -116,7 +116,7 @@ impl Value {
 }
 
 pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], groups: &[Members]) -> Vec<Value> {
-    let (program, held, meanings) = (analysis.program, analysis.held(), analysis.meanings());
+    let (program, held, meanings) = (analysis.program, analysis.precisions(), analysis.meanings());
     let instructions = &program.entry().instructions;
     let name = |id: ValueId| instructions[id].name.clone();
     let constant = constants(program);

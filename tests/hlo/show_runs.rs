@@ -9,7 +9,7 @@ use ulpgate::flow::{self, FindingKind, Flow};
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::{Instruction, Op, Program, Shape};
 use ulpgate::machine::{self, Mode};
-use ulpgate::num::format_named;
+use ulpgate::num::find_format;
 use ulpgate::tensor::Tensor;
 
 fn data() -> PathBuf {
@@ -52,7 +52,7 @@ fn run(name: &str, chip: &str) -> (Flow, Vec<(String, Tensor)>) {
 }
 
 fn numbers_in(tensor: &Tensor, format: &str) -> bool {
-    let format = format_named(format).unwrap();
+    let format = find_format(format).unwrap();
     (0..tensor.len()).all(|at| format.contains(tensor.data().get_f64(at)))
 }
 

@@ -23,7 +23,7 @@ macro_rules! named {
             }
 
             /// The one that HLO text calls so.
-            pub fn named(name: &str) -> Option<$name> {
+            pub fn from_name(name: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|one| one.name() == name)
             }
         }

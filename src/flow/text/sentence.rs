@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::flow::Flow;
 use crate::flow::finding::{Finding, Sight};
 
-use super::wrap::{named, wrapped};
+use super::wrap::{name_with_kind, wrap};
 
 pub(super) fn section(out: &mut String, flow: &Flow) {
     if flow.findings.is_empty() {
@@ -19,11 +19,11 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
 }
 
 fn one(out: &mut String, number: usize, finding: &Finding) {
-    wrapped(out, &format!("{number:>3}. "), "     ", &format!("{}: {}", finding.subject, finding.text));
+    wrap(out, &format!("{number:>3}. "), "     ", &format!("{}: {}", finding.subject, finding.text));
     let mut field = |name: &str, text: &str| {
         let mut first = String::new();
         let _ = write!(first, "       {name:<6} ");
-        wrapped(out, &first, "              ", text);
+        wrap(out, &first, "              ", text);
     };
     if !finding.modes.is_empty() {
         field("under", &finding.modes.join(", "));
@@ -38,7 +38,8 @@ fn one(out: &mut String, number: usize, finding: &Finding) {
 }
 
 fn readers(view: &Sight) -> String {
-    let named: Vec<String> = view.readers.iter().zip(&view.what).map(|(name, what)| named(name, what, None)).collect();
+    let named: Vec<String> =
+        view.readers.iter().zip(&view.what).map(|(name, what)| name_with_kind(name, what, None)).collect();
     let by = match view.rounded_by.is_empty() {
         true => String::new(),
         false => format!("; rounded by {}", view.rounded_by.join(", ")),

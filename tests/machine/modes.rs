@@ -38,7 +38,7 @@ fn tpu_top_k_comparator(b: &mut Builder) -> Result<usize, ShapeError> {
         let ones = b.constant(DType::S32, f64::from(i32::MAX))?;
         let key = |b: &mut Builder, value| {
             let wide = b.convert(value, DType::F32)?;
-            let bits = b.op_shaped(Op::BitcastConvert, &[wide], Shape::array(DType::S32, &[]))?;
+            let bits = b.op_of_shape(Op::BitcastConvert, &[wide], Shape::array(DType::S32, &[]))?;
             let negative = b.compare(Compare::Lt, bits, zero)?;
             let flipped = b.binary(Binary::Xor, ones, bits)?;
             b.select(negative, flipped, bits)
@@ -297,7 +297,7 @@ fn partial_reduce_of_rank_1() {
         let op =
             Op::PartialReduce(PartialReduce { log2_reduction: 1, reduction_dim: 0, top_k: 8, recall_target: 0.95 });
         let bins = Shape::Tuple(vec![Shape::array(DType::F32, &[1024]), Shape::array(DType::S32, &[1024])]);
-        let top = b.op_shaped(op, &[x, index, low, none], bins)?;
+        let top = b.op_of_shape(op, &[x, index, low, none], bins)?;
         Ok(vec![b.tuple_element(top, 0)?, b.tuple_element(top, 1)?])
     });
     let values: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64).collect();

@@ -96,7 +96,7 @@ impl<'a> Programs<'a> {
                 None
             };
             let compiled = case.subject.emulated().map(|mode| {
-                let compiled = subject::compiled(&programs.problems[problem].1, mode);
+                let compiled = subject::compile(&programs.problems[problem].1, mode);
                 let own = signature(&compiled, &mut numbering);
                 // Generations that a compiler treats alike often compute alike, too.
                 let known = programs
@@ -139,7 +139,7 @@ impl<'a> Prepared<'a> {
     fn new(group: &Group, programs: &'a Programs<'a>) -> Result<Prepared<'a>, RunError> {
         let first = group.cases[0];
         let taken = Argument::of_program(&programs.problems[0].1);
-        let fixed = first.problem.input.fixed(&input_key(&first.problem), &taken);
+        let fixed = first.problem.input.fixed_tensors(&input_key(&first.problem), &taken);
         let fixed = fixed.map_err(|e| RunError::of(first, e.into()))?;
         let held = {
             // Of the first argument each batch takes its rows.

@@ -3,7 +3,7 @@
 use ulpgate::hlo::ast::{Layout, Literal, Operands, Shape, Value};
 use ulpgate::hlo::parse;
 
-use crate::files::fixed_point;
+use super::files::fixed_point;
 
 /// An entry computation of these lines.
 fn entry(lines: &str) -> String {

@@ -1,9 +1,7 @@
 //! What `bound` must find and what it must let pass, case by case: results that conform to the mode are never findings,
 //! and wrong ones are, as far as the bound is tight.
 
-mod bench;
-
-use bench::Bench;
+use super::bench::Bench;
 use ulpgate::check::{Judgement, Outcome};
 use ulpgate::ir::{Binary, Builder, Op, Precision, Program, ShapeError, Unary, ValueId};
 use ulpgate::machine::Mode;

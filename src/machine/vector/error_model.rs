@@ -89,7 +89,7 @@ impl ErrorModel {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<ErrorModel> {
+    pub fn from_name(name: &str) -> Option<ErrorModel> {
         ErrorModel::ALL.iter().copied().find(|model| model.name() == name)
     }
 
@@ -112,7 +112,7 @@ impl ErrorModel {
     }
 
     /// Perturbs a correctly rounded result within the bound; the argument alone decides how.
-    pub(super) fn perturbed(self, unary: Unary, x: f32, result: f32, bound: ErrorBound) -> f32 {
+    pub(super) fn perturb(self, unary: Unary, x: f32, result: f32, bound: ErrorBound) -> f32 {
         // No unit leaves the range of its function.
         let range = match unary {
             Unary::Exponential => (0.0, f64::INFINITY),
@@ -124,7 +124,7 @@ impl ErrorModel {
     }
 
     /// Perturbs a correctly rounded quotient within the bound; dividend and divisor decide how.
-    pub(super) fn perturbed_quotient(self, x: f32, y: f32, eup: Eup) -> f32 {
+    pub(super) fn perturb_quotient(self, x: f32, y: f32, eup: Eup) -> f32 {
         let key = mixed(u64::from(x.to_bits())) ^ u64::from(y.to_bits());
         let quotient = x / y;
         let bound = eup.division_bound(f64::from(quotient));
@@ -179,7 +179,7 @@ mod tests {
                     };
                     let allowed = bound.absolute.max(bound.relative * exact.abs());
                     for model in [ErrorModel::Seeded, ErrorModel::Worst] {
-                        let off = f64::from(model.perturbed(unary, x, exact as f32, bound)) - exact;
+                        let off = f64::from(model.perturb(unary, x, exact as f32, bound)) - exact;
                         assert!(off.abs() <= allowed + 1e-300, "{unary:?} {x} {off} {allowed}");
                         largest = largest.max(off.abs() / allowed);
                     }
@@ -198,7 +198,7 @@ mod tests {
                 for model in [ErrorModel::Seeded, ErrorModel::Worst] {
                     let bound = eup.division_bound(exact);
                     let allowed = bound.absolute.max(bound.relative * exact).max(F32.ulp(exact) / 2.0);
-                    let off = (f64::from(model.perturbed_quotient(x, y, eup)) - exact).abs();
+                    let off = (f64::from(model.perturb_quotient(x, y, eup)) - exact).abs();
                     assert!(off <= allowed, "{eup:?}: {x} / {y} is off by {off}, not {allowed}");
                     largest = largest.max(off / allowed);
                 }

@@ -6,7 +6,7 @@ use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, flush_f32, rou
 use crate::tensor::DType;
 
 use super::VectorUnit;
-use super::lanes::{in_rows, over_rows};
+use super::loops::{in_rows, over_rows};
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl SumOrder {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<SumOrder> {
+    pub fn from_name(name: &str) -> Option<SumOrder> {
         SumOrder::ALL.iter().copied().find(|order| order.name() == name)
     }
 
@@ -96,7 +96,7 @@ impl ScanOrder {
     }
 
     /// The one of this name, if there is one.
-    pub fn named(name: &str) -> Option<ScanOrder> {
+    pub fn from_name(name: &str) -> Option<ScanOrder> {
         ScanOrder::ALL.iter().copied().find(|order| order.name() == name)
     }
 
@@ -158,7 +158,7 @@ impl StepRounding {
     }
 
     /// The one of this name among [`StepRounding::ALL`], if there is one.
-    pub fn named(name: &str) -> Option<StepRounding> {
+    pub fn from_name(name: &str) -> Option<StepRounding> {
         StepRounding::ALL.iter().copied().find(|step| step.name() == name)
     }
 

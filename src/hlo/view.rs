@@ -1,7 +1,7 @@
 //! Typed views of an instruction's attributes.
 
 use super::ast::{Attribute, Instruction, Value};
-use super::lower::LowerError;
+use super::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

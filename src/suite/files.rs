@@ -12,7 +12,7 @@ use crate::input::{Argument, Binding, InputError, InputSpec, Unfit};
 use crate::ir::{Op, ValueId};
 use crate::machine::Mode;
 use crate::program::{Imported, ImportedError, ProgramSpec};
-use crate::rewrite::{Policy, policy_named};
+use crate::rewrite::{Policy, find_policy};
 use crate::subject::Recorded;
 
 /// Why a suite cannot use the program in a file.
@@ -109,7 +109,7 @@ impl Files {
     }
 
     /// The results recorded in a file.
-    pub fn recorded(&mut self, name: &str, promise: &Mode) -> Result<Recorded> {
+    pub fn read_results(&mut self, name: &str, promise: &Mode) -> Result<Recorded> {
         let path = self.folder.join(name);
         let bytes = match self.arrays.entry(path.clone()) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -127,7 +127,7 @@ impl Files {
         let read = self.read(&path)?;
         let imported = Imported::new(path.clone(), read.import.program.clone(), results, scores);
         match imported {
-            Ok(imported) => Ok(ProgramSpec::imported(Arc::new(imported))),
+            Ok(imported) => Ok(ProgramSpec::from_file(Arc::new(imported))),
             Err(source) => Err(FileError::Unusable { at: read.place(source.value()), path, source: Box::new(source) }),
         }
     }
@@ -142,7 +142,7 @@ impl Files {
     /// Whether a mode's excess precision makes sense for a file: what is compiled is not compiled again.
     pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<()> {
         let read = spec.file().and_then(|file| self.read.get(&file.path));
-        let rewrites = policy_named(excess).is_some_and(Policy::rewrites);
+        let rewrites = find_policy(excess).is_some_and(Policy::rewrites);
         if rewrites && read.is_some_and(|read| read.compiled) {
             return Err(FileError::Compiled { program: spec.to_string(), excess: excess.to_string() });
         }

@@ -1,6 +1,9 @@
 //! Holds the structure of the project: who may use whom, what registries promise, what source may not contain, and that
 //! every check is shown both finding and silent.
 
+mod circles;
+mod names;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

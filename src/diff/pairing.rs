@@ -6,7 +6,8 @@ use crate::hlo::Import;
 use crate::ir::ValueId;
 
 use super::expression::{ExpressionId, Expressions};
-use super::graph::{Graph, Value};
+use super::graph::Graph;
+use super::vertex::Value;
 
 /// Two programs over the same expressions.
 pub(super) struct Pair<'a> {
@@ -24,7 +25,7 @@ impl<'a> Pair<'a> {
         let (mut before, mut after) = (Graph::new(before), Graph::new(after));
         before.read(&mut expressions, &mut |_, _| None);
         after.read(&mut expressions, &mut |_, _| None);
-        let of_before = made(&before);
+        let of_before = expressions_of(&before);
         let mut fewest = usize::MAX;
         loop {
             let mut open = Open::new(&before, &after, &of_before);
@@ -34,7 +35,7 @@ impl<'a> Pair<'a> {
             }
             fewest = open.len();
             if open.has_counterparts() {
-                expressions.forget_taken();
+                expressions.forget_substitutions();
                 after.read(&mut expressions, &mut |id, value| open.settle(id, value));
             }
             if open.len() == fewest {
@@ -42,7 +43,7 @@ impl<'a> Pair<'a> {
                 for (one, other) in results(&before, &after) {
                     expressions.identify(one, other);
                 }
-                expressions.forget_taken();
+                expressions.forget_substitutions();
                 after.read(&mut expressions, &mut |_, _| None);
             }
         }
@@ -51,17 +52,17 @@ impl<'a> Pair<'a> {
 
     /// Expressions that both programs make.
     pub fn common(&self) -> BTreeSet<ExpressionId> {
-        let after = made(&self.after);
-        made(&self.before).into_keys().filter(|id| after.contains_key(id)).collect()
+        let after = expressions_of(&self.after);
+        expressions_of(&self.before).into_keys().filter(|id| after.contains_key(id)).collect()
     }
 
     /// The expressions that a program makes and that have no part in the other, each with its first value, steps of
     /// sums and scans apart.
-    pub fn unmatched(&self) -> [Vec<ValueId>; 2] {
+    pub fn without_counterpart(&self) -> [Vec<ValueId>; 2] {
         let alone = |of: &Graph, other: &Graph| {
             let live = other.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied());
             let parts = self.expressions.parts(live);
-            let mut alone: Vec<ValueId> = made(of)
+            let mut alone: Vec<ValueId> = expressions_of(of)
                 .iter()
                 .filter(|(id, value)| {
                     of.values[**value].float && !parts.contains(id) && !self.expressions.is_step(**id)
@@ -76,7 +77,7 @@ impl<'a> Pair<'a> {
 }
 
 /// The expressions of the values that a program computes, each with the first of them.
-pub(super) fn made(graph: &Graph) -> BTreeMap<ExpressionId, ValueId> {
+pub(super) fn expressions_of(graph: &Graph) -> BTreeMap<ExpressionId, ValueId> {
     let mut made = BTreeMap::new();
     for (id, value) in graph.values.iter().enumerate().filter(|(_, value)| value.is_computed()) {
         made.entry(value.expression()).or_insert(id);
@@ -98,7 +99,7 @@ struct Open<'a, 'e> {
 
 impl<'a, 'e> Open<'a, 'e> {
     fn new(before: &Graph<'a>, after: &Graph<'a>, of_before: &'e BTreeMap<ExpressionId, ValueId>) -> Self {
-        let of_after = made(after);
+        let of_after = expressions_of(after);
         let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
         for (side, graph, own, others) in [(0, before, of_before, &of_after), (1, after, &of_after, of_before)] {
             for (expression, id) in own.iter().filter(|(expression, _)| !others.contains_key(expression)) {
@@ -152,7 +153,7 @@ impl<'a, 'e> Open<'a, 'e> {
 
 /// Results that stand for each other because they are results: (AFTER's expression, BEFORE's).
 fn results(before: &Graph, after: &Graph) -> BTreeMap<ExpressionId, ExpressionId> {
-    let (of_before, of_after) = (made(before), made(after));
+    let (of_before, of_after) = (expressions_of(before), expressions_of(after));
     let mut pairs = BTreeMap::new();
     for (one, other) in before.import.program.outputs().into_iter().zip(after.import.program.outputs()) {
         let (one, other) = (before.values[one].expression(), after.values[other].expression());

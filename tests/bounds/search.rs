@@ -1,9 +1,7 @@
 //! A search for results that conform and are found all the same: random programs over the operations that `bound`
 //! knows, in random modes, over inputs at the edges of their formats.
 
-mod bench;
-
-use bench::Bench;
+use super::bench::Bench;
 use ulpgate::check::{Judgement, Outcome};
 use ulpgate::ir::{Binary, Builder, Op, Precision, Program, ShapeError, Unary, ValueId};
 use ulpgate::machine::mxu::Accumulation;

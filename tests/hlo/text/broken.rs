@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use ulpgate::hlo::parse;
 
-use crate::files::{FILES, file, fixed_point};
+use super::files::{FILES, file, fixed_point};
 
 /// The error of a text.
 fn error(text: &str) -> String {

@@ -27,12 +27,12 @@ fn text(name: &str) -> String {
     fs::read_to_string(file(name)).unwrap()
 }
 
-fn imported(text: &str) -> Import {
+fn import(text: &str) -> Import {
     lower(&parse(text).unwrap()).unwrap()
 }
 
 fn of_texts(before: &str, after: &str) -> Difference {
-    difference(&imported(before), &imported(after)).unwrap()
+    difference(&import(before), &import(after)).unwrap()
 }
 
 fn of_files(before: &str, after: &str) -> Difference {
@@ -135,7 +135,7 @@ fn the_roundings_that_are_gone_are_named() {
 fn a_file_against_itself_is_no_change() {
     for program in programs() {
         for which in ["before", "excess_on", "excess_off"] {
-            let import = imported(&text(&format!("{program}.{which}")));
+            let import = import(&text(&format!("{program}.{which}")));
             assert_eq!(difference(&import, &import).unwrap(), Difference::default(), "{program} {which}");
         }
     }
@@ -168,7 +168,7 @@ fn with_excess_precision_off_no_rounding_is_gone() {
 fn every_value_has_its_counterpart() {
     for program in programs() {
         let [before, on, off] =
-            ["before", "excess_on", "excess_off"].map(|which| imported(&text(&format!("{program}.{which}"))));
+            ["before", "excess_on", "excess_off"].map(|which| import(&text(&format!("{program}.{which}"))));
         for (one, other) in [(&before, &on), (&before, &off), (&off, &on), (&on, &before)] {
             let found = difference(one, other).unwrap();
             assert_eq!(found.unmatched, [Vec::<String>::new(), Vec::new()], "{program}");
@@ -356,7 +356,7 @@ fn inputs_of(program: &str) -> Vec<Tensor> {
 /// XLA:CPU itself loses the most probable token in the same 6 of 8 rows (FACTS 9).
 #[test]
 fn six_of_eight_rows_lose_their_token() {
-    let [off, on] = ["excess_off", "excess_on"].map(|which| imported(&text(&format!("cpu/prob_max.{which}"))));
+    let [off, on] = ["excess_off", "excess_on"].map(|which| import(&text(&format!("cpu/prob_max.{which}"))));
     let mode = "xla-cpu/default/as-compiled".parse().unwrap();
     let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max")).unwrap();
     let [maximum, sum] = &found[..] else { panic!("{found:?}") };
@@ -412,7 +412,7 @@ ENTRY main {
 fn kept_sets_and_tokens_are_judged_by_the_truth() {
     let broken = KEPT.replace("{ a =", "{\n a =").replace(" b = f32[] p", "\n b = f32[] p");
     let broken = broken.replace(" ROOT m", "\n ROOT m").replace("(a, b) }", "(a, b)\n}");
-    let [same, other] = ["r", "y"].map(|top| imported(&broken.replace("TOP", top)));
+    let [same, other] = ["r", "y"].map(|top| import(&broken.replace("TOP", top)));
     // exp(0.3) is rounded up and reaches its maximum, exp(0.1) is rounded down and does not.
     let x = Data::from_f64s(DType::F32, &[0.1, -1.0, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let arguments = [Tensor::new(&[2, 4], x)];

@@ -8,7 +8,7 @@ use rug::Float;
 use rug::float::Round;
 use ulpgate::num::{
     BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, bf16_nearest,
-    bf16_truncate, exp2i, flush_f32, format_named, round, round_f64, round_mpfr,
+    bf16_truncate, exp2i, find_format, flush_f32, round, round_f64, round_mpfr,
 };
 
 use Direction::{NearestEven, TowardZero};
@@ -54,9 +54,9 @@ fn overflow(format: &Format) -> f64 {
 #[test]
 fn formats_are_found_by_name() {
     for format in FORMATS {
-        assert_eq!(format_named(format.name), Some(*format));
+        assert_eq!(find_format(format.name), Some(*format));
     }
-    assert_eq!(format_named("f7"), None);
+    assert_eq!(find_format("f7"), None);
 }
 
 #[test]

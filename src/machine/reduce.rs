@@ -8,7 +8,7 @@ use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
-use super::evaluate::{EvalError, Machine, unsupported};
+use super::evaluate::{EvalError, Machine, refuse};
 use super::refinement::Choices;
 use super::scalar::{Region, Scalar};
 use super::sum::RowSum;
@@ -96,7 +96,7 @@ pub(super) fn reduce(
             Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
         }
         (_, [values @ (Value::Float(..) | Value::Double(_))]) if machine.mode.choices.reduce == SumOrder::Tree32 => {
-            let init = inits[0].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let init = inits[0].scalar(0).ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
             let tree = Tree::new(&extents);
@@ -109,7 +109,7 @@ pub(super) fn reduce(
         }
         _ => {
             let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
-            let init = init.ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let init = init.ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut columns: Vec<Vec<Scalar>> = vec![Vec::with_capacity(results); count];
             for row in 0..results {
@@ -195,7 +195,7 @@ pub(super) fn reduce_window(
             Value::float(*dtype, sums)
         }
         _ => {
-            let init = operands[1].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+            let init = operands[1].scalar(0).ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut scan = Scan { region: Region::new(machine, to_apply)?, init, reversed };
             let mut results = Vec::with_capacity(rows.len());
             for start in (0..rows.len()).step_by(length) {
@@ -219,7 +219,7 @@ fn windows(
     operands: &[Value],
     dims: &[usize],
 ) -> Result<Value> {
-    let init = operands[1].scalar(0).ok_or_else(|| unsupported(instruction, "an init that is no scalar"))?;
+    let init = operands[1].scalar(0).ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
     let mut region = Region::new(machine, to_apply)?;
     let strides = movement::row_major(dims);
     let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
@@ -302,7 +302,7 @@ pub(super) fn top_k(
     largest: bool,
 ) -> Result<Value> {
     let Value::Float(_, values) = operand else {
-        return Err(unsupported(instruction, "topk takes floats up to f32"));
+        return Err(refuse(instruction, "topk takes floats up to f32"));
     };
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let mut source = Vec::with_capacity(values.len() / width * k);
@@ -328,7 +328,7 @@ pub(super) fn approx_top_k(
     shape: &Shape,
 ) -> Result<Value> {
     let (Value::Float(dtype, values), Value::Integer(_, ids)) = (&operands[0], &operands[1]) else {
-        return Err(unsupported(instruction, "ApproxTopK takes floats with integer indices"));
+        return Err(refuse(instruction, "ApproxTopK takes floats with integer indices"));
     };
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
     let size = match &instruction.shape {
@@ -345,7 +345,7 @@ pub(super) fn approx_top_k(
             false,
             attributes.reduction_input_size_override,
         )
-        .map_err(|error| unsupported(instruction, error.to_string()))?;
+        .map_err(|error| refuse(instruction, error.to_string()))?;
         (bins, log2.unwrap_or(0))
     } else {
         // Off TPUs an exact sort stands in for it (FACTS 5.1).
@@ -377,10 +377,10 @@ pub(super) fn partial_reduce(
     shape: &Shape,
 ) -> Result<Value> {
     let (Value::Float(dtype, values), Value::Integer(_, ids)) = (&operands[0], &operands[1]) else {
-        return Err(unsupported(instruction, "PartialReduce takes floats with integer indices"));
+        return Err(refuse(instruction, "PartialReduce takes floats with integer indices"));
     };
     let Shape::Tuple(parts) = &instruction.shape else {
-        return Err(unsupported(instruction, "PartialReduce gives values and indices"));
+        return Err(refuse(instruction, "PartialReduce gives values and indices"));
     };
     let bins = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or(0);
     let (best, at): (Vec<_>, Vec<_>) =

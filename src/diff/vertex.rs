@@ -1,0 +1,54 @@
+//! One value of a graph, with what it computes.
+
+use crate::analysis::Precision;
+
+use super::expression::ExpressionId;
+use super::rule::Role;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub role: Role,
+    /// One an array.
+    pub expressions: Vec<ExpressionId>,
+    /// Whether a result depends on it.
+    pub live: bool,
+    pub float: bool,
+    /// Whether it only picks among the elements it reads.
+    pub picks: bool,
+    /// The bits that it can have.
+    pub effective: Precision,
+    /// The bits that its type holds, or that a `reduce-precision` leaves.
+    pub holds: Precision,
+    /// The steps in which a sum or scan is taken: elements a step.
+    pub steps: Vec<usize>,
+    /// The width of a sum.
+    pub accumulation: Option<Precision>,
+    /// The width of the products, where a sum is one of products.
+    pub products: Option<Precision>,
+    /// The number that a multiplication or division is by, where it is one.
+    pub by: Option<f64>,
+    /// How a top-k or sort selects.
+    pub selection: Option<String>,
+    /// [`rule::form`].
+    pub form: Option<String>,
+    /// The one number that all its elements are, where that is known without running the program.
+    pub scalar: Option<f64>,
+}
+
+impl Value {
+    /// The expression of an array.
+    pub fn expression(&self) -> ExpressionId {
+        self.expressions[0]
+    }
+
+    /// Whether a result depends on it and it is computed from values, not from constants alone.
+    pub fn is_computed(&self) -> bool {
+        self.live && self.role == Role::Computes && self.scalar.is_none()
+    }
+
+    /// Whether it is a value of its own and not one that was moved.
+    pub fn is_made(&self) -> bool {
+        matches!(self.role, Role::Computes | Role::Leaf) && self.scalar.is_none()
+    }
+}

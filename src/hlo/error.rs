@@ -1,0 +1,22 @@
+//! Why a file that is HLO is no program here.
+
+use super::ast::{self, Position};
+
+/// Why a file is no program here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{at}: {name}: {why}")]
+pub struct LowerError {
+    /// Where that stands in the file.
+    pub at: Position,
+    /// The instruction's name and opcode, or a computation's name.
+    pub name: String,
+    /// What of it has no meaning here.
+    pub why: String,
+}
+
+impl LowerError {
+    pub(super) fn new(instruction: &ast::Instruction, why: impl ToString) -> LowerError {
+        let name = format!("{} of opcode `{}`", instruction.name, instruction.opcode);
+        LowerError { at: instruction.at, name, why: why.to_string() }
+    }
+}

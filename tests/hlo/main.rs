@@ -1,0 +1,9 @@
+//! HLO files: read, printed, lowered, run, shown, compared, and in suites.
+
+mod diff;
+mod eval;
+mod lower;
+mod show;
+mod show_runs;
+mod suites;
+mod text;

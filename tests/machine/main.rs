@@ -1,0 +1,7 @@
+//! The emulated machine: its formats, its rewrites, its operations, and results that it did not make.
+
+mod golden_tpu;
+mod modes;
+mod num;
+mod rewrite;
+mod xla_cpu;

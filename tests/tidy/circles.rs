@@ -1,0 +1,142 @@
+//! Files of one room that use each other in a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Source, sources};
+
+/// The circles that are left, by their room, and why.
+const LEFT: &[(&str, &[&str], &str)] = &[
+    ("hlo", &["emit", "lower", "operation"], "operations call computations, which hold operations"),
+    (
+        "machine",
+        &["blocks", "evaluate", "integer", "prepared", "reduce", "scalar", "sum", "value"],
+        "operations apply regions, which hold operations",
+    ),
+    ("machine/mxu", &["blocks", "unit"], "the unit's settings, and what is done with them"),
+    ("machine/mxu", &["isa", "lanes", "tile"], "instructions for a tile, and a tile for instructions"),
+];
+
+/// The code of a source file as one text.
+fn code(source: &Source) -> String {
+    source.code().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
+/// The first names behind a prefix such as `super::`, those of groups each.
+fn names(text: &str, prefix: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(prefix) {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
+        }
+        let rest = &text[at + prefix.len()..];
+        let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let Some(group) = rest.strip_prefix('{') else {
+            found.push(word(rest));
+            continue;
+        };
+        let (mut depth, mut member) = (1, String::new());
+        for c in group.chars() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 || depth == 1 && c == ',' {
+                found.push(word(member.trim_start()));
+                member.clear();
+            } else {
+                member.push(c);
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// A room's children: of each the files that belong to it, and how many folders below the room they lie.
+fn children<'a>(room: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a Source, usize)>> {
+    let mut children: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();
+    for source in sources {
+        let Some(rest) = source.path.strip_prefix(room).and_then(|rest| rest.strip_prefix('/')) else { continue };
+        let parts: Vec<&str> = rest.split('/').collect();
+        let name = parts[0].trim_end_matches(".rs");
+        if name != "mod" {
+            let depth = parts.len() - usize::from(parts[parts.len() - 1] == "mod.rs");
+            children.entry(name.to_string()).or_default().push((source, depth));
+        }
+    }
+    children
+}
+
+/// Which children of a room each of them uses: by its own name, or by that of something the room hands on from it.
+fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
+    let children = children(room, sources);
+    let front = sources.iter().find(|s| s.path == format!("{room}/mod.rs") || s.path == format!("{room}.rs"));
+    let front = front.map(code).unwrap_or_default();
+    let mut of_child: BTreeMap<String, String> = BTreeMap::new();
+    for child in children.keys() {
+        of_child.extend(names(&front, &format!("{child}::")).into_iter().map(|name| (name, child.clone())));
+        of_child.insert(child.clone(), child.clone());
+    }
+    let full = format!("crate::{}::", room.replace('/', "::"));
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (child, files) in &children {
+        for (source, depth) in files {
+            let text = code(source);
+            let near = names(&text, &"super::".repeat(*depth));
+            let used = near.into_iter().chain(names(&text, &full)).filter_map(|name| of_child.get(&name).cloned());
+            uses.entry(child.clone()).or_default().extend(used.filter(|other| other != child));
+        }
+    }
+    uses
+}
+
+/// What is reached from a child through the others.
+fn reach(uses: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from.to_string()];
+    while let Some(child) = next.pop() {
+        for other in uses.get(&child).into_iter().flatten() {
+            if reached.insert(other.clone()) {
+                next.push(other.clone());
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn no_room_has_a_circle_but_those_that_are_named() {
+    let sources = sources();
+    let folders = |source: &Source| -> Vec<String> {
+        let parts: Vec<&str> = source.path.split('/').collect();
+        (1..parts.len()).map(|len| parts[..len].join("/")).collect()
+    };
+    let rooms: BTreeSet<String> = sources.iter().flat_map(folders).collect();
+    let mut found = BTreeSet::new();
+    let mut edges = 0;
+    for room in &rooms {
+        let uses = uses(room, &sources);
+        edges += uses.values().map(BTreeSet::len).sum::<usize>();
+        let reached: BTreeMap<&String, BTreeSet<String>> = uses.keys().map(|c| (c, reach(&uses, c))).collect();
+        for (child, onward) in reached.iter().filter(|(child, onward)| onward.contains(**child)) {
+            let circle: Vec<&str> =
+                onward.iter().filter(|other| reached[other].contains(*child)).map(String::as_str).collect();
+            found.insert(format!("{room}: {}", circle.join(", ")));
+        }
+    }
+    let named: BTreeSet<String> =
+        LEFT.iter().map(|(room, circle, _)| format!("{room}: {}", circle.join(", "))).collect();
+    assert_eq!(found, named);
+    assert!(edges > 200, "only {edges} uses were found");
+}
+
+#[test]
+fn names_behind_a_prefix_are_read() {
+    let text = "use super::{self, lex::{Input, name}, Fault,\n scope};\nsuper::super::no(); super::find(x)";
+    assert_eq!(names(text, "super::"), ["self", "lex", "Fault", "scope", "super", "find"]);
+    assert_eq!(names(text, "super::super::"), ["no"]);
+}
