@@ -74,31 +74,20 @@
 
 #![deny(missing_docs)]
 
-pub mod analysis;
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod diff;
-pub mod file;
 pub mod flow;
 pub mod gate;
 pub mod hlo;
-pub mod input;
-pub mod ir;
-pub mod machine;
-pub mod metric;
-pub mod name;
-pub mod num;
-pub mod oracle;
-pub mod program;
 pub mod record;
 pub mod report;
-pub mod rewrite;
 pub mod run;
-pub mod stat;
-pub mod subject;
 pub mod suite;
-pub mod tensor;
+
+pub use ulpgate_numerics::{
+    analysis, check, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject, tensor,
+};
 
 pub use ir::Program;
 pub use machine::Mode;

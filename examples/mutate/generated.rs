@@ -13,10 +13,10 @@ use crate::{Arguments, Failure};
 
 /// The tests of each part of the source, beside those of the library, which count for all.
 const TESTS: [(&str, &[&str]); 4] = [
-    ("src/num/", &["machine"]),
-    ("src/machine/", &["machine", "hlo"]),
-    ("src/oracle/", &["oracle", "oracle_search", "hlo"]),
-    ("src/check/", &["checks", "bounds"]),
+    ("src/numerics/num/", &["machine"]),
+    ("src/numerics/machine/", &["machine", "hlo"]),
+    ("src/numerics/oracle/", &["oracle", "oracle_search", "hlo"]),
+    ("src/numerics/check/", &["checks", "bounds"]),
 ];
 
 /// What a test may take that is asked about a fault which quick tests did not see.
@@ -36,12 +36,14 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<bool, Failure> {
     let patience = if again.is_some() { PATIENCE } else { tests::SLOW };
     println!("{} faults, {equivalent} that change nothing left out", faults.len());
     let started = Instant::now();
-    let mut choices = vec![Choice::new(&["--lib".to_string()])?];
+    let library = |fault: &Fault| Choice::new(&["--lib".to_string()], &fault.file);
+    let mut choices: Vec<Choice> =
+        faults.iter().map(library).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
     // What no quick test saw, a slow one of the library may: all others would take minutes a fault.
     for (place, names) in TESTS.iter().filter(|_| again.is_none()) {
         if faults.iter().any(|fault| fault.file.starts_with(place)) {
             for name in *names {
-                choices.push(Choice::new(&["--test".to_string(), name.to_string()])?);
+                choices.push(Choice::new(&["--test".to_string(), name.to_string()], Path::new(place))?);
             }
         }
     }

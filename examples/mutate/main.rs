@@ -2,7 +2,7 @@
 //!
 //! - `cargo run --example mutate [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
 //! - `cargo run --example mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
-//! - `cargo run --example mutate -- --generated [--in src/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
+//! - `cargo run --example mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
 //!   With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are asked.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a

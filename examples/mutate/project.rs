@@ -19,16 +19,25 @@ pub struct Project {
     faults: BTreeMap<u32, PathBuf>,
     /// Whether the compiler optimises, which takes most of the time unless the tests do.
     optimized: bool,
-    /// Test executables by the `cargo test` arguments that choose them, such as `--lib` or `--test num`.
+    /// Test executables by what chooses them, such as `--lib ulpgate` or `--test machine`.
     executables: BTreeMap<String, PathBuf>,
 }
+
+/// What is built anew.
+const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
 /// What is copied.
 const PARTS: [&str; 9] =
     ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "examples", "benches"];
 
+/// The library that all others stand on.
+pub const NUMERICS: &str = "src/numerics";
+
 /// Where the switch lies in the copy.
-const SWITCH: &str = "src/mutant.rs";
+const SWITCH: &str = "src/numerics/mutant.rs";
+
+/// A fault may make the compiler suspicious.
+const UNSUSPICIOUS: [u8; 62] = *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ";
 
 /// What the compiler says in JSON, as far as it is read.
 #[derive(Deserialize)]
@@ -104,7 +113,7 @@ impl Project {
         self.schemas.values().flat_map(Schema::alone).collect()
     }
 
-    /// The executable of the tests that `--lib` or `--test NAME` choose.
+    /// The executable of the tests that `--lib LIBRARY` or `--test NAME` choose.
     pub fn executable(&self, target: &str) -> Result<&Path, Failure> {
         let found = self.executables.get(target).map(PathBuf::as_path);
         found.ok_or_else(|| format!("there is no test executable for {target}").into())
@@ -151,10 +160,13 @@ impl Project {
                 None => std::fs::read(self.root.join(file))?,
             };
             match file.to_str() {
-                Some("src/lib.rs") => {
-                    // A fault may make the compiler suspicious.
-                    bytes.splice(..0, *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ");
+                Some("src/numerics/lib.rs") => {
+                    bytes.splice(..0, UNSUSPICIOUS);
                     bytes.extend(b"pub mod mutant;\n");
+                }
+                Some("src/lib.rs") => {
+                    bytes.splice(..0, UNSUSPICIOUS);
+                    bytes.extend(b"pub use ulpgate_numerics::mutant;\n");
                 }
                 Some("Cargo.toml" | "Cargo.lock") => bytes = self.renamed(String::from_utf8(bytes)?).into_bytes(),
                 _ => {}
@@ -170,24 +182,35 @@ impl Project {
         Ok(())
     }
 
-    /// A manifest or lock file with another version of the package: cargo tells what it builds apart by name and version,
-    /// not by folder, and must not take the copy's library for the project's.
+    /// The manifest or the lock file with another version of the packages: cargo tells what it builds apart by name and
+    /// version, not by folder, and must not take the copy's libraries for the project's.
     fn renamed(&self, text: String) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let folder = self.copy.file_name().unwrap_or_default().to_string_lossy();
-        let name = concat!("name = \"", env!("CARGO_PKG_NAME"), "\"\nversion = \"");
-        text.replacen(&format!("{name}{version}\""), &format!("{name}{version}-{folder}\""), 1)
+        let heads = ["[workspace.package]", "name = \"ulpgate\"", "name = \"ulpgate-numerics\""];
+        heads.iter().fold(text, |text, head| {
+            let head = format!("{head}\nversion = \"{version}");
+            text.replacen(&format!("{head}\""), &format!("{head}-{folder}\""), 1)
+        })
     }
 
     /// Builds the tests of these targets: the errors, if any.
     fn compile(&mut self, targets: &BTreeSet<String>) -> Result<Vec<Diagnostic>, Failure> {
         let built = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--message-format=json"])
-            .args(targets.iter().flat_map(|target| target.split(' ')))
+            .args(targets.iter().flat_map(|target| match target.split_once(' ') {
+                Some(("--lib", _)) => vec!["--lib"],
+                _ => target.split(' ').collect(),
+            }))
+            .args(
+                PACKAGES
+                    .iter()
+                    .filter(|_| !self.optimized)
+                    .flat_map(|package| ["--config".to_string(), format!("profile.dev.package.{package}.opt-level=0")]),
+            )
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
             .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", if self.optimized { "2" } else { "0" })
             .stdin(Stdio::null())
             .output()?;
         let mut errors = Vec::new();
@@ -201,7 +224,8 @@ impl Project {
                     target: Some(target), profile: Some(Profile { test: true }), executable: Some(path), ..
                 } => {
                     let is_library = target.kind.iter().any(|kind| kind == "lib");
-                    let name = if is_library { "--lib".to_string() } else { format!("--test {}", target.name) };
+                    let name =
+                        if is_library { format!("--lib {}", target.name) } else { format!("--test {}", target.name) };
                     self.executables.insert(name, path);
                 }
                 _ => {}

@@ -1,11 +1,11 @@
 //! The tests of the copy: which faults each would meet, and what becomes of a fault that is put to them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Failure;
-use crate::project::Project;
+use crate::project::{NUMERICS, Project};
 use crate::runner::{self, Switch};
 
 /// Tests that take longer than this are asked last, where a fault names them, and else not at all: a fault that only
@@ -165,16 +165,18 @@ impl Tests {
 /// Tests that arguments of `cargo test` choose.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
-    /// `--lib`, or `--test NAME`.
+    /// `--lib LIBRARY`, or `--test NAME`.
     pub target: String,
     /// Parts of names; none chooses all.
     filters: Vec<String>,
 }
 
 impl Choice {
-    pub fn new(test: &[String]) -> Result<Self, Failure> {
+    /// Those that these arguments choose for a fault in this file: `--lib` is the library that the file belongs to.
+    pub fn new(test: &[String], file: &Path) -> Result<Self, Failure> {
+        let library = if file.starts_with(NUMERICS) { "ulpgate_numerics" } else { "ulpgate" };
         let (target, filters) = match test {
-            [library, filters @ ..] if library == "--lib" => (library.clone(), filters),
+            [flag, filters @ ..] if flag == "--lib" => (format!("{flag} {library}"), filters),
             [flag, name, filters @ ..] if flag == "--test" => (format!("{flag} {name}"), filters),
             _ => return Err(format!("{test:?}: tests are chosen by --lib or --test NAME, and filters").into()),
         };

@@ -28,7 +28,7 @@ mod fast;
 mod form;
 mod integer;
 pub mod interval;
-mod kernel;
+mod isa;
 mod mpfr;
 mod order;
 mod pair;

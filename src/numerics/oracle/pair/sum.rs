@@ -1,7 +1,7 @@
 //! Sums of many pairs.
 
 use super::super::interval::two_sum;
-use super::super::kernel::{CHUNK, Loop};
+use super::super::isa::{CHUNK, Loop};
 use super::{GROWN, IRREGULAR, Pair};
 
 /// Sums that run side by side.
@@ -93,5 +93,5 @@ impl Lanes {
 /// The sum of `count` pairs.
 #[inline(always)]
 pub fn sum(count: usize, load: impl FnMut(usize, &mut [[f64; CHUNK]; 3])) -> Pair {
-    super::super::kernel::widest(Sum { count, load })
+    super::super::isa::widest(Sum { count, load })
 }

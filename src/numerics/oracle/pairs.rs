@@ -11,7 +11,7 @@ use super::demand::Stats;
 use super::dot::{Depth, certified_dots};
 use super::fast;
 use super::interval::{self, Interval};
-use super::kernel::{CHUNK, Loop, widest};
+use super::isa::{CHUNK, Loop, widest};
 use super::pair::{self, Pair, Tables};
 use super::store;
 

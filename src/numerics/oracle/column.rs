@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::ir::{Op, movement};
 
-use super::kernel::CHUNK;
+use super::isa::CHUNK;
 use super::store::Store;
 
 /// The values of `len` elements in row-major order. Each value stands for `run` neighbours: a broadcast costs nothing.

@@ -12,7 +12,7 @@ use super::demand::Stats;
 use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, regular as kernels};
-use super::kernel::{CHUNK, Loop, widest};
+use super::isa::{CHUNK, Loop, widest};
 use super::pair::{self, Pair};
 use super::store;
 

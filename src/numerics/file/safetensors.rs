@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn data_file(name: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/cpu").join(name)
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/hlo/cpu").join(name)
     }
 
     fn file(header: &str, elements: &[u8]) -> Vec<u8> {

@@ -18,7 +18,7 @@ fn names_are_sorted_and_described() {
     assert!(METRICS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
     for metric in METRICS {
         assert!(metric.doc().ends_with('.'), "{}", metric.name());
-        let file = format!("{}/src/metric/{}.rs", env!("CARGO_MANIFEST_DIR"), metric.name());
+        let file = format!("{}/metric/{}.rs", env!("CARGO_MANIFEST_DIR"), metric.name());
         assert!(std::path::Path::new(&file).exists(), "{file}");
     }
     assert!(find_metric("max-ulp").is_none());

@@ -1,0 +1,22 @@
+//! What computes: programs, the emulated machine, the oracle, and the questions put to what they give.
+//!
+//! A crate of its own, so that it is built once and optimised, while what reads files and writes reports is neither hot nor
+//! slow to build. Everything here is part of the crate `ulpgate`, under the same paths.
+
+#![deny(missing_docs)]
+
+pub mod analysis;
+pub mod check;
+pub mod file;
+pub mod input;
+pub mod ir;
+pub mod machine;
+pub mod metric;
+pub mod name;
+pub mod num;
+pub mod oracle;
+pub mod program;
+pub mod rewrite;
+pub mod stat;
+pub mod subject;
+pub mod tensor;
