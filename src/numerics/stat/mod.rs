@@ -4,13 +4,13 @@
 
 mod binomial;
 mod bisect;
+mod expected_recall;
 mod fit;
 mod gamma;
 mod student;
-mod top_k;
 
 pub use binomial::{Interval, clopper_pearson};
+pub use expected_recall::{ExpectedRecall, expected_recall};
 pub use fit::{Fit, Point, fit_line, fit_log_log};
 pub use gamma::{gamma, probabilistic_gamma, probabilistic_lambda};
 pub use student::{t_cdf, t_quantile};
-pub use top_k::{ExpectedRecall, expected_recall};

@@ -3,7 +3,7 @@
 use crate::num::flush_f32;
 
 use super::best::greater_keep;
-use super::sort::sort_indices;
+use super::ranking::sort_indices;
 use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 

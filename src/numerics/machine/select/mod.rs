@@ -4,9 +4,9 @@
 mod approximate;
 mod best;
 mod radix;
-mod sort;
+mod ranking;
 
 pub use approximate::{Binning, Fault};
 pub(super) use approximate::{Reduction, aggregate, partial_reduce_batch};
 pub(super) use best::{argmax, greater_keep};
-pub(super) use sort::{merge_sort, sort_indices, top_k};
+pub(super) use ranking::{merge_sort, sort_indices, top_k};

@@ -7,8 +7,8 @@ use crate::ir::{Binary, Compare, CompareOrder, Unary};
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
+use super::arrays::{Side, combine, in_chunks, zip};
 use super::error_model::ErrorModel;
-use super::loops::{Side, combine, in_chunks, zip};
 use super::rounded_function;
 use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
 

@@ -4,9 +4,9 @@
 //! has them (`xla`), or off within published bounds (`error`); sums have an order (`order`); `rounding` narrows
 //! results, and `promise` says what they may err by.
 
+mod arrays;
 mod elementwise;
 mod error_model;
-mod loops;
 mod promise;
 mod rounded_function;
 mod rounding;
@@ -14,9 +14,9 @@ mod simd;
 mod sum_order;
 mod xla;
 
+pub(super) use arrays::{Side, in_chunks, in_rows, over_rows};
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error_model::{ErrorModel, Eup};
-pub(super) use loops::{Side, in_chunks, in_rows, over_rows};
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
 pub(crate) use rounding::reduced_format;

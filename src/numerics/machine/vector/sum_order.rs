@@ -6,7 +6,7 @@ use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, flush_f32, rou
 use crate::tensor::DType;
 
 use super::VectorUnit;
-use super::loops::{in_rows, over_rows};
+use super::arrays::{in_rows, over_rows};
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
