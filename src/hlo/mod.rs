@@ -6,6 +6,7 @@
 pub mod ast;
 mod constant;
 mod convolution;
+mod custom_call;
 mod emit;
 mod error;
 mod layout;

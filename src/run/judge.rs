@@ -1,168 +1,25 @@
 //! Evaluates the cases of one subject together: one input, one truth, every mode.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::analysis::{Equality, Numbering, signature};
 use crate::check::{Batch, Scale, Tally};
-use crate::input::{Argument, InputKey};
+use crate::input::Argument;
 use crate::ir::Program;
-use crate::machine::{self, Mode, compute_alike};
+use crate::machine;
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
 use crate::oracle::{self, Demand, Oracle, OracleError, Stats, Truth, TruthTensor};
-use crate::program::ProgramSpec;
 use crate::record::{CheckRecord, Figure, Key, Record, Worst};
 use crate::subject::{self, Call};
 use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
+use super::shared::{Group, Prepared, Programs, input_key};
 use super::{CaseError, Outcome, RunError};
-
-/// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
-/// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
-pub struct Group<'a> {
-    /// At least one, in the order in which they were given to [`groups`].
-    pub cases: Vec<&'a Case>,
-}
-
-/// The cases in groups, sorted by the text of what the cases of each share.
-pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
-    let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
-    for case in cases {
-        let Problem { suite, program, input, n, seed } = &case.problem;
-        let program = match program.file() {
-            None => program.to_string(),
-            Some(file) => {
-                let shapes: Vec<String> =
-                    file.program().entry().parameter_shapes().iter().map(ToString::to_string).collect();
-                format!("({})[rows={}]", shapes.join(", "), program.rows)
-            }
-        };
-        by_subject.entry(format!("{suite}/{program}/{input}/{n}/{seed}")).or_default().push(case);
-    }
-    by_subject.into_values().map(|cases| Group { cases }).collect()
-}
-
-/// The programs of a group over a number of rows, with what ranks their tokens.
-struct Programs<'a> {
-    /// Programs that are judged, one for all that evaluate it.
-    problems: Vec<(&'a ProgramSpec, Program)>,
-    /// What ranks the tokens of some problem.
-    scores: Vec<Program>,
-    /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
-    compiled: Vec<(Program, &'a Mode)>,
-    cases: Vec<Places>,
-}
-
-/// What a case looks at, by position.
-struct Places {
-    problem: usize,
-    scores: Option<usize>,
-    /// Of an emulated subject.
-    compiled: Option<usize>,
-}
-
-impl<'a> Programs<'a> {
-    fn new(group: &Group<'a>, rows: usize) -> Result<Programs<'a>, RunError> {
-        let mut programs =
-            Programs { problems: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
-        // Programs with one signature give the same bits.
-        let mut numbering = Numbering::new(Equality::Bits);
-        let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
-        for case in &group.cases {
-            let fail = |source: CaseError| RunError::of(case, source);
-            let (spec, n) = (&case.problem.program, case.problem.n);
-            let known = programs.problems.iter().position(|(other, _)| other.is_same_program(spec));
-            let problem = known.unwrap_or(programs.problems.len());
-            if known.is_none() {
-                programs.problems.push((spec, spec.build(n, rows).map_err(|e| fail(e.into()))?));
-            }
-            let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
-                let scores = spec.scores(n, rows).map_err(|e| fail(e.into()))?;
-                let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: spec.to_string() }))?;
-                let own = signature(&scores, &mut numbering);
-                let known = score_signatures.iter().position(|other| *other == own);
-                if known.is_none() {
-                    programs.scores.push(scores);
-                    score_signatures.push(own);
-                }
-                Some(known.unwrap_or(programs.scores.len() - 1))
-            } else {
-                None
-            };
-            let compiled = case.subject.emulated().map(|mode| {
-                let compiled = subject::compile(&programs.problems[problem].1, mode);
-                let own = signature(&compiled, &mut numbering);
-                // Generations that a compiler treats alike often compute alike, too.
-                let known = programs
-                    .compiled
-                    .iter()
-                    .zip(&signatures)
-                    .position(|((_, other), theirs)| *theirs == own && compute_alike(other, mode, &compiled));
-                if known.is_none() {
-                    programs.compiled.push((compiled, mode));
-                    signatures.push(own);
-                }
-                known.unwrap_or(programs.compiled.len() - 1)
-            });
-            programs.cases.push(Places { problem, scores, compiled });
-        }
-        Ok(programs)
-    }
-
-    /// The cases of a problem.
-    fn cases_of(&self, group: &Group<'a>, problem: usize) -> Vec<&'a Case> {
-        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.problem == problem).map(|(case, _)| *case).collect()
-    }
-}
-
-/// The programs of a group made ready: once, and not for every batch.
-struct Prepared<'a> {
-    programs: &'a Programs<'a>,
-    /// One a problem.
-    truths: Vec<oracle::Prepared>,
-    /// One a program of scores.
-    scores: Vec<oracle::Prepared>,
-    /// One a compiled program.
-    compiled: Vec<machine::Prepared<'a>>,
-    /// Arguments that are the same for all batches.
-    fixed: Vec<Option<Tensor>>,
-    held: machine::Held,
-}
-
-impl<'a> Prepared<'a> {
-    fn new(group: &Group, programs: &'a Programs<'a>) -> Result<Prepared<'a>, RunError> {
-        let first = group.cases[0];
-        let taken = Argument::of_program(&programs.problems[0].1);
-        let fixed = first.problem.input.fixed_tensors(&input_key(&first.problem), &taken);
-        let fixed = fixed.map_err(|e| RunError::of(first, e.into()))?;
-        let held = {
-            // Of the first argument each batch takes its rows.
-            let mut whole = fixed.clone();
-            whole.iter_mut().take(1).for_each(|first| *first = None);
-            machine::Held::new(&whole)
-        };
-        Ok(Prepared {
-            fixed,
-            held,
-            programs,
-            truths: programs.problems.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
-            scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
-            compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
-        })
-    }
-}
-
-/// What the input bits of a problem are named by.
-fn input_key(problem: &Problem) -> InputKey {
-    let Problem { suite, input, n, seed, .. } = problem;
-    InputKey { suite: suite.clone(), input: input.drawn.to_string(), n: *n as u64, seed: *seed }
-}
 
 /// What one case has seen so far.
 struct Progressing {

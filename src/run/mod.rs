@@ -11,6 +11,7 @@ mod judge;
 mod progress;
 mod question;
 mod selection;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,10 +27,11 @@ use crate::suite::{Case, Suite};
 pub use cost::{Cost, SuiteCost, peak_memory, slowest};
 pub use error::{CaseError, RunError};
 pub use journal::{Journal, JournalError};
-pub use judge::{Group, evaluate, groups};
+pub use judge::evaluate;
 pub use progress::{Progress, Silent};
 pub use question::{Question, QuestionError};
 pub use selection::{Selection, Shard, ShardError};
+pub use shared::{Group, groups};
 
 /// What a run gives.
 #[derive(Debug, Default)]

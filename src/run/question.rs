@@ -14,7 +14,8 @@ use crate::record::Record;
 use crate::subject::{Emulated, Subject};
 use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem};
 
-use super::judge::{Group, evaluate};
+use super::judge::evaluate;
+use super::shared::Group;
 use super::{Outcome, RunError};
 
 /// What errors and records call the suite of a question that stands in none.

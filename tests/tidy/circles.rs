@@ -6,10 +6,10 @@ use crate::{Source, sources};
 
 /// The circles that are left, by their room, and why.
 const LEFT: &[(&str, &[&str], &str)] = &[
-    ("hlo", &["emit", "lower", "operation"], "operations call computations, which hold operations"),
+    ("hlo", &["custom_call", "emit", "lower", "operation"], "operations call computations, which hold operations"),
     (
         "machine",
-        &["blocks", "evaluate", "integer", "prepared", "reduce", "scalar", "sum", "value"],
+        &["blocks", "evaluate", "integer", "prepared", "rank", "reduce", "scalar", "sum", "value"],
         "operations apply regions, which hold operations",
     ),
     ("machine/mxu", &["blocks", "unit"], "the unit's settings, and what is done with them"),

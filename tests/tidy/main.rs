@@ -57,7 +57,18 @@ fn the_readme_explains_every_column() {
 }
 
 /// The longest a source file may be.
-const LINES: usize = 500;
+const LINES: usize = 400;
+
+/// Files that are longer, and how long they may be: only ever less.
+const LONGER: &[(&str, usize)] = &[
+    ("ir/infer.rs", 430),
+    ("machine/evaluate.rs", 440),
+    ("oracle/dot/enclosed.rs", 495),
+    ("oracle/elements.rs", 430),
+    ("oracle/evaluate.rs", 455),
+    ("oracle/mpfr.rs", 470),
+    ("oracle/pairs.rs", 445),
+];
 
 /// A source file of `src/`, without its unit tests.
 struct Source {
@@ -357,8 +368,14 @@ fn source_neither_panics_nor_asks_the_platform_for_functions() {
 #[test]
 fn files_are_short_enough_to_read() {
     for path in files(&root().join("src"), "rs") {
+        // Tests are read one at a time.
+        if path.iter().any(|part| part == "tests" || part == "tests.rs") {
+            continue;
+        }
         let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert!(lines <= LINES, "{}: {lines} lines", path.display());
+        let longer = LONGER.iter().find(|(name, _)| path.ends_with(name)).map(|(_, lines)| *lines);
+        assert!(lines <= longer.unwrap_or(LINES), "{}: {lines} lines", path.display());
+        assert!(longer.is_none() || lines > LINES, "{} is no longer too long", path.display());
     }
 }
 

@@ -14,7 +14,7 @@ use super::mxu;
 use super::prepared::Prepared;
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{integer, reduce};
+use super::{integer, rank, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -170,13 +170,13 @@ impl Machine<'_> {
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
             }
-            Op::Sort { dim, to_apply, .. } => reduce::sort(self, *dim, *to_apply, operands, shapes)?,
-            Op::TopK { k, largest } => reduce::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
+            Op::Sort { dim, to_apply, .. } => rank::sort(self, *dim, *to_apply, operands, shapes)?,
+            Op::TopK { k, largest } => rank::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
             Op::ApproxTopK(attributes) => {
-                reduce::approx_top_k(self, instruction, attributes, &written_out(operands), shapes[0])?
+                rank::approx_top_k(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
             Op::PartialReduce(attributes) => {
-                reduce::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
+                rank::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
             Op::Dot { dims, precision } => self.dot(instruction, dims, *precision, &written_out(operands), shapes)?,
             Op::Tuple => Value::Tuple(written_out(operands)),

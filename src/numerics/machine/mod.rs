@@ -15,6 +15,7 @@ mod mode;
 pub mod mxu;
 mod prepared;
 mod promise;
+mod rank;
 mod reduce;
 mod refinement;
 mod scalar;

@@ -1,0 +1,123 @@
+//! What each `custom-call` becomes, by its target.
+
+use crate::analysis::comparator;
+use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
+use crate::tensor::{Data, Tensor};
+
+use super::emit::Emitter;
+use super::error::LowerError;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// The operation of the target, if it is known.
+pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    match target {
+        // Marks indices for the hardware; the same values come out (FACTS 9).
+        "AssumeGatherIndicesInBound" | "GatherScatterIndicesBitpacked" | "Sharding" => {
+            e.emit(Op::Copy, operands, Some(claimed))
+        }
+        // Modelling choice: memory that the program is to fill holds zeros before.
+        "AllocateBuffer" => {
+            let zero = claimed.dtype().and_then(|dtype| match dtype.is_float() {
+                true => Data::from_f64s(dtype, &[0.0]),
+                false => Data::from_i64s(dtype, &[0]),
+            });
+            let zero = zero.ok_or_else(|| e.fail("AllocateBuffer gives one array of numbers"))?;
+            let zero = e.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)?;
+            e.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(claimed))
+        }
+        "TopK" => {
+            let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };
+            let k = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or_default();
+            largest(e)?;
+            e.emit(Op::TopK { k, largest: true }, operands, Some(claimed))
+        }
+        "PartialReduce" => {
+            largest(e)?;
+            let config = config(e)?;
+            let op = PartialReduce {
+                log2_reduction: config.number("log2_reduction")? as u32,
+                reduction_dim: config.number("reduction_dim")?,
+                top_k: config.number("top_k")?,
+                recall_target: config.float("recall_target")?,
+            };
+            e.emit(Op::PartialReduce(op), operands, Some(claimed))
+        }
+        "ApproxTopK" => {
+            largest(e)?;
+            let config = config(e)?;
+            let whole = config.value("reduction_input_size_override").and_then(serde_json::Value::as_i64);
+            let op = ApproxTopK {
+                k: config.number("top_k")?,
+                reduction_dim: config.number("reduction_dim")?,
+                recall_target: config.float("recall_target")?,
+                aggregate_to_topk: config
+                    .value("aggregate_to_topk")
+                    .and_then(serde_json::Value::as_bool)
+                    .unwrap_or(true),
+                reduction_input_size_override: whole.and_then(|n| usize::try_from(n).ok()),
+            };
+            e.emit(Op::ApproxTopK(op), operands, Some(claimed))
+        }
+        other => {
+            let why = format!(
+                "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, \
+                 AllocateBuffer, AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
+            );
+            Err(e.refuse("custom_call_target", why))
+        }
+    }
+}
+
+/// Refuses a custom call whose comparator does not take the largest values.
+fn largest(e: &mut Emitter) -> Result<()> {
+    if e.attributes().find("called_computations").is_none() {
+        return Ok(());
+    }
+    let region = e.region("called_computations")?;
+    match comparator(e.computation(region)) {
+        Some(c) if c.descending && c.key == 0 => Ok(()),
+        _ => {
+            let why = "only a comparator that takes the largest values first is supported";
+            Err(e.refuse("called_computations", why))
+        }
+    }
+}
+
+/// The JSON of `backend_config`.
+struct Config {
+    fields: serde_json::Value,
+    wrong: LowerError,
+}
+
+fn config(e: &Emitter) -> Result<Config> {
+    let attributes = e.attributes();
+    let text = match attributes.word("backend_config") {
+        Some(text) => text.to_string(),
+        None => attributes.inside_braces("backend_config")?.map(|t| format!("{{{t}}}")).unwrap_or_default(),
+    };
+    let fields =
+        serde_json::from_str(&text).map_err(|error| e.refuse("backend_config", format!("backend_config: {error}")))?;
+    Ok(Config { fields, wrong: e.refuse("backend_config", "") })
+}
+
+impl Config {
+    fn value(&self, name: &str) -> Option<&serde_json::Value> {
+        self.fields.get(name)
+    }
+
+    fn missing(&self, name: &str, what: &str) -> LowerError {
+        LowerError { why: format!("backend_config has no {what} `{name}`"), ..self.wrong.clone() }
+    }
+
+    fn number(&self, name: &str) -> Result<usize> {
+        let number = self.value(name).and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        number.ok_or_else(|| self.missing(name, "number"))
+    }
+
+    fn float(&self, name: &str) -> Result<f32> {
+        let float = self.value(name).and_then(serde_json::Value::as_f64);
+        float.map(|f| f as f32).ok_or_else(|| self.missing(name, "number"))
+    }
+}

@@ -1,0 +1,107 @@
+use rug::Float;
+
+use super::*;
+use crate::oracle::arithmetic::Arithmetic;
+
+/// Special and ordinary numbers, and intervals of every kind between them.
+fn intervals() -> Vec<Interval> {
+    let mut numbers = vec![0.0, -0.0, 1.0, -1.0, 3.0, 1e300, 1e-300, f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1)];
+    numbers.extend([f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 708.9, -689.9, -745.0, -1e30, 710.0]);
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for i in 0..400 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let value = f64::from_bits((state & !(0x7ff << 52)) | ((1023 - 12 + i % 24) << 52));
+        numbers.extend([value, f64::from(value as f32)]);
+    }
+    let mut all: Vec<Interval> = numbers.iter().map(|v| Interval::exact(*v)).collect();
+    all.extend(numbers.iter().filter(|v| v.is_finite()).flat_map(|v| {
+        let near = Interval { lo: *v, hi: v.next_up() };
+        [near, Interval { lo: v - v.abs() * 1e-9, hi: v + v.abs() * 1e-9 }, Interval { lo: *v, hi: v + 1.0 }]
+    }));
+    all.extend([Interval::UNKNOWN, Interval { lo: f64::MAX, hi: f64::INFINITY }]);
+    all.retain(|x| !x.lo.is_finite() || x.lo <= x.hi);
+    all
+}
+
+fn bits(x: Interval) -> (u64, u64) {
+    // All NaNs are one.
+    if x.is_nan() { (0, 0) } else { (x.lo.to_bits(), x.hi.to_bits()) }
+}
+
+/// Loops give what single operations give, bit by bit.
+#[test]
+fn arrays_and_elements_agree() {
+    let mut fast = Fast::default();
+    let all = intervals();
+    let x = fast.collect(all.clone());
+    for shift in [0, 1, 7, 130, 401] {
+        let others: Vec<Interval> = (0..all.len()).map(|i| all[(i * 3 + shift) % all.len()]).collect();
+        let y = fast.collect(others.clone());
+        for binary in [Field::Add, Field::Subtract, Field::Multiply, Field::Divide] {
+            let out = fast.binary_all(binary, &x, &y, None);
+            for (i, (a, b)) in all.iter().zip(&others).enumerate() {
+                let one = fast.binary(binary, a, b);
+                assert_eq!(bits(out.at(i)), bits(one), "{binary:?} of {a:?} and {b:?}: {:?}, {one:?}", out.at(i));
+            }
+        }
+    }
+    for unary in [Unary::Log, Unary::Tanh, Unary::Rsqrt, Unary::Negate] {
+        let out = fast.unary_all(unary, &x, None);
+        all.iter().enumerate().for_each(|(i, a)| assert_eq!(bits(out.at(i)), bits(of(unary, *a)), "{unary:?} {a:?}"));
+    }
+    let sums = fast.running_sums(&Interval::exact(0.0), &x, [all.len(), all.len(), 1]);
+    let mut total = Interval::exact(0.0);
+    for (i, a) in all.iter().enumerate() {
+        total = total.add(*a);
+        assert_eq!(bits(sums.at(i)), bits(total));
+    }
+}
+
+/// The exponential of narrow intervals is not that of their ends, but encloses both.
+#[test]
+fn the_exponential_of_arrays_encloses() {
+    let mut fast = Fast::default();
+    let all = intervals();
+    let x = fast.collect(all.clone());
+    let out = fast.unary_all(Unary::Exponential, &x, None);
+    for (i, a) in all.iter().enumerate() {
+        let (got, whole) = (out.at(i), of(Unary::Exponential, *a));
+        if a.is_exact() || a.is_nan() {
+            assert_eq!(bits(got), bits(whole), "{a:?}");
+            continue;
+        }
+        for end in [a.lo, a.hi].into_iter().filter(|end| end.is_finite()) {
+            let real = Float::with_val(200, end).exp();
+            assert!(real >= got.lo && real <= got.hi, "{a:?}: {got:?}, not {real}");
+        }
+        assert!(got.hi <= whole.hi * (1.0 + 1e-6), "{a:?}: {got:?}, not {whole:?}");
+    }
+}
+
+#[test]
+fn sums_of_ranges_enclose_those_in_order() {
+    let mut fast = Fast::default();
+    let finite: Vec<Interval> =
+        intervals().into_iter().filter(|x| x.lo.abs() < 1e3 && x.hi.abs() < 1e3 && x.lo.abs() > 1e-9).collect();
+    let terms = fast.collect(finite.clone());
+    for range in [0..1, 3..70, 0..finite.len(), 5..5] {
+        let got = fast.sum_range(&Interval::exact(0.5), &terms, range.clone());
+        let exact = |end: fn(&Interval) -> f64| {
+            Float::with_val(
+                2200,
+                Float::sum(
+                    finite[range.clone()].iter().map(|x| Float::with_val(53, end(x))).collect::<Vec<_>>().iter(),
+                ),
+            ) + 0.5
+        };
+        assert!(exact(|x| x.lo) >= got.lo && exact(|x| x.hi) <= got.hi, "{range:?}");
+    }
+    let special = fast.collect(vec![Interval::exact(f64::INFINITY), Interval::exact(f64::NEG_INFINITY)]);
+    assert!(fast.sum_range(&Interval::exact(0.0), &special, 0..2).is_nan());
+    assert_eq!(
+        fast.sum_range(&Interval::exact(-0.0), &fast.exacts(&Column::new(vec![-0.0])), 0..1).lo.to_bits(),
+        1 << 63
+    );
+}

@@ -1,0 +1,117 @@
+//! Element types.
+
+use crate::num::{self, Format};
+
+/// Element types, by their HLO names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    /// `pred`: true or false.
+    Pred,
+    /// `s8`: a signed integer of 8 bits, in two's complement.
+    S8,
+    /// `s16`: a signed integer of 16 bits, in two's complement.
+    S16,
+    /// `s32`: a signed integer of 32 bits, in two's complement.
+    S32,
+    /// `s64`: a signed integer of 64 bits, in two's complement.
+    S64,
+    /// `u8`: an unsigned integer of 8 bits.
+    U8,
+    /// `u16`: an unsigned integer of 16 bits.
+    U16,
+    /// `u32`: an unsigned integer of 32 bits.
+    U32,
+    /// `u64`: an unsigned integer of 64 bits.
+    U64,
+    /// `f8e5m2`: OCP OFP8 e5m2, eight bits with infinities.
+    F8E5M2,
+    /// `f8e4m3fn`: OCP OFP8 e4m3, eight bits without infinities.
+    F8E4M3FN,
+    /// `f16`: IEEE binary16.
+    F16,
+    /// `bf16`: the upper half of an f32.
+    BF16,
+    /// `f32`: IEEE binary32.
+    F32,
+    /// `f64`: IEEE binary64.
+    F64,
+}
+
+/// All element types.
+pub const DTYPES: [DType; 15] = {
+    use DType::*;
+    [Pred, S8, S16, S32, S64, U8, U16, U32, U64, F8E5M2, F8E4M3FN, F16, BF16, F32, F64]
+};
+
+impl DType {
+    /// The HLO name: `pred`, `s32`, `bf16`, ...
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::Pred => "pred",
+            DType::S8 => "s8",
+            DType::S16 => "s16",
+            DType::S32 => "s32",
+            DType::S64 => "s64",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::F8E5M2 => "f8e5m2",
+            DType::F8E4M3FN => "f8e4m3fn",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+        }
+    }
+
+    /// The type with this HLO name.
+    pub fn from_name(name: &str) -> Option<DType> {
+        DTYPES.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// The format of a floating-point type, `None` for the others.
+    pub fn format(self) -> Option<&'static Format> {
+        match self {
+            DType::F8E5M2 => Some(&num::F8E5M2),
+            DType::F8E4M3FN => Some(&num::F8E4M3FN),
+            DType::F16 => Some(&num::F16),
+            DType::BF16 => Some(&num::BF16),
+            DType::F32 => Some(&num::F32),
+            DType::F64 => Some(&num::F64),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub fn is_float(self) -> bool {
+        self.format().is_some()
+    }
+
+    /// Whether it is an integer type, signed or not; predicates are none.
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != DType::Pred
+    }
+
+    /// Whether it is a signed integer type; floats are none.
+    pub fn is_signed(self) -> bool {
+        matches!(self, DType::S8 | DType::S16 | DType::S32 | DType::S64)
+    }
+
+    /// Bits of one element; a predicate takes eight.
+    pub fn bits(self) -> u32 {
+        match self {
+            DType::Pred | DType::S8 | DType::U8 => 8,
+            DType::S16 | DType::U16 => 16,
+            DType::S32 | DType::U32 => 32,
+            DType::S64 | DType::U64 => 64,
+            float => float.format().map_or(0, Format::width),
+        }
+    }
+}
+
+impl std::fmt::Display for DType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
