@@ -35,7 +35,7 @@ pub fn compile(program: &Program, mode: &Mode) -> Program {
     rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op)).program
 }
 
-/// The results of [`compiled`] on the machine in a mode, in the order of the program's outputs.
+/// The results of [`compile`] on the machine in a mode, in the order of the program's outputs.
 ///
 /// # Errors
 /// If the arguments do not fit the program's parameters, or the machine does not support an operation.
