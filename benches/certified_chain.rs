@@ -2,14 +2,11 @@
 //!
 //! Results of the chain are asked for as the program stores them: correctly rounded to f32, or said to be undecided.
 
-#[allow(dead_code, reason = "shared by all benches, and not each uses all of it")]
-mod contest;
-
-use contest::{Contender, contest};
 use rug::Float;
 use ulpgate::ir::{Builder, Precision, Program, Unary};
 use ulpgate::oracle::{Demand, FloatTruth, Oracle, Stats, TruthTensor};
 use ulpgate::tensor::{DType, Data, Tensor};
+use ulpgate_benches::{Contender, contest};
 
 const N: usize = 512;
 const LAYERS: usize = 8;

@@ -1,17 +1,15 @@
 //! Certified dot products against plain matrix multiplications and a naive loop in MPFR, on one thread.
 //!
-//! `cargo bench --bench dots` times; `cargo bench --bench dots -- memory` certifies one product of the largest size that
+//! `cargo bench -p ulpgate-benches --bench dots` times; `cargo bench -p ulpgate-benches --bench dots -- memory` certifies one product of the largest size that
 //! is meant to fit into 2 GiB, and prints the most memory that the process ever had.
 
-mod contest;
-
-use contest::{Contender, contest};
 use half::bf16;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rug::{Assign, Float};
 use ulpgate::oracle::dot::{Counts, certified_tiles, exact_dot};
 use ulpgate::oracle::interval::Interval;
+use ulpgate_benches::{Contender, contest};
 
 /// Side of the square matrices.
 const N: usize = 1024;

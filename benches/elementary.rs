@@ -1,13 +1,11 @@
 //! Certified softmax, log_softmax and top-p truth of one row, against MPFR at 200 bits alone; what one function costs
 //! on each rung; how the time grows with the row. One thread.
 
-mod contest;
-
-use contest::{Contender, contest};
 use ulpgate::ir::{Binary, Builder, Program, Unary};
 use ulpgate::oracle::{Demand, Oracle, Rung};
 use ulpgate::program::ProgramSpec;
 use ulpgate::tensor::{DType, Data, Tensor};
+use ulpgate_benches::{Contender, contest};
 
 const ROWS: [usize; 2] = [131_072, 262_144];
 const GROWTH: [usize; 4] = [8192, 32_768, 131_072, 524_288];

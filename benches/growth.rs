@@ -1,16 +1,13 @@
-//! Time against work: truth and emulation of one program at growing sizes, on one thread. `cargo bench --bench growth`.
+//! Time against work: truth and emulation of one program at growing sizes, on one thread. `cargo bench -p ulpgate-benches --bench growth`.
 //!
 //! Work is multiplications for a matmul, and elements else. What grows no faster than its work keeps its time for one.
 
-#[allow(dead_code, reason = "shared by all benches, and not each uses all of it")]
-mod contest;
-
-use contest::{Contender, contest, logits};
 use ulpgate::ir::Program;
 use ulpgate::machine::{self, Mode};
 use ulpgate::oracle::{Demand, Oracle};
 use ulpgate::program::ProgramSpec;
 use ulpgate::tensor::{Data, Tensor};
+use ulpgate_benches::{Contender, contest, logits};
 
 const ROWS: usize = 8;
 /// Rows of a matmul's left operand and columns of its right one.

@@ -1,5 +1,5 @@
 //! How long two programs of one chain of operations are compared: twice as many values should take twice the time, and
-//! more edits no longer. `cargo bench --bench hlo_diff`. Rates are in bytes of text.
+//! more edits no longer. `cargo bench -p ulpgate-benches --bench hlo_diff`. Rates are in bytes of text.
 
 use std::hint::black_box;
 
@@ -7,9 +7,7 @@ use ulpgate::diff::difference;
 use ulpgate::hlo::{Import, lower, parse};
 
 #[allow(dead_code, reason = "benches share it, and each uses a part")]
-mod contest;
-
-use contest::{Contender, contest};
+use ulpgate_benches::{Contender, contest};
 
 /// A chain of so many operations, each of the two values before it; `edits` of them, evenly spread, are exchanged.
 fn chain(length: usize, edits: usize) -> String {

@@ -1,6 +1,6 @@
 //! How fast HLO text is read and printed: all files of `tests/data/hlo`, and each of the two forms.
 //!
-//! `cargo bench --bench hlo_parse`. Rates are in bytes of text: 0.1 GB/s are 100 MB/s.
+//! `cargo bench -p ulpgate-benches --bench hlo_parse`. Rates are in bytes of text: 0.1 GB/s are 100 MB/s.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -8,9 +8,7 @@ use std::path::Path;
 use ulpgate::hlo::{ast::Module, parse};
 
 #[allow(dead_code, reason = "benches share it, and each uses a part")]
-mod contest;
-
-use contest::{Contender, contest};
+use ulpgate_benches::{Contender, contest};
 
 /// The texts below a folder, by path.
 fn texts(folder: &Path, found: &mut Vec<(String, String)>) {
@@ -26,7 +24,7 @@ fn texts(folder: &Path, found: &mut Vec<(String, String)>) {
 
 fn main() {
     let mut files = Vec::new();
-    texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo"), &mut files);
+    texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/hlo"), &mut files);
     files.sort();
     type Form = (&'static str, fn(&str) -> bool);
     let forms: [Form; 4] = [

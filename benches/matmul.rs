@@ -1,12 +1,10 @@
-//! Emulated matmuls beside f32 library products, all on one thread: `cargo bench --bench matmul`.
-
-mod contest;
+//! Emulated matmuls beside f32 library products, all on one thread: `cargo bench -p ulpgate-benches --bench matmul`.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 
-use contest::{Contender, contest};
 use ulpgate::machine::mxu::{Accumulation, Instructions, Passes, Split, Unit, matmul_on};
+use ulpgate_benches::{Contender, contest};
 
 const TPU: Unit = Unit {
     block: NonZeroUsize::new(128).unwrap(),

@@ -1,16 +1,13 @@
 //! The elementwise and selection paths on a whole program: `top_p` over 64 rows of 131072 logits in bf16, on one thread
 //! and on two. `benches/top_p_jax.py` times the like function in JAX on the same machine.
 //!
-//! For one thread that nothing else shares: `taskset -c 0 cargo bench --bench vector`.
+//! For one thread that nothing else shares: `taskset -c 0 cargo bench -p ulpgate-benches --bench vector`.
 
-#[allow(dead_code, reason = "shared by all benches, and not each uses all of it")]
-mod contest;
-
-use contest::{Contender, contest, logits};
 use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
 use ulpgate::program::ProgramSpec;
 use ulpgate::subject;
+use ulpgate_benches::{Contender, contest, logits};
 
 const ROWS: usize = 64;
 const N: usize = 131_072;

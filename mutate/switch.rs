@@ -1,4 +1,4 @@
-//! Which fault is switched on. `cargo run --example mutate` adds this file to its copy of the project.
+//! Which fault is switched on. `cargo run -p ulpgate-mutate` adds this file to its copy of the project.
 
 /// The fault in force; 0 is none.
 ///

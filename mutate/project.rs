@@ -28,7 +28,7 @@ const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
 /// What is copied.
 const PARTS: [&str; 9] =
-    ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "examples", "benches"];
+    ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "suites", "benches", "mutate"];
 
 /// The library that all others stand on.
 pub const NUMERICS: &str = "src/numerics";
@@ -187,7 +187,8 @@ impl Project {
     fn renamed(&self, text: String) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let folder = self.copy.file_name().unwrap_or_default().to_string_lossy();
-        let heads = ["[workspace.package]", "name = \"ulpgate\"", "name = \"ulpgate-numerics\""];
+        let heads =
+            ["[workspace.package]", "name = \"ulpgate\"", "name = \"ulpgate-mutate\"", "name = \"ulpgate-numerics\""];
         heads.iter().fold(text, |text, head| {
             let head = format!("{head}\nversion = \"{version}");
             text.replacen(&format!("{head}\""), &format!("{head}-{folder}\""), 1)

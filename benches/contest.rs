@@ -13,11 +13,11 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
+    /// A contender that does the whole work.
     pub fn new(name: impl Into<String>, run: impl FnMut() + 'a) -> Contender<'a> {
         Contender { name: name.into(), share: 1.0, run: Box::new(run) }
     }
 
-    #[allow(dead_code, reason = "not every bench has a contender that slow")]
     /// Says that one run does only this share of the work.
     pub fn on_share(self, share: f64) -> Contender<'a> {
         Contender { share, ..self }
@@ -53,7 +53,6 @@ pub fn contest(title: &str, work: f64, unit: &str, rounds: usize, mut contenders
 
 /// `bf16[rows,n]` with the spread of a normal distribution of standard deviation 3, without the library's own generators:
 /// sums of twelve uniform numbers from a linear congruence.
-#[allow(dead_code, reason = "not every bench is about logits")]
 pub fn logits(rows: usize, n: usize) -> Tensor {
     let mut state = 1u64;
     let mut uniform = || {

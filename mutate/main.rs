@@ -1,8 +1,8 @@
 //! Plants faults in a copy of the project and runs the tests that must see them.
 //!
-//! - `cargo run --example mutate [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
-//! - `cargo run --example mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
-//! - `cargo run --example mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
+//! - `cargo run -p ulpgate-mutate -- [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
+//! - `cargo run -p ulpgate-mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
+//! - `cargo run -p ulpgate-mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
 //!   With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are asked.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
@@ -53,7 +53,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the project");
     let done = if arguments.generated {
         generated::run(root, &arguments)
     } else {
