@@ -98,7 +98,7 @@ impl Place {
 /// The faults that cargo-mutants makes in the files whose path begins with one of these.
 pub fn generated(root: &Path, places: &[String]) -> Result<Vec<Fault>, Failure> {
     let listed = Command::new(env!("CARGO"))
-        .args(["mutants", "--list", "--json"])
+        .args(["mutants", "--workspace", "--list", "--json"])
         .current_dir(root)
         .stdin(Stdio::null())
         .output()?;
@@ -124,17 +124,17 @@ pub fn generated(root: &Path, places: &[String]) -> Result<Vec<Fault>, Failure> 
     Ok(faults)
 }
 
-/// A generated fault that changes nothing that can be seen, and why.
+/// Generated faults of one line that change nothing that can be seen, and why.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Equivalent {
     /// The file, from the root of the project.
     file: PathBuf,
-    /// What cargo-mutants calls it, without its place.
-    mutation: String,
-    /// The line where it stands, without the space around it.
+    /// The line where they stand, without the space around it.
     line: String,
-    /// Why no test can tell it from the original.
+    /// What cargo-mutants calls them, without their places.
+    mutations: Vec<String>,
+    /// Why no test can tell them from the original.
     #[allow(dead_code)]
     why: String,
 }
@@ -152,17 +152,19 @@ pub fn without_equivalents(root: &Path, faults: &mut Vec<Fault>) -> Result<usize
     let path = root.join("tests/mutations-equivalent.toml");
     let list: Equivalents = toml::from_str(&std::fs::read_to_string(path)?)?;
     let before = faults.len();
-    for Equivalent { file, mutation, line, .. } in list.equivalent {
+    for Equivalent { file, line, mutations, .. } in list.equivalent {
         if !faults.iter().any(|fault| fault.file == file) {
             continue;
         }
         let text = std::fs::read_to_string(root.join(&file))?;
-        let left = faults.len();
-        faults.retain(|fault| {
-            !(fault.mutation() == mutation && fault.file == file && line_of(&text, fault.range.start).1 == line)
-        });
-        if faults.len() == left {
-            return Err(format!("{}: `{mutation}` is no mutation of `{line}` any more", file.display()).into());
+        for mutation in mutations {
+            let left = faults.len();
+            faults.retain(|fault| {
+                !(fault.mutation() == mutation && fault.file == file && line_of(&text, fault.range.start).1 == line)
+            });
+            if faults.len() == left {
+                return Err(format!("{}: `{mutation}` is no mutation of `{line}` any more", file.display()).into());
+            }
         }
     }
     Ok(before - faults.len())

@@ -33,16 +33,16 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<bool, Failure> {
     if let Some(table) = again {
         fault::retain_those_of(root, table, &mut faults)?;
     }
-    let patience = if again.is_some() { PATIENCE } else { tests::SLOW };
+    // What no quick test saw, a slow one of the library may: all others would take minutes a fault.
+    let patience = |target: &str| if again.is_some() && target.starts_with("--lib") { PATIENCE } else { tests::SLOW };
     println!("{} faults, {equivalent} that change nothing left out", faults.len());
     let started = Instant::now();
     let library = |fault: &Fault| Choice::new(&["--lib".to_string()], &fault.file);
     let mut choices: Vec<Choice> =
         faults.iter().map(library).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
-    // What no quick test saw, a slow one of the library may: all others would take minutes a fault.
-    for (place, names) in TESTS.iter().filter(|_| again.is_none()) {
+    for (place, names) in TESTS {
         if faults.iter().any(|fault| fault.file.starts_with(place)) {
-            for name in *names {
+            for name in names {
                 choices.push(Choice::new(&["--test".to_string(), name.to_string()], Path::new(place))?);
             }
         }

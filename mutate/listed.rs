@@ -31,7 +31,7 @@ pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
     let alone = project.alone();
     let switched = faults.len() - alone.len();
     println!("{switched} faults in one build, {} alone ({:.0} s)", alone.len(), started.elapsed().as_secs_f64());
-    let tests = Tests::record(&project, &choices, tests::SLOW)?;
+    let tests = Tests::record(&project, &choices, |_| tests::SLOW)?;
     println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
 
     let (alone, switched): (Vec<_>, Vec<_>) = numbered.iter().partition(|(number, _)| alone.contains(number));

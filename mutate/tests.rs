@@ -56,8 +56,12 @@ impl Fate {
 
 impl Tests {
     /// Runs each test that one of these choices names once, alone and without a fault. All of them must pass: a fault
-    /// must be what turns a test red. Those that take longer than `slow` are shown to pass when it matters.
-    pub fn record(project: &Project, choices: &[Choice], slow: Duration) -> Result<Self, Failure> {
+    /// must be what turns a test red. Those that take longer than `slow` says of their target are shown to pass when it matters.
+    pub fn record(
+        project: &Project,
+        choices: &[Choice],
+        slow: impl Fn(&str) -> Duration + Sync,
+    ) -> Result<Self, Failure> {
         let folder = project.folder();
         let targets: BTreeSet<&str> = choices.iter().map(|choice| choice.target.as_str()).collect();
         let mut all = Vec::new();
@@ -78,7 +82,7 @@ impl Tests {
         let mut tests = runner::each(&all, |(number, target, executable, name)| {
             let met = std::env::temp_dir().join(format!("mutate-{}-{number}.met", std::process::id()));
             let arguments = [name.clone(), "--exact".to_string()];
-            let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), slow)?;
+            let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), slow(target))?;
             let (target, executable, name) = (target.to_string(), executable.to_path_buf(), name.clone());
             if outcome.too_long {
                 println!("slow: {target} {name}");

@@ -14,8 +14,8 @@ use crate::tensor::Tensor;
 
 use super::{CaseError, RunError};
 
-/// Cases that share program, input, size and seed, and so share input bits and truth. Programs of files that take the same
-/// arguments stand together: they share the input bits, and the truth of what ranks their tokens where that is the same.
+/// Cases whose programs take the same arguments, and so share the input bits; and with them the truth, where programs are the
+/// same or their tokens are ranked by the same.
 pub struct Group<'a> {
     /// At least one, in the order in which they were given to [`groups`].
     pub cases: Vec<&'a Case>,
@@ -23,20 +23,21 @@ pub struct Group<'a> {
 
 /// The cases in groups, sorted by the text of what the cases of each share.
 pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
-    let mut by_subject: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
+    let mut by_arguments: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
         let Problem { suite, program, input, n, seed } = &case.problem;
-        let program = match program.file() {
-            None => program.to_string(),
-            Some(file) => {
-                let shapes: Vec<String> =
-                    file.program().entry().parameter_shapes().iter().map(ToString::to_string).collect();
-                format!("({})[rows={}]", shapes.join(", "), program.rows)
-            }
+        let size = program.batch(*n);
+        let arguments = match program.build(*n, size) {
+            Ok(built) => input.fillings(&Argument::of_program(&built)),
+            // What is wrong with it is told when it is evaluated.
+            Err(_) => program.to_string(),
         };
-        by_subject.entry(format!("{suite}/{program}/{input}/{n}/{seed}")).or_default().push(case);
+        by_arguments
+            .entry(format!("{suite}/{arguments}/{n}/{seed}/{size} of {} rows", program.rows))
+            .or_default()
+            .push(case);
     }
-    by_subject.into_values().map(|cases| Group { cases }).collect()
+    by_arguments.into_values().map(|cases| Group { cases }).collect()
 }
 
 /// The programs of a group over a number of rows, with what ranks their tokens.

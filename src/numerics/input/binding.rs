@@ -104,6 +104,20 @@ impl Inputs {
         self.bound.get(&argument.name).or_else(|| self.bound.get(&format!("arg{number}")))
     }
 
+    /// Types of `arguments` and what each is filled with: programs for which this is one text get the same tensors, under one
+    /// key and over the same rows.
+    pub fn fillings(&self, arguments: &[Argument]) -> String {
+        let filled = |(number, argument): (usize, &Argument)| {
+            let Argument { dtype, dims, .. } = argument;
+            match self.binding(number, argument) {
+                None => format!("{dtype}{dims:?}={}", self.drawn),
+                Some(binding) => format!("{dtype}{dims:?}={binding}"),
+            }
+        };
+        let each: Vec<String> = arguments.iter().enumerate().map(filled).collect();
+        format!("({})", each.join(", "))
+    }
+
     /// That every binding is one of an argument.
     ///
     /// # Errors

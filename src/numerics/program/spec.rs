@@ -77,7 +77,7 @@ impl ProgramSpec {
     /// Whether two specs build the same programs, whatever their rows.
     pub fn is_same_program(&self, other: &ProgramSpec) -> bool {
         match (&self.source, &other.source) {
-            (Source::BuiltIn(_, a), Source::BuiltIn(_, b)) => a == b,
+            (Source::BuiltIn(a, of_a), Source::BuiltIn(b, of_b)) => a.name() == b.name() && of_a == of_b,
             (Source::File(a), Source::File(b)) => Arc::ptr_eq(a, b) || a == b,
             _ => false,
         }
