@@ -7,7 +7,6 @@ use rayon::prelude::*;
 
 use crate::check::{Batch, Scale, Tally};
 use crate::input::Argument;
-use crate::ir::Program;
 use crate::machine;
 use crate::metric::{Accumulator, Sample, Unit};
 use crate::num::F64;
@@ -123,8 +122,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         stats.merge(&truth.stats);
         scores.push(truth.outputs.into_iter().next());
     }
-    let mut computed: Vec<Option<Vec<Tensor>>> = prepared.compiled.iter().map(|_| None).collect();
-    let mut bound: Option<machine::Bound> = None;
+    let mut computed = Computed::new(prepared, &arguments);
     let mut states = Vec::new();
     for (case, at) in group.cases.iter().zip(&programs.cases) {
         let fail = |source: CaseError| RunError::of(case, source);
@@ -133,27 +131,16 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
         };
+        for at in at.compiled.iter().chain(at.against.iter().flatten()) {
+            computed.evaluate(*at).map_err(|e| fail(e.into()))?;
+        }
         let own;
         let got = match at.compiled {
-            Some(at) => match &mut computed[at] {
-                Some(got) => got,
-                none => {
-                    let (compiled, mode) = (&prepared.compiled[at], programs.compiled[at].1);
-                    // All programs of a group take the same arguments.
-                    let bound = match &mut bound {
-                        Some(bound) => bound,
-                        unbound => {
-                            let beside = compiled.bind_beside(&prepared.held, &arguments);
-                            unbound.insert(beside.map_err(|e| fail(e.into()))?)
-                        }
-                    };
-                    none.insert(compiled.evaluate(mode, bound).map_err(|e| fail(e.into()))?)
-                }
-            },
+            Some(at) => computed.results(at),
             None => {
                 let call = Call { program, arguments: &arguments, first_row: rows.start };
                 own = subject::results(case.subject.as_ref(), &call).map_err(|e| fail(e.into()))?;
-                &own
+                own.as_slice()
             }
         };
         let mut state = Progressing {
@@ -161,7 +148,8 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             worst: None,
             tallies: vec![Tally::default(); case.checks.len()],
         };
-        let measured = Measured { program, arguments: &arguments, truth: &known.truth, scale: &known.scale };
+        let against = at.against.iter().map(|at| at.map(|at| computed.results(at))).collect();
+        let measured = Measured { against, truth: &known.truth, scale: &known.scale };
         measure(case, &measured, got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
             spec: &case.problem.program,
@@ -182,6 +170,42 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         states.push(state);
     }
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
+}
+
+/// What the machine gives over one batch, each compiled program evaluated when it is first asked for.
+struct Computed<'a> {
+    prepared: &'a Prepared<'a>,
+    arguments: &'a [Tensor],
+    /// All programs of a group take the same arguments.
+    bound: Option<machine::Bound>,
+    results: Vec<Option<Vec<Tensor>>>,
+}
+
+impl<'a> Computed<'a> {
+    fn new(prepared: &'a Prepared<'a>, arguments: &'a [Tensor]) -> Computed<'a> {
+        Computed { prepared, arguments, bound: None, results: prepared.compiled.iter().map(|_| None).collect() }
+    }
+
+    fn evaluate(&mut self, at: usize) -> Result<(), machine::EvalError> {
+        if self.results[at].is_some() {
+            return Ok(());
+        }
+        let (compiled, mode) = (&self.prepared.compiled[at], self.prepared.programs.compiled[at].1);
+        let bound = match &mut self.bound {
+            Some(bound) => bound,
+            unbound => unbound.insert(compiled.bind_beside(&self.prepared.held, self.arguments)?),
+        };
+        self.results[at] = Some(compiled.evaluate(mode, bound)?);
+        Ok(())
+    }
+
+    /// What was evaluated.
+    fn results(&self, at: usize) -> &[Tensor] {
+        match &self.results[at] {
+            Some(results) => results,
+            None => unreachable!("what a case looks at is evaluated first"),
+        }
+    }
 }
 
 /// The truth that the metrics and checks of one subject's cases ask for.
@@ -215,8 +239,8 @@ fn truth_of(
 }
 
 struct Measured<'a> {
-    program: &'a Program,
-    arguments: &'a [Tensor],
+    /// One a metric: what another mode gives, where that stands for the truth.
+    against: Vec<Option<&'a [Tensor]>>,
     truth: &'a Truth,
     scale: &'a Scale<'a>,
 }
@@ -238,10 +262,9 @@ fn measure(
     let first_index = first_row * (tensor.len() / rows);
     for (at, (planned, accumulator)) in case.metrics.iter().zip(&mut state.metrics).enumerate() {
         let other;
-        let truth: &[f64] = match (&planned.against, &measured.truth.outputs[output]) {
-            (Some(mode), _) => {
-                let results = subject::evaluate(measured.program, mode, measured.arguments);
-                other = results?[output].data().to_f64s();
+        let truth: &[f64] = match (measured.against[at], &measured.truth.outputs[output]) {
+            (Some(results), _) => {
+                other = results[output].data().to_f64s();
                 &other
             }
             (None, TruthTensor::Float(truth)) if truth.open.is_empty() => &truth.rounded,

@@ -57,6 +57,8 @@ pub(super) struct Places {
     pub scores: Option<usize>,
     /// Of an emulated subject.
     pub compiled: Option<usize>,
+    /// What each metric is measured against, where that is what another mode gives.
+    pub against: Vec<Option<usize>>,
 }
 
 impl<'a> Programs<'a> {
@@ -87,8 +89,9 @@ impl<'a> Programs<'a> {
             } else {
                 None
             };
-            let compiled = case.subject.emulated().map(|mode| {
-                let compiled = subject::compile(&programs.problems[problem].1, mode);
+            let program = &programs.problems[problem].1;
+            let mut place = |mode: &'a Mode| {
+                let compiled = subject::compile(program, mode);
                 let own = signature(&compiled, &mut numbering);
                 // Generations that a compiler treats alike often compute alike, too.
                 let known = programs
@@ -101,8 +104,10 @@ impl<'a> Programs<'a> {
                     signatures.push(own);
                 }
                 known.unwrap_or(programs.compiled.len() - 1)
-            });
-            programs.cases.push(Places { problem, scores, compiled });
+            };
+            let compiled = case.subject.emulated().map(&mut place);
+            let against = case.metrics.iter().map(|metric| metric.against.as_ref().map(&mut place)).collect();
+            programs.cases.push(Places { problem, scores, compiled, against });
         }
         Ok(programs)
     }

@@ -56,3 +56,39 @@ fn reports_do_not_depend_on_threads() {
     assert_eq!(folder.bytes("one").len(), 8, "three suites with their records, two files over all");
     assert_eq!(folder.bytes("one"), folder.bytes("four"));
 }
+
+/// All programs take `bf16[rows,n]`, two of them without a parameter that differs.
+const SAMPLERS: &str = r#"claim = "Programs are judged as alone"
+why = "They share their arguments"
+source = "FACTS 1.5"
+
+[[matrix]]
+program = ["prob_max", "keep_max", "keep_max[compare=eq]", "argmax"]
+chip = ["v5e"]
+excess = ["cpu"]
+input = ["normal[scale=4]"]
+n = [64]
+rows = [32]
+metric = ["max_ulp"]
+
+[[matrix.check]]
+kind = "dropped_token"
+expect = "report"
+because = "The figures count."
+"#;
+
+#[test]
+fn programs_that_take_the_same_arguments_are_judged_as_each_alone() {
+    let folder = Folder::new(&[("samplers", SAMPLERS)]);
+    let suites = ulpgate::suite::load_folder(&folder.path("suites")).expect("a suite");
+    let cases: Vec<_> = suites.iter().flat_map(|suite| &suite.cases).collect();
+    assert_eq!(ulpgate::run::groups(&cases).len(), 1, "all in one group");
+    folder.exits(0, &["run", "--out", "together"]);
+    let together = folder.read("together/samplers.csv");
+    for case in &cases {
+        folder.exits(0, &["run", "--filter", &case.id, "--out", "alone"]);
+        let alone = folder.read("alone/samplers.csv");
+        let row = alone.lines().nth(1).expect("a row");
+        assert!(together.lines().any(|line| line == row), "{row}\n{together}");
+    }
+}

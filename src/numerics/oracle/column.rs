@@ -171,7 +171,8 @@ impl Mover<'_> {
         let len = self.out_dims.iter().product();
         match self.op {
             Op::Reshape | Op::Copy | Op::OptimizationBarrier => return source.clone(),
-            Op::Broadcast { dims: along } if len > 0 && source.len() > 0 => {
+            // An operand of a result with elements has some itself.
+            Op::Broadcast { dims: along } if len > 0 => {
                 let leads = along.iter().enumerate().all(|(i, d)| i == *d && self.dims[0][i] == self.out_dims[i]);
                 if leads {
                     return Column { values: Rc::clone(&source.values), run: source.run * (len / source.len()) };

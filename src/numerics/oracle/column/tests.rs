@@ -121,3 +121,35 @@ fn movements_of_columns_are_those_of_elements() {
         }
     }
 }
+
+/// Whatever part of a chunk a run takes, and wherever in one it begins.
+#[test]
+fn chunks_of_all_runs_are_those_of_elements() {
+    for run in 2..150 {
+        let column = Column::runs((0..60).map(f64::from).collect(), run);
+        let dense = column.to_vec();
+        for start in (0..dense.len()).step_by(CHUNK) {
+            let mut out = [-1.0; CHUNK];
+            column.load(start, &mut out);
+            let count = CHUNK.min(dense.len() - start);
+            assert_eq!(out[..count], dense[start..start + count], "run {run} from {start}");
+        }
+    }
+}
+
+/// From any start, not only where a chunk ends.
+#[test]
+fn ranges_are_loaded_from_anywhere() {
+    let column = Column::new((0..200).map(f64::from).collect());
+    for end in 5..200 {
+        let mut expected = vec![99.0];
+        expected.extend_from_slice(&column.values()[5..end]);
+        for start in 0..expected.len() {
+            let mut out = [-1.0; CHUNK];
+            column.load_range(&(5..end), start, 99.0, &mut out);
+            let count = CHUNK.min(expected.len() - start);
+            assert_eq!(out[..count], expected[start..start + count], "to {end} from {start}");
+            assert!(out[count..].iter().all(|v| *v == 0.0), "to {end} from {start}");
+        }
+    }
+}

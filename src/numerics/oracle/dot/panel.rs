@@ -285,4 +285,77 @@ mod tests {
         assert_eq!([panel.block_of(0).span, panel.block_of(1).span], [f64::INFINITY; 2]);
         assert_eq!((panel.block_of(2).span, panel.low_norm(2)), (HALF_OF_53_BITS, 0.0));
     }
+
+    fn sliced(entries: &[f64; BLOCK]) -> Panel {
+        let mut panel = Panel::default();
+        panel.start(1, BLOCK);
+        panel.fill_rows(entries, BLOCK, 0..1, 0);
+        panel.slice();
+        panel
+    }
+
+    /// Nearly every entry is rounded up by half a unit, to a norm of more than half of 53 bits on the next finer grid.
+    #[test]
+    fn first_parts_that_are_rounded_up_keep_to_their_span() {
+        let mut entries = [8_388_607.5; BLOCK];
+        entries[0] = 8_388_606.75;
+        let panel = sliced(&entries);
+        let norm = panel.high.iter().map(|v| v * v).sum::<f64>().sqrt();
+        assert!(norm * exp2i(-Facts::of(&panel.high).grid) <= panel.block_of(0).span);
+    }
+
+    /// Their norm, and what rounding may add to it, are just below half of 53 bits.
+    #[test]
+    fn grids_are_as_fine_as_is_proven() {
+        let panel = sliced(&[8_388_607.0; BLOCK]);
+        assert_eq!((&panel.high, panel.low_norm(0)), (&panel.entries, 0.0));
+        assert!(panel.low().is_none());
+    }
+
+    /// A norm that comes to the limit itself, or to within a rounding of it, takes the coarser grid.
+    #[test]
+    fn norms_at_the_limit_take_the_coarser_grid() {
+        let (mut high, mut low) = ([0.0; 4], [0.0; 4]);
+        let entries = [1.0, 0.0, 0.0, 0.0];
+        // Four entries move a norm by one unit at most.
+        let facts = Facts { norm: HALF_OF_53_BITS - 1.0, ..Facts::of(&entries) };
+        slice(&entries, facts, &mut high, &mut low);
+        assert_eq!((high[0], low[0]), (0.0, 1.0));
+    }
+
+    #[test]
+    fn what_has_no_shift_is_not_sliced() {
+        let unsliced = (f64::INFINITY, f64::INFINITY);
+        for value in [exp2i(1010), f64::MAX] {
+            assert_eq!(slice(&[value], Facts::of(&[value]), &mut [0.0], &mut [0.0]), unsliced, "{value:e}");
+        }
+        let plain = Facts::of(&[1.0]);
+        for facts in [Facts { finite: false, ..plain }, Facts { norm: f64::INFINITY, ..plain }] {
+            assert_eq!(slice(&[1.0], facts, &mut [0.0], &mut [0.0]), unsliced, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn panels_are_narrow_if_seven_of_eight_vectors_are() {
+        for (narrow, expected) in [(8, true), (7, true), (6, false), (0, false)] {
+            let entries: Vec<f64> = (0..8).flat_map(|i| [if i < narrow { 1.0 } else { exp2i(40) }, 1.0]).collect();
+            let mut panel = Panel::default();
+            panel.start(8, 2);
+            panel.fill_rows(&entries, 2, 0..8, 0);
+            assert_eq!(panel.is_narrow(), expected, "{narrow}");
+        }
+    }
+
+    #[test]
+    fn blocks_at_hand_are_those_of_their_vector() {
+        let k = BLOCK + 1;
+        let mut panel = Panel::default();
+        panel.start(3, k);
+        for block in 0..2 {
+            panel.fill_rows(&vec![1.0; 3 * k], k, 0..3, block);
+            for i in 0..3 {
+                assert!(std::ptr::eq(panel.block_of(i), &panel.blocks_of(i)[block]), "{i}, {block}");
+            }
+        }
+    }
 }

@@ -288,3 +288,36 @@ fn loops_end_within_the_trip_bound() {
     assert_eq!(trips(TRIP_BOUND), Ok(values(TRIP_BOUND)));
     assert!(matches!(trips(TRIP_BOUND + 1), Err(OracleError::NoMeaning { opcode: "while", .. })));
 }
+
+/// A value goes with its last user; results stay.
+#[test]
+fn values_go_with_their_last_user() {
+    let mut b = Builder::new("chain");
+    let x = b.parameter("x", DType::F64, &[2]).unwrap();
+    let power = b.unary(Unary::Exponential, x).unwrap();
+    let twice = b.binary(Binary::Add, power, power).unwrap();
+    let product = b.binary(Binary::Multiply, twice, x).unwrap();
+    let program = b.finish(&[("twice", twice), ("product", product)]).unwrap();
+    let prepared = &Prepared::new(&program);
+    let plan = &Plan::new(&prepared.program, vec![Demand::Rounded; 2], &[Need::All, Need::All], Sums::new());
+    let world = World { arithmetic: Fast::default(), classes: Classes::default() };
+    let mut pass = Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new() };
+    let arguments = [f64s(&[1.0, 2.0])];
+    let values = pass.computation(program.entry, &Arguments::Tensors(&arguments), Some(&plan.needs)).unwrap();
+    let kept: Vec<usize> = (0..values.len()).filter(|id| values[*id].is_some()).collect();
+    assert_eq!(kept, [twice, product]);
+}
+
+/// The last rung, asked for one element, computes no other.
+#[test]
+fn elements_that_nobody_asks_for_stay_open() {
+    let mut b = Builder::new("one");
+    let x = b.parameter("x", DType::F64, &[3]).unwrap();
+    let power = b.unary(Unary::Exponential, x).unwrap();
+    let program = b.finish(&[("power", power)]).unwrap();
+    let prepared = Prepared::new(&program);
+    let wanted = [Need::Some(vec![false, true, false])];
+    let plan = Plan::new(&prepared.program, vec![Demand::Rounded], &wanted, Sums::new());
+    let (truth, _) = run(Mpfr::new(100), &prepared, &[f64s(&[1.0, 2.0, 3.0])], &plan).unwrap();
+    assert!(matches!(&truth.outputs[0], TruthTensor::Float(float) if float.open == [0, 2]));
+}

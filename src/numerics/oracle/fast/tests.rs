@@ -105,3 +105,31 @@ fn sums_of_ranges_enclose_those_in_order() {
         1 << 63
     );
 }
+
+/// A function of what stands for many elements is taken once, and stands for as many.
+#[test]
+fn functions_of_runs_are_runs() {
+    let mut fast = Fast::default();
+    let ends = |values: [f64; 2]| Column::runs(values.to_vec(), 100);
+    let x = Intervals { lo: ends([1.0, 2.0]), hi: ends([1.5, 2.0]) };
+    for unary in [Unary::Exponential, Unary::Negate, Unary::Sqrt] {
+        let out = fast.unary_all(unary, &x, None);
+        assert_eq!([out.lo.run(), out.hi.run()], [100; 2], "{unary:?}");
+        for at in [0, 99, 100, 199] {
+            assert_eq!(bits(out.at(at)), bits(of(unary, x.at(at))), "{unary:?} at {at}");
+        }
+    }
+}
+
+/// One column stands for both ends of exactly known numbers, wherever these go.
+#[test]
+fn ends_of_exact_numbers_are_one_column() {
+    let fast = Fast::default();
+    let exact = fast.exacts(&Column::new(vec![1.0, 2.0, 3.0]));
+    let op = crate::ir::Op::Reverse { dims: vec![0] };
+    let mover = Mover { op: &op, dims: vec![&[3]], starts: &[], starts_dims: &[], out_dims: &[3] };
+    let moved = fast.rearrange(&[&exact], &mover);
+    assert!(exact.is_exact() && moved.is_exact() && fast.pick(&moved, &[2, 0]).is_exact());
+    let wide = fast.collect(vec![Interval { lo: 1.0, hi: 2.0 }; 3]);
+    assert!(!wide.is_exact() && !fast.rearrange(&[&wide], &mover).is_exact() && !fast.pick(&wide, &[2, 0]).is_exact());
+}

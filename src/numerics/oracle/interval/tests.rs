@@ -420,3 +420,26 @@ fn sums_are_as_wide_as_their_bound() {
     assert!(sum(beyond.into_iter().map(Interval::exact)).is_unknown());
     assert!(sum(beyond.into_iter().map(|x| Interval::exact(-x))).is_unknown());
 }
+
+/// A limit counts for an operand even where the result is far from it.
+#[test]
+fn kernels_of_loops_leave_out_operands_at_their_limits() {
+    type Operation = fn(Interval, Interval) -> Interval;
+    let held = |kernel: Operation, whole: Operation, [outside, inside]: [[Interval; 2]; 2]| {
+        let left_out = kernel(outside[0], outside[1]);
+        assert!(left_out.lo > left_out.hi, "{outside:?}: {left_out:?}");
+        assert_eq!(kernel(inside[0], inside[1]), whole(inside[0], inside[1]), "{inside:?}");
+    };
+    let (low, high) = (crate::num::exp2i(-400), crate::num::exp2i(400));
+    let small = [low, low.next_up()].map(|lo| Interval { lo, hi: 1.0 });
+    let large = [high, high.next_down()].map(|hi| Interval { lo: 1.0, hi });
+    let (half, two) = (Interval::exact(0.5), Interval::exact(2.0));
+    for (operands, other) in [(small, two), (large, half)] {
+        held(kernels::mul, Interval::mul, operands.map(|x| [x, other]));
+        held(kernels::mul, Interval::mul, operands.map(|x| [other, x]));
+    }
+    for (operands, other) in [(small, half), (large, two)] {
+        held(kernels::div, Interval::div, operands.map(|x| [x, other]));
+        held(kernels::div, Interval::div, operands.map(|x| [other, x]));
+    }
+}

@@ -12,7 +12,9 @@ use super::facts::Facts;
 use super::kernel::{Dot2, dot2};
 use super::sliced::{products_fit, sums_fit};
 use super::superaccumulator::Superaccumulator;
-use super::{BLOCK, Certified, Counts, Interval, SIDE, Tile, certified_dots, certified_tiles, exact_dot};
+use super::{
+    BLOCK, Certified, Counts, GROUP, GROUP_BYTES, Interval, SIDE, Tile, certified_dots, certified_tiles, exact_dot,
+};
 use crate::num::{BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, Format, TF32, exp2i, round_mpfr};
 use families::{FAMILIES, Family, Pairs, exact_cancellation, heavy_exponents, normal};
 
@@ -303,6 +305,12 @@ fn ties_are_broken_from_afar() {
             assert_eq!(held(&[top, top - 53, top - below], moved), one.next_up(), "{top}, {below} below, {moved}");
         }
     }
+    // A bit anywhere in the third digit, under any number of leading zeros.
+    for moved in 0..64 {
+        for below in 64..192 {
+            assert_eq!(held(&[0, -53, -below], moved), 1f64.next_up(), "{below} below, {moved}");
+        }
+    }
 }
 
 /// 768 bits: from 105 below the grid of the products to two above what so many of them come to.
@@ -364,4 +372,30 @@ fn large_products_do_not_fit() {
     let wide = |norm, grid| Facts { grid, ..facts(norm) };
     let large = wide(exp2i(501), 500);
     assert!(sums_fit(plain, large) && !sums_fit(large, large));
+}
+
+/// Few rows, so that every pair is open; two tiles of many groups of columns, each with a sum of its own.
+#[test]
+fn open_pairs_read_their_own_columns() {
+    let (k, n) = (GROUP_BYTES / 8 / GROUP, SIDE + 40);
+    let lhs = vec![1.0; k];
+    let mut rhs = vec![0.0; k * n];
+    (0..n).for_each(|j| rhs[j] = j as f64);
+    let dots = certified_dots(&lhs, &rhs, 1, k, n);
+    assert_eq!(dots.rounded, (0..n).map(|j| j as f64).collect::<Vec<_>>());
+    assert_eq!(dots.counts, Counts { grid: n as u64, ..Counts::default() });
+}
+
+/// 2^53 + 1 is no f64, though as f64 it is 2^53; sums of 2^54 units may round; at 2^1000 it ends.
+#[test]
+fn what_fits_ends_at_its_limits() {
+    let facts = |norm, grid, significand| Facts { norm, grid, top: 1, significand, finite: true };
+    let fit = |a, b| products_fit(facts(1.0, 0, a), facts(1.0, 0, b));
+    assert!(fit(441_650_591.0, 20_394_401.0), "2^53 - 1");
+    assert!(!fit(321.0, 28_059_810_762_433.0), "2^53 + 1");
+    let [half, wide] = [26, 27].map(|bits| facts(exp2i(bits), 0, 1.0));
+    assert!(sums_fit(half, half) && !sums_fit(wide, wide));
+    let [below, large] = [499, 500].map(|bits| facts(exp2i(bits), bits, 1.0));
+    assert!(products_fit(below, large) && !products_fit(large, large));
+    assert!(sums_fit(below, large) && !sums_fit(large, large));
 }

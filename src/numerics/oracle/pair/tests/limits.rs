@@ -3,7 +3,7 @@
 use rug::Float;
 
 use super::{
-    Pair, Random, Tables, add, compare, div, exp, expm1, log, log1p, logistic, mul, power_of_two, sqrt, sum,
+    Pair, Random, Tables, add, center, compare, div, exp, expm1, log, log1p, logistic, mul, power_of_two, sqrt, sum,
     sum_in_one_lane, tanh,
 };
 use crate::oracle::interval::{Interval, two_sum};
@@ -54,29 +54,6 @@ fn operations_end_at_their_limits() {
     }
     assert!(div(exactly(power_of_two(890)), exactly(power_of_two(-20))).is_irregular());
     assert!(div(exactly(power_of_two(-890)), exactly(power_of_two(20))).is_irregular());
-}
-
-/// An error of 2^900 or more is none that the kernels pass on: of an enclosure that wide nothing is proven.
-#[test]
-fn errors_end_at_their_limit() {
-    let of = |error: f64| Pair { hi: 1.0, lo: 0.0, error };
-    let large = |error: f64| Pair { hi: power_of_two(890), lo: 0.0, error };
-    let mut error = HIGH * (1.0 - power_of_two(-17));
-    let (mut regular, mut irregular) = ([0; 3], [0; 3]);
-    while error < HIGH {
-        for (i, result) in
-            [add(of(error), of(0.0)), mul(of(error), of(0.0)), div(large(error), of(0.0))].into_iter().enumerate()
-        {
-            assert!(result.is_irregular() || result.error < HIGH, "{error:e}: {result:?}");
-            if result.is_irregular() { irregular[i] += 1 } else { regular[i] += 1 }
-        }
-        // In steps of one near where errors, with what they grow by, pass the limit.
-        let step = HIGH * power_of_two(-53);
-        let grown = [power_of_two(-42), power_of_two(-18) + power_of_two(-42)].map(|by| HIGH * (1.0 - by));
-        let near = grown.iter().any(|limit| (error - limit).abs() < 3000.0 * step);
-        error = if near { error + step } else { error + 1000.0 * step };
-    }
-    assert!(regular.iter().chain(&irregular).all(|count| *count > 100), "{regular:?} {irregular:?}");
 }
 
 #[test]
@@ -307,5 +284,82 @@ fn sums_claim_what_their_proof_states() {
         [Pair { hi: 1.0, lo: 0.0, error: 0.5 }, exactly(-1.0)],
     ] {
         assert!(of(&terms).is_irregular(), "{terms:?}");
+    }
+}
+
+/// Each factor counts by itself: a moderate product of one that is not is left to the intervals.
+#[test]
+fn factors_count_apart_from_their_product() {
+    for (far, other) in [(950, -100), (-950, 100)] {
+        let (x, y) = (exactly(power_of_two(far)), exactly(power_of_two(other)));
+        assert!(mul(x, y).is_irregular() && mul(y, x).is_irregular(), "2^{far}");
+    }
+}
+
+/// The largest error that a kernel passes on is just below 2^900.
+#[test]
+fn the_largest_error_is_below_its_limit() {
+    fn off(hi: f64, error: f64) -> Pair {
+        Pair { hi, lo: 0.0, error }
+    }
+    type Kernel = fn(f64) -> Pair;
+    let kernels: [(&str, Kernel); 3] = [
+        ("add", |error| add(off(1.0, error), exactly(1.0))),
+        ("mul", |error| mul(off(1.0, error), exactly(1.0))),
+        ("div", |error| div(off(power_of_two(890), error), exactly(1.0))),
+    ];
+    for (name, kernel) in kernels {
+        let is_regular = |bits: u64| !kernel(f64::from_bits(bits)).is_irregular();
+        let (mut below, mut above) = ((0.5 * HIGH).to_bits(), HIGH.to_bits());
+        assert!(is_regular(below) && !is_regular(above), "{name}");
+        while above - below > 1 {
+            let middle = below + (above - below) / 2;
+            if is_regular(middle) { below = middle } else { above = middle }
+        }
+        let last = kernel(f64::from_bits(below)).error;
+        assert!(last < HIGH && last > HIGH * (1.0 - power_of_two(-50)), "{name}: {last:e}");
+    }
+}
+
+/// A few arguments of each kind, where a low part, a late term of a series or a part of a table decides: each
+/// enclosure holds the real value.
+#[test]
+fn enclosures_hold_where_little_shows() {
+    let (mut random, tables) = (Random(26), &Tables::ready());
+    let held = |name: &str, x: Pair, y: Pair, truth: fn(Float) -> Float| {
+        let real = truth(Float::with_val(300, center(x)));
+        let off = (center(y) - &real).abs();
+        assert!(!y.is_irregular() && off <= y.error, "{name}({x:?}) = {y:?} is off by {off:e}");
+    };
+    for _ in 0..200 {
+        let hi = random.scaled(-9, 4);
+        let x = Pair { error: 0.0, ..random.around(hi) };
+        held("exp", x, exp(x, tables), Float::exp);
+        held("expm1", x, expm1(x, tables), Float::exp_m1);
+        held("tanh", x, tanh(x, tables), Float::tanh);
+        let hi = random.scaled(-300, 300).abs();
+        let x = Pair { error: 0.0, ..random.around(hi) };
+        held("log", x, log(x, tables), Float::ln);
+    }
+    // About the largest that nothing is taken off: the last term of the series counts.
+    for x in [0.00135, -0.00135].map(exactly) {
+        held("expm1", x, expm1(x, tables), Float::exp_m1);
+    }
+    // A low part that underflows.
+    for x in [-680.5, -685.25, -689.75].map(exactly) {
+        held("exp", x, exp(x, tables), Float::exp);
+    }
+    // Edges of cells of the logarithm's table, where the reduced argument is largest.
+    for edge in (1..106).map(|j| 1.0 + f64::from(j) / 256.0) {
+        for x in [edge.next_down(), edge.next_up()].map(exactly) {
+            held("log", x, log(x, tables), Float::ln);
+        }
+    }
+    // Times the cell's reciprocal, 509/512, each of these low parts lies in the middle of two numbers; and the logarithm
+    // is as small as any with a reciprocal.
+    for i in 0..64 {
+        let steps = 3.0 * power_of_two(51) + f64::from(512 * i + 256);
+        let x = Pair { hi: 1.0 + 1.0 / 256.0, lo: steps * power_of_two(-106), error: 0.0 };
+        held("log", x, log(x, tables), Float::ln);
     }
 }
