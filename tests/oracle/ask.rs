@@ -31,6 +31,38 @@ less_doubled { a = f64[] parameter(0)
   x = f64[] add(a, a)
   y = f64[] add(b, b)
   ROOT r = pred[] compare(x, y), direction=LT }
+
+less_total_doubled { a = f64[] parameter(0)
+  b = f64[] parameter(1)
+  x = f64[] add(a, a)
+  y = f64[] add(b, b)
+  ROOT r = pred[] compare(x, y), direction=LT, type=TOTALORDER }
+
+less_jax { a = f64[] parameter(0)
+  b = f64[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  zero = f64[] constant(0)
+  nan = f64[] constant(nan)
+  a_zero = pred[] compare(a, zero), direction=EQ
+  a_one = f64[] select(a_zero, zero, a)
+  a_nan = pred[] compare(a, a), direction=NE
+  x = f64[] select(a_nan, nan, a_one)
+  b_zero = pred[] compare(b, zero), direction=EQ
+  b_one = f64[] select(b_zero, zero, b)
+  b_nan = pred[] compare(b, b), direction=NE
+  y = f64[] select(b_nan, nan, b_one)
+  ROOT r = pred[] compare(x, y), direction=LT, type=TOTALORDER }
+
+less_tied { a = f64[] parameter(0)
+  b = f64[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  before = pred[] compare(a, b), direction=LT
+  after = pred[] compare(b, a), direction=LT
+  tie = pred[] compare(before, after), direction=EQ
+  earlier = pred[] compare(i, j), direction=LT
+  ROOT r = pred[] select(tie, earlier, before) }
 ";
 
 /// The truth of results named in the last line's tuple, of a program over constants, for one oracle.

@@ -10,7 +10,7 @@ use super::oracles;
 
 /// `y = t - log(exp(1) + exp(-150))`: y[0] is -2.6e-66, which neither intervals nor pairs tell from zero; the others are
 /// positive.
-fn below_zero(rest: &str) -> String {
+pub(super) fn below_zero(rest: &str) -> String {
     format!(
         "one = f64[] constant(1)
          tail = f64[] constant(-150)
@@ -339,7 +339,7 @@ fn arguments_must_fit() {
 }
 
 /// `z = e - (e e) / e` is +0, which nothing here can know: an enclosure around zero at every precision.
-fn hidden(rest: &str) -> String {
+pub(super) fn hidden(rest: &str) -> String {
     format!(
         "one = f64[2] constant({{1, 1}})
          e = f64[2] exponential(one)
@@ -535,4 +535,50 @@ fn margins_reach_as_far_as_f64() {
     let TruthTensor::Float(float) = &outputs[0] else { panic!("{outputs:?}") };
     let margin = float.tops[0].margin_ulp.unwrap();
     assert!((margin / (3.4e38 * 2f64.powi(23)) - 1.0).abs() < 2f64.powi(-8), "{margin}");
+}
+
+/// `t`, a little more and a little less, as f32: ties are broken by what no f64 shows.
+#[test]
+fn what_is_stored_is_rounded_once() {
+    let two = |exponent: i32| 2f64.powi(exponent);
+    let values = [
+        1.0 + two(-24),
+        1.0 + 3.0 * two(-24),
+        5.0 + two(-22),
+        5.0 + 3.0 * two(-22),
+        -5.0 - two(-22),
+        -5.0 - 3.0 * two(-22),
+        two(-150),
+        -two(-150),
+        3.0 * two(-150),
+        0.0,
+        1.0 / 3.0,
+        1e300,
+    ];
+    let n = values.len();
+    let list = values.map(|t| format!("{t:?}")).join(", ");
+    let entry = format!(
+        "c = f64[] constant(-150)
+         d = f64[] exponential(c)
+         ds = f64[{n}] broadcast(d), dimensions={{}}
+         t = f64[{n}] constant({{{list}}})
+         above = f64[{n}] add(t, ds)
+         below = f64[{n}] subtract(t, ds)
+         x = f32[{n}] convert(t)
+         y = f32[{n}] convert(above)
+         z = f32[{n}] convert(below)
+         ROOT r = (f32[{n}], f32[{n}], f32[{n}]) tuple(x, y, z)"
+    );
+    let outputs = truth(&entry, Demand::Stored);
+    let stored = |output: &TruthTensor| match output {
+        TruthTensor::Float(float) => float.rounded.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    for (output, beside) in outputs.iter().zip([|t: f64| t, f64::next_up, f64::next_down]) {
+        let expected = values.map(|t| f64::from(beside(t) as f32).to_bits());
+        assert_eq!(stored(output), expected);
+    }
+    // As f64 it is what f64 is asked for.
+    let entry = "t = f64[6] constant({1, 2, 3, 4, 5, 6})\nROOT r = f64[6] exponential(t)";
+    assert_eq!(stored(&truth(entry, Demand::Stored)[0]), stored(&truth(entry, Demand::Rounded)[0]));
 }

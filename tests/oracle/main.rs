@@ -14,6 +14,7 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 mod ask;
 mod edges;
+mod identities;
 mod operations;
 
 /// Every way to start.

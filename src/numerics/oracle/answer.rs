@@ -75,6 +75,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         if !arithmetic.is_number(number) {
             return None;
         }
+        // Between neighbours of f64 lies no f64 that the number could be compared with.
+        if *format == num::F64 {
+            return arithmetic.round(number);
+        }
         let (lo, hi) = arithmetic.bounds(number);
         let (low, high) = (nearest(lo), nearest(hi));
         if low.to_bits() == high.to_bits() || low.is_nan() && high.is_nan() {

@@ -451,3 +451,15 @@ fn elements_at_the_end_of_their_error_are_around() {
     assert!(around(Pair { hi, lo: 0.0, error: step }, 1.0 + step));
     assert!(!around(Pair { hi, lo: 0.0, error: 0.25 * step }, 1.0 + 5.0 * step));
 }
+
+/// Ends that are one number may be the values.
+#[test]
+fn enclosures_that_touch_are_not_told_apart() {
+    fn law<A: Arithmetic>(a: A, name: &str) {
+        for (x, y) in [(Between(1.0, 2.0), Between(2.0, 3.0)), (Between(1.0, 2.0), Exactly(2.0))] {
+            let (p, q) = (x.number(&a), y.number(&a));
+            assert_eq!((a.compare(&p, &q), a.compare(&q, &p)), (None, None), "{name}: {x:?}, {y:?}");
+        }
+    }
+    of_all!(law);
+}

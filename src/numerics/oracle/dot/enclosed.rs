@@ -411,8 +411,9 @@ impl Tile {
         let rest = self.rests[at] + self.smalls[at];
         let (hi, lo) = two_sum(self.totals[at], rest);
         let lost = 1.01 * U * (self.additions as f64 * self.magnitudes[at] + rest.abs());
-        let inexact = self.bounds[at] > 0.0 || self.magnitudes[at] > 0.0;
-        if !inexact {
+        // Bounds that overflow may be NaN: then nothing is exact.
+        let is_exact = self.bounds[at] == 0.0 && self.magnitudes[at] == 0.0;
+        if is_exact {
             // The exact sum; of a zero the sign is not known here.
             return if hi == 0.0 { IRREGULAR } else { Pair { hi, lo, error: 0.0 } };
         }

@@ -321,3 +321,15 @@ fn elements_that_nobody_asks_for_stay_open() {
     let (truth, _) = run(Mpfr::new(100), &prepared, &[f64s(&[1.0, 2.0, 3.0])], &plan).unwrap();
     assert!(matches!(&truth.outputs[0], TruthTensor::Float(float) if float.open == [0, 2]));
 }
+
+/// Of two zeros that neither prevails over, the first remains what it is.
+#[test]
+fn of_equal_zeros_the_first_remains() {
+    within(|pass| {
+        let x = pass.world.exact(-0.0);
+        let y =
+            crate::oracle::elements::Element { number: x.number, identity: crate::oracle::order::Identity::fresh(7) };
+        let largest = pass.world.extreme(&x, &y, true);
+        assert!(largest.identity.is(&x.identity) && largest.number.lo.is_sign_negative());
+    });
+}

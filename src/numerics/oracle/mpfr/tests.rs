@@ -113,3 +113,47 @@ fn functions_end_where_their_domain_does() {
     assert_eq!([of(Unary::Rsqrt, &exact(4.0)), of(Unary::Rsqrt, &around(1.0, 4.0))], ["0.5", "[0.5, 1.0]"]);
     assert_eq!(of(Unary::Rsqrt, &around(0.0, 4.0)), "unknown");
 }
+
+/// A zero that forms show and enclosures do not is of either sign; a product with a zero has the sign of both factors.
+#[test]
+fn what_cancels_at_a_hidden_zero_has_no_sign() {
+    let mpfr = Mpfr::new(53);
+    let named = |lo: f64, hi: f64| Rc::new(mpfr.with_form((*around(lo, hi)).clone(), None));
+    let (hidden, positive) = (named(-1.0, 1.0), named(1.0, 2.0));
+    let negated = Rc::new(hidden.negate());
+    assert_eq!(text(&mpfr.sum(&[hidden.clone(), negated.clone()])), "[-0.0, 0.0]");
+    assert_eq!(text(&mpfr.binary(Field::Subtract, &hidden, &hidden)), "[-0.0, 0.0]");
+    assert_eq!(text(&mpfr.binary(Field::Add, &hidden, &negated)), "[-0.0, 0.0]");
+    assert_eq!(text(&mpfr.binary(Field::Subtract, &positive, &positive)), "0.0");
+    let (zero, minus) = (Between::exact(0.0), Between::exact(-0.0));
+    assert_eq!(text(&mpfr.binary(Field::Multiply, &positive, &minus)), "-0.0");
+    // However far the other factor reaches: it is finite.
+    let far = around(-2.0, f64::INFINITY);
+    for (x, y) in [(&zero, &*far), (&*far, &zero)] {
+        assert_eq!(text(&mpfr.mul(x, y)), "[-0.0, 0.0]");
+    }
+}
+
+#[test]
+fn poles_at_a_zero_of_either_sign() {
+    let mut mpfr = Mpfr::new(53);
+    let zero = around(-0.0, 0.0);
+    assert_eq!(text(&zero), "[-0.0, 0.0]");
+    assert_eq!(text(&Arithmetic::unary(&mut mpfr, Unary::Log, &zero)), "-inf");
+}
+
+/// The reciprocal root of what is no square is rounded once: its ends are neighbours.
+#[test]
+fn reciprocal_roots_are_rounded_once() {
+    for bits in [24, 53, 128] {
+        let mut mpfr = Mpfr::new(bits);
+        for x in [2.0, 3.0, 5.0, 6.0, 7.0, 10.0, 11.0] {
+            let argument = Arithmetic::exact(&mpfr, x);
+            let root = Arithmetic::unary(&mut mpfr, Unary::Rsqrt, &argument);
+            let (lo, hi) = root.ends().unwrap();
+            let mut next = lo.clone();
+            next.next_up();
+            assert_eq!(*hi, next, "{x} at {bits} bits");
+        }
+    }
+}

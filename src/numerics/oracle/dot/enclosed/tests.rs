@@ -126,3 +126,17 @@ fn special_values_are_left_out() {
         assert_eq!([got.hi, got.lo, got.error], [clean.hi, clean.lo, clean.error]);
     }
 }
+
+/// Bounds beyond all f64 are no bounds, and nothing is exact.
+#[test]
+fn overflowing_bounds_say_nothing() {
+    let small = Pair { hi: 1.0, lo: 0.0, error: exp2i(-60) };
+    let wide = Pair { hi: 1.0, lo: 0.0, error: f64::MAX };
+    let got = enclosed_products(
+        &[Pair::exact(1.0), small].into_iter().collect(),
+        &[wide].into_iter().collect(),
+        [2, 1, 1],
+        Depth::One,
+    );
+    assert!(got.iter().all(|x| x.is_irregular() || x.error >= f64::MAX), "{got:?}");
+}
