@@ -1,7 +1,7 @@
 //! Certified dot products against plain matrix multiplications and a naive loop in MPFR, on one thread.
 //!
-//! `cargo bench -p ulpgate-benches --bench dots` times; `cargo bench -p ulpgate-benches --bench dots -- memory` certifies one product of the largest size that
-//! is meant to fit into 2 GiB, and prints the most memory that the process ever had.
+//! `cargo bench -p ulpgate-benches --bench dots` times; with `-- memory` behind it, one product of the largest size that is
+//! meant to fit into 2 GiB is certified, and the most memory that the process ever had is printed.
 
 use half::bf16;
 use rand::{Rng, RngExt, SeedableRng};

@@ -1,4 +1,5 @@
-//! Time against work: truth and emulation of one program at growing sizes, on one thread. `cargo bench -p ulpgate-benches --bench growth`.
+//! Time against work: truth and emulation of one program at growing sizes, on one thread.
+//! `cargo bench -p ulpgate-benches --bench growth`.
 //!
 //! Work is multiplications for a matmul, and elements else. What grows no faster than its work keeps its time for one.
 

@@ -6,7 +6,6 @@ use std::hint::black_box;
 use ulpgate::diff::difference;
 use ulpgate::hlo::{Import, lower, parse};
 
-#[allow(dead_code, reason = "benches share it, and each uses a part")]
 use ulpgate_benches::{Contender, contest};
 
 /// A chain of so many operations, each of the two values before it; `edits` of them, evenly spread, are exchanged.

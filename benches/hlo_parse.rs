@@ -7,7 +7,6 @@ use std::path::Path;
 
 use ulpgate::hlo::{ast::Module, parse};
 
-#[allow(dead_code, reason = "benches share it, and each uses a part")]
 use ulpgate_benches::{Contender, contest};
 
 /// The texts below a folder, by path.

@@ -2,8 +2,9 @@
 //!
 //! - `cargo run -p ulpgate-mutate -- [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
 //! - `cargo run -p ulpgate-mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
-//! - `cargo run -p ulpgate-mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that cargo-mutants makes.
-//!   With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are asked.
+//! - `cargo run -p ulpgate-mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that
+//!   cargo-mutants makes. With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are
+//!   asked.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
 //! constant, a row of a table) is built alone. The copy lies below the target folder; it shares the crates that

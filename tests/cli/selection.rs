@@ -1,5 +1,7 @@
 //! Parts of the cases, shards and threads.
 
+use std::collections::BTreeMap;
+
 use super::{Folder, KEEP, SOFTMAX, TINY, edited};
 
 #[test]
@@ -63,19 +65,39 @@ why = "They share their arguments"
 source = "FACTS 1.5"
 
 [[matrix]]
-program = ["prob_max", "keep_max", "keep_max[compare=eq]", "argmax"]
+program = ["prob_max"]
+chip = ["v5e"]
+excess = ["cpu", "tpu"]
+input = ["normal[scale=4]"]
+n = [64]
+rows = [32]
+metric = ["max_ulp"]
+
+[[matrix]]
+program = ["keep_max", "keep_max[compare=eq]", "argmax"]
 chip = ["v5e"]
 excess = ["cpu"]
 input = ["normal[scale=4]"]
 n = [64]
 rows = [32]
-metric = ["max_ulp"]
 
 [[matrix.check]]
 kind = "dropped_token"
 expect = "report"
 because = "The figures count."
 "#;
+
+/// What a report says of each case, by column: without what it leaves empty.
+fn figures(report: &str) -> BTreeMap<String, Vec<(String, String)>> {
+    let mut reader = csv::Reader::from_reader(report.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    let rows = reader.records().map(|row| row.expect("a row"));
+    let said = |row: &csv::StringRecord| {
+        let columns = header.iter().zip(row).filter(|(_, value)| !value.is_empty());
+        columns.map(|(column, value)| (column.to_string(), value.to_string())).collect()
+    };
+    rows.map(|row| (row[0].to_string(), said(&row))).collect()
+}
 
 #[test]
 fn programs_that_take_the_same_arguments_are_judged_as_each_alone() {
@@ -84,11 +106,10 @@ fn programs_that_take_the_same_arguments_are_judged_as_each_alone() {
     let cases: Vec<_> = suites.iter().flat_map(|suite| &suite.cases).collect();
     assert_eq!(ulpgate::run::groups(&cases).len(), 1, "all in one group");
     folder.exits(0, &["run", "--out", "together"]);
-    let together = folder.read("together/samplers.csv");
+    let together = figures(&folder.read("together/samplers.csv"));
     for case in &cases {
         folder.exits(0, &["run", "--filter", &case.id, "--out", "alone"]);
-        let alone = folder.read("alone/samplers.csv");
-        let row = alone.lines().nth(1).expect("a row");
-        assert!(together.lines().any(|line| line == row), "{row}\n{together}");
+        let alone = figures(&folder.read("alone/samplers.csv"));
+        assert_eq!(alone[&case.id], together[&case.id], "{}", case.id);
     }
 }

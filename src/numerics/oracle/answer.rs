@@ -26,6 +26,10 @@ impl<A: Arithmetic> Pass<'_, A> {
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
                 (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.round(array, dims)),
+                // Between neighbours of f64 lies no f64 that a number could be compared with.
+                (Some(Value::Float(array)), Demand::Stored) if *format == num::F64 => {
+                    TruthTensor::Float(self.round(array, dims))
+                }
                 (Some(Value::Float(array)), Demand::Stored) => TruthTensor::Float(self.stored(array, dims, format)),
                 (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
@@ -74,10 +78,6 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
         if !arithmetic.is_number(number) {
             return None;
-        }
-        // Between neighbours of f64 lies no f64 that the number could be compared with.
-        if *format == num::F64 {
-            return arithmetic.round(number);
         }
         let (lo, hi) = arithmetic.bounds(number);
         let (low, high) = (nearest(lo), nearest(hi));
