@@ -12,10 +12,12 @@ use ulpgate::run;
 use ulpgate::suite::{self, Problem};
 use ulpgate::tensor::{DType, Data, Tensor};
 
+mod answers;
 mod ask;
 mod edges;
 mod identities;
 mod operations;
+mod reductions;
 
 /// Every way to start.
 fn oracles() -> [Oracle; 6] {

@@ -27,7 +27,7 @@ pub(super) struct Dots<N> {
 pub(super) type Wanted<'a> = Option<&'a [bool]>;
 
 /// The operations of the field of real numbers, which every rung encloses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Field {
     Add,
     Subtract,

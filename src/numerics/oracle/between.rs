@@ -222,6 +222,21 @@ mod tests {
     }
 
     #[test]
+    fn hulls_grow_on_both_sides_of_zero() {
+        let hull = |parts: &[(f64, f64)]| {
+            let mut corner = Corner::default();
+            parts.iter().for_each(|(lo, hi)| corner.add(float(*lo), float(*hi)));
+            corner.between()
+        };
+        assert_ends(&hull(&[(0.0, 0.0), (-3.0, 2.0)]), -3.0, 2.0);
+        assert_ends(&hull(&[(-3.0, 2.0), (0.0, 0.0)]), -3.0, 2.0);
+        assert_ends(&hull(&[(0.0, 0.0), (-3.0, -2.0)]), -3.0, 0.0);
+        assert_ends(&hull(&[(0.0, 0.0), (-0.0, -0.0)]), -0.0, 0.0);
+        assert_ends(&hull(&[(f64::NAN, 9.0), (0.0, 0.0), (2.0, 3.0)]), 0.0, 3.0);
+        assert!(matches!(hull(&[]), Between::Unknown) && matches!(hull(&[(0.0, 0.0)]), Between::Exact(_)));
+    }
+
+    #[test]
     fn magnitudes_fold_at_zero() {
         assert_ends(&real(1.0, 2.0).magnitude(), 1.0, 2.0);
         assert_ends(&real(-2.0, -1.0).magnitude(), 1.0, 2.0);

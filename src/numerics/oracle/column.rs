@@ -50,6 +50,11 @@ impl<T: Clone> Column<T> {
         self.run
     }
 
+    /// Whether elements of one run are all that a range has.
+    pub fn is_one_run(&self, range: &Range<usize>) -> bool {
+        !range.is_empty() && range.start / self.run == (range.end - 1) / self.run
+    }
+
     /// The values, one for each run.
     pub fn values(&self) -> &[T] {
         &self.values

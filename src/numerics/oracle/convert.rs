@@ -20,9 +20,6 @@ impl<A: Arithmetic> Pass<'_, A> {
                     (0..integers.values.len()).map(|at| self.of_integer(integers.number(at), from)).collect();
                 Value::Float(self.world.collect(elements))
             }
-            (Value::Integer(integers), false) if to == DType::Pred => {
-                Value::predicate(integers.values.iter().map(|v| v.map(|v| v != 0)).collect())
-            }
             (Value::Integer(integers), false) => {
                 Value::integer(to, integers.values.iter().map(|v| v.map(|v| integer::wrap(to, v))).collect())
             }

@@ -31,11 +31,6 @@ fn falls(unary: Unary) -> Option<bool> {
     }
 }
 
-/// The step of a function of one argument.
-fn of_one(unary: Unary) -> Step {
-    Step { function: unary as u16, other: (0, 0), undoes_itself: unary == Unary::Negate }
-}
-
 impl<A: Arithmetic> World<A> {
     /// A function of one argument of all elements, or at least of those that are wanted.
     pub fn unary_all(&mut self, unary: Unary, x: &FloatArray<A>, wanted: Wanted) -> FloatArray<A> {
@@ -44,7 +39,7 @@ impl<A: Arithmetic> World<A> {
         if let (Some(falls), Identities::Known { classes, keys }) = (falls(unary), &x.identities)
             && self.arithmetic.all_numbers(&numbers)
         {
-            let step = of_one(unary);
+            let step = Step::Unary(unary);
             let classes = classes.map(|class| self.classes.after(step, *class));
             let keys = if falls { keys.map(|key| -key) } else { keys.clone() };
             return FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None };
@@ -81,7 +76,7 @@ impl<A: Arithmetic> World<A> {
         let Some(flips) = flips else { return Identity { class: self.classes.fresh(1), key: 0.0 } };
         // Negation and the absolute value of a negative number are one function.
         let unary = if unary == Unary::Abs { Unary::Negate } else { unary };
-        let class = self.classes.after(of_one(unary), x.identity.class);
+        let class = self.classes.after(Step::Unary(unary), x.identity.class);
         Identity { class, key: if flips { -x.identity.key } else { x.identity.key } }
     }
 
@@ -230,21 +225,20 @@ impl<A: Arithmetic> World<A> {
         }
         let signs = (variable.and_then(|v| self.sign(&v.number)), self.sign(&parameter.number));
         let negative = |o: Ordering| o == Ordering::Less;
-        // Whether it increases in the variable, falls, or neither is known; and which branch of it this is.
-        let (falls, branch) = match (operation, left_is_parameter, signs) {
-            (Field::Add, ..) | (Field::Subtract, false, _) => (false, 0),
-            (Field::Subtract, true, _) => (true, 0),
+        // Whether it increases in the variable, falls, or neither is known; and on which side of zero.
+        let (falls, is_below_zero) = match (operation, left_is_parameter, signs) {
+            (Field::Add, ..) | (Field::Subtract, false, _) => (false, false),
+            (Field::Subtract, true, _) => (true, false),
             (Field::Multiply, _, (_, Some(p))) | (Field::Divide, false, (_, Some(p))) if p != Ordering::Equal => {
-                (negative(p), 0)
+                (negative(p), false)
             }
             (Field::Divide, true, (Some(v), Some(p))) if v != Ordering::Equal && p != Ordering::Equal => {
-                (!negative(p), 1 + u16::from(negative(v)))
+                (!negative(p), negative(v))
             }
             _ => return None,
         };
-        let function = 256 + (operation as u16) * 8 + u16::from(left_is_parameter) * 4 + branch;
-        let other = (parameter.identity.class, parameter.identity.key.to_bits());
-        Some((Step { function, other, undoes_itself: false }, falls))
+        let parameter = (parameter.identity.class, parameter.identity.key.to_bits());
+        Some((Step::Binary { operation, left_is_parameter, is_below_zero, parameter }, falls))
     }
 
     /// The order of a number against zero, where the enclosure decides it.

@@ -15,6 +15,10 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::ir::Unary;
+
+use super::arithmetic::Field;
+
 /// What an element is, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity {
@@ -46,15 +50,26 @@ impl Identity {
     }
 }
 
-/// A strictly increasing function, with the element that it takes beside its variable.
+/// A strictly increasing function of a variable or of its negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Step {
-    /// Distinguishes functions: one number for each opcode, side and sign.
-    pub function: u16,
-    /// The other operand's class and the bits of its key; zeros for a function of one argument.
-    pub other: (u64, u64),
-    /// Whether the same step leads back, as negation does.
-    pub undoes_itself: bool,
+pub(super) enum Step {
+    Unary(Unary),
+    /// An operation with a parameter beside the variable.
+    Binary {
+        operation: Field,
+        left_is_parameter: bool,
+        /// For a quotient by the variable, whose two branches are two functions: that of the negative ones.
+        is_below_zero: bool,
+        /// The parameter's class and the bits of its key.
+        parameter: (u64, u64),
+    },
+}
+
+impl Step {
+    /// Whether the same step leads back.
+    fn undoes_itself(self) -> bool {
+        self == Step::Unary(Unary::Negate)
+    }
 }
 
 /// All classes made so far, in blocks: classes made together for the elements of one array take steps together.
@@ -91,7 +106,7 @@ impl Classes {
             None => {
                 let first = self.fresh(block.end - block.start);
                 self.known.insert((step, block.start), first);
-                if step.undoes_itself {
+                if step.undoes_itself() {
                     self.known.insert((step, first), block.start);
                 }
                 first

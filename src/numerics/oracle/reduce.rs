@@ -152,8 +152,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let (Group::Neighbors(range), Identities::Known { classes, keys }) = (group, &array.identities) else {
             return None;
         };
-        let one_class = !range.is_empty() && range.start / classes.run() == (range.end - 1) / classes.run();
-        if !one_class {
+        if !classes.is_one_run(range) {
             return None;
         }
         let keys = &keys.values()[range.clone()];

@@ -159,7 +159,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         };
         // Keys that are zeros say nothing of the signs of zero results, unless the keys are the results.
         let minus_zero = |at: &usize| *keys.at(*at) == 0.0 && keys.at(*at).is_sign_negative();
-        let by_key = one_class && (class == 0 || !signed_zeros || !positions.iter().any(minus_zero));
+        let keys_have_signs = !signed_zeros || !positions.iter().any(minus_zero);
+        let by_key = one_class && (class == 0 || keys_have_signs);
         let value = |at: usize| {
             if by_key { *keys.at(at) } else { self.world.arithmetic.bounds(&self.world.number(array, at)).0 }
         };

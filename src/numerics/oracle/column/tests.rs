@@ -153,3 +153,16 @@ fn ranges_are_loaded_from_anywhere() {
         }
     }
 }
+
+#[test]
+fn a_range_lies_in_one_run_or_in_several() {
+    for column in columns() {
+        let run = |at: usize| at / column.run();
+        for (start, end) in
+            [(0, 0), (2, 2), (0, 1), (0, 3), (1, 3), (2, 5), (3, 6), (60, 65), (63, 64), (64, 65), (7, 14)]
+        {
+            let expected = start < end && run(start) == run(end - 1);
+            assert_eq!(column.is_one_run(&(start..end)), expected, "{start}..{end} in runs of {}", column.run());
+        }
+    }
+}

@@ -140,3 +140,137 @@ fn overflowing_bounds_say_nothing() {
     );
     assert!(got.iter().all(|x| x.is_irregular() || x.error >= f64::MAX), "{got:?}");
 }
+
+/// Beyond the side of a tile.
+#[test]
+fn every_result_stands_in_its_place() {
+    let (m, n) = (SIDE + 3, 2 * SIDE + 5);
+    let lhs: Entries = (0..m).map(|i| Pair::exact((i + 1) as f64)).collect();
+    let rhs: Entries = (0..n).map(|j| Pair::exact((j + 1) as f64)).collect();
+    let got = enclosed_products(&lhs, &rhs, [m, 1, n], Depth::One);
+    for (at, got) in got.iter().enumerate() {
+        let product = ((at / n + 1) * (at % n + 1)) as f64;
+        assert_eq!([got.hi, got.lo, got.error], [product, 0.0, 0.0], "{at}");
+    }
+}
+
+/// Vectors that are just within the limits are answered; those at them are not.
+#[test]
+fn limits_are_left_out() {
+    for (value, is_answered) in
+        [(SMALLEST, false), (SMALLEST.next_up(), true), (LARGEST.next_down(), true), (LARGEST, false)]
+    {
+        let (limit, one) = ([Pair::exact(value)].into_iter().collect(), [Pair::exact(1.0)].into_iter().collect());
+        for [lhs, rhs] in [[&limit, &one], [&one, &limit]] {
+            let got = enclosed_products(lhs, rhs, [1, 1, 1], Depth::Three)[0];
+            assert_eq!(!got.is_irregular(), is_answered, "{value:e}: {got:?}");
+        }
+    }
+}
+
+/// However many there are, and wherever.
+#[test]
+fn vectors_with_nans_are_left_out() {
+    let nan = Pair::exact(f64::NAN);
+    let one = Pair::exact(1.0);
+    let unknown = Pair { hi: f64::NAN, lo: 0.0, error: f64::NAN };
+    for row in [[nan, nan, one, one], [nan, one, nan, one], [unknown, one, one, one], [nan, nan, nan, one]] {
+        let (lhs, rhs) = (row.into_iter().collect(), [one; 4].into_iter().collect());
+        let got = enclosed_products(&lhs, &rhs, [1, 4, 1], Depth::One)[0];
+        assert!(got.is_irregular(), "{row:?}: {got:?}");
+    }
+}
+
+/// Bounds of entries and of vectors are bounds, and little more.
+#[test]
+fn magnitudes_and_norms_are_bounds() {
+    let (hi, lo, error) =
+        ([1.0, -3.0, 0.0, 1e300, -1.0], [0.25, -0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.75, 1e290, exp2i(-53)]);
+    let mut out = [0.0; 5];
+    dispatch(Outer { parts: [&hi, &lo, &error], out: &mut out });
+    for (at, out) in out.into_iter().enumerate() {
+        let sum = exact(hi[at]).abs() + lo[at].abs() + error[at];
+        assert!(sum <= out && out <= sum * (1.0 + 16.0 * f64::EPSILON), "{at}: {out}");
+    }
+    for count in 1..40 {
+        let entries: Vec<f64> = (0..count).map(|i| (i + 1) as f64 / 3.0).collect();
+        let squares = entries.iter().fold(exact(0.0), |sum, x| sum + exact(*x).square());
+        let got = exact(norm(&entries)).square();
+        assert!(squares <= got && got <= squares * (1.0 + exp2i(-40)), "{count}");
+    }
+}
+
+/// Every product of parts is an addition; what it rounds off is kept, and counted.
+#[test]
+fn additions_are_counted() {
+    for (depth, products) in [(Depth::One, 1), (Depth::Three, 6)] {
+        let mut sides = [Side::new(depth as usize), Side::new(depth as usize)];
+        let thirds: Entries = [1.0 / 3.0, 1.0 / 7.0].into_iter().map(Pair::exact).collect();
+        for side in &mut sides {
+            side.start(1);
+            side.fill_rows(&thirds, 2, 0..1, 0..2);
+        }
+        let mut tile = Tile::default();
+        tile.start(1);
+        tile.add(&sides[0], &sides[1], 4);
+        tile.add(&sides[0], &sides[1], 4);
+        assert_eq!(tile.additions, 2 * products);
+    }
+    let (mut totals, mut rests, mut magnitudes) = ([1.0, 2.0], [0.0, 0.5], [0.0, 0.25]);
+    let products = [exp2i(-60), -exp2i(-60)];
+    dispatch(Add { totals: &mut totals, rests: &mut rests, magnitudes: &mut magnitudes, products: &products });
+    assert_eq!((totals, rests), ([1.0, 2.0], [exp2i(-60), 0.5]));
+    assert_eq!(magnitudes, [exp2i(-60), 0.25 + exp2i(-60)]);
+}
+
+/// The parts of a radius, one by one.
+#[test]
+fn a_radius_has_all_its_parts() {
+    let result = |[rest, magnitude, bound]: [f64; 3], k: usize| {
+        let mut tile = Tile::default();
+        tile.start(1);
+        (tile.totals[0], tile.rests[0], tile.magnitudes[0], tile.bounds[0]) = (1.0, rest, magnitude, bound);
+        tile.additions = 3;
+        tile.result(0, k)
+    };
+    // What adding the errors lost, though no operand has one.
+    let small = exp2i(-70);
+    let got = result([small, small, 0.0], 1);
+    assert_eq!([got.hi, got.lo], [1.0, small]);
+    assert!((U * 4.0 * small..U * 4.1 * small).contains(&got.error), "{got:?}");
+    // The roundings of a long bound.
+    let k = 1_000_000;
+    let got = result([0.0, 0.0, 1.0], k);
+    let grown = 4.0 * k as f64 * U;
+    assert!((1.0 + grown..1.0 + grown + 2000.0 * U).contains(&got.error), "{got:?}");
+}
+
+/// An error whose product with an entry is below all f64 is an error still.
+#[test]
+fn what_vanishes_is_not_exact() {
+    let k = 5;
+    for depth in [Depth::One, Depth::Three] {
+        let tiny = vec![Pair::exact(exp2i(-200)); k];
+        let about_one = vec![Pair { hi: 1.0, lo: 0.0, error: f64::from_bits(1) }; k];
+        // The low part vanishes in a product, and nothing has an error.
+        let beyond_one = vec![Pair { hi: 1.0, lo: f64::from_bits(1), error: 0.0 }; k];
+        for one in [about_one, beyond_one] {
+            for [lhs, rhs] in [[&tiny, &one], [&one, &tiny]] {
+                let (lhs, rhs) = (lhs.iter().copied().collect(), rhs.iter().copied().collect());
+                let got = enclosed_products(&lhs, &rhs, [1, k, 1], depth)[0];
+                assert_eq!([got.hi, got.lo], [5.0 * exp2i(-200), 0.0], "{got:?}");
+                // Once for the products of a block, and once for the whole.
+                let least = (k * (depth as usize + 3) + 1) as f64 * f64::MIN_POSITIVE;
+                assert!((least..4.0 * least).contains(&got.error), "{got:?}, not {least:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn roundings_are_gamma() {
+    for (depth, k, n) in [(1, 1, 10.0), (1, 100, 208.0), (3, 7, 36.0), (3, 100, 408.0)] {
+        let gamma = n * U / (1.0 - n * U);
+        assert!((gamma..1.02 * gamma).contains(&roundings(depth, k)), "{depth} {k}");
+    }
+}
