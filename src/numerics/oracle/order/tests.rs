@@ -21,12 +21,12 @@ fn equal_steps_lead_to_equal_classes() {
     let mut classes = Classes::default();
     let (first, other) = (classes.fresh(10), classes.fresh(5));
     assert_eq!(classes.fresh(0), other + 5);
-    let after: Vec<u64> = (0..10).map(|i| classes.after(Step::Unary(Unary::Exp), first + i)).collect();
+    let after: Vec<u64> = (0..10).map(|i| classes.after(Step::Unary(Unary::Exponential), first + i)).collect();
     assert!((1..10).all(|i| after[i] == after[0] + i as u64), "{after:?}");
-    let elsewhere: Vec<u64> = (0..5).rev().map(|i| classes.after(Step::Unary(Unary::Exp), other + i)).collect();
+    let elsewhere: Vec<u64> = (0..5).rev().map(|i| classes.after(Step::Unary(Unary::Exponential), other + i)).collect();
     let another: Vec<u64> = (0..10).map(|i| classes.after(Step::Unary(Unary::Tanh), first + i)).collect();
     // Asked again, in any order, they are what they were.
-    assert!((0..10).rev().all(|i| classes.after(Step::Unary(Unary::Exp), first + i as u64) == after[i]));
+    assert!((0..10).rev().all(|i| classes.after(Step::Unary(Unary::Exponential), first + i as u64) == after[i]));
     let mut all: Vec<u64> = (first..first + 10).chain(other..other + 5).collect();
     all.extend(after.iter().chain(&elsewhere).chain(&another));
     all.sort_unstable();
