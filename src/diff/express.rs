@@ -106,6 +106,17 @@ impl<'p, 'e> Builder<'p, 'e> {
                     Head::Other(format!("reduce-window {window:?} {by:?}"))
                 }
             }
+            // Where updates land is no matter of precision.
+            Op::Scatter { to_apply, .. } => {
+                let by = self.combiner(*to_apply);
+                let arrays = operands.len() / 2;
+                let floats = [&operands[..arrays], &operands[arrays + 1..]].concat();
+                let parts = (0..arrays).map(|i| {
+                    let head = Head::Other(format!("scatter {by:?} {i}"));
+                    self.expressions.apply(head, floats.clone())
+                });
+                return parts.collect();
+            }
             Op::Sort { to_apply, .. } => return self.sort(*to_apply, instruction, &operands, value),
             Op::TopK { k, largest } => {
                 value.selection = Some("exact".to_string());

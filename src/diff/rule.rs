@@ -50,6 +50,7 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
         | Op::Compare { .. }
         | Op::Reduce { .. }
         | Op::ReduceWindow { .. }
+        | Op::Scatter { .. }
         | Op::Sort { .. }
         | Op::TopK { .. }
         | Op::ApproxTopK(_)

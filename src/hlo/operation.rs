@@ -1,8 +1,10 @@
 //! What each opcode becomes.
 
+use std::cmp::Ordering;
+
 use crate::ir::{
-    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, Precision, Shape, Unary,
-    ValueId, Window, WindowDim,
+    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, Precision, ScatterDims,
+    Shape, Unary, ValueId, Window, WindowDim,
 };
 use crate::tensor::{DType, Data, Tensor};
 
@@ -97,7 +99,8 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "clamp" => Op::Clamp,
         "reduce" => {
             let dims = attributes.numbers("dimensions")?;
-            return over_region(e, operands, 1, |to_apply| Op::Reduce { dims, to_apply });
+            let each = (0..operands.len()).map(Some).collect();
+            return over_region(e, operands, each, |to_apply| Op::Reduce { dims, to_apply });
         }
         "reduce-window" => {
             let window = attributes.window("window")?;
@@ -105,12 +108,33 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 return Err(e.refuse("window", "a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
-            return over_region(e, operands, 1, |to_apply| Op::ReduceWindow { window, to_apply });
+            let each = (0..operands.len()).map(Some).collect();
+            return over_region(e, operands, each, |to_apply| Op::ReduceWindow { window, to_apply });
+        }
+        "scatter" => {
+            let dims = ScatterDims {
+                update_window_dims: attributes.numbers("update_window_dims")?,
+                inserted_window_dims: attributes.numbers("inserted_window_dims")?,
+                scatter_dims_to_operand_dims: attributes.numbers("scatter_dims_to_operand_dims")?,
+                input_batching_dims: attributes.numbers("input_batching_dims")?,
+                scatter_indices_batching_dims: attributes.numbers("scatter_indices_batching_dims")?,
+                index_vector_dim: attributes.number("index_vector_dim")?,
+            };
+            // N arrays, the indices, N updates: the region takes no index.
+            let count = operands.len() / 2;
+            let parameter = |operand: usize| match operand.cmp(&count) {
+                Ordering::Less => Some(operand),
+                Ordering::Equal => None,
+                Ordering::Greater => Some(operand - 1),
+            };
+            let each = (0..operands.len()).map(parameter).collect();
+            return over_region(e, operands, each, |to_apply| Op::Scatter { dims, to_apply });
         }
         "sort" => {
             let (dim, stable) = (one(e, "dimensions")?, attributes.flag("is_stable")?);
             // Two parameters for each operand: the elements compared.
-            return over_region(e, operands, 2, |to_apply| Op::Sort { dim, stable, to_apply });
+            let each = (0..operands.len()).map(|operand| Some(2 * operand)).collect();
+            return over_region(e, operands, each, |to_apply| Op::Sort { dim, stable, to_apply });
         }
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
@@ -140,14 +164,16 @@ fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
 fn over_region(
     e: &mut Emitter,
     mut operands: Vec<ValueId>,
-    each: usize,
+    each: Vec<Option<usize>>,
     op: impl FnOnce(ComputationId) -> Op,
 ) -> Result<ValueId> {
     let mut to_apply = e.region("to_apply")?;
     let takes: Vec<Option<DType>> =
         e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
-    // A reduction's operands are N arrays and N inits, its parameters N accumulated and N incoming: types in one order.
-    if operands.iter().zip(takes.iter().step_by(each)).any(|(o, dtype)| e.shape(*o).dtype() != *dtype) {
+    let other = |(operand, parameter): (&ValueId, &Option<usize>)| {
+        parameter.and_then(|p| takes.get(p)).is_some_and(|dtype| e.shape(*operand).dtype() != *dtype)
+    };
+    if operands.iter().zip(&each).any(other) {
         to_apply = e.wide_region("to_apply")?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {
@@ -272,8 +298,9 @@ fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueI
     product(e, dims, [lhs, rhs], Some(claimed))
 }
 
-/// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, and mask
-/// with predicates: the operands are widened to one float type, exactly.
+/// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
+/// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
+/// integers are widened to the result's type, which it accumulates in.
 fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
     let (precision, rounds) = precision(e)?;
     if rounds {
@@ -284,9 +311,22 @@ fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Op
     }
     let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
     for operand in &mut operands {
-        if let (Some(float), Some(DType::Pred)) = (float, e.shape(*operand).dtype()) {
+        let (Some(float), Some(dtype)) = (float, e.shape(*operand).dtype()) else { continue };
+        // An integer of 8 bits is a number of any format with as many, sign included.
+        let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
+        if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
             let number = e.shape(*operand).with_dtype(float);
             *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
+        }
+    }
+    let given = shape.as_ref().and_then(Shape::dtype).filter(|dtype| dtype.is_integer());
+    for operand in &mut operands {
+        if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
+            && dtype.is_integer()
+            && dtype != given
+        {
+            let wide = e.shape(*operand).with_dtype(given);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
         }
     }
     e.widest(&mut operands)?;

@@ -3,6 +3,7 @@
 mod diff;
 mod eval;
 mod lower;
+mod opcodes;
 mod show;
 mod show_runs;
 mod suites;

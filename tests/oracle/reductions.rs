@@ -142,8 +142,10 @@ fn an_iota_counts_along_its_own_dim() {
 #[test]
 fn what_is_open_is_asked_through_a_start() {
     let sliced = below_zero(
-        "i = s32[] constant(0)
-         ROOT r = f64[2] dynamic-slice(y, i), dynamic_slice_sizes={2}",
+        "i = s32[] constant(1)
+         five = f64[1] constant({5})
+         w = f64[5] concatenate(five, y), dimensions={0}
+         ROOT r = f64[2] dynamic-slice(w, i), dynamic_slice_sizes={2}",
     );
     floats(&sliced, &[-2.6395702969591894e-66, 2.0]);
 }

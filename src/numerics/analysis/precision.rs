@@ -4,7 +4,7 @@
 //! operations that move, pick, compare, scale by a power of two or add nothing pass on the formats of their operands;
 //! whatever computes fills its declared type.
 
-use crate::ir::{Binary, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::F32;
 use crate::tensor::{DType, Tensor};
 
@@ -66,6 +66,12 @@ pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instru
         }
         _ => None,
     }
+}
+
+/// Whether a region of a scatter gives the update as it is.
+fn updates(program: &Program, to_apply: ComputationId) -> bool {
+    let region = &program.computations[to_apply];
+    region.instructions[region.root].op == Op::Parameter(1)
 }
 
 fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before: &[Held]) -> Held {
@@ -139,29 +145,46 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             };
             kept((0..arrays).map(element).collect())
         }
+        Op::Scatter { to_apply, .. } if regions.picks(*to_apply) || updates(program, *to_apply) => {
+            // An array, the indices, the updates; of several arrays each is held as declared.
+            let arrays = instruction.operands.len() / 2;
+            match arrays {
+                1 => kept(vec![joined(&[instruction.operands[0], instruction.operands[2]])]),
+                _ => Held { elements: declared(), computes: false },
+            }
+        }
         Op::Sort { .. } => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
         Op::TopK { .. } => kept(vec![operand(0), None]),
         Op::ApproxTopK(_) | Op::PartialReduce(_) => {
             kept(vec![joined(&[instruction.operands[0], instruction.operands[2]]), None])
         }
         Op::Unary(
-            Unary::Exponential
+            Unary::Cbrt
+            | Unary::Cosine
+            | Unary::CountLeadingZeros
+            | Unary::Erf
+            | Unary::Exponential
             | Unary::ExponentialMinusOne
             | Unary::IsFinite
             | Unary::Log
             | Unary::LogPlusOne
             | Unary::Logistic
             | Unary::Not
+            | Unary::PopulationCount
             | Unary::Rsqrt
+            | Unary::Sine
             | Unary::Sqrt
+            | Unary::Tan
             | Unary::Tanh,
         )
         | Op::Binary(
             Binary::Add
             | Binary::And
+            | Binary::Atan2
             | Binary::Divide
             | Binary::Multiply
             | Binary::Or
+            | Binary::Power
             | Binary::Remainder
             | Binary::ShiftLeft
             | Binary::ShiftRightArithmetic
@@ -172,6 +195,7 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
         | Op::Compare { .. }
         | Op::Reduce { .. }
         | Op::ReduceWindow { .. }
+        | Op::Scatter { .. }
         | Op::Dot { .. }
         | Op::Call { .. }
         | Op::While { .. } => Held { elements: declared(), computes: true },

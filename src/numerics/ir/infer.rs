@@ -214,6 +214,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             region(called(*to_apply)?, &[dtype, dtype], &[dtype])?;
             Ok(Shape::Array { dtype, dims: windowed(window, dims)? })
         }
+        Op::Scatter { dims, to_apply } => scatter(dims, called(*to_apply)?, operands),
         Op::Sort { dim, to_apply, .. } => {
             ensure!(!operands.is_empty(), "sort needs an operand");
             let (_, dims) = array(operands[0])?;
@@ -341,13 +342,18 @@ fn dot(dims: &DotDims, lhs: &Shape, rhs: &Shape, given: Option<&Shape>) -> Resul
         "dot of {lhs} with {rhs}: dims {lhs_contracting:?} do not contract with {rhs_contracting:?}, batch dims \
          {lhs_batch:?} and {rhs_batch:?}"
     );
-    ensure!(lhs_dtype == rhs_dtype && lhs_dtype.is_float(), "dot of {lhs} with {rhs}: float operands of one type only");
+    let are_numbers = lhs_dtype.is_float() || lhs_dtype.is_integer();
+    ensure!(
+        lhs_dtype == rhs_dtype && are_numbers,
+        "dot of {lhs} with {rhs}: operands of one float or integer type only"
+    );
     let mut out: Vec<usize> = dims.lhs_batch.iter().map(|d| l[*d]).collect();
     out.extend(DotDims::free(l.len(), &dims.lhs_contracting, &dims.lhs_batch).iter().map(|d| l[*d]));
     out.extend(DotDims::free(r.len(), &dims.rhs_contracting, &dims.rhs_batch).iter().map(|d| r[*d]));
-    // A dot may give a wider type than its operands (preferred_element_type).
+    // A dot of floats may give a wider type than its operands (preferred_element_type).
     let dtype = given.and_then(Shape::dtype).unwrap_or(lhs_dtype);
-    ensure!(dtype.is_float(), "dot gives floats, not {dtype}");
+    let fits = if lhs_dtype.is_float() { dtype.is_float() } else { dtype == lhs_dtype };
+    ensure!(fits, "dot of {lhs} with {rhs} gives no {dtype}");
     Ok(Shape::Array { dtype, dims: out })
 }
 
@@ -371,6 +377,43 @@ fn gather(dims: &super::GatherDims, operand: &Shape, indices: &Shape) -> Result<
     let rank = batch.len() + offsets.len();
     let out = (0..rank).filter_map(|d| if dims.offset_dims.contains(&d) { offsets.next() } else { batch.next() });
     Ok(Shape::Array { dtype, dims: out.collect() })
+}
+
+fn scatter(dims: &super::ScatterDims, callee: &Computation, operands: &[&Shape]) -> Result<Shape> {
+    let count = operands.len() / 2;
+    ensure!(operands.len() % 2 == 1 && count > 0, "scatter needs arrays, indices, and an update for each array");
+    let (arrays, indices, updates) = (&operands[..count], operands[count], &operands[count + 1..]);
+    let ((_, target), (index_dtype, index)) = (array(arrays[0])?, array(indices)?);
+    let (_, update) = array(updates[0])?;
+    ensure!(index_dtype.is_integer(), "scatter by {indices}");
+    let mut dtypes = Vec::new();
+    for (of, by) in arrays.iter().zip(updates) {
+        let ((dtype, of_dims), (by_dtype, by_dims)) = (array(of)?, array(by)?);
+        ensure!(dtype == by_dtype && of_dims == target && by_dims == update, "scatter of {by} into {of}");
+        dtypes.push(dtype);
+    }
+    region(callee, &[dtypes.clone(), dtypes.clone()].concat(), &dtypes)?;
+    let mut batch: Vec<usize> = index.to_vec();
+    ensure!(
+        dims.index_vector_dim <= batch.len(),
+        "scatter by {indices} with index_vector_dim {}",
+        dims.index_vector_dim
+    );
+    let length = if dims.index_vector_dim < batch.len() { batch.remove(dims.index_vector_dim) } else { 1 };
+    let named = [&dims.scatter_dims_to_operand_dims, &dims.inserted_window_dims, &dims.input_batching_dims];
+    let fits = length == dims.scatter_dims_to_operand_dims.len()
+        && named.into_iter().flatten().all(|d| *d < target.len())
+        && dims.update_window_dims.iter().all(|d| *d < update.len())
+        && dims.scatter_indices_batching_dims.iter().all(|d| *d < index.len() && *d != dims.index_vector_dim)
+        && dims.input_batching_dims.len() == dims.scatter_indices_batching_dims.len()
+        && target.len() == named[1].len() + named[2].len() + dims.update_window_dims.len()
+        && update.len() == batch.len() + dims.update_window_dims.len();
+    ensure!(fits, "scatter of {} into {} by {indices}: dims do not fit: {dims:?}", updates[0], arrays[0]);
+    let counted = (0..update.len()).filter(|d| !dims.update_window_dims.contains(d)).map(|d| update[d]);
+    ensure!(counted.eq(batch), "scatter of {} by {indices}", updates[0]);
+    let windows = dims.window_sizes(target.len(), update);
+    ensure!(windows.iter().zip(target).all(|(w, n)| w <= n), "scatter of {} into {}", updates[0], arrays[0]);
+    Ok(tuple_unless_one(arrays.iter().map(|s| (*s).clone()).collect()))
 }
 
 /// Dims of a windowed operation's result.

@@ -77,6 +77,15 @@ fn attributes(program: &Program, op: &Op) -> Vec<(&'static str, String)> {
             ("index_vector_dim", dims.index_vector_dim.to_string()),
             ("slice_sizes", braces(&dims.slice_sizes)),
         ],
+        Op::Scatter { dims, to_apply } => vec![
+            ("update_window_dims", braces(&dims.update_window_dims)),
+            ("inserted_window_dims", braces(&dims.inserted_window_dims)),
+            ("scatter_dims_to_operand_dims", braces(&dims.scatter_dims_to_operand_dims)),
+            ("input_batching_dims", braces(&dims.input_batching_dims)),
+            ("scatter_indices_batching_dims", braces(&dims.scatter_indices_batching_dims)),
+            ("index_vector_dim", dims.index_vector_dim.to_string()),
+            ("to_apply", called(*to_apply)),
+        ],
         Op::Compare { direction, order } => {
             let mut list = vec![("direction", direction.name().to_string())];
             if *order == super::CompareOrder::Total {

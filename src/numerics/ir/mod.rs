@@ -17,6 +17,8 @@ mod scalar_op;
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
 pub use infer::{ShapeError, infer};
-pub use op::{ApproxTopK, Class, ComputationId, GatherDims, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
+pub use op::{
+    ApproxTopK, Class, ComputationId, GatherDims, Op, PartialReduce, ScatterDims, TRIP_BOUND, Window, WindowDim,
+};
 pub use program::{Computation, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};

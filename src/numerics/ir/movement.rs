@@ -1,7 +1,7 @@
 //! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
 //! computes.
 
-use super::op::{GatherDims, Op};
+use super::op::{GatherDims, Op, ScatterDims};
 
 /// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///
@@ -106,6 +106,7 @@ pub fn apply<T: Clone>(
         | Op::Clamp
         | Op::Reduce { .. }
         | Op::ReduceWindow { .. }
+        | Op::Scatter { .. }
         | Op::Sort { .. }
         | Op::TopK { .. }
         | Op::ApproxTopK(_)
@@ -167,6 +168,52 @@ fn strided<T: Clone>(source: &[T], base: isize, steps: &[isize], dims: &[usize])
 /// A slice's start moved so that `size` elements lie inside `extent`.
 fn clamp_start(start: i64, extent: usize, size: usize) -> usize {
     start.clamp(0, (extent - size) as i64) as usize
+}
+
+/// Where each update element of a `scatter` lands in the arrays, which have these dims, in the updates' order; `None` for
+/// those of a window that does not lie inside. Elements are counted row-major. Shapes must have passed [`super::infer`].
+pub fn scatter_positions(
+    numbers: &ScatterDims,
+    dims: &[usize],
+    starts: &[i64],
+    starts_dims: &[usize],
+    update_dims: &[usize],
+) -> Vec<Option<usize>> {
+    let strides = row_major(dims);
+    let mut index_dims = starts_dims.to_vec();
+    if numbers.index_vector_dim == index_dims.len() {
+        index_dims.push(1);
+    }
+    let index_strides = row_major(&index_dims);
+    let sizes = numbers.window_sizes(dims.len(), update_dims);
+    let inserted = |d: &usize| !numbers.inserted_window_dims.contains(d) && !numbers.input_batching_dims.contains(d);
+    let window_targets: Vec<usize> = (0..dims.len()).filter(inserted).collect();
+    let batch_sources: Vec<usize> = (0..index_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
+    let mut positions = Vec::with_capacity(update_dims.iter().product());
+    for_each_index(update_dims, |_, index| {
+        let batch = (0..update_dims.len()).filter(|d| !numbers.update_window_dims.contains(d)).map(|d| index[d]);
+        let mut batch_index = vec![0; index_dims.len()];
+        for (d, i) in batch_sources.iter().zip(batch) {
+            batch_index[*d] = i;
+        }
+        let mut start = vec![0i64; dims.len()];
+        for (vector, d) in numbers.scatter_dims_to_operand_dims.iter().enumerate() {
+            batch_index[numbers.index_vector_dim] = vector;
+            let at: isize = batch_index.iter().zip(&index_strides).map(|(i, s)| *i as isize * s).sum();
+            start[*d] = starts[at as usize];
+        }
+        for (d, from) in numbers.input_batching_dims.iter().zip(&numbers.scatter_indices_batching_dims) {
+            start[*d] = batch_index[*from] as i64;
+        }
+        let is_inside = start.iter().zip(dims).zip(&sizes).all(|((s, n), w)| (0..=(*n - *w) as i64).contains(s));
+        positions.push(is_inside.then(|| {
+            for (offset, d) in numbers.update_window_dims.iter().zip(&window_targets) {
+                start[*d] += index[*offset] as i64;
+            }
+            start.iter().zip(&strides).map(|(i, s)| *i as isize * s).sum::<isize>() as usize
+        }));
+    });
+    positions
 }
 
 fn gather<T: Clone>(

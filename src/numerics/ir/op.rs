@@ -91,6 +91,15 @@ pub enum Op {
     DynamicUpdateSlice,
     /// Operands: array, integer start indices. A slice of the array for each index vector, clamped to stay inside.
     Gather(GatherDims),
+    /// Operands: N arrays of one shape, integer start indices, N updates of one shape. A tuple results if N > 1. A window
+    /// of the updates for each index vector is combined with the arrays; one that does not lie inside them is left out.
+    /// The order in which updates of one element are combined is open.
+    Scatter {
+        /// Where windows lie.
+        dims: ScatterDims,
+        /// Takes N scalars of the arrays and N of the updates, gives N.
+        to_apply: ComputationId,
+    },
     /// A function of each element.
     Unary(Unary),
     /// A function of each pair of elements of two arrays of one shape.
@@ -192,6 +201,33 @@ pub struct GatherDims {
     pub slice_sizes: Vec<usize>,
 }
 
+/// Dimension numbers of `scatter`, as HLO names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScatterDims {
+    /// Dims of the updates along which a window lies, ascending; the others go over the index vectors.
+    pub update_window_dims: Vec<usize>,
+    /// Dims of the arrays, of window size 1, that the updates do not have.
+    pub inserted_window_dims: Vec<usize>,
+    /// For each element of an index vector, the dim of the arrays along which it says where a window starts.
+    pub scatter_dims_to_operand_dims: Vec<usize>,
+    /// Dims of the arrays, of window size 1, that the updates do not have and whose index is that of a dim of the start
+    /// indices.
+    pub input_batching_dims: Vec<usize>,
+    /// For each of `input_batching_dims`, that dim of the start indices.
+    pub scatter_indices_batching_dims: Vec<usize>,
+    /// The dim of the start indices along which an index vector lies; their rank if each start index is one by itself.
+    pub index_vector_dim: usize,
+}
+
+impl ScatterDims {
+    /// Extents of a window, one a dim of an array of `rank` dims.
+    pub fn window_sizes(&self, rank: usize, update_dims: &[usize]) -> Vec<usize> {
+        let mut extents = self.update_window_dims.iter().map(|d| update_dims[*d]);
+        let inserted = |d: &usize| self.inserted_window_dims.contains(d) || self.input_batching_dims.contains(d);
+        (0..rank).map(|d| if inserted(&d) { 1 } else { extents.next().unwrap_or(1) }).collect()
+    }
+}
+
 /// A window over an array, as `reduce-window` moves it: one entry a dim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(pub Vec<WindowDim>);
@@ -275,6 +311,7 @@ impl Op {
         let (first, second) = match self {
             Op::Reduce { to_apply, .. }
             | Op::ReduceWindow { to_apply, .. }
+            | Op::Scatter { to_apply, .. }
             | Op::Sort { to_apply, .. }
             | Op::Call { to_apply } => (Some(*to_apply), None),
             Op::While { condition, body } => (Some(*condition), Some(*body)),
@@ -288,6 +325,7 @@ impl Op {
         let (first, second) = match self {
             Op::Reduce { to_apply, .. }
             | Op::ReduceWindow { to_apply, .. }
+            | Op::Scatter { to_apply, .. }
             | Op::Sort { to_apply, .. }
             | Op::Call { to_apply } => (Some(to_apply), None),
             Op::While { condition, body } => (Some(condition), Some(body)),
@@ -314,7 +352,7 @@ impl Op {
             | Op::Gather(_) => Class::Moves,
             Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => Class::Converts,
             Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => Class::Elementwise,
-            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot { .. } => Class::Combines,
+            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Scatter { .. } | Op::Dot { .. } => Class::Combines,
             Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => Class::Ranks,
             Op::Tuple | Op::GetTupleElement(_) => Class::Lists,
             Op::Call { .. } | Op::While { .. } => Class::Calls,
@@ -351,6 +389,7 @@ impl Op {
             Op::DynamicSlice { .. } => "dynamic-slice",
             Op::DynamicUpdateSlice => "dynamic-update-slice",
             Op::Gather(_) => "gather",
+            Op::Scatter { .. } => "scatter",
             Op::Unary(unary) => unary.name(),
             Op::Binary(binary) => binary.name(),
             Op::Compare { .. } => "compare",

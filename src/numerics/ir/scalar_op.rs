@@ -35,8 +35,16 @@ named! {
     pub enum Unary {
         /// The magnitude: a float without its sign bit, the most negative integer as it is.
         Abs = "abs",
+        /// The cube root.
+        Cbrt = "cbrt",
         /// The least integer that is not below a float.
         Ceil = "ceil",
+        /// The cosine of an angle in radians.
+        Cosine = "cosine",
+        /// How many zeros an integer's bits begin with, from the top.
+        CountLeadingZeros = "count-leading-zeros",
+        /// The error function, `2 / sqrt(pi)` times the integral of `e^-t^2` from 0 to x.
+        Erf = "erf",
         /// `e^x`.
         Exponential = "exponential",
         /// `e^x - 1`.
@@ -55,6 +63,8 @@ named! {
         Negate = "negate",
         /// Every bit of an integer flipped; of a predicate, its negation.
         Not = "not",
+        /// How many bits of an integer are set.
+        PopulationCount = "popcnt",
         /// The nearest integer to a float, ties away from zero.
         RoundNearestAfz = "round-nearest-afz",
         /// The nearest integer to a float, ties to even.
@@ -63,8 +73,12 @@ named! {
         Rsqrt = "rsqrt",
         /// -1, 0 or 1 by the sign; of a float, zeros and NaN stay as they are.
         Sign = "sign",
+        /// The sine of an angle in radians.
+        Sine = "sine",
         /// The square root.
         Sqrt = "sqrt",
+        /// The tangent of an angle in radians.
+        Tan = "tan",
         /// The hyperbolic tangent.
         Tanh = "tanh",
     }
@@ -76,7 +90,11 @@ impl Unary {
         match self {
             Unary::Abs | Unary::Negate | Unary::Sign => dtype.is_float() || dtype.is_integer(),
             Unary::Not => !dtype.is_float(),
-            Unary::Ceil
+            Unary::CountLeadingZeros | Unary::PopulationCount => dtype.is_integer(),
+            Unary::Cbrt
+            | Unary::Ceil
+            | Unary::Cosine
+            | Unary::Erf
             | Unary::Exponential
             | Unary::ExponentialMinusOne
             | Unary::Floor
@@ -87,7 +105,9 @@ impl Unary {
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
             | Unary::Rsqrt
+            | Unary::Sine
             | Unary::Sqrt
+            | Unary::Tan
             | Unary::Tanh => dtype.is_float(),
         }
     }
@@ -100,6 +120,8 @@ named! {
         Add = "add",
         /// Both bits set, or both predicates true.
         And = "and",
+        /// The angle of the point whose ordinate and abscissa the operands are, in radians from -pi to pi.
+        Atan2 = "atan2",
         /// The quotient; of integers truncated toward zero, and with all bits set where the divisor is 0.
         Divide = "divide",
         /// The larger, or NaN where either is one; of predicates, whether either is true.
@@ -110,6 +132,8 @@ named! {
         Multiply = "multiply",
         /// Either bit set, or either predicate true.
         Or = "or",
+        /// The first operand to the power of the second, as C's `pow`; an integer's negative powers are truncated toward zero.
+        Power = "power",
         /// What a division truncated toward zero leaves (`fmod`); the dividend where an integer divisor is 0.
         Remainder = "remainder",
         /// The bits moved up by the second operand, zeros moved in; 0 from the width on.
@@ -132,7 +156,8 @@ impl Binary {
             Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
             Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
             Binary::Maximum | Binary::Minimum => true,
-            Binary::Add | Binary::Divide | Binary::Multiply | Binary::Remainder | Binary::Subtract => {
+            Binary::Atan2 => dtype.is_float(),
+            Binary::Add | Binary::Divide | Binary::Multiply | Binary::Power | Binary::Remainder | Binary::Subtract => {
                 dtype.is_float() || dtype.is_integer()
             }
         }
@@ -148,7 +173,9 @@ impl Binary {
             | Binary::Multiply
             | Binary::Or
             | Binary::Xor => true,
-            Binary::Divide
+            Binary::Atan2
+            | Binary::Divide
+            | Binary::Power
             | Binary::Remainder
             | Binary::ShiftLeft
             | Binary::ShiftRightArithmetic

@@ -170,6 +170,7 @@ impl Machine<'_> {
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
             }
+            Op::Scatter { dims, to_apply } => reduce::scatter(self, dims, *to_apply, &written_out(operands), shapes)?,
             Op::Sort { dim, to_apply, .. } => rank::sort(self, *dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => rank::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
             Op::ApproxTopK(attributes) => {
@@ -316,6 +317,9 @@ impl Machine<'_> {
                 }
             }
             return Ok(Value::double(out));
+        }
+        if let (Value::Integer(_, a), Value::Integer(_, b)) = (&lhs, &rhs) {
+            return Ok(Value::integer(dtype, integer::dots(dtype, a, b, &plan)));
         }
         if dtype == DType::F64 {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Binary, Compare, Unary};
+use crate::ir::{Binary, Compare, DotPlan, Unary};
 use crate::num::{Direction, flush_f32, round_f64};
 use crate::tensor::DType;
 
@@ -139,7 +139,12 @@ pub(super) fn unary(unary: Unary, value: &Value) -> Value {
         Unary::Not => !v,
         Unary::Sign if dtype.is_signed() => v.signum(),
         Unary::Sign => i64::from(v != 0),
-        Unary::Ceil
+        Unary::CountLeadingZeros => i64::from((v << (64 - dtype.bits())).leading_zeros().min(dtype.bits())),
+        Unary::PopulationCount => i64::from((v << (64 - dtype.bits())).count_ones()),
+        Unary::Cbrt
+        | Unary::Ceil
+        | Unary::Cosine
+        | Unary::Erf
         | Unary::Exponential
         | Unary::ExponentialMinusOne
         | Unary::Floor
@@ -150,7 +155,9 @@ pub(super) fn unary(unary: Unary, value: &Value) -> Value {
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven
         | Unary::Rsqrt
+        | Unary::Sine
         | Unary::Sqrt
+        | Unary::Tan
         | Unary::Tanh => unreachable!("shape checking gives floats to {}", unary.name()),
     };
     Value::integer(dtype, values.iter().map(|v| wrap(dtype, apply(*v))).collect())
@@ -177,7 +184,9 @@ pub(super) fn apply_pred(binary: Binary, a: bool, b: bool) -> bool {
         Binary::Or | Binary::Maximum => a | b,
         Binary::Xor => a ^ b,
         Binary::Add
+        | Binary::Atan2
         | Binary::Divide
+        | Binary::Power
         | Binary::Remainder
         | Binary::ShiftLeft
         | Binary::ShiftRightArithmetic
@@ -203,6 +212,15 @@ pub(super) fn apply(binary: Binary, dtype: DType, a: i64, b: i64) -> i64 {
         Binary::Remainder if b == 0 => a,
         Binary::Remainder if unsigned => (a as u64 % b as u64) as i64,
         Binary::Remainder => a.wrapping_rem(b),
+        Binary::Power if unsigned || b >= 0 => power(a, b as u64),
+        // The quotient of 1 by a power, truncated.
+        Binary::Power => match a {
+            1 => 1,
+            -1 if b % 2 == 0 => 1,
+            -1 => -1,
+            _ => 0,
+        },
+        Binary::Atan2 => unreachable!("shape checking gives floats to {}", binary.name()),
         Binary::Maximum if unsigned => (a as u64).max(b as u64) as i64,
         Binary::Maximum => a.max(b),
         Binary::Minimum if unsigned => (a as u64).min(b as u64) as i64,
@@ -217,6 +235,34 @@ pub(super) fn apply(binary: Binary, dtype: DType, a: i64, b: i64) -> i64 {
         Binary::ShiftRightArithmetic => (a << spare >> spare) >> if inside { b } else { 63 },
     };
     wrap(dtype, result)
+}
+
+/// `base^exponent`, wrapped, by squaring.
+fn power(mut base: i64, mut exponent: u64) -> i64 {
+    let mut product = 1i64;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            product = product.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent /= 2;
+    }
+    product
+}
+
+/// The dots of each batch, wrapped; operands as a [`DotPlan`] lays them out.
+pub(super) fn dots(dtype: DType, lhs: &[i64], rhs: &[i64], plan: &DotPlan) -> Vec<i64> {
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    let mut out = Vec::with_capacity(plan.batch * m * n);
+    for row in 0..plan.batch * m {
+        let of_batch = &rhs[row / m * k * n..][..k * n];
+        let mut sums = vec![0i64; n];
+        for (a, others) in lhs[row * k..][..k].iter().zip(of_batch.chunks_exact(n.max(1))) {
+            sums.iter_mut().zip(others).for_each(|(sum, b)| *sum = sum.wrapping_add(a.wrapping_mul(*b)));
+        }
+        out.extend(sums.into_iter().map(|sum| wrap(dtype, sum)));
+    }
+    out
 }
 
 /// `compare` on integers or predicates.

@@ -1,7 +1,7 @@
-//! Reductions and windows.
+//! Reductions, windows and scatters.
 
 use crate::analysis::{Cumulative, Reducer, cumulative};
-use crate::ir::{Binary, Computation, Instruction, Shape, Window, movement};
+use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
@@ -122,6 +122,34 @@ pub(super) fn reduce(
             if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
         }
     })
+}
+
+/// Updates in their own order, one after the other, as XLA:CPU's loop over them has it.
+pub(super) fn scatter(
+    machine: &Machine,
+    dims: &ScatterDims,
+    to_apply: usize,
+    operands: &[Value],
+    shapes: &[&Shape],
+) -> Result<Value> {
+    let count = operands.len() / 2;
+    let (arrays, updates) = (&operands[..count], &operands[count + 1..]);
+    let starts = operands[count].integers();
+    let starts_dims = shapes[count].dims();
+    let positions = movement::scatter_positions(dims, shapes[0].dims(), starts, starts_dims, shapes[count + 1].dims());
+    let scalars = |value: &Value| (0..value.len()).filter_map(|at| value.scalar(at)).collect::<Vec<Scalar>>();
+    let mut columns: Vec<Vec<Scalar>> = arrays.iter().map(scalars).collect();
+    let updates: Vec<Vec<Scalar>> = updates.iter().map(scalars).collect();
+    let mut region = Region::new(machine, to_apply)?;
+    for (from, at) in positions.iter().enumerate() {
+        let Some(at) = *at else { continue };
+        let current = columns.iter().map(|column| column[at]);
+        let arguments: Vec<Scalar> = current.chain(updates.iter().map(|update| update[from])).collect();
+        columns.iter_mut().zip(region.apply(arguments)).for_each(|(column, value)| column[at] = value);
+    }
+    let value = |(column, array): (&Vec<Scalar>, &Value)| Value::of_scalars(array.element_type(), column);
+    let mut parts: Vec<Value> = columns.iter().zip(arrays).map(value).collect();
+    Ok(if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) })
 }
 
 /// Whether rounding to bf16, if the region rounds at all, changes none of the values.

@@ -35,6 +35,13 @@ pub(super) enum Field {
     Divide,
 }
 
+/// Functions of two numbers beside those of the field, which every rung encloses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Bivariate {
+    Atan2,
+    Power,
+}
+
 /// Proven operations on enclosures of extended reals. NaN and the infinities are definite values, as in IEEE 754.
 ///
 /// An enclosure is one of three things: exactly one value (a number, a zero with its sign, an infinity, NaN), a finite
@@ -60,6 +67,9 @@ pub(super) trait Arithmetic {
 
     /// Add, subtract, multiply or divide.
     fn binary(&mut self, operation: Field, x: &Self::Number, y: &Self::Number) -> Self::Number;
+
+    /// `atan2` or `power`, with C's special values.
+    fn bivariate(&mut self, function: Bivariate, x: &Self::Number, y: &Self::Number) -> Self::Number;
 
     /// C's `fmod`: `x - n y` with n the quotient truncated; a zero has the sign of x (IEEE 754-2019 9.2, C17 F.10.7.1).
     fn remainder(&mut self, x: &Self::Number, y: &Self::Number) -> Self::Number {
@@ -162,8 +172,8 @@ pub(super) trait Arithmetic {
     /// `floor(log2 |x|)` of a finite number that is not zero, where the enclosure decides it.
     fn exponent(&self, x: &Self::Number) -> Option<i32> {
         let (lo, hi) = self.bounds(x);
-        let finite = lo.is_finite() && hi.is_finite() && (lo > 0.0 || hi < 0.0);
-        let [low, high] = finite.then(|| [lo, hi].map(floor_log2))?;
+        let are_finite = [lo, hi].iter().all(|end| end.is_finite());
+        let [low, high] = (are_finite && (lo > 0.0 || hi < 0.0)).then(|| [lo, hi].map(floor_log2))?;
         (low == high).then_some(low)
     }
 

@@ -34,7 +34,7 @@ pub(super) enum What {
 
 /// Whether `a` lies below `b`, -0 below +0.
 fn is_below(a: &Float, b: &Float) -> bool {
-    a < b || (a.is_zero() && b.is_zero() && a.is_sign_negative() && b.is_sign_positive())
+    a.total_cmp(b) == Ordering::Less
 }
 
 impl Between {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ir::{Binary, Unary};
 
-use super::arithmetic::{Arithmetic, Field, Wanted};
+use super::arithmetic::{Arithmetic, Bivariate, Field, Wanted};
 use super::column::Column;
 use super::elements::{Deferred, Element, FloatArray, Identities, World};
 use super::order::{Identity, Step};
@@ -16,18 +16,25 @@ const LONG: usize = 8;
 /// Whether a function of one argument increases strictly wherever it has a value; `Some(true)` if it falls.
 fn falls(unary: Unary) -> Option<bool> {
     match unary {
-        Unary::Exponential | Unary::ExponentialMinusOne | Unary::Tanh | Unary::Logistic => Some(false),
+        Unary::Cbrt | Unary::Erf | Unary::Exponential | Unary::ExponentialMinusOne | Unary::Logistic | Unary::Tanh => {
+            Some(false)
+        }
         Unary::Log | Unary::LogPlusOne | Unary::Sqrt => Some(false),
         Unary::Negate => Some(true),
         Unary::Abs
         | Unary::Ceil
+        | Unary::Cosine
+        | Unary::CountLeadingZeros
         | Unary::Floor
         | Unary::IsFinite
         | Unary::Not
+        | Unary::PopulationCount
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven
         | Unary::Rsqrt
-        | Unary::Sign => None,
+        | Unary::Sign
+        | Unary::Sine
+        | Unary::Tan => None,
     }
 }
 
@@ -73,7 +80,10 @@ impl<A: Arithmetic> World<A> {
             (Unary::Abs, _) if sign == Some(Ordering::Less) => Some(true),
             _ => None,
         };
-        let Some(flips) = flips else { return Identity { class: self.classes.fresh(1), key: 0.0 } };
+        let Some(flips) = flips else {
+            let (class, at) = x.identity.name();
+            return Identity::fresh(self.classes.after(Step::UnaryAt(unary, at), class));
+        };
         // Negation and the absolute value of a negative number are one function.
         let unary = if unary == Unary::Abs { Unary::Negate } else { unary };
         let class = self.classes.after(Step::Unary(unary), x.identity.class);
@@ -102,6 +112,24 @@ impl<A: Arithmetic> World<A> {
                     self.fresh(number)
                 };
                 let out = (0..x.len).map(remainder).collect();
+                return self.collect(out);
+            }
+            Binary::Atan2 | Binary::Power => {
+                let function = if binary == Binary::Power { Bivariate::Power } else { Bivariate::Atan2 };
+                let of = |at| {
+                    let [a, b] = [x, y].map(|array| self.element(array, at));
+                    let number = self.arithmetic.bivariate(function, &a.number, &b.number);
+                    let identity = match self.arithmetic.as_exact(&number) {
+                        Some(exact) => Identity::exact(exact),
+                        None => {
+                            let (class, at) = a.identity.name();
+                            let step = Step::BivariateAt(function, at, b.identity.name());
+                            Identity::fresh(self.classes.after(step, class))
+                        }
+                    };
+                    Element { number, identity }
+                };
+                let out = (0..x.len).map(of).collect();
                 return self.collect(out);
             }
             Binary::Maximum | Binary::Minimum => {
@@ -237,7 +265,7 @@ impl<A: Arithmetic> World<A> {
             }
             _ => return None,
         };
-        let parameter = (parameter.identity.class, parameter.identity.key.to_bits());
+        let parameter = parameter.identity.name();
         Some((Step::Binary { operation, left_is_parameter, is_below_zero, parameter }, falls))
     }
 

@@ -267,9 +267,22 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::ReduceWindow { window, to_apply } => {
                 self.reduce_window(window, *to_apply, operands, shapes[0], dims)?
             }
+            Op::Scatter { dims: numbers, to_apply } => self.scatter(numbers, *to_apply, operands, shapes)?,
             Op::Sort { dim, to_apply, .. } => self.sort(*dim, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => self.top_k(*k, *largest, &operands[0], shapes[0].dims()),
             Op::ApproxTopK(_) | Op::PartialReduce(_) => self.exact_top(operands, shapes, shape),
+            Op::Dot { dims: numbers, .. } if !shape.element_type().is_float() => {
+                let dtype = shape.element_type();
+                Value::integer(
+                    dtype,
+                    integer::dots(
+                        dtype,
+                        numbers,
+                        [&operands[0], &operands[1]].map(|o| o.integers()),
+                        [shapes[0].dims(), shapes[1].dims()],
+                    ),
+                )
+            }
             Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes, wanted),
             Op::Tuple => Value::Tuple(operands.to_vec()),
             Op::GetTupleElement(index) => operands[0].clone().into_parts().swap_remove(*index),

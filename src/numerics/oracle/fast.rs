@@ -6,13 +6,14 @@ use std::ops::Range;
 use crate::ir::Unary;
 use crate::tensor::Data;
 
-use super::arithmetic::{Arithmetic, AsPairs, Dots, Field, Wanted, dots_by_products};
+use super::arithmetic::{Arithmetic, AsPairs, Bivariate, Dots, Field, Wanted, dots_by_products};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, regular as kernels};
 use super::isa::{CHUNK, Loop, widest};
+use super::mpfr::functions;
 use super::pair::{self, Pair};
 use super::store;
 
@@ -151,7 +152,12 @@ fn function(unary: Unary) -> fn(Interval) -> Interval {
         Unary::Sign => Interval::sign,
         Unary::Sqrt => Interval::sqrt,
         Unary::Tanh => elementary::tanh,
-        Unary::IsFinite | Unary::Not => |_| Interval::UNKNOWN,
+        Unary::Cbrt => |x| functions::of_interval(Unary::Cbrt, x),
+        Unary::Cosine => |x| functions::of_interval(Unary::Cosine, x),
+        Unary::Erf => |x| functions::of_interval(Unary::Erf, x),
+        Unary::Sine => |x| functions::of_interval(Unary::Sine, x),
+        Unary::Tan => |x| functions::of_interval(Unary::Tan, x),
+        Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => |_| Interval::UNKNOWN,
     }
 }
 
@@ -219,6 +225,10 @@ impl Arithmetic for Fast {
 
     fn binary(&mut self, operation: Field, x: &Interval, y: &Interval) -> Interval {
         of_field(operation)(*x, *y)
+    }
+
+    fn bivariate(&mut self, function: Bivariate, x: &Interval, y: &Interval) -> Interval {
+        functions::of_intervals(function, *x, *y)
     }
 
     fn sum(&mut self, terms: &[Interval]) -> Interval {

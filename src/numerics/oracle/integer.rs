@@ -1,7 +1,9 @@
 //! Integers as HLO has them: 64 bits wide here, wrapped into their type.
 
-use crate::ir::{Binary, Unary};
+use crate::ir::{Binary, DotDims, DotPlan, Op, Unary, movement};
 use crate::tensor::{DType, Data};
+
+use super::elements::Integers;
 
 /// An integer brought into `dtype`'s range by wrapping.
 pub(super) fn wrap(dtype: DType, value: i64) -> i64 {
@@ -22,7 +24,7 @@ pub(super) fn range(dtype: DType) -> (i128, i128) {
     }
 }
 
-/// The number of `dtype`'s range next to this one, as [`super::elements::Integers`] hold it.
+/// The number of `dtype`'s range next to this one, as [`Integers`] hold it.
 pub(super) fn saturate(dtype: DType, value: i128) -> i64 {
     let (low, high) = range(dtype);
     value.clamp(low, high) as i64
@@ -38,7 +40,12 @@ pub(super) fn unary(op: Unary, v: i64, dtype: DType) -> i64 {
         Unary::Not => !v,
         Unary::Sign if dtype.is_signed() => v.signum(),
         Unary::Sign => i64::from(v != 0),
-        Unary::Ceil
+        Unary::CountLeadingZeros => (0..dtype.bits()).rev().take_while(|bit| v >> bit & 1 == 0).count() as i64,
+        Unary::PopulationCount => (0..dtype.bits()).filter(|bit| v >> bit & 1 == 1).count() as i64,
+        Unary::Cbrt
+        | Unary::Ceil
+        | Unary::Cosine
+        | Unary::Erf
         | Unary::Exponential
         | Unary::ExponentialMinusOne
         | Unary::Floor
@@ -49,7 +56,9 @@ pub(super) fn unary(op: Unary, v: i64, dtype: DType) -> i64 {
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven
         | Unary::Rsqrt
+        | Unary::Sine
         | Unary::Sqrt
+        | Unary::Tan
         | Unary::Tanh => unreachable!("shape checking gives floats to {}", op.name()),
     }
 }
@@ -86,6 +95,8 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
         Binary::Remainder if b == 0 => a,
         Binary::Remainder if unsigned => (a as u64 % b as u64) as i64,
         Binary::Remainder => a.wrapping_rem(b),
+        Binary::Power => power(a, b, unsigned),
+        Binary::Atan2 => unreachable!("shape checking gives floats to {}", op.name()),
         Binary::Maximum if unsigned => (a as u64).max(b as u64) as i64,
         Binary::Maximum => a.max(b),
         Binary::Minimum if unsigned => (a as u64).min(b as u64) as i64,
@@ -111,6 +122,39 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
         Binary::ShiftRightArithmetic => sign_extended(a, width) >> if inside { b } else { 63 },
     };
     Some(wrap(dtype, value))
+}
+
+/// `a^b`, wrapped; of a negative power the quotient of 1 by it, truncated toward zero.
+fn power(a: i64, b: i64, unsigned: bool) -> i64 {
+    match b {
+        _ if unsigned || b >= 0 => {
+            let (high, low) = ((b as u64 >> 32) as u32, b as u32);
+            let upper = a.wrapping_pow(1 << 16).wrapping_pow(1 << 16).wrapping_pow(high);
+            upper.wrapping_mul(a.wrapping_pow(low))
+        }
+        _ if a.unsigned_abs() == 1 => a.pow((b & 1) as u32),
+        _ => 0,
+    }
+}
+
+/// Dots of integers, wrapped; `None` where an operand is not known.
+pub(super) fn dots(dtype: DType, numbers: &DotDims, operands: [&Integers; 2], dims: [&[usize]; 2]) -> Vec<Option<i64>> {
+    let plan = DotPlan::new(numbers, dims[0], dims[1]);
+    let arranged = |of: usize, order: &Option<Vec<usize>>| match order {
+        None => operands[of].values.to_vec(),
+        Some(permutation) => {
+            let out: Vec<usize> = permutation.iter().map(|d| dims[of][*d]).collect();
+            let op = Op::Transpose { permutation: permutation.clone() };
+            movement::apply(&op, &[(operands[of].values.as_slice(), dims[of])], &[], &[], &out)
+        }
+    };
+    let (lhs, rhs) = (arranged(0, &plan.lhs_transpose), arranged(1, &plan.rhs_transpose));
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    let at = |b: usize, i: usize, j: usize| {
+        let mut products = (0..k).map(|l| Some(lhs[(b * m + i) * k + l]?.wrapping_mul(rhs[(b * k + l) * n + j]?)));
+        products.try_fold(0i64, |sum, product| Some(sum.wrapping_add(product?))).map(|sum| wrap(dtype, sum))
+    };
+    (0..plan.batch * m * n).map(|flat| at(flat / (m * n), flat / n % m, flat % n)).collect()
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl Interval {
     /// NaN, for certain.
     pub const NAN: Interval = Interval { lo: f64::NAN, hi: f64::NAN };
     /// Encloses a zero whose sign is not known; an exact zero would claim one.
-    const SIGNLESS_ZERO: Interval = Interval { lo: -f64::from_bits(1), hi: f64::from_bits(1) };
+    pub(super) const SIGNLESS_ZERO: Interval = Interval { lo: -f64::from_bits(1), hi: f64::from_bits(1) };
 
     /// The enclosure of exactly this value, NaN and the infinities included.
     #[inline]
@@ -230,8 +230,8 @@ impl Interval {
             return Interval { lo, hi };
         }
         // One operand is an exact zero, the other at most zero.
-        let is_zero = |x: Interval, sign: bool| x.is_exact() && x.lo == 0.0 && x.lo.is_sign_negative() == sign;
-        if is_zero(self, false) || is_zero(other, false) {
+        let is = |x: Interval, zero: f64| [x.lo, x.hi].iter().all(|end| end.to_bits() == zero.to_bits());
+        if is(self, 0.0) || is(other, 0.0) {
             Interval::exact(0.0)
         } else if [self, other].iter().all(|x| x.is_exact() || x.hi < 0.0) {
             Interval::exact(-0.0)

@@ -37,6 +37,7 @@ mod plan;
 mod prepared;
 mod radix;
 mod reduce;
+mod scatter;
 mod select;
 mod share;
 mod store;

@@ -1,5 +1,6 @@
 //! The last rung: MPFR intervals, rounded outwards at a given precision.
 
+pub(super) mod functions;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ use rug::float::{Round, prec_min};
 
 use crate::ir::Unary;
 
-use super::arithmetic::{Arithmetic, Dots, Field, Wanted};
+use super::arithmetic::{Arithmetic, Bivariate, Dots, Field, Wanted};
 use super::between::{Between, Corner, What};
 use super::column::{Column, Mover};
 use super::demand::Stats;
@@ -82,6 +83,10 @@ impl Mpfr {
             Unary::Log => self.above_pole(x, 0, rounded!(ln_ref)),
             Unary::LogPlusOne => self.above_pole(x, -1, rounded!(ln_1p_ref)),
             Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
+            Unary::Cbrt => self.monotone(x, false, rounded!(cbrt_ref)),
+            Unary::Erf => self.monotone(x, false, rounded!(erf_ref)),
+            Unary::Cosine | Unary::Sine => self.wave(unary, x),
+            Unary::Tan => self.tangent(x),
             Unary::Sqrt => self.sqrt(x),
             Unary::Rsqrt => {
                 let root = self.sqrt(x);
@@ -106,7 +111,7 @@ impl Mpfr {
             Unary::Negate => x.negate(),
             Unary::Abs => x.magnitude(),
             Unary::Sign => x.sign(),
-            Unary::IsFinite | Unary::Not => Between::Unknown,
+            Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => Between::Unknown,
         }
     }
 
@@ -286,6 +291,10 @@ impl Arithmetic for Mpfr {
 
     fn binary(&mut self, operation: Field, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
         Rc::new(Mpfr::binary(self, operation, x, y))
+    }
+
+    fn bivariate(&mut self, function: Bivariate, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
+        Rc::new(self.with_form(Mpfr::bivariate(self, function, x, y), None))
     }
 
     fn sum(&mut self, terms: &[Rc<Between>]) -> Rc<Between> {

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use crate::ir::Unary;
 
-use super::arithmetic::Field;
+use super::arithmetic::{Bivariate, Field};
 
 /// What an element is, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,11 @@ impl Identity {
     /// An exactly known number.
     pub fn exact(value: f64) -> Identity {
         Identity { class: 0, key: value }
+    }
+
+    /// The class and the bits of the key: equal for equal values.
+    pub fn name(&self) -> (u64, u64) {
+        (self.class, self.key.to_bits())
     }
 
     /// An element that has nothing to do with others; `class` is one of its own.
@@ -50,7 +55,7 @@ impl Identity {
     }
 }
 
-/// A strictly increasing function of a variable or of its negative.
+/// A strictly increasing function of a variable or of its negative, or a function of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     Unary(Unary),
@@ -63,6 +68,10 @@ pub(super) enum Step {
         /// The parameter's class and the bits of its key.
         parameter: (u64, u64),
     },
+    /// A function that is not monotone, at this key's bits alone: what results are equal, not how they are ordered.
+    UnaryAt(Unary, u64),
+    /// The same for a function of two, with the second one's class and the bits of its key.
+    BivariateAt(Bivariate, u64, (u64, u64)),
 }
 
 impl Step {

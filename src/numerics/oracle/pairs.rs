@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use crate::ir::Unary;
 
-use super::arithmetic::{Arithmetic, AsPairs, Dots, Field, Wanted, dots_by_products};
+use super::arithmetic::{Arithmetic, AsPairs, Bivariate, Dots, Field, Wanted, dots_by_products};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::{Depth, certified_dots};
 use super::fast;
 use super::interval::{self, Interval};
 use super::isa::{CHUNK, Loop, widest};
+use super::mpfr::functions;
 use super::pair::{self, Pair, Tables};
 use super::store;
 
@@ -239,8 +240,13 @@ impl Arithmetic for Pairs {
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
             | Unary::Sign
+            | Unary::CountLeadingZeros
             | Unary::IsFinite
-            | Unary::Not => pair::IRREGULAR,
+            | Unary::Not
+            | Unary::PopulationCount => pair::IRREGULAR,
+            Unary::Cbrt | Unary::Cosine | Unary::Erf | Unary::Sine | Unary::Tan => {
+                return functions::of_pair(unary, *x);
+            }
         };
         or_interval(regular, || fast::of(unary, x.interval()))
     }
@@ -253,6 +259,10 @@ impl Arithmetic for Pairs {
             Field::Divide => pair::div(*x, *y),
         };
         or_interval(regular, || fast::of_field(operation)(x.interval(), y.interval()))
+    }
+
+    fn bivariate(&mut self, function: Bivariate, x: &Pair, y: &Pair) -> Pair {
+        functions::of_pairs(function, *x, *y)
     }
 
     fn sum(&mut self, terms: &[Pair]) -> Pair {
@@ -387,13 +397,20 @@ impl Arithmetic for Pairs {
             Unary::Sqrt => widest(Apply { operands, kernel: Sqrt, whole }),
             Unary::Tanh => widest(Apply { operands, kernel: Tanh, whole }),
             Unary::Abs
+            | Unary::Cbrt
             | Unary::Ceil
+            | Unary::Cosine
+            | Unary::CountLeadingZeros
+            | Unary::Erf
             | Unary::Floor
             | Unary::IsFinite
             | Unary::Not
+            | Unary::PopulationCount
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
-            | Unary::Sign => {
+            | Unary::Sign
+            | Unary::Sine
+            | Unary::Tan => {
                 let results: Vec<Pair> = (0..x.hi.len()).map(|at| self.unary(unary, &x.at(at))).collect();
                 collected(&results, 1)
             }

@@ -129,8 +129,10 @@ impl<A: Arithmetic> Pass<'_, A> {
                 self.world.fresh(total)
             }
             Binary::And
+            | Binary::Atan2
             | Binary::Divide
             | Binary::Or
+            | Binary::Power
             | Binary::Remainder
             | Binary::ShiftLeft
             | Binary::ShiftRightArithmetic
@@ -217,20 +219,23 @@ impl<A: Arithmetic> Pass<'_, A> {
                 column.push(value);
             }
         }
-        let mut results = Vec::with_capacity(count);
-        for (column, like) in columns.iter().zip(operands) {
-            results.push(match like {
-                Value::Float(_) => {
-                    let elements = column.iter().map(|v| self.world.element(v.floats(), 0)).collect();
-                    Value::Float(self.world.collect(elements))
-                }
-                like => {
-                    let values = column.iter().flat_map(|v| v.integers().values.to_vec()).collect();
-                    Value::integer(like.integers().dtype, values)
-                }
-            });
-        }
+        let mut results: Vec<Value<A>> =
+            columns.iter().zip(operands).map(|(column, like)| self.column(column, like)).collect();
         Ok(if count == 1 { results.remove(0) } else { Value::Tuple(results) })
+    }
+
+    /// Scalars as one array, of a type such as this value has.
+    pub(super) fn column(&mut self, scalars: &[Value<A>], like: &Value<A>) -> Value<A> {
+        match like {
+            Value::Float(_) => {
+                let elements = scalars.iter().map(|v| self.world.element(v.floats(), 0)).collect();
+                Value::Float(self.world.collect(elements))
+            }
+            like => {
+                let values = scalars.iter().flat_map(|v| v.integers().values.to_vec()).collect();
+                Value::integer(like.integers().dtype, values)
+            }
+        }
     }
 
     /// One element as an array of its own.

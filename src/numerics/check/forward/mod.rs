@@ -95,7 +95,7 @@ impl<'a> Forward<'a> {
             let value = match (&instruction.op, &operands[..]) {
                 (Op::Parameter(number), _) => Value::Exact(&arguments[*number]),
                 (Op::Constant(value), _) => Value::Exact(value),
-                (Op::Dot { .. }, [x, y]) => {
+                (Op::Dot { .. }, [x, y]) if instruction.shape.element_type().is_float() => {
                     let dtype = instruction.shape.element_type();
                     let dot = self.dot(id, [x, y], [shapes[0], shapes[1]])?;
                     if id == wanted && dtype == DType::F32 {

@@ -46,7 +46,17 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::RoundNearestEven => to_integer!(f32::round_ties_even),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
         Unary::Tanh | Unary::ExponentialMinusOne => transcendental(unary, values, unit),
-        Unary::Exponential | Unary::Log | Unary::LogPlusOne | Unary::Logistic | Unary::Rsqrt | Unary::Sqrt => {
+        Unary::Cbrt
+        | Unary::Cosine
+        | Unary::Erf
+        | Unary::Exponential
+        | Unary::Log
+        | Unary::LogPlusOne
+        | Unary::Logistic
+        | Unary::Rsqrt
+        | Unary::Sine
+        | Unary::Sqrt
+        | Unary::Tan => {
             if unit.flush {
                 each!(flush_f32)
             }
@@ -56,7 +66,9 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
             }
         }
         Unary::IsFinite => unreachable!("is-finite gives predicates"),
-        Unary::Not => unreachable!("shape checking gives integers to not"),
+        Unary::CountLeadingZeros | Unary::Not | Unary::PopulationCount => {
+            unreachable!("shape checking gives integers to {}", unary.name())
+        }
     }
 }
 
@@ -84,16 +96,23 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
         Unary::RoundNearestAfz => f64::round,
         Unary::RoundNearestEven => f64::round_ties_even,
         Unary::Sign => |v| if v == 0.0 || v.is_nan() { v } else { v.signum() },
+        Unary::Cbrt => core_math::cbrt,
+        Unary::Cosine => core_math::cos,
+        Unary::Erf => core_math::erf,
         Unary::Exponential => core_math::exp,
         Unary::ExponentialMinusOne => core_math::expm1,
         Unary::Log => core_math::log,
         Unary::LogPlusOne => core_math::log1p,
         Unary::Tanh => core_math::tanh,
         Unary::Rsqrt => core_math::rsqrt,
+        Unary::Sine => core_math::sin,
         Unary::Sqrt => f64::sqrt,
+        Unary::Tan => core_math::tan,
         Unary::Logistic => |v| 1.0 / (1.0 + core_math::exp(-v)),
         Unary::IsFinite => unreachable!("is-finite gives predicates"),
-        Unary::Not => unreachable!("shape checking gives integers to not"),
+        Unary::CountLeadingZeros | Unary::Not | Unary::PopulationCount => {
+            unreachable!("shape checking gives integers to {}", unary.name())
+        }
     };
     values.iter_mut().for_each(|v| *v = flush(function(*v), unit));
 }
@@ -133,6 +152,8 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         }
         Binary::Divide => arithmetic!(|a: f32, b: f32| a / b),
         Binary::Remainder => arithmetic!(|a: f32, b: f32| a % b),
+        Binary::Atan2 => arithmetic!(core_math::atan2f),
+        Binary::Power => arithmetic!(core_math::powf),
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),
         Binary::Minimum => each!(|a: f32, b: f32| smaller(a, b, unit)),
         Binary::And
@@ -183,6 +204,8 @@ pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Ve
         Binary::Multiply => a * b,
         Binary::Divide => a / b,
         Binary::Remainder => a % b,
+        Binary::Atan2 => core_math::atan2(a, b),
+        Binary::Power => core_math::pow(a, b),
         Binary::Maximum => larger(a, b),
         Binary::Minimum => smaller(a, b),
         Binary::And

@@ -25,20 +25,27 @@ trait Function {
 /// Applies a function to each value, correctly rounded.
 pub(super) fn apply(unary: Unary, values: &mut [f32]) {
     match unary {
+        Unary::Cbrt => values.iter_mut().for_each(|v| *v = core_math::cbrtf(*v)),
+        Unary::Cosine => values.iter_mut().for_each(|v| *v = core_math::cosf(*v)),
+        Unary::Erf => values.iter_mut().for_each(|v| *v = core_math::erff(*v)),
         Unary::Exponential => run::<Exponential>(values),
         Unary::ExponentialMinusOne => values.iter_mut().for_each(|v| *v = core_math::expm1f(*v)),
         Unary::Log => run::<Log>(values),
         Unary::LogPlusOne => values.iter_mut().for_each(|v| *v = core_math::log1pf(*v)),
         Unary::Logistic => run::<Logistic>(values),
         Unary::Rsqrt => run::<Rsqrt>(values),
+        Unary::Sine => values.iter_mut().for_each(|v| *v = core_math::sinf(*v)),
         Unary::Sqrt => values.iter_mut().for_each(|v| *v = v.sqrt()),
+        Unary::Tan => values.iter_mut().for_each(|v| *v = core_math::tanf(*v)),
         Unary::Tanh => run::<Tanh>(values),
         Unary::Abs
         | Unary::Ceil
+        | Unary::CountLeadingZeros
         | Unary::Floor
         | Unary::IsFinite
         | Unary::Negate
         | Unary::Not
+        | Unary::PopulationCount
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven
         | Unary::Sign => unreachable!("{} is exact, and no function of this file", unary.name()),

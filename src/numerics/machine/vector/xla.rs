@@ -18,13 +18,17 @@ pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
         Unary::Logistic => simd::run::<Each<Logistic>>(values),
         Unary::Tanh => simd::run::<Each<Tanh>>(values),
         // Correctly rounded, as a processor has them.
-        Unary::Rsqrt | Unary::Sqrt => return false,
+        Unary::Cbrt | Unary::Cosine | Unary::Erf | Unary::Rsqrt | Unary::Sine | Unary::Sqrt | Unary::Tan => {
+            return false;
+        }
         Unary::Abs
         | Unary::Ceil
+        | Unary::CountLeadingZeros
         | Unary::Floor
         | Unary::IsFinite
         | Unary::Negate
         | Unary::Not
+        | Unary::PopulationCount
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven
         | Unary::Sign => unreachable!("{} is exact, and no function of this file", unary.name()),

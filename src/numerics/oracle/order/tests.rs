@@ -32,6 +32,7 @@ fn equal_steps_lead_to_equal_classes() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), 40, "no two are one");
+    assert_ne!(classes.after(Step::Unary(Unary::Exponential), after[0]), first, "it does not lead back");
     let back = Step::Unary(Unary::Negate);
     let there = classes.after(back, first + 7);
     assert_eq!(classes.after(back, there), first + 7);

@@ -319,3 +319,10 @@ fn closer_bounds_of_blocks_of_zeros() {
         }
     }
 }
+
+/// All first parts by all first parts, and what is small on either side by the other side's whole.
+#[test]
+fn magnitudes_are_those_of_both_sides() {
+    let side = |norm: f64, low: f64| Side { norm, low, unit: 1.0, span: 0.0 };
+    assert_eq!(side(4.0, 1.0).magnitudes(&side(2.0, 0.5)), (5.0 * 2.5, 5.0 * 0.5 + 1.0 * 2.0));
+}

@@ -1,0 +1,325 @@
+//! What single opcodes compute, in both worlds at once.
+
+use ulpgate::hlo::{lower, parse};
+use ulpgate::machine::Mode;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
+use ulpgate::subject;
+use ulpgate::tensor::{DType, Data, Tensor};
+
+/// The results on a machine that keeps subnormals; over the real numbers they are the same to the sign of a zero, and every
+/// NaN is one.
+#[track_caller]
+fn both(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
+    let program = lower(&parse(text).unwrap()).unwrap().program;
+    // What is printed says the same again.
+    let printed = program.to_string();
+    assert_eq!(lower(&parse(&printed).unwrap()).unwrap().program.to_string(), printed);
+    let mode: Mode = "cpu/f32/as-compiled".parse().unwrap();
+    let machine = subject::evaluate(&program, &mode, arguments).unwrap();
+    let machine: Vec<Vec<f64>> = machine.iter().map(|t| t.data().to_f64s()).collect();
+    let demands = vec![Demand::Rounded; machine.len()];
+    let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
+    let real = |truth: &TruthTensor| match truth {
+        TruthTensor::Float(float) => float.rounded.clone(),
+        TruthTensor::Integer { values, .. } => values.iter().map(|v| v.unwrap() as f64).collect(),
+        TruthTensor::Predicate { values, .. } => values.iter().map(|v| f64::from(u8::from(v.unwrap()))).collect(),
+        TruthTensor::Skipped => panic!("{text}"),
+    };
+    let bits = |values: &[f64]| -> Vec<u64> {
+        values.iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect()
+    };
+    for (machine, truth) in machine.iter().zip(&truth.outputs) {
+        let truth = real(truth);
+        let off = machine.iter().zip(&truth).position(|(a, b)| bits(&[*a]) != bits(&[*b]));
+        assert_eq!(off, None, "{:?} and {:?} in {text}", off.map(|at| machine[at]), off.map(|at| truth[at]));
+    }
+    machine
+}
+
+fn f64s(values: &[f64]) -> Tensor {
+    Tensor::new(&[values.len()], Data::F64(values.to_vec()))
+}
+
+fn integers(dtype: DType, dims: &[usize], values: &[i64]) -> Tensor {
+    Tensor::new(dims, Data::from_i64s(dtype, values).unwrap())
+}
+
+/// Ends, exact cases, places next to multiples of pi, and numbers from a linear congruence.
+fn numbers() -> Vec<f64> {
+    let mut numbers = vec![0.0, -0.0, 1.0, -1.0, 8.0, -27.0, 0.125, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    numbers.extend([
+        f64::MAX,
+        f64::MIN,
+        f64::MIN_POSITIVE,
+        f64::from_bits(1),
+        1e22,
+        6381956970095103.0 * 2f64.powi(797),
+    ]);
+    for quarter in 1..40 {
+        let near = f64::from(quarter) * std::f64::consts::FRAC_PI_2;
+        numbers.extend([near, near.next_up(), -near.next_down()]);
+    }
+    let mut state = 1u64;
+    for i in 0..600 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let uniform = (state >> 11) as f64 * 2f64.powi(-53) - 0.5;
+        numbers.push(uniform * 2f64.powi([4, 8, -20, 3, 300, 1][i % 6]));
+    }
+    numbers
+}
+
+/// The machine's are correctly rounded by core-math, the oracle's are proven by MPFR.
+#[test]
+fn functions_of_f64_are_correctly_rounded() {
+    let x = numbers();
+    let n = x.len();
+    for opcode in ["cosine", "sine", "tan", "erf", "cbrt"] {
+        let text =
+            format!("HloModule m\n\nENTRY e {{\n  x = f64[{n}] parameter(0)\n  ROOT r = f64[{n}] {opcode}(x)\n}}\n");
+        let got = both(&text, &[f64s(&x)]).remove(0);
+        let of = |at: f64| got[x.iter().position(|v| v.to_bits() == at.to_bits()).unwrap()];
+        let (at_zero, at_eight, at_infinity) = (of(-0.0), of(8.0), of(f64::INFINITY));
+        match opcode {
+            "cosine" => assert!(at_zero == 1.0 && at_infinity.is_nan() && of(1.0) == 0.5403023058681398),
+            "sine" => assert!(at_zero.is_sign_negative() && at_infinity.is_nan() && of(1.0) == 0.8414709848078965),
+            "tan" => assert!(at_zero.is_sign_negative() && at_infinity.is_nan() && of(1.0) == 1.5574077246549023),
+            "erf" => assert!(at_zero.is_sign_negative() && at_infinity == 1.0 && of(1.0) == 0.8427007929497149),
+            _ => assert!(at_eight == 2.0 && at_infinity == f64::INFINITY && of(-27.0) == -3.0 && of(0.125) == 0.5),
+        }
+    }
+}
+
+#[test]
+fn functions_of_two_have_the_special_values_of_c() {
+    let some = [0.0, 1.0, 0.5, 2.0, 3.0, 4.0, 1e300, 1e-300, 0.1, 7.25, f64::INFINITY, f64::from_bits(1)];
+    let mut some: Vec<f64> = some.into_iter().flat_map(|v| [v, -v]).collect();
+    some.push(f64::NAN);
+    let (x, y): (Vec<f64>, Vec<f64>) = some.iter().flat_map(|a| some.iter().map(move |b| (*a, *b))).unzip();
+    let n = x.len();
+    for opcode in ["power", "atan2"] {
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = f64[{n}] parameter(0)\n  y = f64[{n}] parameter(1)\n  ROOT r = f64[{n}] \
+             {opcode}(x, y)\n}}\n"
+        );
+        let got = both(&text, &[f64s(&x), f64s(&y)]).remove(0);
+        let of = |a: f64, b: f64| {
+            got[(0..n).find(|at| x[*at].to_bits() == a.to_bits() && y[*at].to_bits() == b.to_bits()).unwrap()]
+        };
+        if opcode == "power" {
+            assert_eq!(
+                [of(f64::NAN, 0.0), of(1.0, f64::NAN), of(-1.0, f64::INFINITY), of(2.0, 3.0)],
+                [1.0, 1.0, 1.0, 8.0]
+            );
+            assert!(of(-2.0, 0.5).is_nan() && of(-0.0, -3.0) == f64::NEG_INFINITY && of(-2.0, 3.0) == -8.0);
+        } else {
+            assert_eq!([of(0.0, -1.0), of(1.0, 0.0)], [std::f64::consts::PI, std::f64::consts::FRAC_PI_2]);
+            assert!(of(-0.0, 1.0).is_sign_negative() && of(2.0, f64::NAN).is_nan());
+        }
+    }
+}
+
+#[test]
+fn bits_are_counted_within_their_type() {
+    for (dtype, values, zeros, ones) in [
+        (DType::S8, [0, 1, -1, 64], [8.0, 7.0, 0.0, 1.0], [0.0, 1.0, 8.0, 1.0]),
+        (DType::U8, [0, 3, 255, 128], [8.0, 6.0, 0.0, 0.0], [0.0, 2.0, 8.0, 1.0]),
+        (DType::S32, [0, 5, -2, i64::from(i32::MIN)], [32.0, 29.0, 0.0, 0.0], [0.0, 2.0, 31.0, 1.0]),
+        (DType::U64, [0, 7, -1, i64::MIN], [64.0, 61.0, 0.0, 0.0], [0.0, 3.0, 64.0, 1.0]),
+    ] {
+        for (opcode, expected) in [("count-leading-zeros", zeros), ("popcnt", ones)] {
+            let name = dtype.name();
+            let text = format!(
+                "HloModule m\n\nENTRY e {{\n  x = {name}[4] parameter(0)\n  ROOT r = {name}[4] {opcode}(x)\n}}\n"
+            );
+            assert_eq!(both(&text, &[integers(dtype, &[4], &values)]), [expected], "{opcode} of {name}");
+        }
+    }
+}
+
+#[test]
+fn powers_of_integers_wrap_and_truncate() {
+    let text = "HloModule m\n\nENTRY e {\n  x = s32[9] parameter(0)\n  y = s32[9] parameter(1)\n  ROOT r = s32[9] power(x, y)\n}\n";
+    let x = integers(DType::S32, &[9], &[2, 3, -3, 5, 1, -1, -1, 2, 0]);
+    let y = integers(DType::S32, &[9], &[10, 20, 3, 0, -7, -7, -8, -1, 0]);
+    assert_eq!(both(text, &[x, y]), [[1024.0, -808182895.0, -27.0, 1.0, 1.0, -1.0, 1.0, 0.0, 1.0]]);
+}
+
+const REGIONS: &str = "
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+
+last { a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1) }
+
+doubled { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  t = f32[] add(b, b)
+  ROOT r = f32[] subtract(a, t) }
+
+min { a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] minimum(a, b) }
+
+or { a = pred[] parameter(0)
+  b = pred[] parameter(1)
+  ROOT r = pred[] or(a, b) }
+
+swapped { a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  n = f32[] negate(b)
+  k = s32[] add(i, j)
+  ROOT r = (f32[], s32[]) tuple(n, k) }
+";
+
+fn floats(dims: &[usize], values: &[f32]) -> Tensor {
+    Tensor::new(dims, Data::F32(values.to_vec()))
+}
+
+/// Rows of windows; a window that does not lie inside as a whole is left out as a whole.
+#[test]
+fn scatters_leave_out_windows_beyond_the_array() {
+    let scatter = |region: &str| {
+        format!(
+            "HloModule m\n{REGIONS}\nENTRY e {{
+              x = f32[4,2] parameter(0)
+              i = s32[4,1] parameter(1)
+              u = f32[4,2,2] parameter(2)
+              ROOT s = f32[4,2] scatter(x, i, u), update_window_dims={{1,2}}, inserted_window_dims={{}}, \
+              scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply={region} }}"
+        )
+    };
+    let x = floats(&[4, 2], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    let u = floats(&[4, 2, 2], &(0..16).map(|i| 10.0 + i as f32).collect::<Vec<_>>());
+    // The second window would end beyond the last row, the fourth begins before the first.
+    let at = |starts: [i64; 4]| [x.clone(), integers(DType::S32, &[4, 1], &starts), u.clone()];
+    let last = both(&scatter("last"), &at([0, 3, 2, -1]));
+    assert_eq!(last, [[10.0, 11.0, 12.0, 13.0, 18.0, 19.0, 20.0, 21.0]]);
+    let doubled = both(&scatter("doubled"), &at([2, 3, i64::from(i32::MAX), -1]));
+    assert_eq!(doubled, [[0.0, 1.0, 2.0, 3.0, 4.0 - 20.0, 5.0 - 22.0, 6.0 - 24.0, 7.0 - 26.0]]);
+    // Sums of several updates: the second row gets four.
+    let sums = both(&scatter("add"), &at([0, 1, 0, 1]));
+    assert_eq!(sums, [[28.0, 31.0, 70.0, 75.0, 44.0, 47.0, 6.0, 7.0]]);
+}
+
+/// Of two updates of one element either may be the last; the same one twice is that one.
+#[test]
+fn updates_of_one_element_have_no_order() {
+    let text = format!(
+        "HloModule m\n{REGIONS}\nENTRY e {{
+          x = f32[3] parameter(0)
+          i = s32[4] parameter(1)
+          u = f32[4] parameter(2)
+          ROOT s = f32[3] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, \
+          scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=last }}"
+    );
+    let program = lower(&parse(&text).unwrap()).unwrap().program;
+    let indices = integers(DType::S32, &[4], &[0, 1, 0, 1]);
+    let arguments = [floats(&[3], &[7.0, 8.0, 9.0]), indices, floats(&[4], &[1.0, 2.0, 3.0, 2.0])];
+    let truth = Oracle::default().evaluate(&program, &arguments, &[Demand::Rounded]).unwrap();
+    let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+    assert_eq!((float.open.as_slice(), &float.rounded[1..]), (&[0][..], &[2.0, 9.0][..]));
+    let mode: Mode = "v5e/f32/as-compiled".parse().unwrap();
+    let machine = subject::evaluate(&program, &mode, &arguments).unwrap();
+    assert_eq!(machine[0].data().to_f64s(), [3.0, 2.0, 9.0], "in the updates' order");
+}
+
+#[test]
+fn scatters_of_integers_predicates_and_several_arrays() {
+    let text = format!(
+        "HloModule m\n{REGIONS}\nENTRY e {{
+          x = s32[2,3] parameter(0)
+          i = s32[2,2,1] parameter(1)
+          u = s32[2,2] parameter(2)
+          ROOT s = s32[2,3] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{1}}, \
+          scatter_dims_to_operand_dims={{1}}, input_batching_dims={{0}}, scatter_indices_batching_dims={{0}}, \
+          index_vector_dim=2, to_apply=min }}"
+    );
+    let arguments = [
+        integers(DType::S32, &[2, 3], &[5, 5, 5, 5, 5, 5]),
+        integers(DType::S32, &[2, 2, 1], &[0, 0, 2, 1]),
+        integers(DType::S32, &[2, 2], &[9, 3, 4, 8]),
+    ];
+    assert_eq!(both(&text, &arguments), [[3.0, 5.0, 5.0, 5.0, 5.0, 4.0]]);
+    let text = format!(
+        "HloModule m\n{REGIONS}\nENTRY e {{
+          x = pred[4] parameter(0)
+          i = s32[2] parameter(1)
+          u = pred[] constant(true)
+          v = pred[2] broadcast(u), dimensions={{}}
+          ROOT s = pred[4] scatter(x, i, v), update_window_dims={{}}, inserted_window_dims={{0}}, \
+          scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=or }}"
+    );
+    let x = Tensor::new(&[4], Data::Pred(vec![false, true, false, false]));
+    assert_eq!(both(&text, &[x, integers(DType::S32, &[2], &[3, 1])]), [[0.0, 1.0, 0.0, 1.0]]);
+    let text = format!(
+        "HloModule m\n{REGIONS}\nENTRY e {{
+          x = f32[3] parameter(0)
+          y = s32[3] parameter(1)
+          i = s32[1] parameter(2)
+          u = f32[] parameter(3)
+          v = s32[] parameter(4)
+          ROOT s = (f32[3], s32[3]) scatter(x, y, i, u, v), update_window_dims={{}}, inserted_window_dims={{0}}, \
+          scatter_dims_to_operand_dims={{0}}, index_vector_dim=0, to_apply=swapped }}"
+    );
+    let arguments = [
+        floats(&[3], &[1.0, 2.0, 3.0]),
+        integers(DType::S32, &[3], &[10, 20, 30]),
+        integers(DType::S32, &[1], &[1]),
+        floats(&[], &[0.5]),
+        integers(DType::S32, &[], &[7]),
+    ];
+    assert_eq!(both(&text, &arguments), [[1.0, -0.5, 3.0], [10.0, 27.0, 30.0]]);
+}
+
+/// Integers of 8 bits accumulate in the type of the result, wrapped; beside a float they are numbers of its type.
+#[test]
+fn dots_of_integers_accumulate_in_their_result() {
+    let text = "HloModule m\n\nENTRY e {\n  x = s8[2,3] parameter(0)\n  y = s8[2,3] parameter(1)\n  ROOT d = s32[2,2] dot(x, y), \
+                lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
+    let x = integers(DType::S8, &[2, 3], &[127, 127, 127, -128, 1, 0]);
+    let y = integers(DType::S8, &[2, 3], &[127, 127, 127, 2, -3, 5]);
+    assert_eq!(both(text, &[x.clone(), y.clone()]), [[48387.0, 508.0, -16129.0, -259.0]]);
+    let narrow = text.replace("s32[2,2]", "s8[2,2]");
+    assert_eq!(both(&narrow, &[x.clone(), y.clone()]), [[3.0, -4.0, -1.0, -3.0]]);
+    let batches = "HloModule m\n\nENTRY e {\n  x = s32[2,2,1] parameter(0)\n  y = s32[2,1,2] parameter(1)\n  ROOT d = s32[2,2,2] \
+                   dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n}\n";
+    let (a, b) = (integers(DType::S32, &[2, 2, 1], &[1, 2, 3, 4]), integers(DType::S32, &[2, 1, 2], &[5, 6, 7, 8]));
+    assert_eq!(both(batches, &[a, b]), [[5.0, 6.0, 10.0, 12.0, 21.0, 24.0, 28.0, 32.0]]);
+    let mixed = "HloModule m\n\nENTRY e {\n  x = s8[2,3] parameter(0)\n  y = bf16[2,3] parameter(1)\n  ROOT d = f32[2,2] dot(x, y), \
+                 lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
+    let y = Tensor::new(&[2, 3], Data::from_f64s(DType::BF16, &[0.5, 1.0, 2.0, -1.0, 0.25, 4.0]).unwrap());
+    assert_eq!(both(mixed, &[x, y]), [[444.5, 412.75, -63.0, 128.25]]);
+}
+
+/// What does not fit is refused, by what does not fit.
+#[test]
+fn scatters_that_do_not_fit_are_refused() {
+    let scatter = |attributes: &str, updates: &str| {
+        format!(
+            "HloModule m\n{REGIONS}\nENTRY e {{
+              x = f32[4] parameter(0)
+              i = s32[2] parameter(1)
+              u = {updates} parameter(2)
+              ROOT s = f32[4] scatter(x, i, u), {attributes}, to_apply=add }}"
+        )
+    };
+    let fits = "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1";
+    assert!(lower(&parse(&scatter(fits, "f32[2]")).unwrap()).is_ok());
+    for (attributes, updates) in [
+        (fits.to_string(), "f32[3]"),
+        (fits.replace("dims={0}, index", "dims={1}, index"), "f32[2]"),
+        (fits.replace("index_vector_dim=1", "index_vector_dim=2"), "f32[2]"),
+        (fits.replace("inserted_window_dims={0}", "inserted_window_dims={}"), "f32[2]"),
+        (
+            fits.replace("update_window_dims={}", "update_window_dims={1}")
+                .replace("inserted_window_dims={0}", "inserted_window_dims={}"),
+            "f32[2,5]",
+        ),
+    ] {
+        let error = lower(&parse(&scatter(&attributes, updates)).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("scatter"), "{attributes} {updates}: {error}");
+    }
+}
