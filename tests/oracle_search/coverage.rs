@@ -13,6 +13,7 @@ use super::verdict::{Answer, answers};
 const NAMES: &[&str] = &[
     "add",
     "and",
+    "atan2",
     "argmax",
     "argmin",
     "bitcast-convert",
@@ -44,6 +45,7 @@ const NAMES: &[&str] = &[
     "or",
     "pad",
     "parameter",
+    "power",
     "reduce Magnitude",
     "reduce SquareSum",
     "reduce add",
@@ -79,7 +81,11 @@ const NAMES: &[&str] = &[
 
 const FUNCTIONS: &[Unary] = &[
     Unary::Abs,
+    Unary::Cbrt,
     Unary::Ceil,
+    Unary::Cosine,
+    Unary::CountLeadingZeros,
+    Unary::Erf,
     Unary::Exponential,
     Unary::ExponentialMinusOne,
     Unary::Floor,
@@ -88,11 +94,14 @@ const FUNCTIONS: &[Unary] = &[
     Unary::LogPlusOne,
     Unary::Logistic,
     Unary::Negate,
+    Unary::PopulationCount,
     Unary::RoundNearestAfz,
     Unary::RoundNearestEven,
     Unary::Rsqrt,
     Unary::Sign,
+    Unary::Sine,
     Unary::Sqrt,
+    Unary::Tan,
     Unary::Tanh,
 ];
 

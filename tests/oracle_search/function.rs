@@ -28,6 +28,15 @@ impl World {
                     self.increasing(x, Made::Tanh, |x, bits, round| Float::with_val_round(bits, x.tanh_ref(), round).0)
                 }
             },
+            Unary::Erf => match x {
+                Num::Inf { neg } => self.integer(if *neg { -1 } else { 1 }),
+                _ => self.increasing(x, Made::Erf, |x, bits, round| Float::with_val_round(bits, x.erf_ref(), round).0),
+            },
+            Unary::Cbrt => {
+                self.increasing(x, Made::Cbrt, |x, bits, round| Float::with_val_round(bits, x.cbrt_ref(), round).0)
+            }
+            Unary::Cosine | Unary::Sine => self.wave(function, x),
+            Unary::Tan => self.tangent(x),
             Unary::Logistic => self.logistic(x),
             Unary::Log => self.log(x),
             Unary::LogPlusOne => match x {
@@ -51,12 +60,14 @@ impl World {
             Unary::Ceil => self.round_to_integer(x, |r| r.clone().ceil()),
             Unary::RoundNearestAfz => self.round_to_integer(x, |r| r.clone().round()),
             Unary::RoundNearestEven => self.round_to_integer(x, nearest_even),
-            Unary::IsFinite | Unary::Not => Num::Unknown("no function between floats"),
+            Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => {
+                Num::Unknown("no function between floats")
+            }
         }
     }
 
     /// What is common to functions of a real that increase strictly and have no zero but at zero.
-    fn increasing(&mut self, x: &Num, made: Made, f: impl Fn(&Float, u32, Round) -> Float) -> Num {
+    pub fn increasing(&mut self, x: &Num, made: Made, f: impl Fn(&Float, u32, Round) -> Float) -> Num {
         match x {
             Num::Real(real) => {
                 let bits = self.bits;

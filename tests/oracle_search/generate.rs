@@ -227,6 +227,11 @@ impl Generator<'_> {
                     Unary::Ceil,
                     Unary::RoundNearestAfz,
                     Unary::RoundNearestEven,
+                    Unary::Cbrt,
+                    Unary::Cosine,
+                    Unary::Erf,
+                    Unary::Sine,
+                    Unary::Tan,
                 ]);
                 self.unary(unary, x);
             }
@@ -263,4 +268,6 @@ pub const FLOAT_BINARIES: &[Binary] = &[
     Binary::Maximum,
     Binary::Minimum,
     Binary::Remainder,
+    Binary::Atan2,
+    Binary::Power,
 ];

@@ -28,6 +28,7 @@ mod scalar;
 mod search;
 mod template;
 mod text;
+mod transcendental;
 mod verdict;
 
 use std::collections::BTreeMap;

@@ -303,7 +303,14 @@ impl Generator<'_> {
         }
         let x = self.integer();
         if self.draw.rarely(4) {
-            let unary = self.draw.of(&[Unary::Negate, Unary::Abs, Unary::Sign, Unary::Not]);
+            let unary = self.draw.of(&[
+                Unary::Negate,
+                Unary::Abs,
+                Unary::Sign,
+                Unary::Not,
+                Unary::CountLeadingZeros,
+                Unary::PopulationCount,
+            ]);
             self.unary(unary, x);
             return;
         }
@@ -313,6 +320,7 @@ impl Generator<'_> {
             Binary::Subtract,
             Binary::Multiply,
             Binary::Divide,
+            Binary::Power,
             Binary::Remainder,
             Binary::ShiftLeft,
             Binary::ShiftRightArithmetic,

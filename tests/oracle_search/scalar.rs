@@ -56,6 +56,8 @@ pub fn float_binary(world: &mut World, binary: Binary, x: &Num, y: &Num) -> Num 
         Binary::Multiply => world.multiply(x, y),
         Binary::Divide => world.divide(x, y),
         Binary::Remainder => world.remainder(x, y),
+        Binary::Atan2 => world.angle(x, y),
+        Binary::Power => world.power(x, y),
         Binary::Maximum => world.extreme(x, y, true),
         Binary::Minimum => world.extreme(x, y, false),
         other => panic!("{} of floats", other.name()),
@@ -69,6 +71,8 @@ pub fn integer_unary(unary: Unary, v: i128, dtype: DType) -> i128 {
         Unary::Not if dtype == DType::Pred => 1 - v,
         Unary::Not => wrap(dtype, !v),
         Unary::Sign => v.signum(),
+        Unary::CountLeadingZeros => i128::from(code_of(dtype, v).leading_zeros() - (u64::BITS - dtype.bits())),
+        Unary::PopulationCount => i128::from(code_of(dtype, v).count_ones()),
         other => panic!("{} of integers", other.name()),
     }
 }
@@ -94,6 +98,20 @@ pub fn integer_binary(binary: Binary, x: Option<i128>, y: Option<i128>, dtype: D
         Binary::Divide => x / y,
         Binary::Remainder if y == 0 => x,
         Binary::Remainder => x % y,
+        Binary::Atan2 => panic!("{} of integers", binary.name()),
+        Binary::Power if y < 0 => match x {
+            1 => 1,
+            -1 => 1 - 2 * (y & 1),
+            _ => 0,
+        },
+        Binary::Power => {
+            let (mut power, mut square, mut left) = (1, x, y);
+            while left > 0 {
+                power = if left & 1 == 1 { wrap(dtype, i128::wrapping_mul(power, square)) } else { power };
+                (square, left) = (wrap(dtype, square.wrapping_mul(square)), left >> 1);
+            }
+            power
+        }
         Binary::Maximum => x.max(y),
         Binary::Minimum => x.min(y),
         Binary::And => x & y,

@@ -120,6 +120,7 @@ impl<A: Arithmetic> World<A> {
                     let [a, b] = [x, y].map(|array| self.element(array, at));
                     let number = self.arithmetic.bivariate(function, &a.number, &b.number);
                     let identity = match self.arithmetic.as_exact(&number) {
+                        Some(nan) if nan.is_nan() => Identity::exact(f64::NAN),
                         Some(exact) => Identity::exact(exact),
                         None => {
                             let (class, at) = a.identity.name();

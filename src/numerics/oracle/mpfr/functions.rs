@@ -36,14 +36,13 @@ pub(in super::super) fn of_intervals(function: Bivariate, x: Interval, y: Interv
 /// A function of a pair.
 pub(in super::super) fn of_pair(unary: Unary, x: Pair) -> Pair {
     let mpfr = Mpfr::new(PAIR_BITS);
-    mpfr.enclose_pair(x).map_or(Pair::UNKNOWN, |x| pair(&mpfr.function(unary, &x)))
+    pair(&mpfr.function(unary, &mpfr.between(x)))
 }
 
 /// A function of two pairs.
 pub(in super::super) fn of_pairs(function: Bivariate, x: Pair, y: Pair) -> Pair {
     let mpfr = Mpfr::new(PAIR_BITS);
-    let operands = mpfr.enclose_pair(x).zip(mpfr.enclose_pair(y));
-    operands.map_or(Pair::UNKNOWN, |(x, y)| pair(&mpfr.bivariate(function, &x, &y)))
+    pair(&mpfr.bivariate(function, &mpfr.between(x), &mpfr.between(y)))
 }
 
 fn between(x: Interval) -> Between {
@@ -97,6 +96,14 @@ fn pair(x: &Between) -> Pair {
 }
 
 impl Mpfr {
+    /// What a pair encloses; an infinite radius is any value, NaN and the infinities included.
+    fn between(&self, x: Pair) -> Between {
+        if x.error == f64::INFINITY {
+            return Between::Unknown;
+        }
+        self.enclose_pair(x).map_or(Between::Unknown, |x| (*x).clone())
+    }
+
     /// The sine or cosine.
     ///
     /// Proof. On each piece, from one extreme to the next, the function is monotone. Both ends' pieces are rounded
@@ -189,7 +196,9 @@ impl Mpfr {
             return Between::nan();
         }
         if let (Between::Exact(a), Between::Exact(b)) = (x, y) {
-            return Between::from_down(at(a, b, Round::Down));
+            let value = Between::from_down(at(a, b, Round::Down));
+            // The NaN of an operation is positive, whatever MPFR's is.
+            return if value.is_nan() { Between::nan() } else { value };
         }
         let (Some((x_lo, x_hi)), Some((y_lo, _))) = (x.ends(), y.ends()) else { return Between::Unknown };
         if x.is_infinite() || y.is_infinite() {

@@ -191,6 +191,27 @@ fn powers_and_angles_have_their_special_values() {
     assert_eq!(angle(Interval::UNKNOWN, some(1.0, 2.0)), Interval::UNKNOWN);
 }
 
+/// What may be NaN is no number afterwards, but for the powers that are 1 whatever the other operand is; and a NaN that an
+/// operation makes is positive.
+#[test]
+fn the_unknown_stays_unknown() {
+    for unary in UNARY {
+        assert!(
+            of_pair(unary, Pair::UNKNOWN).error == f64::INFINITY && of_pair(unary, Pair::exact(f64::NAN)).hi.is_nan()
+        );
+        assert_eq!(of_interval(unary, Interval::UNKNOWN), Interval::UNKNOWN);
+    }
+    let some = Pair { hi: 1.5, lo: 0.0, error: 0.25 };
+    for function in [Bivariate::Atan2, Bivariate::Power] {
+        for operands in [[Pair::UNKNOWN, some], [some, Pair::UNKNOWN], [Pair::UNKNOWN; 2]] {
+            assert_eq!(of_pairs(function, operands[0], operands[1]).error, f64::INFINITY, "{function:?}");
+        }
+    }
+    assert_eq!(of_pairs(Bivariate::Power, Pair::UNKNOWN, Pair::exact(0.0)).as_exact(), Some(1.0));
+    let nan = of_pairs(Bivariate::Power, Pair::exact(-1.0), Pair::exact(-0.5)).hi;
+    assert!(nan.is_nan() && nan.is_sign_positive());
+}
+
 /// Infinities have no sine, and what is unknown, or far out, has any.
 #[test]
 fn angles_beyond_reach_say_little() {
