@@ -12,7 +12,7 @@ use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
 use super::graph::Graph;
 use super::pairing::Pair;
-use super::reading::{Reader, Readings, readings};
+use super::reading::{self, Reader, Readings, Width, readings};
 use super::rule::Role;
 use super::vertex::Value;
 
@@ -190,7 +190,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         let whole = self.both(id).map(|values| {
             let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
-            picked.reduce(Precision::join).map(|width| BTreeSet::from([width]))
+            picked.reduce(Precision::join).map(|width| BTreeSet::from([Width::of(width)]))
         });
         for (reader, left) in before {
             let Some(right) = after.get(reader) else { continue };
@@ -198,11 +198,16 @@ impl<'p, 'a> Comparison<'p, 'a> {
             if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
                 continue;
             }
-            let entry = (*reader, widths(left), widths(right));
-            let (least, most) = (bounds(left), bounds(right));
+            let entry = (*reader, reading::text(left), reading::text(right));
+            let (least, most) = (reading::bounds(left), reading::bounds(right));
+            let is_wider = match least == most {
+                // The same bits by another way: over a wider format, or over none.
+                true => reading::way(left).within(reading::way(right)),
+                false => most.0.join(least.0) == most.0 && most.1.join(least.1) == most.1,
+            };
             if left == right {
                 kept.push(entry);
-            } else if most.0.join(least.0) == most.0 && most.1.join(least.1) == most.1 {
+            } else if is_wider {
                 removed.push(entry);
             } else {
                 added.push(entry);
@@ -360,7 +365,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
 fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionId>, id: ExpressionId) -> Readings {
     let mut settled = Readings::new();
     let mut passed = BTreeSet::from([id]);
-    let mut open: Vec<(Reader, Option<BTreeSet<Precision>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
+    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
     while let Some((_, seen, at)) = open.pop() {
         for (reader, widths) in own.get(&at).into_iter().flatten() {
             let widths = seen.as_ref().unwrap_or(widths);
@@ -375,16 +380,6 @@ fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionI
         }
     }
     settled
-}
-
-fn bounds(widths: &BTreeSet<Precision>) -> (Precision, Precision) {
-    let fold =
-        |with: fn(Precision, Precision) -> Precision| widths.iter().copied().reduce(with).unwrap_or(Precision::ANY);
-    (fold(Precision::meet), fold(Precision::join))
-}
-
-fn widths(widths: &BTreeSet<Precision>) -> String {
-    widths.iter().rev().map(Precision::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 fn steps(steps: &[usize]) -> String {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Precision;
 use crate::ir::{Op, ValueId};
+use crate::num::F32;
 
 use super::expression::ExpressionId;
 use super::graph::Graph;
@@ -18,8 +19,70 @@ pub(super) enum Reader {
     Result(usize),
 }
 
+/// How much of a value a reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Width {
+    /// The bits that are left.
+    pub left: Precision,
+    /// The narrowest format below f32 that the value was rounded to before a narrower one: rounded twice, it may lie
+    /// elsewhere than rounded once.
+    pub over: Option<Precision>,
+}
+
+impl Width {
+    /// All that a value has.
+    const WHOLE: Width = Width::of(Precision::UNLIMITED);
+
+    /// These bits, rounded to at once.
+    pub const fn of(left: Precision) -> Width {
+        Width { left, over: None }
+    }
+
+    /// The same of a value that was rounded to `format` before.
+    fn after(self, format: Precision) -> Width {
+        if format.within(self.left) {
+            return Width::of(format);
+        }
+        let wide = Precision::of(&F32);
+        let rounds = format.within(wide) && format != wide;
+        let over = if rounds { Some(self.over.map_or(format, |over| over.meet(format))) } else { self.over };
+        Width { left: format.meet(self.left), over }
+    }
+
+    /// The same of a value that has only these bits.
+    fn with(self, effective: Precision) -> Width {
+        Width { left: self.left.meet(effective), over: self.over.filter(|over| !effective.within(*over)) }
+    }
+}
+
+impl std::fmt::Display for Width {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.over {
+            Some(over) => write!(f, "{over}, then {}", self.left),
+            None => write!(f, "{}", self.left),
+        }
+    }
+}
+
 /// The widths in which each reader sees a value; more than one where several instances differ.
-pub(super) type Readings = BTreeMap<Reader, BTreeSet<Precision>>;
+pub(super) type Readings = BTreeMap<Reader, BTreeSet<Width>>;
+
+/// The fewest and the most bits that are left to any instance.
+pub(super) fn bounds(widths: &BTreeSet<Width>) -> (Precision, Precision) {
+    let left = || widths.iter().map(|width| width.left);
+    let (meet, join) = (left().reduce(Precision::meet), left().reduce(Precision::join));
+    (meet.unwrap_or(Precision::ANY), join.unwrap_or(Precision::ANY))
+}
+
+/// The narrowest format on the way of any instance.
+pub(super) fn way(widths: &BTreeSet<Width>) -> Precision {
+    widths.iter().filter_map(|width| width.over).reduce(Precision::meet).unwrap_or(Precision::UNLIMITED)
+}
+
+/// `f32 and bf16`, the widest first.
+pub(super) fn text(widths: &BTreeSet<Width>) -> String {
+    widths.iter().rev().map(Width::to_string).collect::<Vec<_>>().join(" and ")
+}
 
 /// The readings of each expression that a program makes: of all instances together, each as wide as the value can be.
 pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
@@ -28,7 +91,7 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     let mut of_values: Vec<Readings> = vec![Readings::new(); entry.instructions.len()];
     let mut of_expressions: BTreeMap<ExpressionId, Readings> = BTreeMap::new();
     for (result, id) in graph.import.program.outputs().into_iter().enumerate() {
-        add(&mut of_values[id], Reader::Result(result), Precision::UNLIMITED);
+        add(&mut of_values[id], Reader::Result(result), Width::WHOLE);
     }
     for id in (0..entry.instructions.len()).rev().filter(|id| graph.values[*id].live) {
         let value = &graph.values[id];
@@ -44,12 +107,12 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
         }
         let seen: Readings = found
             .into_iter()
-            .map(|(reader, widths)| (reader, widths.into_iter().map(|w| w.meet(value.holds)).collect()))
+            .map(|(reader, widths)| (reader, widths.into_iter().map(|w| w.after(value.holds)).collect()))
             .collect();
         if value.is_made() && value.float {
             let whole = of_expressions.entry(value.expression()).or_default();
             for (reader, widths) in &seen {
-                widths.iter().for_each(|w| add(whole, *reader, w.meet(value.effective)));
+                widths.iter().for_each(|w| add(whole, *reader, w.with(value.effective)));
             }
         }
         of_values[id] = seen;
@@ -57,7 +120,7 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     of_expressions
 }
 
-fn add(readings: &mut Readings, reader: Reader, width: Precision) {
+fn add(readings: &mut Readings, reader: Reader, width: Width) {
     readings.entry(reader).or_default().insert(width);
 }
 
@@ -80,9 +143,9 @@ fn read(
     let through = |reader: ValueId, picks: bool, entering: Precision, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.
-        let rest = of_values[reader].values().flatten().copied().reduce(Precision::join);
+        let rest = of_values[reader].values().flatten().map(|width| width.left).reduce(Precision::join);
         let width = rest.filter(|_| picks && value.float).unwrap_or(Precision::UNLIMITED);
-        add(found, Reader::Value(value.expression()), width.meet(entering));
+        add(found, Reader::Value(value.expression()), Width::of(width.meet(entering)));
     };
     match graph.values[user].role {
         Role::Moves { from, to } if (from..to).contains(&slot) => {

@@ -2,7 +2,7 @@
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Builder;
-use ulpgate::oracle::{Demand, Prepared, Truth, TruthTensor};
+use ulpgate::oracle::{Demand, Oracle, Prepared, Truth, TruthTensor};
 use ulpgate::tensor::DType;
 
 use super::ask::{INF, floats, integers, predicates};
@@ -166,4 +166,45 @@ fn a_prepared_program_knows_its_results() {
     let x = builder.parameter("x", DType::F32, &[2]).unwrap();
     let program = builder.finish(&[("a", x), ("b", x), ("c", x)]).unwrap();
     assert_eq!(Prepared::new(&program).outputs(), 3);
+}
+
+/// Two values that make each other's next ones, so many times over: each is worked out once, and not by as many paths.
+#[test]
+fn long_loops_take_time_in_proportion() {
+    let text = |trips: usize| {
+        format!(
+            "HloModule loops
+            next {{ p = (s32[], f32[2], f32[2]) parameter(0)
+              i = s32[] get-tuple-element(p), index=0
+              a = f32[2] get-tuple-element(p), index=1
+              b = f32[2] get-tuple-element(p), index=2
+              one = s32[] constant(1)
+              j = s32[] add(i, one)
+              c = f32[2] constant({{0.5, 0.25}})
+              ac = f32[2] multiply(a, c)
+              bc = f32[2] multiply(b, c)
+              x = f32[2] add(ac, bc)
+              y = f32[2] subtract(ac, bc)
+              ROOT t = (s32[], f32[2], f32[2]) tuple(j, x, y) }}
+            goes_on {{ p = (s32[], f32[2], f32[2]) parameter(0)
+              i = s32[] get-tuple-element(p), index=0
+              n = s32[] constant({trips})
+              ROOT l = pred[] compare(i, n), direction=LT }}
+            ENTRY main {{
+              z = s32[] constant(0)
+              a = f32[2] constant({{1, 2}})
+              e = f32[2] exponential(a)
+              t = (s32[], f32[2], f32[2]) tuple(z, e, a)
+              w = (s32[], f32[2], f32[2]) while(t), condition=goes_on, body=next
+              x = f32[2] get-tuple-element(w), index=1
+              y = f32[2] get-tuple-element(w), index=2
+              ROOT g = pred[2] compare(x, y), direction=EQ }}"
+        )
+    };
+    for trips in [64, 4000] {
+        let program = lower(&parse(&text(trips)).unwrap()).unwrap().program;
+        let truth = Oracle::default().evaluate(&program, &[], &[Demand::Rounded]).unwrap();
+        let TruthTensor::Predicate { values, .. } = &truth.outputs[0] else { panic!("{truth:?}") };
+        assert_eq!(values, &[Some(false); 2], "{trips}");
+    }
 }

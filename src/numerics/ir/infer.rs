@@ -4,7 +4,7 @@ use crate::tensor::DType;
 
 use super::approx::{self, BinsError};
 use super::dot_dims::DotDims;
-use super::op::{Op, Window};
+use super::op::Op;
 use super::program::{Computation, Shape};
 use super::scalar_op::Unary;
 
@@ -26,6 +26,9 @@ macro_rules! ensure {
         if !$condition { return Err(ShapeError(format!($($message)*))); }
     };
 }
+
+mod combine;
+mod index;
 
 /// The result shape of `op`. `given` is needed where operands do not determine it (parameter, convert, broadcast,
 /// reshape, iota, bitcast-convert, partial-reduce); elsewhere it must agree if present.
@@ -172,7 +175,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
         }
         Op::Gather(dims) => {
             need(2)?;
-            gather(dims, operands[0], operands[1])
+            index::gather(dims, operands[0], operands[1])
         }
         Op::Binary(binary) => {
             need(2)?;
@@ -206,15 +209,15 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             }
             Ok(operands[1].clone())
         }
-        Op::Reduce { dims, to_apply } => reduce(dims, called(*to_apply)?, operands),
+        Op::Reduce { dims, to_apply } => combine::reduce(dims, called(*to_apply)?, operands),
         Op::ReduceWindow { window, to_apply } => {
             need(2)?;
             let (dtype, dims) = array(operands[0])?;
             scalar_of(operands[1], dtype)?;
             region(called(*to_apply)?, &[dtype, dtype], &[dtype])?;
-            Ok(Shape::Array { dtype, dims: windowed(window, dims)? })
+            Ok(Shape::Array { dtype, dims: combine::window_dims(window, dims)? })
         }
-        Op::Scatter { dims, to_apply } => scatter(dims, called(*to_apply)?, operands),
+        Op::Scatter { dims, to_apply } => index::scatter(dims, called(*to_apply)?, operands),
         Op::Sort { dim, to_apply, .. } => {
             ensure!(!operands.is_empty(), "sort needs an operand");
             let (_, dims) = array(operands[0])?;
@@ -260,7 +263,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
         }
         Op::Dot { dims, .. } => {
             need(2)?;
-            dot(dims, operands[0], operands[1], given)
+            combine::dot(dims, operands[0], operands[1], given)
         }
         Op::Tuple => Ok(Shape::Tuple(operands.iter().map(|s| (*s).clone()).collect())),
         Op::GetTupleElement(index) => {
@@ -308,126 +311,6 @@ fn elementwise(op: &Op, operand: &Shape, given: Option<&Shape>) -> Result<Shape>
         Op::Unary(Unary::IsFinite) => Ok(operand.with_dtype(DType::Pred)),
         _ => Ok(operand.clone()),
     }
-}
-
-fn reduce(dims: &[usize], callee: &Computation, operands: &[&Shape]) -> Result<Shape> {
-    let count = operands.len() / 2;
-    ensure!(count > 0 && operands.len().is_multiple_of(2), "reduce needs as many inits as arrays");
-    let (_, first) = array(operands[0])?;
-    ensure!(dims.iter().all(|d| *d < first.len()), "reduce of {} along {dims:?}", operands[0]);
-    let kept: Vec<usize> = (0..first.len()).filter(|d| !dims.contains(d)).map(|d| first[d]).collect();
-    let mut dtypes = Vec::new();
-    for (operand, init) in operands[..count].iter().zip(&operands[count..]) {
-        let (dtype, shape) = array(operand)?;
-        ensure!(shape == first, "reduce of {} together with {operand}", operands[0]);
-        scalar_of(init, dtype)?;
-        dtypes.push(dtype);
-    }
-    region(callee, &[&dtypes[..], &dtypes].concat(), &dtypes)?;
-    Ok(tuple_unless_one(dtypes.iter().map(|d| Shape::array(*d, &kept)).collect()))
-}
-
-fn dot(dims: &DotDims, lhs: &Shape, rhs: &Shape, given: Option<&Shape>) -> Result<Shape> {
-    let ((lhs_dtype, l), (rhs_dtype, r)) = (array(lhs)?, array(rhs)?);
-    let in_range = |which: &[usize], rank: usize| which.iter().all(|d| *d < rank);
-    let ranges = in_range(&dims.lhs_contracting, l.len())
-        && in_range(&dims.lhs_batch, l.len())
-        && in_range(&dims.rhs_contracting, r.len())
-        && in_range(&dims.rhs_batch, r.len());
-    let pairs = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| l[*x] == r[*y]);
-    let fits = ranges && pairs(&dims.lhs_contracting, &dims.rhs_contracting) && pairs(&dims.lhs_batch, &dims.rhs_batch);
-    let DotDims { lhs_contracting, rhs_contracting, lhs_batch, rhs_batch } = dims;
-    ensure!(
-        fits,
-        "dot of {lhs} with {rhs}: dims {lhs_contracting:?} do not contract with {rhs_contracting:?}, batch dims \
-         {lhs_batch:?} and {rhs_batch:?}"
-    );
-    let are_numbers = lhs_dtype.is_float() || lhs_dtype.is_integer();
-    ensure!(
-        lhs_dtype == rhs_dtype && are_numbers,
-        "dot of {lhs} with {rhs}: operands of one float or integer type only"
-    );
-    let mut out: Vec<usize> = dims.lhs_batch.iter().map(|d| l[*d]).collect();
-    out.extend(DotDims::free(l.len(), &dims.lhs_contracting, &dims.lhs_batch).iter().map(|d| l[*d]));
-    out.extend(DotDims::free(r.len(), &dims.rhs_contracting, &dims.rhs_batch).iter().map(|d| r[*d]));
-    // A dot of floats may give a wider type than its operands (preferred_element_type).
-    let dtype = given.and_then(Shape::dtype).unwrap_or(lhs_dtype);
-    let fits = if lhs_dtype.is_float() { dtype.is_float() } else { dtype == lhs_dtype };
-    ensure!(fits, "dot of {lhs} with {rhs} gives no {dtype}");
-    Ok(Shape::Array { dtype, dims: out })
-}
-
-fn gather(dims: &super::GatherDims, operand: &Shape, indices: &Shape) -> Result<Shape> {
-    let ((dtype, source), (index_dtype, index)) = (array(operand)?, array(indices)?);
-    ensure!(index_dtype.is_integer(), "gather by {indices}");
-    let fits = dims.slice_sizes.len() == source.len()
-        && dims.slice_sizes.iter().zip(source).all(|(s, d)| s <= d)
-        && dims.index_vector_dim <= index.len()
-        && dims.operand_batching_dims.len() == dims.start_indices_batching_dims.len();
-    ensure!(fits, "gather of {operand} by {indices} in sizes {:?}", dims.slice_sizes);
-    let mut batch: Vec<usize> = index.to_vec();
-    if dims.index_vector_dim < batch.len() {
-        let length = batch.remove(dims.index_vector_dim);
-        ensure!(length == dims.start_index_map.len(), "gather by vectors of {length} indices");
-    }
-    let dropped = |d: &usize| dims.collapsed_slice_dims.contains(d) || dims.operand_batching_dims.contains(d);
-    let offsets: Vec<usize> = (0..source.len()).filter(|d| !dropped(d)).map(|d| dims.slice_sizes[d]).collect();
-    ensure!(offsets.len() == dims.offset_dims.len(), "gather with {} offset dims", dims.offset_dims.len());
-    let (mut batch, mut offsets) = (batch.into_iter(), offsets.into_iter());
-    let rank = batch.len() + offsets.len();
-    let out = (0..rank).filter_map(|d| if dims.offset_dims.contains(&d) { offsets.next() } else { batch.next() });
-    Ok(Shape::Array { dtype, dims: out.collect() })
-}
-
-fn scatter(dims: &super::ScatterDims, callee: &Computation, operands: &[&Shape]) -> Result<Shape> {
-    let count = operands.len() / 2;
-    ensure!(operands.len() % 2 == 1 && count > 0, "scatter needs arrays, indices, and an update for each array");
-    let (arrays, indices, updates) = (&operands[..count], operands[count], &operands[count + 1..]);
-    let ((_, target), (index_dtype, index)) = (array(arrays[0])?, array(indices)?);
-    let (_, update) = array(updates[0])?;
-    ensure!(index_dtype.is_integer(), "scatter by {indices}");
-    let mut dtypes = Vec::new();
-    for (of, by) in arrays.iter().zip(updates) {
-        let ((dtype, of_dims), (by_dtype, by_dims)) = (array(of)?, array(by)?);
-        ensure!(dtype == by_dtype && of_dims == target && by_dims == update, "scatter of {by} into {of}");
-        dtypes.push(dtype);
-    }
-    region(callee, &[dtypes.clone(), dtypes.clone()].concat(), &dtypes)?;
-    let mut batch: Vec<usize> = index.to_vec();
-    ensure!(
-        dims.index_vector_dim <= batch.len(),
-        "scatter by {indices} with index_vector_dim {}",
-        dims.index_vector_dim
-    );
-    let length = if dims.index_vector_dim < batch.len() { batch.remove(dims.index_vector_dim) } else { 1 };
-    let named = [&dims.scatter_dims_to_operand_dims, &dims.inserted_window_dims, &dims.input_batching_dims];
-    let fits = length == dims.scatter_dims_to_operand_dims.len()
-        && named.into_iter().flatten().all(|d| *d < target.len())
-        && dims.update_window_dims.iter().all(|d| *d < update.len())
-        && dims.scatter_indices_batching_dims.iter().all(|d| *d < index.len() && *d != dims.index_vector_dim)
-        && dims.input_batching_dims.len() == dims.scatter_indices_batching_dims.len()
-        && target.len() == named[1].len() + named[2].len() + dims.update_window_dims.len()
-        && update.len() == batch.len() + dims.update_window_dims.len();
-    ensure!(fits, "scatter of {} into {} by {indices}: dims do not fit: {dims:?}", updates[0], arrays[0]);
-    let counted = (0..update.len()).filter(|d| !dims.update_window_dims.contains(d)).map(|d| update[d]);
-    ensure!(counted.eq(batch), "scatter of {} by {indices}", updates[0]);
-    let windows = dims.window_sizes(target.len(), update);
-    ensure!(windows.iter().zip(target).all(|(w, n)| w <= n), "scatter of {} into {}", updates[0], arrays[0]);
-    Ok(tuple_unless_one(arrays.iter().map(|s| (*s).clone()).collect()))
-}
-
-/// Dims of a windowed operation's result.
-fn windowed(window: &Window, dims: &[usize]) -> Result<Vec<usize>> {
-    ensure!(window.0.len() == dims.len(), "a window of {} dims over {} dims", window.0.len(), dims.len());
-    let mut out = Vec::new();
-    for (w, n) in window.0.iter().zip(dims) {
-        ensure!(w.size > 0 && w.stride > 0 && w.base_dilation > 0 && w.window_dilation > 0, "an empty window");
-        let base = if *n == 0 { 0 } else { ((n - 1) * w.base_dilation + 1) as i64 };
-        let padded = base + w.pad_low + w.pad_high;
-        let extent = ((w.size - 1) * w.window_dilation + 1) as i64;
-        out.push(if padded < extent { 0 } else { ((padded - extent) as usize) / w.stride + 1 });
-    }
-    Ok(out)
 }
 
 /// Checks that a region takes and gives scalars of these types.

@@ -7,6 +7,7 @@
 pub mod approx;
 mod builder;
 mod dot_dims;
+mod index_dims;
 mod infer;
 mod jax_text;
 pub mod movement;
@@ -16,9 +17,8 @@ mod scalar_op;
 
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
+pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
-pub use op::{
-    ApproxTopK, Class, ComputationId, GatherDims, Op, PartialReduce, ScatterDims, TRIP_BOUND, Window, WindowDim,
-};
+pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
 pub use program::{Computation, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};

@@ -1,7 +1,8 @@
 //! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
 //! computes.
 
-use super::op::{GatherDims, Op, ScatterDims};
+use super::index_dims::{GatherDims, ScatterDims};
+use super::op::Op;
 
 /// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///

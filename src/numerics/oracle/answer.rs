@@ -7,8 +7,9 @@ use crate::num::{self, Direction, Format, Specials};
 use crate::tensor::DType;
 
 use super::arithmetic::{Arithmetic, Field};
+use super::comparison::Comparison;
 use super::demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
-use super::elements::{Comparison, FloatArray, Identities, Value};
+use super::elements::{FloatArray, Identities, Value};
 use super::evaluate::Pass;
 use super::plan::Need;
 

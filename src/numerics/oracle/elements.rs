@@ -1,6 +1,6 @@
 //! Values of the oracle: elements with their identity, arrays of them, tuples.
 
-use std::cmp::Ordering;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::tensor::DType;
@@ -44,14 +44,6 @@ impl Integers {
         let value = self.values[at]?;
         Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
     }
-
-    /// How two elements compare, of this array and of one of the same type.
-    pub fn compare(&self, at: usize, other: &Integers, other_at: usize) -> Comparison {
-        match (self.number(at), other.number(other_at)) {
-            (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
-            _ => Comparison::Open,
-        }
-    }
 }
 
 /// Float elements in row-major order. A clone shares everything.
@@ -87,6 +79,25 @@ pub(super) struct Deferred<A: Arithmetic> {
     pub y: FloatArray<A>,
     /// The first of the classes for results that have no relation to their operands: one an element.
     pub fresh: u64,
+    /// How many operations on the way to an operand are deferred themselves.
+    pub depth: usize,
+    /// What was worked out already, where operands are deferred: each would work out theirs again, and so on.
+    pub known: RefCell<Vec<Option<Identity>>>,
+}
+
+impl<A: Arithmetic> Deferred<A> {
+    fn recall(&self, at: usize) -> Option<Identity> {
+        self.known.borrow().get(at).copied().flatten()
+    }
+
+    fn keep(&self, at: usize, identity: Identity) {
+        if self.depth == 0 {
+            return;
+        }
+        let mut known = self.known.borrow_mut();
+        known.resize(self.x.len, None);
+        known[at] = Some(identity);
+    }
 }
 
 impl<A: Arithmetic> Clone for Value<A> {
@@ -95,6 +106,16 @@ impl<A: Arithmetic> Clone for Value<A> {
             Value::Float(array) => Value::Float(array.clone()),
             Value::Integer(integers) => Value::Integer(integers.clone()),
             Value::Tuple(parts) => Value::Tuple(parts.clone()),
+        }
+    }
+}
+
+impl<A: Arithmetic> FloatArray<A> {
+    /// How many operations on the way to it are deferred, its own included.
+    pub fn depth(&self) -> usize {
+        match &self.identities {
+            Identities::Known { .. } => 0,
+            Identities::Deferred(deferred) => deferred.depth + 1,
         }
     }
 }
@@ -155,17 +176,6 @@ impl<A: Arithmetic> Value<A> {
             _ => unreachable!("shape checking gives integers to operations on integers"),
         }
     }
-}
-
-/// How two elements compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
-    /// For certain.
-    Is(Ordering),
-    /// One of them is NaN.
-    Unordered,
-    /// Not decided at this precision.
-    Open,
 }
 
 /// Arithmetic together with the classes of identities.
@@ -257,12 +267,23 @@ impl<A: Arithmetic> World<A> {
         match &array.identities {
             Identities::Known { classes, keys } => Identity { class: *classes.at(at), key: *keys.at(at) },
             Identities::Deferred(deferred) => {
+                if let Some(identity) = deferred.recall(at) {
+                    return identity;
+                }
                 let number = self.number(array, at);
                 let (x, y) = (self.element(&deferred.x, at), self.element(&deferred.y, at));
                 let known = self.binary_identity(deferred.operation, &x, &y, deferred.left_is_parameter, &number);
-                known.unwrap_or(Identity { class: deferred.fresh + at as u64, key: 0.0 })
+                let identity = known.unwrap_or(Identity { class: deferred.fresh + at as u64, key: 0.0 });
+                deferred.keep(at, identity);
+                identity
             }
         }
+    }
+
+    /// The array with its identities worked out.
+    pub fn with_identities(&mut self, array: &FloatArray<A>) -> FloatArray<A> {
+        let (classes, keys) = self.identities(array);
+        FloatArray { identities: Identities::Known { classes, keys }, ..array.clone() }
     }
 
     /// The classes and keys of all elements.
@@ -310,114 +331,5 @@ impl<A: Arithmetic> World<A> {
             (true, _) => Some(f64::NAN),
             _ => self.arithmetic.as_exact(&x.number),
         }
-    }
-
-    /// How two elements compare, by their enclosures and, where these leave it open, by their identities.
-    pub fn compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
-        self.compare_numbers(&x.number, &y.number, || (x.identity, y.identity))
-    }
-
-    /// How two elements of arrays compare. Identities are worked out only if the enclosures do not tell.
-    pub fn compare_at(&mut self, x: (&FloatArray<A>, usize), y: (&FloatArray<A>, usize)) -> Comparison {
-        let (a, b) = (self.number(x.0, x.1), self.number(y.0, y.1));
-        match self.compare_numbers(&a, &b, || (Identity::fresh(0), Identity::fresh(1))) {
-            Comparison::Open => {
-                let identities = (self.identity(x.0, x.1), self.identity(y.0, y.1));
-                self.compare_numbers(&a, &b, || identities)
-            }
-            decided => decided,
-        }
-    }
-
-    /// How two numbers compare, by their enclosures or else by their identities.
-    fn compare_numbers(
-        &self,
-        x: &A::Number,
-        y: &A::Number,
-        identities: impl FnOnce() -> (Identity, Identity),
-    ) -> Comparison {
-        if self.arithmetic.is_nan(x) || self.arithmetic.is_nan(y) {
-            return Comparison::Unordered;
-        }
-        // What is unknown may be NaN, which no identity orders, or an infinity, which absorbs what identities tell apart.
-        if !self.arithmetic.is_number(x) || !self.arithmetic.is_number(y) {
-            return Comparison::Open;
-        }
-        if let Some(ordering) = self.arithmetic.compare(x, y) {
-            return Comparison::Is(ordering);
-        }
-        let (x, y) = identities();
-        x.compare(&y).map_or(Comparison::Open, Comparison::Is)
-    }
-
-    /// IEEE 754-2019 totalOrder (5.10). Between two zeros the signs decide, which enclosures may leave open; a NaN stands
-    /// beyond the infinity of its sign.
-    pub fn total_compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
-        match (self.exact_value(x), self.exact_value(y)) {
-            (Some(a), Some(b)) => Comparison::Is(a.total_cmp(&b)),
-            (Some(nan), None) if nan.is_nan() && self.arithmetic.is_number(&y.number) => {
-                Comparison::Is(if nan.is_sign_negative() { Ordering::Less } else { Ordering::Greater })
-            }
-            (None, Some(nan)) if nan.is_nan() && self.arithmetic.is_number(&x.number) => {
-                Comparison::Is(if nan.is_sign_negative() { Ordering::Greater } else { Ordering::Less })
-            }
-            _ => match self.compare(x, y) {
-                Comparison::Unordered => Comparison::Open,
-                Comparison::Is(Ordering::Equal) if self.may_be_zero(&x.number) => Comparison::Open,
-                decided => decided,
-            },
-        }
-    }
-
-    /// Whether zero is among what a number may be.
-    pub fn may_be_zero(&self, x: &A::Number) -> bool {
-        let (lo, hi) = self.arithmetic.bounds(x);
-        lo <= 0.0 && hi >= 0.0
-    }
-
-    /// The larger (or smaller) of two elements; a NaN wins. Where it is open, the hull of both.
-    pub fn extreme(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
-        match self.compare(x, y) {
-            Comparison::Unordered => self.exact(f64::NAN),
-            Comparison::Is(Ordering::Equal) => self.of_equals(x, y, largest),
-            Comparison::Is(ordering) if (ordering == Ordering::Greater) == largest => x.clone(),
-            Comparison::Is(_) => y.clone(),
-            Comparison::Open => self.either(x, y),
-        }
-    }
-
-    /// One of two equal elements: of -0 and +0 the one that IEEE 754-2019 maximum (or minimum) takes.
-    fn of_equals(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
-        if !self.may_be_zero(&x.number) {
-            return x.clone();
-        }
-        // The zero that beats any other.
-        let prevails = |e: &Element<A::Number>| {
-            let value = self.arithmetic.as_exact(&e.number);
-            value.is_some_and(|v| v == 0.0 && v.is_sign_positive() == largest)
-        };
-        match (prevails(x), prevails(y), x.identity.is(&y.identity)) {
-            (true, ..) | (_, _, true) => x.clone(),
-            (_, true, _) => y.clone(),
-            _ if self.arithmetic.as_exact(&x.number).is_some() && self.arithmetic.as_exact(&y.number).is_some() => {
-                x.clone()
-            }
-            _ => self.either(x, y),
-        }
-    }
-
-    /// An element that is one of two, it is not known which.
-    pub fn either(&mut self, x: &Element<A::Number>, y: &Element<A::Number>) -> Element<A::Number> {
-        if x.identity.is(&y.identity) {
-            return x.clone();
-        }
-        let infinity = |e: &Element<A::Number>| self.arithmetic.as_exact(&e.number).filter(|v| v.is_infinite());
-        let are_numbers = self.arithmetic.is_number(&x.number) && self.arithmetic.is_number(&y.number);
-        // Between an infinity and a number there is no enclosure of finite numbers.
-        if !are_numbers || infinity(x) != infinity(y) {
-            return self.unknown();
-        }
-        let hull = self.arithmetic.hull(&x.number, &y.number);
-        self.fresh(hull)
     }
 }

@@ -1,5 +1,6 @@
 //! Operations on the elements of arrays, with what they do to identities.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -12,6 +13,9 @@ use super::order::{Identity, Step};
 
 /// Shorter runs are not worth a step for all of them.
 const LONG: usize = 8;
+
+/// So many operations on the way to an element are deferred; then what is asked for does not go down too deep.
+const DEEPEST: usize = 64;
 
 /// Whether a function of one argument increases strictly wherever it has a value; `Some(true)` if it falls.
 fn falls(unary: Unary) -> Option<bool> {
@@ -156,8 +160,13 @@ impl<A: Arithmetic> World<A> {
             Some((classes, keys)) => Identities::Known { classes, keys },
             None => {
                 let fresh = self.classes.fresh(len as u64);
-                let (x, y) = (x.clone(), y.clone());
-                Identities::Deferred(Rc::new(Deferred { operation, left_is_parameter, x, y, fresh }))
+                let depth = [x, y].map(FloatArray::depth).into_iter().max().unwrap_or(0);
+                let (x, y, depth) = match depth {
+                    DEEPEST.. => (self.with_identities(x), self.with_identities(y), 0),
+                    _ => (x.clone(), y.clone(), depth),
+                };
+                let known = RefCell::default();
+                Identities::Deferred(Rc::new(Deferred { operation, left_is_parameter, x, y, fresh, depth, known }))
             }
         };
         FloatArray { len, numbers, identities, rounded: None }

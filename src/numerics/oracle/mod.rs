@@ -17,6 +17,7 @@ mod arithmetic;
 mod between;
 mod bits;
 mod column;
+mod comparison;
 mod convert;
 mod demand;
 pub mod dot;

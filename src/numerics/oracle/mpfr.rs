@@ -16,7 +16,7 @@ use rug::float::{Round, prec_min};
 use crate::ir::Unary;
 
 use super::arithmetic::{Arithmetic, Bivariate, Dots, Field, Wanted};
-use super::between::{Between, Corner, What};
+use super::between::{Between, Corner};
 use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::exact_dot;
@@ -55,77 +55,6 @@ impl Mpfr {
                 Between::real(function(low_end, Round::Down).0, function(high_end, Round::Up).0)
             }
         }
-    }
-
-    /// A function that is increasing above `pole` and infinite there; below, it is NaN.
-    fn above_pole(&self, x: &Between, pole: i32, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
-        match x {
-            Between::Real { hi, .. } if *hi < pole => Between::nan(),
-            // A zero of either sign, where that is the pole.
-            Between::Real { lo, hi, .. } if *lo == pole && *hi == pole => {
-                self.monotone(&Between::Exact(lo.clone()), false, function)
-            }
-            Between::Real { lo, .. } if *lo <= pole => Between::Unknown,
-            _ => self.monotone(x, false, function),
-        }
-    }
-
-    fn function(&self, unary: Unary, x: &Between) -> Between {
-        let bits = self.bits;
-        macro_rules! rounded {
-            ($method:ident) => {
-                |v: &Float, round| Float::with_val_round(bits, v.$method(), round)
-            };
-        }
-        match unary {
-            Unary::Exponential => self.monotone(x, false, rounded!(exp_ref)),
-            Unary::ExponentialMinusOne => self.monotone(x, false, rounded!(exp_m1_ref)),
-            Unary::Log => self.above_pole(x, 0, rounded!(ln_ref)),
-            Unary::LogPlusOne => self.above_pole(x, -1, rounded!(ln_1p_ref)),
-            Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
-            Unary::Cbrt => self.monotone(x, false, rounded!(cbrt_ref)),
-            Unary::Erf => self.monotone(x, false, rounded!(erf_ref)),
-            Unary::Cosine | Unary::Sine => self.wave(unary, x),
-            Unary::Tan => self.tangent(x),
-            Unary::Sqrt => self.sqrt(x),
-            Unary::Rsqrt => {
-                let root = self.sqrt(x);
-                match &root {
-                    // MPFR rounds the reciprocal root of what is not a square once instead of twice.
-                    Between::Real { lo, what: What::Anonymous, .. } if *lo > 0 => {
-                        self.monotone(x, true, rounded!(recip_sqrt_ref))
-                    }
-                    _ => self.binary(Field::Divide, &Between::exact(1.0), &root),
-                }
-            }
-            // To integers, each of which MPFR holds at the operand's own precision; a zero keeps the sign of its side.
-            Unary::RoundNearestAfz => self.monotone(x, false, |v, _| (v.clone().round(), Ordering::Equal)),
-            Unary::RoundNearestEven => self.monotone(x, false, |v, _| (v.clone().round_even(), Ordering::Equal)),
-            Unary::Floor => self.monotone(x, false, |v, _| (v.clone().floor(), Ordering::Equal)),
-            Unary::Ceil => self.monotone(x, false, |v, _| (v.clone().ceil(), Ordering::Equal)),
-            Unary::Logistic => {
-                let one = Between::exact(1.0);
-                let exp = self.function(Unary::Exponential, &x.negate());
-                self.binary(Field::Divide, &one, &self.binary(Field::Add, &one, &exp))
-            }
-            Unary::Negate => x.negate(),
-            Unary::Abs => x.magnitude(),
-            Unary::Sign => x.sign(),
-            Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => Between::Unknown,
-        }
-    }
-
-    /// The square root: of a ratio of squares a ratio.
-    fn sqrt(&self, x: &Between) -> Between {
-        match x {
-            Between::Real { hi, .. } if *hi < 0 => return Between::nan(),
-            Between::Real { lo, .. } if *lo < 0 => return Between::Unknown,
-            _ => {}
-        }
-        if let Some(root) = x.form().and_then(|x| form::root(x.as_rational()?)) {
-            return Between::of_rational(&root, self.bits);
-        }
-        self.monotone(x, false, |v, round| Float::with_val_round(self.bits, v.sqrt_ref(), round))
     }
 
     fn binary(&self, operation: Field, x: &Between, y: &Between) -> Between {
@@ -428,16 +357,12 @@ impl Arithmetic for Mpfr {
     }
 
     fn unary_all(&mut self, unary: Unary, x: &Column<Rc<Between>>, wanted: Wanted) -> Column<Rc<Between>> {
-        match wanted {
-            None => x.map(|v| Arithmetic::unary(self, unary, v)),
-            Some(wanted) => {
-                let of = |(at, wanted): (usize, &bool)| match wanted {
-                    true => Arithmetic::unary(self, unary, x.at(at)),
-                    false => Rc::clone(&self.unknown),
-                };
-                Column::new(wanted.iter().enumerate().map(of).collect())
-            }
-        }
+        let Some(wanted) = wanted else { return x.map(|v| Arithmetic::unary(self, unary, v)) };
+        let of = |(at, wanted): (usize, &bool)| match wanted {
+            true => Arithmetic::unary(self, unary, x.at(at)),
+            false => Rc::clone(&self.unknown),
+        };
+        Column::new(wanted.iter().enumerate().map(of).collect())
     }
 
     fn binary_all(

@@ -6,7 +6,8 @@ use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Field, Wanted};
 use super::column::{Column, Mover};
-use super::elements::{Comparison, Element, FloatArray, Identities, Value};
+use super::comparison::Comparison;
+use super::elements::{Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
 

@@ -8,7 +8,8 @@ use crate::ir::{CompareOrder, Shape};
 use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
-use super::elements::{Comparison, Element, FloatArray, Value};
+use super::comparison::Comparison;
+use super::elements::{Element, FloatArray, Value};
 use super::evaluate::{OracleError, Pass};
 use super::radix;
 

@@ -120,3 +120,37 @@ fn what_was_added_is_no_counterpart() {
     assert_eq!(lines(&found), ["precision-changed w.1: logistic -> sqrt"]);
     assert_eq!(found.unmatched, [Vec::<String>::new(), ["v.1", "v.2"].map(str::to_string).to_vec()]);
 }
+
+/// A rounding to bf16 before one to fp8 moves numbers that lie near the middle between two of fp8; one to f32 before it,
+/// which every operation ends with, is none of its own, nor is one of what is bf16 already.
+#[test]
+fn a_rounding_before_a_narrower_one_is_told_of() {
+    let quantised = |rounded: &str, read: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n  k = bf16[8] parameter(1)\n  w = f32[8] convert(k)\n  \
+             p = f32[8] multiply(x, w)\n{rounded}  ROOT q = f8e4m3fn[8] convert({read})\n}}\n"
+        )
+    };
+    let (plain, twice) =
+        (quantised("", "p"), quantised("  r = f32[8] reduce-precision(p), exponent_bits=8, mantissa_bits=7\n", "r"));
+    assert_eq!(
+        lines(&of_texts(&twice, &plain)),
+        ["rounding-removed p: bf16, then f8e4m3fn for result 0 -> f8e4m3fn for result 0"]
+    );
+    assert_eq!(kinds(&of_texts(&plain, &twice)), [ChangeKind::RoundingAdded]);
+    let stored = quantised("  b = bf16[8] convert(p)\n", "b");
+    assert_eq!(lines(&of_texts(&twice, &stored)), [""; 0]);
+    let half = quantised("  h = f16[8] convert(p)\n", "h");
+    assert_eq!(
+        lines(&of_texts(&half, &twice)),
+        ["rounding-added p: f16, then f8e4m3fn for result 0 -> bf16, then f8e4m3fn for result 0"]
+    );
+    // Of a value that is bf16 no rounding to bf16 is one.
+    let moved = |read: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  k = bf16[8] parameter(0)\n  w = f32[8] convert(k)\n  r = f32[8] \
+             reduce-precision(w), exponent_bits=8, mantissa_bits=7\n  ROOT q = f8e4m3fn[8] convert({read})\n}}\n"
+        )
+    };
+    assert_eq!(lines(&of_texts(&moved("r"), &moved("w"))), [""; 0]);
+}

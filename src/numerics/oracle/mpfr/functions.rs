@@ -4,14 +4,17 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
+
 use rug::float::{Constant, Round};
 use rug::ops::Pow;
 use rug::{Float, Integer};
 
 use crate::ir::Unary;
 
-use super::super::arithmetic::{Arithmetic, Bivariate};
-use super::super::between::Between;
+use super::super::arithmetic::{Arithmetic, Bivariate, Field};
+use super::super::between::{Between, What};
+use super::super::form;
 use super::super::interval::Interval;
 use super::super::pair::Pair;
 use super::Mpfr;
@@ -104,12 +107,83 @@ impl Mpfr {
         self.enclose_pair(x).map_or(Between::Unknown, |x| (*x).clone())
     }
 
+    /// A function that is increasing above `pole` and infinite there; below, it is NaN.
+    fn above_pole(&self, x: &Between, pole: i32, function: impl Fn(&Float, Round) -> (Float, Ordering)) -> Between {
+        match x {
+            Between::Real { hi, .. } if *hi < pole => Between::nan(),
+            // A zero of either sign, where that is the pole.
+            Between::Real { lo, hi, .. } if *lo == pole && *hi == pole => {
+                self.monotone(&Between::Exact(lo.clone()), false, function)
+            }
+            Between::Real { lo, .. } if *lo <= pole => Between::Unknown,
+            _ => self.monotone(x, false, function),
+        }
+    }
+
+    pub(super) fn function(&self, unary: Unary, x: &Between) -> Between {
+        let bits = self.bits;
+        macro_rules! rounded {
+            ($method:ident) => {
+                |v: &Float, round| Float::with_val_round(bits, v.$method(), round)
+            };
+        }
+        match unary {
+            Unary::Exponential => self.monotone(x, false, rounded!(exp_ref)),
+            Unary::ExponentialMinusOne => self.monotone(x, false, rounded!(exp_m1_ref)),
+            Unary::Log => self.above_pole(x, 0, rounded!(ln_ref)),
+            Unary::LogPlusOne => self.above_pole(x, -1, rounded!(ln_1p_ref)),
+            Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
+            Unary::Cbrt => self.monotone(x, false, rounded!(cbrt_ref)),
+            Unary::Erf => self.monotone(x, false, rounded!(erf_ref)),
+            Unary::Cosine | Unary::Sine => self.wave(unary, x),
+            Unary::Tan => self.tangent(x),
+            Unary::Sqrt => self.sqrt(x),
+            Unary::Rsqrt => {
+                let root = self.sqrt(x);
+                match &root {
+                    // MPFR rounds the reciprocal root of what is not a square once instead of twice.
+                    Between::Real { lo, what: What::Anonymous, .. } if *lo > 0 => {
+                        self.monotone(x, true, rounded!(recip_sqrt_ref))
+                    }
+                    _ => self.binary(Field::Divide, &Between::exact(1.0), &root),
+                }
+            }
+            // To integers, each of which MPFR holds at the operand's own precision; a zero keeps the sign of its side.
+            Unary::RoundNearestAfz => self.monotone(x, false, |v, _| (v.clone().round(), Ordering::Equal)),
+            Unary::RoundNearestEven => self.monotone(x, false, |v, _| (v.clone().round_even(), Ordering::Equal)),
+            Unary::Floor => self.monotone(x, false, |v, _| (v.clone().floor(), Ordering::Equal)),
+            Unary::Ceil => self.monotone(x, false, |v, _| (v.clone().ceil(), Ordering::Equal)),
+            Unary::Logistic => {
+                let one = Between::exact(1.0);
+                let exp = self.function(Unary::Exponential, &x.negate());
+                self.binary(Field::Divide, &one, &self.binary(Field::Add, &one, &exp))
+            }
+            Unary::Negate => x.negate(),
+            Unary::Abs => x.magnitude(),
+            Unary::Sign => x.sign(),
+            Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => Between::Unknown,
+        }
+    }
+
+    /// The square root: of a ratio of squares a ratio.
+    fn sqrt(&self, x: &Between) -> Between {
+        match x {
+            Between::Real { hi, .. } if *hi < 0 => return Between::nan(),
+            Between::Real { lo, .. } if *lo < 0 => return Between::Unknown,
+            _ => {}
+        }
+        if let Some(root) = x.form().and_then(|x| form::root(x.as_rational()?)) {
+            return Between::of_rational(&root, self.bits);
+        }
+        self.monotone(x, false, |v, round| Float::with_val_round(self.bits, v.sqrt_ref(), round))
+    }
+
     /// The sine or cosine.
     ///
     /// Proof. On each piece, from one extreme to the next, the function is monotone. Both ends' pieces are rounded
     /// outwards: where they come out as one, both ends lie in it; where they are neighbours, both lie in these two, and
     /// the extreme between them is the hull's other end; else nothing better is said than -1 to 1.
-    pub(super) fn wave(&self, unary: Unary, x: &Between) -> Between {
+    fn wave(&self, unary: Unary, x: &Between) -> Between {
         let is_cosine = unary == Unary::Cosine;
         let bits = self.bits;
         let at = |v: &Float, round| match is_cosine {
@@ -147,7 +221,7 @@ impl Mpfr {
     }
 
     /// The tangent; unknown where the enclosure may hold a pole.
-    pub(super) fn tangent(&self, x: &Between) -> Between {
+    fn tangent(&self, x: &Between) -> Between {
         let at = |v: &Float, round| Float::with_val_round(self.bits, v.tan_ref(), round);
         let Some((lo, hi)) = x.ends() else { return x.clone() };
         if x.is_infinite() {
