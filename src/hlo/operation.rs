@@ -99,8 +99,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "clamp" => Op::Clamp,
         "reduce" => {
             let dims = attributes.numbers("dimensions")?;
-            let each = (0..operands.len()).map(Some).collect();
-            return over_region(e, operands, each, |to_apply| Op::Reduce { dims, to_apply });
+            return over_region(e, operands, Some, |to_apply| Op::Reduce { dims, to_apply });
         }
         "reduce-window" => {
             let window = attributes.window("window")?;
@@ -108,8 +107,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 return Err(e.refuse("window", "a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
-            let each = (0..operands.len()).map(Some).collect();
-            return over_region(e, operands, each, |to_apply| Op::ReduceWindow { window, to_apply });
+            return over_region(e, operands, Some, |to_apply| Op::ReduceWindow { window, to_apply });
         }
         "scatter" => {
             let dims = ScatterDims {
@@ -127,14 +125,17 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 Ordering::Equal => None,
                 Ordering::Greater => Some(operand - 1),
             };
-            let each = (0..operands.len()).map(parameter).collect();
-            return over_region(e, operands, each, |to_apply| Op::Scatter { dims, to_apply });
+            return over_region(e, operands, parameter, |to_apply| Op::Scatter { dims, to_apply });
         }
         "sort" => {
             let (dim, stable) = (one(e, "dimensions")?, attributes.flag("is_stable")?);
             // Two parameters for each operand: the elements compared.
-            let each = (0..operands.len()).map(|operand| Some(2 * operand)).collect();
-            return over_region(e, operands, each, |to_apply| Op::Sort { dim, stable, to_apply });
+            return over_region(
+                e,
+                operands,
+                |operand| Some(2 * operand),
+                |to_apply| Op::Sort { dim, stable, to_apply },
+            );
         }
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
@@ -157,23 +158,23 @@ fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
     }
 }
 
-/// A reduction, of windows or of whole dims, or a sort; where its operands and region differ in their float types, in the
-/// widest. Each operand stands for `each` neighbouring parameters of the region.
+/// A reduction, of windows or of whole dims, a scatter or a sort; where its operands and region differ in their float
+/// types, in the widest. `parameter` tells which one of the region takes elements of an operand, the first if several do.
 ///
 /// Modelling choice: a bf16 region over f32 operands, as the TPU compiler writes it (FACTS 9), sees them unrounded.
 fn over_region(
     e: &mut Emitter,
     mut operands: Vec<ValueId>,
-    each: Vec<Option<usize>>,
+    parameter: impl Fn(usize) -> Option<usize>,
     op: impl FnOnce(ComputationId) -> Op,
 ) -> Result<ValueId> {
     let mut to_apply = e.region("to_apply")?;
     let takes: Vec<Option<DType>> =
         e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
-    let other = |(operand, parameter): (&ValueId, &Option<usize>)| {
-        parameter.and_then(|p| takes.get(p)).is_some_and(|dtype| e.shape(*operand).dtype() != *dtype)
+    let other = |(number, operand): (usize, &ValueId)| {
+        parameter(number).and_then(|p| takes.get(p)).is_some_and(|dtype| e.shape(*operand).dtype() != *dtype)
     };
-    if operands.iter().zip(&each).any(other) {
+    if operands.iter().enumerate().any(other) {
         to_apply = e.wide_region("to_apply")?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {

@@ -4,7 +4,7 @@
 //! operations that move, pick, compare, scale by a power of two or add nothing pass on the formats of their operands;
 //! whatever computes fills its declared type.
 
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId};
+use crate::ir::{Binary, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::F32;
 use crate::tensor::{DType, Tensor};
 
@@ -66,12 +66,6 @@ pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instru
         }
         _ => None,
     }
-}
-
-/// Whether a region of a scatter gives the update as it is.
-fn updates(program: &Program, to_apply: ComputationId) -> bool {
-    let region = &program.computations[to_apply];
-    region.instructions[region.root].op == Op::Parameter(1)
 }
 
 fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before: &[Held]) -> Held {
@@ -145,12 +139,13 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             };
             kept((0..arrays).map(element).collect())
         }
-        Op::Scatter { to_apply, .. } if regions.picks(*to_apply) || updates(program, *to_apply) => {
+        Op::Scatter { to_apply, .. }
+            if regions.picks(*to_apply) || program.computations[*to_apply].gives_parameter(1) =>
+        {
             // An array, the indices, the updates; of several arrays each is held as declared.
-            let arrays = instruction.operands.len() / 2;
-            match arrays {
-                1 => kept(vec![joined(&[instruction.operands[0], instruction.operands[2]])]),
-                _ => Held { elements: declared(), computes: false },
+            match instruction.operands[..] {
+                [array, _, updates] => kept(vec![joined(&[array, updates])]),
+                _ => kept(declared()),
             }
         }
         Op::Sort { .. } => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),

@@ -171,6 +171,39 @@ fn clamp_start(start: i64, extent: usize, size: usize) -> usize {
     start.clamp(0, (extent - size) as i64) as usize
 }
 
+/// The start indices of a `gather` or `scatter`, by index vectors.
+struct Starts<'a> {
+    starts: &'a [i64],
+    /// The dims of the start indices; without an index vector they count as vectors of one.
+    dims: Vec<usize>,
+    strides: Vec<isize>,
+    vector_dim: usize,
+}
+
+impl<'a> Starts<'a> {
+    fn new(starts: &'a [i64], dims: &[usize], vector_dim: usize) -> Starts<'a> {
+        let mut dims = dims.to_vec();
+        if vector_dim == dims.len() {
+            dims.push(1);
+        }
+        Starts { starts, strides: row_major(&dims), dims, vector_dim }
+    }
+
+    /// The index of the first element of an index vector, from its places along the other dims.
+    fn first(&self, places: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut index = vec![0; self.dims.len()];
+        let others = (0..self.dims.len()).filter(|d| *d != self.vector_dim);
+        others.zip(places).for_each(|(d, place)| index[d] = place);
+        index
+    }
+
+    /// An element of the index vector with this first one.
+    fn of(&self, first: &[usize], element: usize) -> i64 {
+        let first: isize = first.iter().zip(&self.strides).map(|(i, s)| *i as isize * s).sum();
+        self.starts[(first + element as isize * self.strides[self.vector_dim]) as usize]
+    }
+}
+
 /// Where each update element of a `scatter` lands in the arrays, which have these dims, in the updates' order; `None` for
 /// those of a window that does not lie inside. Elements are counted row-major. Shapes must have passed [`super::infer`].
 pub fn scatter_positions(
@@ -181,30 +214,20 @@ pub fn scatter_positions(
     update_dims: &[usize],
 ) -> Vec<Option<usize>> {
     let strides = row_major(dims);
-    let mut index_dims = starts_dims.to_vec();
-    if numbers.index_vector_dim == index_dims.len() {
-        index_dims.push(1);
-    }
-    let index_strides = row_major(&index_dims);
+    let starts = Starts::new(starts, starts_dims, numbers.index_vector_dim);
     let sizes = numbers.window_sizes(dims.len(), update_dims);
     let inserted = |d: &usize| !numbers.inserted_window_dims.contains(d) && !numbers.input_batching_dims.contains(d);
     let window_targets: Vec<usize> = (0..dims.len()).filter(inserted).collect();
-    let batch_sources: Vec<usize> = (0..index_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
     let mut positions = Vec::with_capacity(update_dims.iter().product());
     for_each_index(update_dims, |_, index| {
         let batch = (0..update_dims.len()).filter(|d| !numbers.update_window_dims.contains(d)).map(|d| index[d]);
-        let mut batch_index = vec![0; index_dims.len()];
-        for (d, i) in batch_sources.iter().zip(batch) {
-            batch_index[*d] = i;
-        }
+        let first = starts.first(batch);
         let mut start = vec![0i64; dims.len()];
-        for (vector, d) in numbers.scatter_dims_to_operand_dims.iter().enumerate() {
-            batch_index[numbers.index_vector_dim] = vector;
-            let at: isize = batch_index.iter().zip(&index_strides).map(|(i, s)| *i as isize * s).sum();
-            start[*d] = starts[at as usize];
+        for (element, d) in numbers.scatter_dims_to_operand_dims.iter().enumerate() {
+            start[*d] = starts.of(&first, element);
         }
         for (d, from) in numbers.input_batching_dims.iter().zip(&numbers.scatter_indices_batching_dims) {
-            start[*d] = batch_index[*from] as i64;
+            start[*d] = first[*from] as i64;
         }
         let is_inside = start.iter().zip(dims).zip(&sizes).all(|((s, n), w)| (0..=(*n - *w) as i64).contains(s));
         positions.push(is_inside.then(|| {
@@ -226,30 +249,19 @@ fn gather<T: Clone>(
     out_dims: &[usize],
 ) -> Vec<T> {
     let strides = row_major(dims);
-    // Start indices of rank without an index vector count as vectors of one.
-    let mut index_dims = starts_dims.to_vec();
-    if numbers.index_vector_dim == index_dims.len() {
-        index_dims.push(1);
-    }
-    let index_strides = row_major(&index_dims);
+    let starts = Starts::new(starts, starts_dims, numbers.index_vector_dim);
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
-    let batch_sources: Vec<usize> = (0..index_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
     let mut out = Vec::with_capacity(out_dims.iter().product());
     for_each_index(out_dims, |_, index| {
         let batch = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| index[d]);
-        let mut batch_index = vec![0; index_dims.len()];
-        for (d, i) in batch_sources.iter().zip(batch) {
-            batch_index[*d] = i;
-        }
+        let first = starts.first(batch);
         let mut position = vec![0usize; dims.len()];
-        for (vector, d) in numbers.start_index_map.iter().enumerate() {
-            batch_index[numbers.index_vector_dim] = vector;
-            let at: isize = batch_index.iter().zip(&index_strides).map(|(i, s)| *i as isize * s).sum();
-            position[*d] = clamp_start(starts[at as usize], dims[*d], numbers.slice_sizes[*d]);
+        for (element, d) in numbers.start_index_map.iter().enumerate() {
+            position[*d] = clamp_start(starts.of(&first, element), dims[*d], numbers.slice_sizes[*d]);
         }
         for (d, from) in numbers.operand_batching_dims.iter().zip(&numbers.start_indices_batching_dims) {
-            position[*d] = batch_index[*from];
+            position[*d] = first[*from];
         }
         for (offset, d) in numbers.offset_dims.iter().zip(&offset_sources) {
             position[*d] += index[*offset];

@@ -170,6 +170,11 @@ impl Computation {
         self.parameter_shapes().iter().all(|shape| matches!(shape, Shape::Array { dims, .. } if dims.is_empty()))
     }
 
+    /// Whether its result is this parameter as it is.
+    pub fn gives_parameter(&self, number: usize) -> bool {
+        self.instructions[self.root].op == Op::Parameter(number)
+    }
+
     /// How often each value is an operand.
     pub fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.instructions.len()];

@@ -61,8 +61,8 @@ pub(super) fn sort(
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
-    let mut sorted: Vec<Value> = rows.iter().map(|r| permute(&r.pick_in_rows(&orders), &moved, &back)).collect();
-    Ok(if sorted.len() == 1 { sorted.remove(0) } else { Value::Tuple(sorted) })
+    let sorted: Vec<Value> = rows.iter().map(|r| permute(&r.pick_in_rows(&orders), &moved, &back)).collect();
+    Ok(Value::from_parts(sorted))
 }
 
 /// The order of a row by any comparator, by a merge sort: stable, and it ends whatever the comparator answers.

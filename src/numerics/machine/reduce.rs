@@ -118,8 +118,7 @@ pub(super) fn reduce(
                 columns.iter_mut().zip(state).for_each(|(column, value)| column.push(value));
             }
             let value = |(c, o): (&Vec<Scalar>, &Value)| Value::of_scalars(o.element_type(), c);
-            let mut parts: Vec<Value> = columns.iter().zip(&rows).map(value).collect();
-            if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
+            Value::from_parts(columns.iter().zip(&rows).map(value).collect())
         }
     })
 }
@@ -148,8 +147,7 @@ pub(super) fn scatter(
         columns.iter_mut().zip(region.apply(arguments)).for_each(|(column, value)| column[at] = value);
     }
     let value = |(column, array): (&Vec<Scalar>, &Value)| Value::of_scalars(array.element_type(), column);
-    let mut parts: Vec<Value> = columns.iter().zip(arrays).map(value).collect();
-    Ok(if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) })
+    Ok(Value::from_parts(columns.iter().zip(arrays).map(value).collect()))
 }
 
 /// Whether rounding to bf16, if the region rounds at all, changes none of the values.

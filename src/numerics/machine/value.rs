@@ -181,6 +181,11 @@ impl Value {
         }
     }
 
+    /// The value that has these parts: a tuple, or the only one.
+    pub fn from_parts(mut parts: Vec<Value>) -> Value {
+        if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
+    }
+
     /// The parts of a tuple; an array is its own only part.
     pub fn into_parts(self) -> Vec<Value> {
         match self {

@@ -44,6 +44,13 @@ impl Integers {
         let value = self.values[at]?;
         Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
     }
+
+    /// All of them as start indices, where they are known. No array reaches beyond 64 bits: what does may as well be the
+    /// largest index.
+    pub fn starts(&self) -> Option<Vec<i64>> {
+        let start = |at| Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX));
+        (0..self.values.len()).map(start).collect()
+    }
 }
 
 /// Float elements in row-major order. A clone shares everything.
@@ -145,6 +152,11 @@ impl<A: Arithmetic> Value<A> {
     /// Predicates.
     pub fn predicate(values: Vec<Option<bool>>) -> Value<A> {
         Value::integer(DType::Pred, values.into_iter().map(|v| v.map(i64::from)).collect())
+    }
+
+    /// The value that has these parts: a tuple, or the only one.
+    pub fn from_parts(mut parts: Vec<Value<A>>) -> Value<A> {
+        if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
     }
 
     /// The parts of a tuple; an array is its own only part.

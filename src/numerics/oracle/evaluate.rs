@@ -274,15 +274,8 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::ApproxTopK(_) | Op::PartialReduce(_) => self.exact_top(operands, shapes, shape),
             Op::Dot { dims: numbers, .. } if !shape.element_type().is_float() => {
                 let dtype = shape.element_type();
-                Value::integer(
-                    dtype,
-                    integer::dots(
-                        dtype,
-                        numbers,
-                        [&operands[0], &operands[1]].map(|o| o.integers()),
-                        [shapes[0].dims(), shapes[1].dims()],
-                    ),
-                )
+                let integers = [operands[0].integers(), operands[1].integers()];
+                Value::integer(dtype, integer::dots(dtype, numbers, integers, [shapes[0].dims(), shapes[1].dims()]))
             }
             Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes, wanted),
             Op::Tuple => Value::Tuple(operands.to_vec()),
@@ -341,12 +334,10 @@ impl<A: Arithmetic> Pass<'_, A> {
     fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
         let op = &instruction.op;
         let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
-        // An index clamps: beyond every array it may as well be the largest.
-        let start = |o: &Value<A>, at: usize| o.integers().number(at).map(|v| i64::try_from(v).unwrap_or(i64::MAX));
-        let all = starts.iter().flat_map(|o| (0..o.integers().values.len()).map(move |at| start(o, at)));
-        let Some(starts) = all.collect::<Option<Vec<i64>>>() else {
+        let Some(starts) = starts.iter().map(|o| o.integers().starts()).collect::<Option<Vec<_>>>() else {
             return self.forget(&instruction.shape);
         };
+        let starts = starts.concat();
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let out_dims = instruction.shape.dims();
         let dims: Vec<&[usize]> = shapes[..operands.len()].iter().map(|s| s.dims()).collect();

@@ -220,9 +220,8 @@ impl<A: Arithmetic> Pass<'_, A> {
                 column.push(value);
             }
         }
-        let mut results: Vec<Value<A>> =
-            columns.iter().zip(operands).map(|(column, like)| self.column(column, like)).collect();
-        Ok(if count == 1 { results.remove(0) } else { Value::Tuple(results) })
+        let results = columns.iter().zip(operands).map(|(column, like)| self.column(column, like)).collect();
+        Ok(Value::from_parts(results))
     }
 
     /// Scalars as one array, of a type such as this value has.

@@ -1,7 +1,7 @@
 //! Updates of single elements, whose order HLO leaves open.
 
 use crate::analysis::Reducer;
-use crate::ir::{Binary, Op, ScatterDims, Shape, movement};
+use crate::ir::{Binary, ScatterDims, Shape, movement};
 
 use super::arithmetic::{Arithmetic, Field};
 use super::elements::{Element, Value};
@@ -29,11 +29,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         let count = operands.len() / 2;
         let (arrays, updates) = (&operands[..count], &operands[count + 1..]);
         let indices = operands[count].integers();
-        // No window lies beyond all arrays: the largest index may stand for those beyond 64 bits.
-        let start = |at: usize| indices.number(at).map(|v| i64::try_from(v).unwrap_or(i64::MAX));
-        let Some(starts) = (0..indices.values.len()).map(start).collect::<Option<Vec<i64>>>() else {
-            let parts: Vec<Value<A>> = shapes[..count].iter().map(|shape| self.forget(shape)).collect();
-            return Ok(one_or_tuple(parts));
+        let Some(starts) = indices.starts() else {
+            return Ok(Value::from_parts(shapes[..count].iter().map(|shape| self.forget(shape)).collect()));
         };
         let dims = shapes[0].dims();
         let positions =
@@ -44,10 +41,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                 landed[at].push(from);
             }
         }
-        let region = &self.prepared.program.computations[to_apply];
         let combiner = match (self.prepared.regions.reducer_but_for_rounding(to_apply), arrays) {
             (Some(Reducer::Binary(binary)), [_]) => Some(Combiner::Binary(binary)),
-            (_, [_]) if region.instructions[region.root].op == Op::Parameter(1) => Some(Combiner::Update),
+            (_, [_]) if self.prepared.program.computations[to_apply].gives_parameter(1) => Some(Combiner::Update),
             _ => None,
         };
         match (combiner, &arrays[0], &updates[0]) {
@@ -131,10 +127,6 @@ impl<A: Arithmetic> Pass<'_, A> {
             columns.iter_mut().zip(result).for_each(|(column, value)| column.push(value));
         }
         let parts = columns.iter().zip(arrays).map(|(column, like)| self.column(column, like)).collect();
-        Ok(one_or_tuple(parts))
+        Ok(Value::from_parts(parts))
     }
-}
-
-fn one_or_tuple<A: Arithmetic>(mut parts: Vec<Value<A>>) -> Value<A> {
-    if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
 }

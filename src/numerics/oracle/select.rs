@@ -64,7 +64,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             };
             outputs.push(if decided { moved } else { self.forget_open(&moved, &lanes) });
         }
-        Ok(if outputs.len() == 1 { outputs.remove(0) } else { Value::Tuple(outputs) })
+        Ok(Value::from_parts(outputs))
     }
 
     /// A sorted array in which nothing is known of the lanes whose order is open.
