@@ -91,7 +91,9 @@ impl<'a> Emitter<'_, 'a> {
             None => self.instruction.name.clone(),
         };
         let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
-        added.map_err(|why| self.fail(why))
+        let id = added.map_err(|why| self.fail(why))?;
+        self.body.instructions[id].fusion = self.scope.fusion;
+        Ok(id)
     }
 
     /// A parameter, or one for each array of a tuple.
@@ -235,9 +237,19 @@ impl<'a> Emitter<'_, 'a> {
             within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
+            fusion: self.scope.fusion.or_else(|| self.begun_fusion()),
             depth: self.scope.depth + 1,
         };
         self.lowering.inline(callee, Some(arguments), self.body, &scope)
+    }
+
+    /// The number of the fusion that begins here; none for a call, or where a library computes the fusion in its own way.
+    fn begun_fusion(&mut self) -> Option<usize> {
+        if self.instruction.opcode != "fusion" || self.attributes().word("kind") == Some("kCustom") {
+            return None;
+        }
+        self.lowering.fusions += 1;
+        Some(self.lowering.fusions)
     }
 
     /// A choice between computations. Both worlds evaluate every branch, and then pick: no branch has effects. A

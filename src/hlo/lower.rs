@@ -49,6 +49,7 @@ const DEPTH: usize = 128;
 /// If an operation is not supported, lacks an attribute, or does not fit its operands.
 pub fn lower(module: &Module) -> Result<Import> {
     let mut lowering = Lowering {
+        fusions: 0,
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -130,7 +131,7 @@ impl Body {
         while !self.names.insert(unique.clone()) {
             unique = format!("{name}.{}", self.names.len());
         }
-        self.instructions.push(ir::Instruction { name: unique, op, operands, shape });
+        self.instructions.push(ir::Instruction::new(unique, op, operands, shape));
         self.origins.push(origin);
         Ok(self.instructions.len() - 1)
     }
@@ -142,6 +143,8 @@ pub(super) struct Scope {
     /// The fusion or call of the entry.
     pub within: Option<String>,
     pub op_name: Option<String>,
+    /// The fusion that compiles to one kernel of its own.
+    pub fusion: Option<usize>,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
     pub depth: usize,
@@ -154,6 +157,8 @@ pub(super) struct Lowering<'a> {
     pub computations: Vec<ir::Computation>,
     /// Regions lowered already, by position in the file, and whether an array is given as a tuple.
     regions: HashMap<(usize, bool), ComputationId>,
+    /// How many fusions were inlined.
+    pub fusions: usize,
 }
 
 impl<'a> Lowering<'a> {

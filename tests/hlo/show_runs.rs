@@ -21,7 +21,7 @@ fn with_results(program: &Program, values: &[usize]) -> Program {
     let mut changed = program.clone();
     let entry = &mut changed.computations[program.entry];
     let shape = Shape::Tuple(values.iter().map(|id| entry.instructions[*id].shape.clone()).collect());
-    let tuple = Instruction { name: "all.values".into(), op: Op::Tuple, operands: values.to_vec(), shape };
+    let tuple = Instruction::new("all.values", Op::Tuple, values.to_vec(), shape);
     entry.instructions.push(tuple);
     entry.root = entry.instructions.len() - 1;
     changed.output_names = values.iter().map(|id| program.entry().instructions[*id].name.clone()).collect();

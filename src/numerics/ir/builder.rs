@@ -43,7 +43,7 @@ impl Builder {
         let name = format!("{}.{id}", op.opcode());
         let shape = infer(&op, &shapes, &self.computations, given.as_ref())
             .map_err(|e| ShapeError(format!("{name} in {}: {e}", self.name)))?;
-        self.instructions.push(Instruction { name, op, operands: operands.to_vec(), shape });
+        self.instructions.push(Instruction::new(name, op, operands.to_vec(), shape));
         Ok(id)
     }
 

@@ -105,6 +105,15 @@ pub struct Instruction {
     pub operands: Vec<ValueId>,
     /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
+    /// The fusion of a compiled file that computes it, by a number of its own: values of one fusion meet in registers.
+    pub fusion: Option<usize>,
+}
+
+impl Instruction {
+    /// An instruction outside of fusions.
+    pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
+        Instruction { name: name.into(), op, operands, shape, fusion: None }
+    }
 }
 
 /// A list of instructions with one result. Regions (reducers, comparators) are computations over scalars.

@@ -39,13 +39,14 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         zero_tie,
         eup: _,
         functions: _,
+        contracts,
         sum: _,
         scan: _,
         narrow: _,
         native: _,
         partial_reduce,
     } = *chip;
-    (matrix_unit, mxu_block, flush, divide, zero_tie, partial_reduce)
+    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, partial_reduce)
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.

@@ -29,6 +29,8 @@ pub struct Chip {
     pub eup: Eup,
     /// How exp, log, tanh and their like err, and how quotients do.
     pub functions: ErrorModel,
+    /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 9).
+    pub contracts: bool,
     /// The order of a sum on the vector unit.
     pub sum: SumOrder,
     /// The order of a running sum.
@@ -81,6 +83,7 @@ const TPU: Chip = Chip {
     zero_tie: ZeroTie::Second,
     eup: Eup::PreV5,
     functions: ErrorModel::CorrectlyRounded,
+    contracts: false,
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
     narrow: StepRounding::F32,
@@ -143,12 +146,13 @@ static XLA_CPU: Chip = Chip {
     name: "xla-cpu",
     doc: "XLA's CPU backend: matmul precision ignored (FACTS 2.2), flush to zero (3.4), sums in windows of 32 and scans \
           in blocks of 16 (3.2), bf16 sums rounded at every addition (1.3), division by a broadcast or a constant as \
-          multiplication by its reciprocal (3.5); its polynomials for exp, expm1, log, log1p, tanh and logistic (3.5), bit for \
+          multiplication by its reciprocal (3.5), f32 products inside a fusion added before they are rounded (9); its polynomials for exp, expm1, log, log1p, tanh and logistic (3.5), bit for \
           bit as measured on jaxlib 0.10.2 on x86-64 with fused multiply-adds; rsqrt and sqrt correctly rounded, where XLA \
           refines the processor's own estimate of rsqrt.",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
     functions: ErrorModel::XlaCpu,
+    contracts: true,
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     scan: ScanOrder::Blocked(16),

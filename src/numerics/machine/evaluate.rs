@@ -11,10 +11,10 @@ use crate::tensor::{DType, Tensor};
 
 use super::mode::{DotUnit, Mode};
 use super::mxu;
-use super::prepared::Prepared;
+use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{integer, rank, reduce};
+use super::{contract, integer, rank, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -103,7 +103,7 @@ impl Machine<'_> {
                         values[*operand] = None;
                     }
                 }
-                Some(self.instruction(instruction, frame.divides_by_spread[id], operands, &shapes)?)
+                Some(self.instruction(instruction, frame.habits[id], operands, &shapes)?)
             };
             values[id] = value.filter(|_| uses[id] > 0);
         }
@@ -116,7 +116,7 @@ impl Machine<'_> {
     fn instruction(
         &self,
         instruction: &Instruction,
-        divides_by_spread: bool,
+        habits: Habits,
         mut operands: Vec<Operand>,
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
@@ -154,9 +154,18 @@ impl Machine<'_> {
             }
             Op::Unary(unary) => self.unary(*unary, one(operands)),
             Op::Binary(binary) => {
-                let by_reciprocal = divides_by_spread && self.unit.divide == Divide::BroadcastByReciprocal;
                 let right = operands.swap_remove(1);
-                self.binary(*binary, one(operands), right, by_reciprocal)
+                let left = one(operands);
+                if self.unit.contracts && habits.contracted {
+                    contract::product(&left, &right.into_whole(left.len()), self.unit.flush)
+                } else if shape.dtype() == Some(DType::F32)
+                    && [&left, right.elements()].into_iter().any(contract::is_product)
+                {
+                    contract::sum(*binary, &left, &right.into_whole(left.len()), self.unit.flush)
+                } else {
+                    let by_reciprocal = habits.divides_by_spread && self.unit.divide == Divide::BroadcastByReciprocal;
+                    self.binary(*binary, left, right, by_reciprocal)
+                }
             }
             Op::Compare { direction, order } => self.compare(*direction, *order, &operands, shapes[0].elements()),
             Op::Select => {

@@ -9,6 +9,7 @@
 mod alike;
 mod blocks;
 mod chip;
+mod contract;
 mod evaluate;
 mod integer;
 mod mode;

@@ -205,8 +205,8 @@ impl Mode {
 
     /// The vector unit as this mode has it.
     pub fn vector_unit(&self) -> VectorUnit {
-        let Chip { flush, divide, zero_tie, eup, .. } = *self.chip;
-        VectorUnit { flush, divide, zero_tie, eup, error: self.choices.exp }
+        let Chip { flush, divide, zero_tie, eup, contracts, .. } = *self.chip;
+        VectorUnit { flush, divide, zero_tie, eup, contracts, error: self.choices.exp }
     }
 
     /// The matrix unit as this mode has it.

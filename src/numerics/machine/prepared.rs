@@ -1,7 +1,7 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use crate::analysis::Regions;
-use crate::ir::{Binary, Computation, ComputationId, Op, Program, Shape};
+use crate::analysis::{Regions, contracted};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
 use super::evaluate::{EvalError, Machine, is_spread};
@@ -25,8 +25,17 @@ pub(super) struct Frame {
     pub uses: Vec<usize>,
     /// The values of constants.
     pub constants: Vec<Option<Value>>,
-    /// Divisions by a broadcast or a constant.
-    pub divides_by_spread: Vec<bool>,
+    /// What compilers see in each instruction.
+    pub habits: Vec<Habits>,
+}
+
+/// What a compiler sees in an instruction and has a shorter way for.
+#[derive(Clone, Copy)]
+pub(super) struct Habits {
+    /// A division by a broadcast or a constant.
+    pub divides_by_spread: bool,
+    /// A product that is added before it is rounded.
+    pub contracted: bool,
 }
 
 impl Frame {
@@ -38,12 +47,14 @@ impl Frame {
             Op::Constant(value) => Some(Value::of_tensor(value)),
             _ => None,
         };
-        let divides_by_spread =
-            |op: &Op, operands: &[usize]| *op == Op::Binary(Binary::Divide) && is_spread(computation, operands[1]);
+        let habits = |(i, contracted): (&Instruction, bool)| Habits {
+            divides_by_spread: i.op == Op::Binary(Binary::Divide) && is_spread(computation, i.operands[1]),
+            contracted,
+        };
         Frame {
             uses,
             constants: instructions.iter().map(|i| constant(&i.op)).collect(),
-            divides_by_spread: instructions.iter().map(|i| divides_by_spread(&i.op, &i.operands)).collect(),
+            habits: instructions.iter().zip(contracted(computation)).map(habits).collect(),
         }
     }
 }

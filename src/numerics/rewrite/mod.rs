@@ -150,6 +150,6 @@ impl Editor {
     /// A conversion of an earlier value.
     fn convert(&mut self, operand: ValueId, dtype: DType, name: String, origin: Option<ValueId>) -> ValueId {
         let shape = self.instructions[operand].shape.with_dtype(dtype);
-        self.push(Instruction { name, op: Op::Convert, operands: vec![operand], shape }, origin)
+        self.push(Instruction::new(name, Op::Convert, vec![operand], shape), origin)
     }
 }

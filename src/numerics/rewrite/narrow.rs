@@ -38,11 +38,11 @@ pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
             let rounded = editor.convert(operands[0], DType::BF16, format!("{}.operand", old.name), None);
             let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
             let init = crate::ir::Shape::array(DType::BF16, &[]);
-            let zero = Instruction { name: format!("{}.init", old.name), op: zero, operands: vec![], shape: init };
+            let zero = Instruction::new(format!("{}.init", old.name), zero, vec![], init);
             let zero = editor.push(zero, None);
             let op = Op::Reduce { dims: dims.clone(), to_apply: program.entry };
             let shape = old.shape.with_dtype(DType::BF16);
-            editor.push(Instruction { name: old.name.clone(), op, operands: vec![rounded, zero], shape }, Some(id))
+            editor.push(Instruction { op, operands: vec![rounded, zero], shape, ..old.clone() }, Some(id))
         } else {
             let already_bf16 = |o: usize| editor.instructions[o].shape.dtype() == Some(DType::BF16);
             match old.op {
@@ -80,7 +80,7 @@ fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bo
 
 fn bf16_add() -> Computation {
     let scalar = crate::ir::Shape::array(DType::BF16, &[]);
-    let instruction = |name: &str, op, operands| Instruction { name: name.into(), op, operands, shape: scalar.clone() };
+    let instruction = |name: &str, op, operands| Instruction::new(name, op, operands, scalar.clone());
     Computation {
         name: "add_bf16.narrowed".into(),
         instructions: vec![

@@ -105,7 +105,7 @@ impl Pass<'_> {
                 // A barrier keeps rule A from looking behind the stored copy of a program result.
                 let name = format!("{}.stored.{}", self.editor.instructions[new].name, self.editor.instructions.len());
                 let shape = self.editor.instructions[new].shape.clone();
-                new = self.editor.push(Instruction { name, op: Op::Copy, operands: vec![new], shape }, None);
+                new = self.editor.push(Instruction::new(name, Op::Copy, vec![new], shape), None);
             }
             operands.push(if self.editor.instructions[new].shape.dtype() == Some(DType::BF16) {
                 let name = format!("{}.as_f32.{}", self.editor.instructions[new].name, self.editor.instructions.len());
@@ -119,7 +119,7 @@ impl Pass<'_> {
             *region = widen_region(&mut self.computations, *region);
         }
         let shape = old.shape.widen();
-        let instruction = Instruction { name: old.name.clone(), op, operands, shape };
+        let instruction = Instruction { op, operands, shape, ..old.clone() };
         if old.shape.dtype() == Some(DType::BF16) {
             self.with_rounding(id, old, instruction)
         } else {

@@ -185,7 +185,7 @@ pub(super) fn two_sum(a: f64, b: f64) -> [f64; 2] {
 
 /// `a + b` rounded once to f32.
 #[inline(always)]
-pub(super) fn sum_to_f32(a: f64, b: f64) -> f32 {
+pub(in crate::machine) fn sum_to_f32(a: f64, b: f64) -> f32 {
     let [sum, error] = two_sum(a, b);
     round_to_odd(sum, error) as f32
 }

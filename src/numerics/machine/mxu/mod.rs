@@ -25,6 +25,7 @@ mod tree;
 mod unit;
 
 pub use accumulate::Accumulation;
+pub(super) use arithmetic::sum_to_f32;
 pub use instructions::Instructions;
 pub use promise::{DotPromise, Intake};
 pub use split::{Passes, Split};

@@ -35,6 +35,8 @@ pub struct VectorUnit {
     pub zero_tie: ZeroTie,
     /// The generation whose published error bounds hold.
     pub eup: Eup,
+    /// Whether an f32 product is added before it is rounded, where both stand in one fusion.
+    pub contracts: bool,
     /// How functions and quotients err.
     pub error: ErrorModel,
 }

@@ -163,15 +163,9 @@ fn the_sums_of_the_entry_are_kept() {
     callee.root = sum;
     let shape = program.entry().instructions[sum].shape.clone();
     let entry = &mut program.computations[program.entry];
-    let call =
-        Instruction { name: "call".to_string(), op: Op::Call { to_apply: 1 }, operands: vec![x], shape: shape.clone() };
+    let call = Instruction::new("call", Op::Call { to_apply: 1 }, vec![x], shape.clone());
     let mut tuple = entry.instructions[entry.root].clone();
-    let copies = (0..2).map(|i| Instruction {
-        name: format!("copy{i}"),
-        op: Op::Copy,
-        operands: vec![entry.root],
-        shape: shape.clone(),
-    });
+    let copies = (0..2).map(|i| Instruction::new(format!("copy{i}"), Op::Copy, vec![entry.root], shape.clone()));
     let copies: Vec<Instruction> = copies.collect();
     let at = entry.root;
     entry.instructions.truncate(at);

@@ -5,6 +5,7 @@ const TPU: VectorUnit = VectorUnit {
     flush: true,
     divide: Divide::ByReciprocal,
     zero_tie: ZeroTie::Second,
+    contracts: false,
     eup: Eup::V5,
     error: ErrorModel::CorrectlyRounded,
 };

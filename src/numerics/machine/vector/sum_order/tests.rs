@@ -8,6 +8,7 @@ const UNIT: VectorUnit = VectorUnit {
     flush: false,
     divide: Divide::Exact,
     zero_tie: ZeroTie::Second,
+    contracts: false,
     eup: Eup::V5,
     error: ErrorModel::CorrectlyRounded,
 };
