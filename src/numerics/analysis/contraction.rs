@@ -1,0 +1,73 @@
+//! Products that a compiler may add without rounding them first.
+
+use crate::ir::{Binary, Computation, Op, Unary, ValueId};
+use crate::tensor::DType;
+
+/// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
+/// subtracts it in the same fusion: a compiler that contracts (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one
+/// fused multiply-add of both. Of two products the left one is contracted, as in LLVM's `visitFADDForFMACombine`.
+///
+/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there.
+pub fn contracted(computation: &Computation) -> Vec<bool> {
+    let instructions = &computation.instructions;
+    let mut uses = computation.uses();
+    uses[computation.root] += 1;
+    let mut contracted = vec![false; instructions.len()];
+    for instruction in instructions.iter().filter(|i| i.fusion.is_some() && i.shape.dtype() == Some(DType::F32)) {
+        if !matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract)) {
+            continue;
+        }
+        let path = |operand: &ValueId| path_to_product(computation, &uses, *operand, instruction.fusion);
+        instruction.operands.iter().find_map(path).unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
+    }
+    contracted
+}
+
+/// The values from `id` back to a product of the same fusion, each read once.
+fn path_to_product(
+    computation: &Computation,
+    uses: &[usize],
+    mut id: ValueId,
+    fusion: Option<usize>,
+) -> Option<Vec<ValueId>> {
+    let mut path = Vec::new();
+    loop {
+        let instruction = &computation.instructions[id];
+        if uses[id] != 1 || instruction.fusion != fusion {
+            return None;
+        }
+        path.push(id);
+        match &instruction.op {
+            Op::Binary(Binary::Multiply) => return varies_inside(computation, id).then_some(path),
+            Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
+            Op::Unary(Unary::Negate)
+            | Op::Broadcast { .. }
+            | Op::Copy
+            | Op::DynamicSlice { .. }
+            | Op::Reshape
+            | Op::Reverse { .. }
+            | Op::Slice { .. }
+            | Op::Transpose { .. } => id = instruction.operands[0],
+            _ => return None,
+        }
+    }
+}
+
+/// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.
+fn varies_inside(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    match &instruction.op {
+        Op::Broadcast { dims } => keeps_innermost(dims, instruction.shape.dims()),
+        Op::Constant(_) => instruction.shape.elements() != 1,
+        Op::Binary(_) if !instruction.shape.dims().is_empty() => {
+            instruction.operands.iter().any(|operand| varies_inside(computation, *operand))
+        }
+        Op::Unary(_) if !instruction.shape.dims().is_empty() => varies_inside(computation, instruction.operands[0]),
+        _ => true,
+    }
+}
+
+/// Whether the innermost dim of a broadcast is one of its operand's.
+fn keeps_innermost(along: &[usize], dims: &[usize]) -> bool {
+    along.last().is_some_and(|last| last + 1 == dims.len())
+}

@@ -1,0 +1,33 @@
+//! Fused multiply-add: products that are added before they are rounded ([`crate::analysis::contracted`]).
+//!
+//! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
+
+use crate::ir::Binary;
+use crate::num::flush_f32;
+use crate::tensor::DType;
+
+use super::mxu::sum_to_f32;
+use super::value::Value;
+
+/// The exact products of two arrays of f32.
+pub fn product(left: &Value, right: &Value, flush: bool) -> Value {
+    let given = |v: f32| f64::from(if flush { flush_f32(v) } else { v });
+    Value::double(left.f32s().iter().zip(right.f32s()).map(|(a, b)| given(*a) * given(*b)).collect())
+}
+
+/// Whether an operand of f32 arithmetic is a product that is not rounded yet.
+pub fn is_product(operand: &Value) -> bool {
+    matches!(operand, Value::Double(_))
+}
+
+/// The f32 sums or differences of products and numbers, each rounded once.
+pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
+    let given = |operand: &Value, i: usize| match operand {
+        Value::Double(products) => products[i],
+        numbers if flush => f64::from(flush_f32(numbers.f32s()[i])),
+        numbers => f64::from(numbers.f32s()[i]),
+    };
+    let sign = if binary == Binary::Subtract { -1.0 } else { 1.0 };
+    let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i), sign * given(right, i)));
+    Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
+}
