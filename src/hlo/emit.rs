@@ -1,7 +1,7 @@
 //! One instruction of a file on its way into a program: calls are inlined and tuples dissolve here; what the operations
 //! over arrays become is said in `operation.rs`.
 
-use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Op, Shape, ValueId};
+use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Fusion, Op, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
@@ -243,13 +243,14 @@ impl<'a> Emitter<'_, 'a> {
         self.lowering.inline(callee, Some(arguments), self.body, &scope)
     }
 
-    /// The number of the fusion that begins here; none for a call, or where a library computes the fusion in its own way.
-    fn begun_fusion(&mut self) -> Option<usize> {
-        if self.instruction.opcode != "fusion" || self.attributes().word("kind") == Some("kCustom") {
+    /// The fusion that begins here; none for a call.
+    fn begun_fusion(&mut self) -> Option<Fusion> {
+        if self.instruction.opcode != "fusion" {
             return None;
         }
         self.lowering.fusions += 1;
-        Some(self.lowering.fusions)
+        let of_kind = if self.attributes().word("kind") == Some("kCustom") { Fusion::Custom } else { Fusion::Compiled };
+        Some(of_kind(self.lowering.fusions))
     }
 
     /// A choice between computations. Both worlds evaluate every branch, and then pick: no branch has effects. A

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{self, ComputationId, Op, Program, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::emit::Emitter;
@@ -143,8 +143,7 @@ pub(super) struct Scope {
     /// The fusion or call of the entry.
     pub within: Option<String>,
     pub op_name: Option<String>,
-    /// The fusion that compiles to one kernel of its own.
-    pub fusion: Option<usize>,
+    pub fusion: Option<Fusion>,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
     pub depth: usize,

@@ -1,6 +1,6 @@
 //! Products that a compiler may add without rounding them first.
 
-use crate::ir::{Binary, Computation, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
@@ -13,8 +13,10 @@ pub fn contracted(computation: &Computation) -> Vec<bool> {
     let mut uses = computation.uses();
     uses[computation.root] += 1;
     let mut contracted = vec![false; instructions.len()];
-    for instruction in instructions.iter().filter(|i| i.fusion.is_some() && i.shape.dtype() == Some(DType::F32)) {
-        if !matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract)) {
+    for instruction in instructions {
+        let compiled = matches!(instruction.fusion, Some(Fusion::Compiled(_)));
+        let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+        if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
         let path = |operand: &ValueId| path_to_product(computation, &uses, *operand, instruction.fusion);
@@ -28,7 +30,7 @@ fn path_to_product(
     computation: &Computation,
     uses: &[usize],
     mut id: ValueId,
-    fusion: Option<usize>,
+    fusion: Option<Fusion>,
 ) -> Option<Vec<ValueId>> {
     let mut path = Vec::new();
     loop {

@@ -20,5 +20,5 @@ pub use dot_dims::{DotDims, DotPlan};
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
-pub use program::{Computation, Instruction, Program, Shape, ValueId};
+pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};

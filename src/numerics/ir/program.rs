@@ -94,6 +94,15 @@ impl std::fmt::Display for Shape {
     }
 }
 
+/// The fusion that an instruction was compiled into; each has a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fusion {
+    /// One that the compiler makes code for: its values meet in registers.
+    Compiled(usize),
+    /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
+    Custom(usize),
+}
+
 /// One operation applied to earlier values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -105,8 +114,8 @@ pub struct Instruction {
     pub operands: Vec<ValueId>,
     /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
-    /// The fusion of a compiled file that computes it, by a number of its own: values of one fusion meet in registers.
-    pub fusion: Option<usize>,
+    /// The fusion of a compiled file that computes it.
+    pub fusion: Option<Fusion>,
 }
 
 impl Instruction {

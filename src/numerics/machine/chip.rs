@@ -3,6 +3,7 @@
 use crate::ir::{Binary, Op, Unary};
 
 use super::mxu::Accumulation;
+use super::select::Ties;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
 /// What a chip (with its compiler's habits) does to numbers.
@@ -37,6 +38,10 @@ pub struct Chip {
     pub scan: ScanOrder,
     /// What each addition of a bf16 sum is rounded to.
     pub narrow: StepRounding,
+    /// The order of a sum in a fusion that is left to a library, unless a mode chooses its sums' order.
+    pub library_sum: SumOrder,
+    /// How equal elements lie after a sort that need not be stable (FACTS 4).
+    pub ties: Ties,
     /// Operations that the vector unit computes in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
     /// Whether approx_max_k runs as PartialReduce; otherwise it is an exact sort (FACTS 5.1).
@@ -87,6 +92,8 @@ const TPU: Chip = Chip {
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
     narrow: StepRounding::F32,
+    library_sum: SumOrder::Lanes,
+    ties: Ties::InOrder,
     native: &[],
     partial_reduce: true,
 };
@@ -139,6 +146,7 @@ static CPU: Chip = Chip {
     zero_tie: ZeroTie::Ieee,
     eup: Eup::Exact,
     sum: SumOrder::Chain,
+    library_sum: SumOrder::Chain,
     partial_reduce: false,
     ..TPU
 };
@@ -155,6 +163,8 @@ static XLA_CPU: Chip = Chip {
     contracts: true,
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
+    library_sum: SumOrder::Ynn { lanes: 16 },
+    ties: Ties::Introsort,
     scan: ScanOrder::Blocked(16),
     ..CPU
 };

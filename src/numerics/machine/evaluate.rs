@@ -180,7 +180,7 @@ impl Machine<'_> {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
             }
             Op::Scatter { dims, to_apply } => reduce::scatter(self, dims, *to_apply, &written_out(operands), shapes)?,
-            Op::Sort { dim, to_apply, .. } => rank::sort(self, *dim, *to_apply, operands, shapes)?,
+            Op::Sort { dim, stable, to_apply } => rank::sort(self, *dim, *stable, *to_apply, operands, shapes)?,
             Op::TopK { k, largest } => rank::top_k(instruction, &one(operands), shapes[0], *k, *largest)?,
             Op::ApproxTopK(attributes) => {
                 rank::approx_top_k(self, instruction, attributes, &written_out(operands), shapes[0])?

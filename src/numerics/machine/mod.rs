@@ -33,4 +33,4 @@ pub(crate) use integer::conversion_steps;
 pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
 pub use prepared::{Bound, Held, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
-pub(crate) use sum::{RowSum, SumPromise};
+pub(crate) use sum::{RowSum, SumPromise, SumSite};

@@ -1,5 +1,7 @@
 //! Operations that select among elements: sorts and top-k, exact and approximate.
 
+use std::ops::Range;
+
 use crate::analysis::Comparator;
 use crate::ir::{ApproxTopK, ComputationId, Instruction, PartialReduce, Shape, approx};
 use crate::tensor::DType;
@@ -8,8 +10,9 @@ use super::evaluate::{EvalError, Machine, refuse};
 use super::reduce::{permute, rounding_keeps};
 use super::refinement::Choices;
 use super::scalar::{Region, Scalar};
+use super::select::{self, Ties};
 use super::value::{Operand, Value};
-use super::{select, vector};
+use super::vector;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -28,10 +31,11 @@ fn known_comparator(machine: &Machine, to_apply: ComputationId, rows: &[Value], 
     found.ties.is_none_or(ascending).then_some(found)
 }
 
-/// Sorts stably. An unstable sort is modelled as a stable one: which index wins a tie is not pinned by the HLO.
+/// Sorts; where the program does not ask for a stable sort, equal elements come to lie as the chip's own sort has them.
 pub(super) fn sort(
     machine: &Machine,
     dim: usize,
+    stable: bool,
     to_apply: usize,
     operands: Vec<Operand>,
     shapes: &[&Shape],
@@ -48,16 +52,19 @@ pub(super) fn sort(
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
+    let ties = if stable { Ties::InOrder } else { machine.mode.chip.ties };
     let known = known_comparator(machine, to_apply, &rows, length);
     let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
         Some((comparator, Value::Float(_, keys))) => {
             let (keys, flush): (&[f32], bool) = (keys, machine.unit.flush);
             vector::over_rows(count, length, |row| {
                 let start = row * length % keys.len();
-                select::sort_indices(&keys[start..start + length], comparator, flush)
+                select::sort_indices(&keys[start..start + length], comparator, flush, ties)
             })
         }
-        _ => (0..count).map(|row| sort_by_region(machine, to_apply, &rows, length, row)).collect::<Result<_>>()?,
+        _ => (0..count)
+            .map(|row| sort_by_region(machine, to_apply, &rows, row * length..(row + 1) * length, ties))
+            .collect::<Result<_>>()?,
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
@@ -65,12 +72,18 @@ pub(super) fn sort(
     Ok(Value::from_parts(sorted))
 }
 
-/// The order of a row by any comparator, by a merge sort: stable, and it ends whatever the comparator answers.
-fn sort_by_region(machine: &Machine, to_apply: usize, rows: &[Value], length: usize, row: usize) -> Result<Vec<u32>> {
+/// The order of a row by any comparator.
+fn sort_by_region(
+    machine: &Machine,
+    to_apply: usize,
+    rows: &[Value],
+    row: Range<usize>,
+    ties: Ties,
+) -> Result<Vec<u32>> {
     let mut region = Region::new(machine, to_apply)?;
-    let mut order: Vec<usize> = (0..length).collect();
-    select::merge_sort(&mut order, |a, b| {
-        let sides = [row * length + a, row * length + b];
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    ties.sort(&mut order, |a, b| {
+        let sides = [row.start + a, row.start + b];
         let arguments = rows.iter().flat_map(|r| sides.into_iter().filter_map(|at| r.scalar(at % r.len())));
         matches!(region.apply(arguments).next(), Some(Scalar::Pred(true)))
     });

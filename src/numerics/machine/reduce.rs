@@ -8,7 +8,7 @@ use crate::tensor::DType;
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, refuse};
 use super::scalar::{Region, Scalar};
-use super::sum::RowSum;
+use super::sum::{RowSum, SumSite};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
 use super::{integer, select};
@@ -52,7 +52,14 @@ pub(super) fn reduce(
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
-            let sum = RowSum::new(machine.mode, *dtype, &extents, init == 0.0);
+            let site = SumSite {
+                dtype: *dtype,
+                extents: &extents,
+                from_zero: init == 0.0,
+                last: order.is_sorted(),
+                fusion: instruction.fusion,
+            };
+            let sum = RowSum::new(machine.mode, &site);
             Value::float(*dtype, sum.of_rows(values, results, init))
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {

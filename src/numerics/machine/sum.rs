@@ -1,6 +1,6 @@
 //! Sums of floats over reduced dims: what they compute, and what they promise.
 
-use crate::ir::Binary;
+use crate::ir::{Binary, Fusion};
 use crate::num::{F64, Format};
 use crate::tensor::DType;
 
@@ -22,6 +22,21 @@ pub struct RowSum {
     unit: VectorUnit,
 }
 
+/// What decides how a sum is computed, beside the mode.
+#[derive(Clone, Copy)]
+pub struct SumSite<'a> {
+    /// The elements' type.
+    pub dtype: DType,
+    /// The reduced dims' extents.
+    pub extents: &'a [usize],
+    /// Whether the init is a zero.
+    pub from_zero: bool,
+    /// Whether the reduced dims are the last ones, so that a row's elements lie together.
+    pub last: bool,
+    /// The fusion that it stands in.
+    pub fusion: Option<Fusion>,
+}
+
 /// What a sum promises.
 pub struct SumPromise {
     /// What every addition is rounded to.
@@ -37,9 +52,18 @@ pub struct SumPromise {
 }
 
 impl RowSum {
-    /// A sum over reduced dims of these `extents`; `from_zero` says that its init is a zero.
-    pub fn new(mode: &Mode, dtype: DType, extents: &[usize], from_zero: bool) -> RowSum {
-        let order = mode.choices.reduce;
+    /// How `mode` sums there.
+    pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
+        let SumSite { dtype, extents, from_zero, .. } = *site;
+        let order = match (site.fusion, mode.chip.library_sum) {
+            // A library's order is known for f32 over one dim.
+            (Some(Fusion::Custom(_)), order)
+                if dtype == DType::F32 && extents.len() == 1 && mode.choices.reduce == mode.chip.sum =>
+            {
+                if matches!(order, SumOrder::Ynn { .. }) && !site.last { SumOrder::Ynn { lanes: 1 } } else { order }
+            }
+            _ => mode.choices.reduce,
+        };
         let one_dim = extents.iter().filter(|extent| **extent > 1).count() < 2;
         let own = dtype != DType::F64 && one_dim && from_zero;
         RowSum {

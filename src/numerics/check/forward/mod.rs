@@ -160,7 +160,9 @@ impl<'a> Forward<'a> {
                 let width = shapes[0].dims().last().filter(|_| *dims == [shapes[0].dims().len() - 1]);
                 let width = *width.filter(|width| **width > 0).ok_or_else(refuse)?;
                 match self.regions.reducer(*to_apply).ok_or_else(refuse)? {
-                    Reducer::Binary(Binary::Add) => reduce::sums(x, width, *init, dtype, self.mode),
+                    Reducer::Binary(Binary::Add) => {
+                        reduce::sums(x, width, *init, (dtype, instruction.fusion), self.mode)
+                    }
                     Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum)) => {
                         let largest = binary == Binary::Maximum;
                         Ok(reduce::extremes(x, width, *init, largest, self.unit.floor(dtype)))

@@ -1,15 +1,24 @@
 //! Sums, maxima and minima of rows.
 
-use crate::machine::{Mode, RowSum, SumPromise};
+use crate::ir::Fusion;
+use crate::machine::{Mode, RowSum, SumPromise, SumSite};
 use crate::tensor::DType;
 
 use super::element::{Element, OWN};
 use super::{Refusal, gamma};
 
 /// The sums of rows of `width` elements, from an init.
-pub fn sums(rows: &[Element], width: usize, init: Element, dtype: DType, mode: &Mode) -> Result<Vec<Element>, Refusal> {
+pub fn sums(
+    rows: &[Element],
+    width: usize,
+    init: Element,
+    kind: (DType, Option<Fusion>),
+    mode: &Mode,
+) -> Result<Vec<Element>, Refusal> {
+    let (dtype, fusion) = kind;
     let from_zero = init.is_exact() && init.v == 0.0;
-    let promise = RowSum::new(mode, dtype, &[width], from_zero).promise();
+    let site = SumSite { dtype, extents: &[width], from_zero, last: true, fusion };
+    let promise = RowSum::new(mode, &site).promise();
     let terms = width + promise.inits;
     let gamma = gamma(promise.chain, terms as u64, promise.format.unit_roundoff())?;
     let sum = |row: &[Element]| sum(row, init, &promise, gamma);

@@ -307,7 +307,7 @@ fn errors_of_sums_are_those_of_their_terms() {
     let certain = |n: u64| crate::stat::gamma(n, F32.unit_roundoff()).unwrap();
     for init in [Element::exact(0.0), Element { v: 0.75, machine: [0.01, 0.0], own: 0.0 }, Element::exact(-3.0)] {
         let rows: Vec<Element> = (0..3 * width).map(|_| random.element(1.0)).collect();
-        let sums = reduce::sums(&rows, width, init, DType::F32, &mode).unwrap();
+        let sums = reduce::sums(&rows, width, init, (DType::F32, None), &mode).unwrap();
         for (row, got) in rows.chunks(width).zip(sums) {
             let has_init = init.v != 0.0;
             let all: Vec<&Element> = row.iter().chain(has_init.then_some(&init)).collect();
@@ -361,12 +361,12 @@ fn long_integers_are_rounded_once() {
 fn sums_lose_what_is_flushed() {
     let mode: Mode = "v5e/default/off".parse().unwrap();
     let row: Vec<Element> = [0.0, 1.0, 0.0, 2.0].map(Element::exact).to_vec();
-    let got = reduce::sums(&row, 4, Element::exact(0.0), DType::F32, &mode).unwrap();
-    let zeros = reduce::sums(&[Element::exact(0.0); 4], 4, Element::exact(0.0), DType::F32, &mode).unwrap();
+    let got = reduce::sums(&row, 4, Element::exact(0.0), (DType::F32, None), &mode).unwrap();
+    let zeros = reduce::sums(&[Element::exact(0.0); 4], 4, Element::exact(0.0), (DType::F32, None), &mode).unwrap();
     assert_eq!(zeros[0].machine, [0.0; 2]);
     assert!(got[0].machine[0] > 0.0 && got[0].machine[0] < 1e-6, "{got:?}");
     // An infinity is sure if all else is known.
-    let of = |row: [Element; 2]| reduce::sums(&row, 2, Element::exact(0.0), DType::F32, &mode).unwrap()[0];
+    let of = |row: [Element; 2]| reduce::sums(&row, 2, Element::exact(0.0), (DType::F32, None), &mode).unwrap()[0];
     let infinite = Element::exact(f64::INFINITY);
     let known = Element { v: 1.0, machine: [0.5; 2], own: 0.0 };
     assert!(of([infinite, known]).is_exact() && of([infinite, infinite]).is_exact());

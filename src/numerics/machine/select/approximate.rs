@@ -3,7 +3,7 @@
 use crate::num::flush_f32;
 
 use super::best::greater_keep;
-use super::ranking::sort_indices;
+use super::ranking::{Ties, sort_indices};
 use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 
@@ -181,7 +181,7 @@ pub fn aggregate(values: &[f32], indices: &[i64], k: usize, size: usize, flush: 
     } else {
         let comparator =
             Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
-        let order = sort_indices(values, comparator, flush);
+        let order = sort_indices(values, comparator, flush, Ties::InOrder);
         order.into_iter().take(size).map(|i| (values[i as usize], indices[i as usize])).unzip()
     };
     best.resize(size, f32::NEG_INFINITY);

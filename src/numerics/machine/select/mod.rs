@@ -3,10 +3,12 @@
 
 mod approximate;
 mod best;
+mod introsort;
 mod radix;
 mod ranking;
 
 pub use approximate::{Binning, Fault};
 pub(super) use approximate::{Reduction, aggregate, partial_reduce_batch};
 pub(super) use best::{argmax, greater_keep};
-pub(super) use ranking::{merge_sort, sort_indices, top_k};
+pub use ranking::Ties;
+pub(super) use ranking::{sort_indices, top_k};

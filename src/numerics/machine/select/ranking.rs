@@ -4,6 +4,7 @@ use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
+use super::introsort::introsort;
 use super::radix::sort_items;
 
 /// An integer that orders as IEEE totalOrder orders the float.
@@ -30,14 +31,33 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
     keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
 }
 
-/// Positions in sorted order, stable. A NaN under a partial order is neither before nor after anything, and where it
-/// ends up depends on the algorithm: such a row is merged by the comparator itself (modelling choice).
-pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<u32> {
+/// How equal elements come to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// In the order in which they were, as after a merge sort.
+    InOrder,
+    /// As libstdc++'s `std::sort` leaves them.
+    Introsort,
+}
+
+impl Ties {
+    /// Sorts by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
+    pub fn sort<T: Copy>(self, items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
+        match self {
+            Ties::InOrder => merge_sort(items, less),
+            Ties::Introsort => introsort(items, &mut less),
+        }
+    }
+}
+
+/// Positions in sorted order. A NaN under a partial order is neither before nor after anything, and where it ends up
+/// depends on the algorithm: such a row is sorted by the comparator itself (a modelling choice where ties stay in order).
+pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool, ties: Ties) -> Vec<u32> {
     let partial = comparator.order == CompareOrder::Partial;
     if partial && row.iter().any(|v| v.is_nan()) {
         let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
         let mut order: Vec<usize> = (0..row.len()).collect();
-        merge_sort(&mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
+        ties.sort(&mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
         return order.into_iter().map(|at| at as u32).collect();
     }
     let order = |v: f32| {
@@ -50,13 +70,15 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool) -> Vec<u32
         if comparator.descending { !key } else { key }
     };
     let mut items: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
-    sort_items(&mut items);
+    match ties {
+        Ties::InOrder => sort_items(&mut items),
+        Ties::Introsort => introsort(&mut items, &mut |a, b| a >> 32 < b >> 32),
+    }
     items.into_iter().map(|item| item as u32).collect()
 }
 
-/// Sorts stably by any comparator, even one that is no order: it always ends, and its result depends on nothing but the
-/// answers. Merges ascending runs of 1, 2, 4, ...; the right element goes first only if `less(right, left)`.
-pub fn merge_sort(items: &mut Vec<usize>, mut less: impl FnMut(usize, usize) -> bool) {
+/// Merges ascending runs of 1, 2, 4, ...; the right element goes first only if `less(right, left)`.
+fn merge_sort<T: Copy>(items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
     let count = items.len();
     let mut merged = Vec::with_capacity(count);
     let mut run = 1;
@@ -117,7 +139,7 @@ mod tests {
                     let o = canonical_value(row[*a as usize]).total_cmp(&canonical_value(row[*b as usize]));
                     if descending { o.reverse() } else { o }
                 });
-                assert_eq!(sort_indices(&row, comparator, true), expected);
+                assert_eq!(sort_indices(&row, comparator, true, Ties::InOrder), expected);
             }
         }
         let plain: Vec<f32> = row.iter().copied().filter(|v| !v.is_nan()).collect();
@@ -128,7 +150,7 @@ mod tests {
             expected.sort_by(|a, b| keys[*b as usize].partial_cmp(&keys[*a as usize]).unwrap_or(Ordering::Equal));
             let comparator =
                 Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
-            assert_eq!(sort_indices(&plain, comparator, flush), expected);
+            assert_eq!(sort_indices(&plain, comparator, flush, Ties::InOrder), expected);
         }
     }
 

@@ -11,6 +11,7 @@ mod promise;
 mod rounded_function;
 mod rounding;
 mod simd;
+mod step;
 mod sum_order;
 mod xla;
 
@@ -21,7 +22,8 @@ pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
-pub use sum_order::{ScanOrder, StepRounding, SumOrder};
+pub use step::StepRounding;
+pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, running_sums, sum, sums};
 
 /// A vector unit as one mode has it.

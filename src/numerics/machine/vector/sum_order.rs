@@ -1,12 +1,14 @@
 //! Orders of sums and running sums (FACTS 3.2).
 
+mod ynn;
+
 use std::marker::PhantomData;
 
-use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, flush_f32, round_f64};
-use crate::tensor::DType;
+use crate::num::flush_f32;
 
 use super::VectorUnit;
 use super::arrays::{in_rows, over_rows};
+use super::step::{InBf16, InF16, InF32, Step, StepRounding};
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +21,16 @@ pub enum SumOrder {
     /// Windows of 32 elements one addition after the other, and their sums the same way, until one is left
     /// (XLA:CPU's TreeReductionRewriter).
     Tree32,
+    /// As YNNPACK sums, with this many lanes: 16 along rows, 1 where whole rows are added. XLA:CPU leaves sums in fusions
+    /// of a kind of their own to it (FACTS 3.2).
+    Ynn {
+        /// Partial sums side by side.
+        lanes: usize,
+    },
 }
 
 impl SumOrder {
-    /// All of them.
+    /// Those that modes choose between.
     pub const ALL: &'static [SumOrder] = &[SumOrder::Chain, SumOrder::Lanes, SumOrder::Tree32];
 
     /// The name in a mode, as in `reduce=chain`.
@@ -31,6 +39,7 @@ impl SumOrder {
             SumOrder::Chain => "chain",
             SumOrder::Lanes => "lanes",
             SumOrder::Tree32 => "tree32",
+            SumOrder::Ynn { .. } => "ynn",
         }
     }
 
@@ -51,6 +60,7 @@ impl SumOrder {
                 "windows of 32 summed in order, their sums again, as XLA:CPU's TreeReductionRewriter; the padding of a \
                  length that is no multiple of 32 is split between both ends, the odd one last"
             }
+            SumOrder::Ynn { .. } => "four lanes of 16, in three levels, the last one compensated, as YNNPACK sums",
         }
     }
 
@@ -68,6 +78,7 @@ impl SumOrder {
                 return chain(TREE) as u64 + self.longest_chain(count.div_ceil(TREE));
             }
             SumOrder::Tree32 => chain(count),
+            SumOrder::Ynn { lanes } => return ynn::longest_chain(count, lanes),
         };
         additions as u64
     }
@@ -110,99 +121,6 @@ impl ScanOrder {
                  public)"
             }
         }
-    }
-}
-
-/// What each addition is rounded to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StepRounding {
-    /// f32: the sum is rounded to its own type at the end.
-    #[default]
-    F32,
-    /// bf16, at every addition.
-    Bf16,
-    /// f16, at every addition.
-    F16,
-}
-
-impl StepRounding {
-    /// The steps of a sum that is stored in its own type after every addition.
-    pub fn own(dtype: DType) -> StepRounding {
-        match dtype {
-            DType::BF16 => StepRounding::Bf16,
-            DType::F16 => StepRounding::F16,
-            _ => StepRounding::F32,
-        }
-    }
-
-    /// The format that each addition is rounded to. A sum of two numbers of bf16 or f16 that is rounded to f32 first is
-    /// rounded as if once: 24 bits are twice theirs and two more (Figueroa 1995).
-    pub fn format(self) -> &'static Format {
-        match self {
-            StepRounding::F32 => &F32,
-            StepRounding::Bf16 => &BF16,
-            StepRounding::F16 => &F16,
-        }
-    }
-
-    /// How a bf16 sum may accumulate: what modes choose between.
-    pub const ALL: &'static [StepRounding] = &[StepRounding::F32, StepRounding::Bf16];
-
-    /// The name in a mode, as in `narrow=bf16`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            StepRounding::F32 => "f32",
-            StepRounding::Bf16 => "bf16",
-            StepRounding::F16 => "f16",
-        }
-    }
-
-    /// The one of this name among [`StepRounding::ALL`], if there is one.
-    pub fn from_name(name: &str) -> Option<StepRounding> {
-        StepRounding::ALL.iter().copied().find(|step| step.name() == name)
-    }
-
-    /// What it does, for listings.
-    pub const fn doc(self) -> &'static str {
-        match self {
-            StepRounding::F32 => "accumulated in f32 and rounded once",
-            StepRounding::Bf16 => "rounded to bf16 at every addition",
-            StepRounding::F16 => "rounded to f16 at every addition",
-        }
-    }
-}
-
-/// What an addition's sum in f32 is rounded to.
-trait Step: Copy {
-    fn round(sum: f32) -> f32;
-}
-
-/// [`StepRounding::F32`], [`StepRounding::Bf16`] and [`StepRounding::F16`] as types.
-#[derive(Clone, Copy)]
-struct InF32;
-#[derive(Clone, Copy)]
-struct InBf16;
-#[derive(Clone, Copy)]
-struct InF16;
-
-impl Step for InF32 {
-    #[inline(always)]
-    fn round(sum: f32) -> f32 {
-        sum
-    }
-}
-
-impl Step for InBf16 {
-    #[inline(always)]
-    fn round(sum: f32) -> f32 {
-        bf16_nearest(sum)
-    }
-}
-
-impl Step for InF16 {
-    #[inline(always)]
-    fn round(sum: f32) -> f32 {
-        round_f64(&F16, f64::from(sum), Direction::NearestEven) as f32
     }
 }
 
@@ -373,6 +291,7 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
                 }
                 self.sum(&windows, order)
             }
+            SumOrder::Ynn { lanes } => self.ynn(row, lanes),
         }
     }
 
