@@ -4,7 +4,7 @@
 //! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
-mod contraction;
+mod fusion;
 mod lattice;
 mod liveness;
 mod numbering;
@@ -12,7 +12,7 @@ mod pattern;
 mod precision;
 mod region;
 
-pub use contraction::contracted;
+pub use fusion::{contracted, kept_wide};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};

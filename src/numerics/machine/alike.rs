@@ -43,12 +43,12 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         sum: _,
         scan: _,
         narrow: _,
-        library_sum,
+        library,
         ties,
         native: _,
         partial_reduce,
     } = *chip;
-    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, library_sum, ties, partial_reduce)
+    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.

@@ -38,14 +38,22 @@ pub struct Chip {
     pub scan: ScanOrder,
     /// What each addition of a bf16 sum is rounded to.
     pub narrow: StepRounding,
-    /// The order of a sum in a fusion that is left to a library, unless a mode chooses its sums' order.
-    pub library_sum: SumOrder,
+    /// What computes fusions of a kind of their own (FACTS 10.3).
+    pub library: Option<Library>,
     /// How equal elements lie after a sort that need not be stable (FACTS 4).
     pub ties: Ties,
     /// Operations that the vector unit computes in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
     /// Whether approx_max_k runs as PartialReduce; otherwise it is an exact sort (FACTS 5.1).
     pub partial_reduce: bool,
+}
+
+/// A library that a compiler leaves fusions to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// YNNPACK, which XLA:CPU calls: sums in an order of its own, its own exponential, and no rounding to bf16 between two
+    /// operations.
+    Ynnpack,
 }
 
 /// An operation that a vector unit has in bf16.
@@ -92,7 +100,7 @@ const TPU: Chip = Chip {
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
     narrow: StepRounding::F32,
-    library_sum: SumOrder::Lanes,
+    library: None,
     ties: Ties::InOrder,
     native: &[],
     partial_reduce: true,
@@ -146,7 +154,6 @@ static CPU: Chip = Chip {
     zero_tie: ZeroTie::Ieee,
     eup: Eup::Exact,
     sum: SumOrder::Chain,
-    library_sum: SumOrder::Chain,
     partial_reduce: false,
     ..TPU
 };
@@ -163,7 +170,7 @@ static XLA_CPU: Chip = Chip {
     contracts: true,
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
-    library_sum: SumOrder::Ynn { lanes: 16 },
+    library: Some(Library::Ynnpack),
     ties: Ties::Introsort,
     scan: ScanOrder::Blocked(16),
     ..CPU

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Instruction, Op, Precision, Program,
-    Shape, TRIP_BOUND, Unary, movement,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
+    Program, Shape, TRIP_BOUND, Unary, movement,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
+use super::chip::Library;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
 use super::prepared::{Habits, Prepared};
@@ -144,6 +145,7 @@ impl Machine<'_> {
             | Op::DynamicSlice { .. }
             | Op::DynamicUpdateSlice
             | Op::Gather(_) => moved(instruction, written_out(operands), shapes),
+            Op::Convert if habits.kept_wide && self.mode.chip.library.is_some() => return Ok(operands.swap_remove(0)),
             Op::Convert => {
                 let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
                 return Ok(operands.swap_remove(0).map(converted));
@@ -152,7 +154,16 @@ impl Machine<'_> {
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
             }
-            Op::Unary(unary) => self.unary(*unary, one(operands)),
+            Op::Unary(unary) => match (one(operands), instruction.fusion, self.mode.chip.library) {
+                (Value::Float(DType::F32, values), Some(Fusion::Custom(_)), Some(Library::Ynnpack))
+                    if *unary == Unary::Exponential =>
+                {
+                    let mut values = Arc::unwrap_or_clone(values);
+                    vector::library_exponential(&mut values, self.unit.flush);
+                    Value::float(DType::F32, values)
+                }
+                (operand, ..) => self.unary(*unary, operand),
+            },
             Op::Binary(binary) => {
                 let right = operands.swap_remove(1);
                 let left = one(operands);

@@ -218,6 +218,7 @@ impl Mode {
             accumulation: self.choices.acc,
             split: self.choices.split,
             flush: chip.flush && !chip.matrix_unit,
+            fused: chip.contracts && !chip.matrix_unit,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use crate::analysis::{Regions, contracted};
+use crate::analysis::{Regions, contracted, kept_wide};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
@@ -36,6 +36,8 @@ pub(super) struct Habits {
     pub divides_by_spread: bool,
     /// A product that is added before it is rounded.
     pub contracted: bool,
+    /// A rounding to bf16 that a library leaves out.
+    pub kept_wide: bool,
 }
 
 impl Frame {
@@ -47,14 +49,15 @@ impl Frame {
             Op::Constant(value) => Some(Value::of_tensor(value)),
             _ => None,
         };
-        let habits = |(i, contracted): (&Instruction, bool)| Habits {
+        let habits = |((i, contracted), kept_wide): ((&Instruction, bool), bool)| Habits {
             divides_by_spread: i.op == Op::Binary(Binary::Divide) && is_spread(computation, i.operands[1]),
             contracted,
+            kept_wide,
         };
         Frame {
             uses,
             constants: instructions.iter().map(|i| constant(&i.op)).collect(),
-            habits: instructions.iter().zip(contracted(computation)).map(habits).collect(),
+            habits: instructions.iter().zip(contracted(computation)).zip(kept_wide(computation)).map(habits).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::num::{F64, Format};
 use crate::tensor::DType;
 
 use super::blocks::Tree;
+use super::chip::Library;
 use super::mode::Mode;
 use super::vector::{self, StepRounding, SumOrder, VectorUnit};
 
@@ -55,12 +56,13 @@ impl RowSum {
     /// How `mode` sums there.
     pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
         let SumSite { dtype, extents, from_zero, .. } = *site;
-        let order = match (site.fusion, mode.chip.library_sum) {
-            // A library's order is known for f32 over one dim.
-            (Some(Fusion::Custom(_)), order)
+        let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom(_))));
+        let order = match library {
+            // Of other types and of several dims nothing is known: they are summed as elsewhere.
+            Some(Library::Ynnpack)
                 if dtype == DType::F32 && extents.len() == 1 && mode.choices.reduce == mode.chip.sum =>
             {
-                if matches!(order, SumOrder::Ynn { .. }) && !site.last { SumOrder::Ynn { lanes: 1 } } else { order }
+                SumOrder::Ynn { lanes: if site.last { 16 } else { 1 } }
             }
             _ => mode.choices.reduce,
         };

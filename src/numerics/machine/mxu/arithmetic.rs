@@ -131,6 +131,21 @@ impl Arithmetic for Flushed {
     }
 }
 
+/// As [`Fused`], on a unit that flushes as that of [`Flushed`].
+pub(super) struct FusedFlushed;
+
+impl Arithmetic for FusedFlushed {
+    #[inline(always)]
+    fn add(a: f32, b: f32) -> f32 {
+        flush_f32(a + b)
+    }
+
+    #[inline(always)]
+    fn step(sum: f32, a: f32, b: f32) -> f32 {
+        flush_f32(a.mul_add(b, sum))
+    }
+}
+
 /// f32 products, each rounded (or exact in f32), and additions truncated toward zero.
 pub(super) struct Truncated;
 

@@ -65,8 +65,11 @@ impl Problem<'_> {
     }
 
     fn pass(&self) -> Pass {
+        let fused = self.unit.fused && matches!(self.unit.accumulation, Accumulation::Block | Accumulation::Chain);
         let products = match self.passes {
+            Passes::F32 if self.unit.flush && fused => Products::FusedFlushed,
             Passes::F32 if self.unit.flush => Products::Flushed,
+            Passes::F32 if fused => Products::Exact,
             Passes::F32 => Products::Rounded,
             Passes::One | Passes::Three | Passes::Six | Passes::Exact => Products::Exact,
         };

@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 
 use super::Accumulation;
-use super::arithmetic::{Arithmetic, Flushed, Fused, FusedWide, Separate, Truncated, TruncatedFlushed, TruncatedWide};
+use super::arithmetic::{
+    Arithmetic, Flushed, Fused, FusedFlushed, FusedWide, Separate, Truncated, TruncatedFlushed, TruncatedWide,
+};
 use super::exact::{InExpansions, InF64, InTwoF64};
 use super::isa::{Isa, Work};
 use super::range::Range;
@@ -19,6 +21,8 @@ pub(super) enum Products {
     Rounded,
     /// As `Rounded`, with subnormal operands, products and sums flushed.
     Flushed,
+    /// As `Exact`, with subnormal operands and sums flushed; only in chains.
+    FusedFlushed,
 }
 
 /// The additions of one pass.
@@ -45,24 +49,31 @@ impl Pass {
         match (self.accumulation, self.products) {
             (Accumulation::Block | Accumulation::Chain, Products::Rounded) => isa.chain::<Separate, R, C>(tile),
             (Accumulation::Block | Accumulation::Chain, Products::Flushed) => isa.chain::<Flushed, R, C>(tile),
+            (Accumulation::Block | Accumulation::Chain, Products::FusedFlushed) => {
+                isa.chain::<FusedFlushed, R, C>(tile);
+            }
             // Where f32 holds the products, a multiplication and an addition round as the fused operation does.
             (Accumulation::Block | Accumulation::Chain, Products::Exact) if !I::FUSED && held() => {
                 isa.chain::<Separate, R, C>(tile);
             }
             (Accumulation::Block | Accumulation::Chain, Products::Exact) => isa.chain::<Fused, R, C>(tile),
             (Accumulation::Trunc, Products::Rounded) => isa.chain::<Truncated, R, C>(tile),
-            (Accumulation::Trunc, Products::Flushed) => isa.chain::<TruncatedFlushed, R, C>(tile),
+            (Accumulation::Trunc, Products::Flushed | Products::FusedFlushed) => {
+                isa.chain::<TruncatedFlushed, R, C>(tile)
+            }
             // Truncation in the instruction itself takes any product.
             (Accumulation::Trunc, Products::Exact) if I::TRUNCATES => isa.chain::<TruncatedWide, R, C>(tile),
             (Accumulation::Trunc, Products::Exact) if held() => isa.chain::<Truncated, R, C>(tile),
             (Accumulation::Trunc, Products::Exact) => isa.chain::<TruncatedWide, R, C>(tile),
             (Accumulation::Pairwise, Products::Rounded) => tree::<Separate, I, R, C>(isa, tile),
-            (Accumulation::Pairwise, Products::Flushed) => tree::<Flushed, I, R, C>(isa, tile),
+            (Accumulation::Pairwise, Products::Flushed | Products::FusedFlushed) => tree::<Flushed, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Exact) if held() && I::FUSED => tree::<Fused, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Exact) if held() => tree::<Separate, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Exact) => tree::<FusedWide, I, R, C>(isa, tile),
             (Accumulation::Exact, Products::Rounded) => exact::<Separate, I, R, C>(isa, tile, ranges, true),
-            (Accumulation::Exact, Products::Flushed) => exact::<Flushed, I, R, C>(isa, tile, ranges, true),
+            (Accumulation::Exact, Products::Flushed | Products::FusedFlushed) => {
+                exact::<Flushed, I, R, C>(isa, tile, ranges, true)
+            }
             (Accumulation::Exact, Products::Exact) if !I::FUSED && held() => {
                 exact::<Separate, I, R, C>(isa, tile, ranges, false);
             }

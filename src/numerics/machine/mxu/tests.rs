@@ -17,6 +17,7 @@ const TPU: Unit = Unit {
     accumulation: Accumulation::Block,
     split: Split::Mixed,
     flush: false,
+    fused: false,
 };
 
 fn matmul(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: &Unit) -> Vec<f32> {
@@ -272,11 +273,12 @@ fn agrees_on(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: 
 fn units() -> impl Strategy<Value = Unit> {
     let blocks = prop::sample::select(vec![1, 2, 7, 100, 128, 256, 300, usize::MAX]);
     let (accumulations, splits) = (prop::sample::select(Accumulation::ALL), prop::sample::select(Split::ALL));
-    (blocks, accumulations, splits, any::<bool>()).prop_map(|(block, accumulation, split, flush)| Unit {
+    (blocks, accumulations, splits, any::<[bool; 2]>()).prop_map(|(block, accumulation, split, [flush, fused])| Unit {
         block: NonZeroUsize::new(block).unwrap(),
         accumulation,
         split,
         flush,
+        fused,
     })
 }
 

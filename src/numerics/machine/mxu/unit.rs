@@ -17,6 +17,9 @@ pub struct Unit {
     /// Whether f32 products and all their sums flush subnormals and take subnormal operands for zeros, as XLA:CPU's dots
     /// do (FACTS 3.4). Whether a matrix unit does is not public; bf16 passes keep them (modelling choice).
     pub flush: bool,
+    /// Whether f32 products are added before they are rounded, where additions are chains. XLA:CPU's are: with one fused
+    /// multiply-add after the other all results of its f32 dots come out (`tests/data/hlo/cpu/matmul_*`).
+    pub fused: bool,
 }
 
 /// `[m,k] x [k,n]`, row-major, operands held in f32, into `out`, which holds `[m,n]` and is overwritten.

@@ -14,6 +14,7 @@ mod simd;
 mod step;
 mod sum_order;
 mod xla;
+mod ynn;
 
 pub(super) use arrays::{Side, in_chunks, in_rows, over_rows};
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
@@ -25,6 +26,7 @@ pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, running_sums, sum, sums};
+pub(super) use ynn::library_exponential;
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

@@ -16,6 +16,7 @@ enum Products {
     Exact,
     Rounded,
     Flushed,
+    FusedFlushed,
 }
 
 /// The product, rounded, truncated or exact.
@@ -36,11 +37,15 @@ fn output(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
     let parts = |values: &[f32], count: usize, part: usize| -> Vec<f32> {
         values.iter().map(|v| split(*v, count, unit.split)[part]).collect()
     };
+    // Only chains of additions have instructions for it.
+    let fused = unit.fused && matches!(unit.accumulation, Accumulation::Block | Accumulation::Chain);
     let (count, pairs): (usize, &[(usize, usize)]) = match passes {
         Passes::F32 if unit.flush => {
             let flushed = |values: &[f32]| values.iter().map(|v| flush_f32(*v)).collect::<Vec<_>>();
-            return dot(&flushed(row), &flushed(column), Products::Flushed, unit);
+            let products = if fused { Products::FusedFlushed } else { Products::Flushed };
+            return dot(&flushed(row), &flushed(column), products, unit);
         }
+        Passes::F32 if fused => return dot(row, column, Products::Exact, unit),
         Passes::F32 => return dot(row, column, Products::Rounded, unit),
         Passes::Exact => return dot(row, column, Products::Exact, unit),
         Passes::One => (1, &[(0, 0)]),
@@ -61,7 +66,7 @@ fn output(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
 
 fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
     let block = if unit.accumulation == Accumulation::Chain { usize::MAX } else { unit.block.get() };
-    let settle = |v: f32| if products == Products::Flushed { flush_f32(v) } else { v };
+    let settle = |v: f32| if matches!(products, Products::Flushed | Products::FusedFlushed) { flush_f32(v) } else { v };
     let mut sum = 0.0;
     let whole = a.len().max(1);
     for (a, b) in a.chunks(block.min(whole)).zip(b.chunks(block.min(whole))) {
@@ -85,7 +90,7 @@ fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
 
 fn product(a: f32, b: f32, products: Products) -> f64 {
     match products {
-        Products::Exact => f64::from(a) * f64::from(b),
+        Products::Exact | Products::FusedFlushed => f64::from(a) * f64::from(b),
         Products::Rounded => f64::from(a * b),
         Products::Flushed => f64::from(flush_f32(a * b)),
     }

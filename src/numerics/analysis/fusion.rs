@@ -1,6 +1,6 @@
-//! Products that a compiler may add without rounding them first.
+//! What is not rounded inside a fusion: products that are added at once, and values that a library keeps wide.
 
-use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
@@ -23,6 +23,31 @@ pub fn contracted(computation: &Computation) -> Vec<bool> {
         instruction.operands.iter().find_map(path).unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
     }
     contracted
+}
+
+/// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
+/// fusion: the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3).
+pub fn kept_wide(computation: &Computation) -> Vec<bool> {
+    let instructions = &computation.instructions;
+    let mut kept = vec![false; instructions.len()];
+    let uses = computation.uses();
+    for wide in instructions {
+        let (Op::Convert, Some(DType::F32), Some(Fusion::Custom(_))) = (&wide.op, wide.shape.dtype(), wide.fusion)
+        else {
+            continue;
+        };
+        let narrow = wide.operands[0];
+        let Instruction { op, operands, shape, fusion, .. } = &instructions[narrow];
+        if *op == Op::Convert
+            && *fusion == wide.fusion
+            && shape.dtype() == Some(DType::BF16)
+            && instructions[operands[0]].shape.dtype() == Some(DType::F32)
+            && uses[narrow] == 1
+        {
+            kept[narrow] = true;
+        }
+    }
+    kept
 }
 
 /// The values from `id` back to a product of the same fusion, each read once.
