@@ -11,6 +11,7 @@ const TPU: Unit = Unit {
     accumulation: Accumulation::Block,
     split: Split::Mixed,
     flush: false,
+    fused: false,
 };
 
 /// Numbers in [-1, 1) without a pattern.

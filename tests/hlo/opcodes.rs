@@ -323,3 +323,86 @@ fn scatters_that_do_not_fit_are_refused() {
         assert!(error.contains("scatter"), "{attributes} {updates}: {error}");
     }
 }
+
+/// A fusion of three f32 arrays of four, as XLA:CPU runs it.
+#[track_caller]
+fn fused(body: &str, kind: &str) -> Vec<f64> {
+    let text = format!(
+        "HloModule m\n\nf {{\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  c = f32[4] parameter(2)\n{body}}}\n\n\
+         ENTRY e {{\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  z = f32[4] parameter(2)\n  ROOT r = f32[4] \
+         fusion(x, y, z), kind={kind}, calls=f\n}}\n"
+    );
+    let program = lower(&parse(&text).unwrap()).unwrap().program;
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let arrays = FUSED.map(|values| Tensor::new(&[4], Data::F32(values.to_vec())));
+    subject::evaluate(&program, &mode, &arrays).unwrap()[0].data().to_f64s()
+}
+
+/// Products of the first two need twice the places, and the third cancels their leading ones.
+const FUSED: [[f32; 4]; 3] = {
+    let e = f32::EPSILON;
+    [[1.0 + e, 1.0 - e, 3.0 + 2.0 * e, 1.0 + e], [1.0 + e, 1.0 + 3.0 * e, 1.0 - e, 1.0], [-1.0, -1.0, -3.0, 1.0 + e]]
+};
+
+/// LLVM contracts `a * b + c` where both stand in one compiled fusion, the product has no other reader, and both are in one
+/// loop; of two products it takes the left one.
+#[test]
+fn xla_cpu_contracts_products_into_sums() {
+    let [a, b, c] = FUSED;
+    let each =
+        |f: &dyn Fn(f32, f32, f32) -> f32| -> Vec<f64> { (0..4).map(|i| f64::from(f(a[i], b[i], c[i]))).collect() };
+    let (fma, plain) = (each(&|a, b, c| a.mul_add(b, c)), each(&|a, b, c| a * b + c));
+    assert_ne!(fma, plain);
+    let product = "  p = f32[4] multiply(a, b)\n";
+    assert_eq!(fused(&format!("{product}  ROOT r = f32[4] add(p, c)\n"), "kLoop"), fma);
+    assert_eq!(fused(&format!("{product}  ROOT r = f32[4] add(c, p)\n"), "kLoop"), fma);
+    assert_eq!(fused(&format!("{product}  ROOT r = f32[4] add(p, c)\n"), "kCustom"), plain);
+    let minus = fused(&format!("{product}  ROOT r = f32[4] subtract(c, p)\n"), "kLoop");
+    assert_eq!(minus, each(&|a, b, c| (-a).mul_add(b, c)));
+    let moved = format!("{product}  n = f32[4] negate(p)\n  v = f32[4] reverse(n), dimensions={{0}}\n");
+    let moved =
+        fused(&format!("{moved}  w = f32[4] reverse(c), dimensions={{0}}\n  ROOT r = f32[4] add(v, w)\n"), "kLoop");
+    let mut backwards = each(&|a, b, c| (-a).mul_add(b, c));
+    backwards.reverse();
+    assert_eq!(moved, backwards);
+    // Both products are rounded or not: the right one is.
+    let both = format!("{product}  q = f32[4] multiply(a, c)\n  ROOT r = f32[4] add(p, q)\n");
+    assert_eq!(fused(&both, "kLoop"), each(&|a, b, c| a.mul_add(b, a * c)));
+    // Read twice: rounded for both.
+    let twice = format!("{product}  s = f32[4] add(p, c)\n  ROOT r = f32[4] subtract(s, p)\n");
+    assert_eq!(fused(&twice, "kLoop"), each(&|a, b, c| (a * b + c) - a * b));
+    // The same for all elements: computed before the loop.
+    let first = |array: &str| {
+        format!("  {array}1 = f32[1] slice({array}), slice={{[0:1]}}\n  {array}0 = f32[] reshape({array}1)\n")
+    };
+    let hoisted = format!(
+        "{}{}  p = f32[] multiply(a0, b0)\n  s = f32[4] broadcast(p), dimensions={{}}\n  ROOT r = f32[4] add(s, c)\n",
+        first("a"),
+        first("b")
+    );
+    assert_eq!(fused(&hoisted, "kLoop"), each(&|_, _, z| a[0] * b[0] + z));
+}
+
+/// Sorts that need not be stable leave equal keys as `std::sort` does on XLA:CPU, and in order elsewhere.
+#[test]
+fn unstable_sorts_leave_ties_as_the_chip_does() {
+    let keys: Vec<f32> = (0..40).map(|i| (i * 7 % 3) as f32).collect();
+    let sorted = |mode: &str, stable: &str| {
+        let text = format!(
+            "HloModule m\n\nless {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] \
+             parameter(3)\n  ROOT l = pred[] compare(a, b), direction=GT\n}}\n\nENTRY e {{\n  x = f32[40] parameter(0)\n  n = \
+             s32[40] iota(), iota_dimension=0\n  s = (f32[40], s32[40]) sort(x, n), dimensions={{0}}{stable}, to_apply=less\n  \
+             ROOT i = s32[40] get-tuple-element(s), index=1\n}}\n"
+        );
+        let program = lower(&parse(&text).unwrap()).unwrap().program;
+        let keys = Tensor::new(&[40], Data::F32(keys.clone()));
+        subject::evaluate(&program, &mode.parse::<Mode>().unwrap(), &[keys]).unwrap()[0].data().to_f64s()
+    };
+    let (cpu, tpu) = ("xla-cpu/default/as-compiled", "v5e/default/as-compiled");
+    let in_order = sorted(tpu, "");
+    assert!(in_order.chunks(13).all(|third| third.is_sorted()));
+    assert_eq!(sorted(cpu, ", is_stable=true"), in_order);
+    assert_ne!(sorted(cpu, ""), in_order);
+    let key = |i: &f64| keys[*i as usize];
+    assert!(sorted(cpu, "").iter().map(key).eq(in_order.iter().map(key)));
+}

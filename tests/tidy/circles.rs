@@ -9,7 +9,10 @@ const LEFT: &[(&str, &[&str], &str)] = &[
     ("hlo", &["custom_call", "emit", "lower", "operation"], "operations call computations, which hold operations"),
     (
         "machine",
-        &["blocks", "evaluate", "integer", "prepared", "rank", "reduce", "scalar", "sum", "value"],
+        &[
+            "arrange", "blocks", "contract", "evaluate", "integer", "prepared", "rank", "reduce", "scalar", "sum",
+            "value",
+        ],
         "operations apply regions, which hold operations",
     ),
     ("machine/mxu", &["blocks", "unit"], "the unit's settings, and what is done with them"),

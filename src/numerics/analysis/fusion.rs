@@ -8,7 +8,7 @@ use crate::tensor::DType;
 /// fused multiply-add of both. Of two products the left one is contracted, as in LLVM's `visitFADDForFMACombine`.
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there.
-pub fn contracted(computation: &Computation) -> Vec<bool> {
+pub fn find_contractions(computation: &Computation) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut uses = computation.uses();
     uses[computation.root] += 1;
@@ -27,7 +27,7 @@ pub fn contracted(computation: &Computation) -> Vec<bool> {
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
 /// fusion: the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3).
-pub fn kept_wide(computation: &Computation) -> Vec<bool> {
+pub fn find_kept_wide(computation: &Computation) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut kept = vec![false; instructions.len()];
     let uses = computation.uses();

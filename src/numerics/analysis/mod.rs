@@ -12,7 +12,7 @@ mod pattern;
 mod precision;
 mod region;
 
-pub use fusion::{contracted, kept_wide};
+pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};

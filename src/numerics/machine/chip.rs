@@ -3,7 +3,6 @@
 use crate::ir::{Binary, Op, Unary};
 
 use super::mxu::Accumulation;
-use super::select::Ties;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
 /// What a chip (with its compiler's habits) does to numbers.
@@ -46,6 +45,15 @@ pub struct Chip {
     pub native: &'static [Native],
     /// Whether approx_max_k runs as PartialReduce; otherwise it is an exact sort (FACTS 5.1).
     pub partial_reduce: bool,
+}
+
+/// How equal elements lie after a sort that need not be stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// In the order in which they were, as after a stable one (modelling choice for TPUs).
+    InOrder,
+    /// As libstdc++'s `std::sort` leaves them, which XLA:CPU calls.
+    Introsort,
 }
 
 /// A library that a compiler leaves fusions to.

@@ -1,4 +1,4 @@
-//! Fused multiply-add: products that are added before they are rounded ([`crate::analysis::contracted`]).
+//! Fused multiply-add: products that are added before they are rounded ([`crate::analysis::find_contractions`]).
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 

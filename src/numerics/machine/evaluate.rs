@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
-    Program, Shape, TRIP_BOUND, Unary, movement,
+    Program, Shape, TRIP_BOUND, Unary,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
@@ -15,7 +15,7 @@ use super::mxu;
 use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{contract, integer, rank, reduce};
+use super::{arrange, contract, integer, rank, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -128,14 +128,14 @@ impl Machine<'_> {
         let one = |operands: Vec<Operand>| written_out(operands).swap_remove(0);
         let value = match op {
             Op::Parameter(_) | Op::Constant(_) => unreachable!("parameters and constants have their values"),
-            Op::Iota { dim } => return Ok(iota(shape.element_type(), shape.dims(), *dim)),
+            Op::Iota { dim } => return Ok(arrange::iota(shape.element_type(), shape.dims(), *dim)),
             // In row-major order these move nothing.
             Op::Copy | Op::OptimizationBarrier | Op::Reshape => return Ok(operands.swap_remove(0)),
             Op::Broadcast { dims: along } => {
                 if let Some(broadcast) = operands[0].broadcast_again(along, shape.dims()) {
                     return Ok(broadcast);
                 }
-                moved(instruction, written_out(operands), shapes)
+                arrange::move_elements(instruction, written_out(operands), shapes)
             }
             Op::Transpose { .. }
             | Op::Slice { .. }
@@ -144,7 +144,7 @@ impl Machine<'_> {
             | Op::Reverse { .. }
             | Op::DynamicSlice { .. }
             | Op::DynamicUpdateSlice
-            | Op::Gather(_) => moved(instruction, written_out(operands), shapes),
+            | Op::Gather(_) => arrange::move_elements(instruction, written_out(operands), shapes),
             Op::Convert if habits.kept_wide && self.mode.chip.library.is_some() => return Ok(operands.swap_remove(0)),
             Op::Convert => {
                 let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
@@ -154,16 +154,13 @@ impl Machine<'_> {
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
             }
-            Op::Unary(unary) => match (one(operands), instruction.fusion, self.mode.chip.library) {
-                (Value::Float(DType::F32, values), Some(Fusion::Custom(_)), Some(Library::Ynnpack))
-                    if *unary == Unary::Exponential =>
-                {
-                    let mut values = Arc::unwrap_or_clone(values);
-                    vector::library_exponential(&mut values, self.unit.flush);
-                    Value::float(DType::F32, values)
-                }
-                (operand, ..) => self.unary(*unary, operand),
-            },
+            Op::Unary(Unary::Exponential) if self.library_computes(instruction) => {
+                let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
+                let mut values = Arc::unwrap_or_clone(values);
+                vector::library_exponential(&mut values, self.unit.flush);
+                Value::float(dtype, values)
+            }
+            Op::Unary(unary) => self.unary(*unary, one(operands)),
             Op::Binary(binary) => {
                 let right = operands.swap_remove(1);
                 let left = one(operands);
@@ -217,6 +214,13 @@ impl Machine<'_> {
             }
         };
         Ok(Operand::whole(value))
+    }
+
+    /// Whether a library computes this, where a fusion has a kind of its own.
+    fn library_computes(&self, instruction: &Instruction) -> bool {
+        let f32s = instruction.shape.dtype() == Some(DType::F32);
+        f32s && matches!(instruction.fusion, Some(Fusion::Custom(_)))
+            && self.mode.chip.library == Some(Library::Ynnpack)
     }
 
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
@@ -324,8 +328,8 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let lhs = arranged(&operands[0], shapes[0], &plan.lhs_transpose);
-        let rhs = arranged(&operands[1], shapes[1], &plan.rhs_transpose);
+        let lhs = arrange::transpose(&operands[0], shapes[0], &plan.lhs_transpose);
+        let rhs = arrange::transpose(&operands[1], shapes[1], &plan.rhs_transpose);
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = Vec::with_capacity(plan.batch * m * n);
             for at in 0..plan.batch {
@@ -407,51 +411,5 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
         Value::Integer(..) | Value::Pred(_) | Value::Tuple(_) => {
             unreachable!("shape checking gives floats to reduce-precision")
         }
-    }
-}
-
-/// `iota` along `dim`, as a broadcast of its numbers.
-fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
-    let numbers = Value::integer(DType::S64, (0..dims[dim] as i64).collect());
-    let numbers = integer::convert(numbers, dtype, false);
-    Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
-}
-
-/// `value` with its dims permuted; as it is where there is nothing to permute.
-fn arranged(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> Value {
-    let Some(permutation) = permutation else { return value.clone() };
-    let op = Op::Transpose { permutation: permutation.clone() };
-    let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
-    applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims)
-}
-
-fn moved(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Value {
-    let op = &instruction.op;
-    let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
-    let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
-    let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
-    applied(op, operands, shapes, &starts, starts_dims, instruction.shape.dims())
-}
-
-fn applied(
-    op: &Op,
-    operands: &[Value],
-    shapes: &[&Shape],
-    starts: &[i64],
-    starts_dims: &[usize],
-    dims: &[usize],
-) -> Value {
-    macro_rules! of {
-        ($slice:ident) => {{
-            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.$slice(), s.dims())).collect();
-            movement::apply(op, &parts, starts, starts_dims, dims)
-        }};
-    }
-    match &operands[0] {
-        Value::Float(dtype, _) => Value::float(*dtype, of!(f32s)),
-        Value::Double(_) => Value::double(of!(f64s)),
-        Value::Integer(dtype, _) => Value::integer(*dtype, of!(integers)),
-        Value::Pred(_) => Value::pred(of!(preds)),
-        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
     }
 }

@@ -7,6 +7,7 @@
 //! bound it.
 
 mod alike;
+mod arrange;
 mod blocks;
 mod chip;
 mod contract;

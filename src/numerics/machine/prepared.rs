@@ -1,6 +1,6 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use crate::analysis::{Regions, contracted, kept_wide};
+use crate::analysis::{Regions, find_contractions, find_kept_wide};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
@@ -57,7 +57,12 @@ impl Frame {
         Frame {
             uses,
             constants: instructions.iter().map(|i| constant(&i.op)).collect(),
-            habits: instructions.iter().zip(contracted(computation)).zip(kept_wide(computation)).map(habits).collect(),
+            habits: instructions
+                .iter()
+                .zip(find_contractions(computation))
+                .zip(find_kept_wide(computation))
+                .map(habits)
+                .collect(),
         }
     }
 }

@@ -6,11 +6,12 @@ use crate::analysis::Comparator;
 use crate::ir::{ApproxTopK, ComputationId, Instruction, PartialReduce, Shape, approx};
 use crate::tensor::DType;
 
+use super::chip::Ties;
 use super::evaluate::{EvalError, Machine, refuse};
 use super::reduce::{permute, rounding_keeps};
 use super::refinement::Choices;
 use super::scalar::{Region, Scalar};
-use super::select::{self, Ties};
+use super::select;
 use super::value::{Operand, Value};
 use super::vector;
 
@@ -82,7 +83,7 @@ fn sort_by_region(
 ) -> Result<Vec<u32>> {
     let mut region = Region::new(machine, to_apply)?;
     let mut order: Vec<usize> = (0..row.len()).collect();
-    ties.sort(&mut order, |a, b| {
+    select::sort_by(ties, &mut order, |a, b| {
         let sides = [row.start + a, row.start + b];
         let arguments = rows.iter().flat_map(|r| sides.into_iter().filter_map(|at| r.scalar(at % r.len())));
         matches!(region.apply(arguments).next(), Some(Scalar::Pred(true)))

@@ -2,8 +2,9 @@
 
 use crate::num::flush_f32;
 
+use super::super::chip::Ties;
 use super::best::greater_keep;
-use super::ranking::{Ties, sort_indices};
+use super::ranking::sort_indices;
 use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 

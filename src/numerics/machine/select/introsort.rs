@@ -117,3 +117,74 @@ fn adjust_heap<T: Copy>(heap: &mut [T], top: usize, value: T, less: &mut impl Fn
     }
     heap[hole] = value;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::introsort;
+
+    /// FNV-1a over the positions in their new order.
+    fn order_of(keys: &[u32]) -> u64 {
+        let mut items: Vec<(u32, u64)> = keys.iter().copied().zip(0..).collect();
+        introsort(&mut items, &mut |a, b| a.0 < b.0);
+        assert!(items.is_sorted_by_key(|item| item.0));
+        items.iter().fold(0xcbf2_9ce4_8422_2325, |hash, (_, at)| (hash ^ at).wrapping_mul(0x100_0000_01b3))
+    }
+
+    /// Where GCC 12's `std::sort` puts equal keys: (count, different keys, hash of the positions).
+    #[test]
+    fn equal_keys_lie_as_libstdcxx_leaves_them() {
+        for (count, different, hash) in [
+            (1, 7, 0xaf63_bd4c_8601_b7df),
+            (2, 1, 0x0832_8707_b4eb_6e3a),
+            (2, 2, 0x082f_2207_b4e8_8cc4),
+            (16, 2, 0x589c_9ad1_1fc8_7689),
+            (16, 1000, 0xa9dd_d204_8fa6_32b5),
+            (17, 1, 0x9335_4466_f7a3_7cef),
+            (17, 7, 0x5dc7_3901_9b3a_48c7),
+            (40, 2, 0x540f_9f86_edd0_4b73),
+            (40, 1000, 0x5b27_c528_e231_2f1b),
+            (1000, 1, 0x2f7b_7ba9_0035_7825),
+            (1000, 7, 0x1a5d_f264_f215_9663),
+            (5000, 2, 0x5833_7c7e_c242_2915),
+            (5000, 1000, 0x53be_e1aa_f779_63ab),
+        ] {
+            let mut state: u64 = count * 31 + different;
+            let mut next = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                ((state >> 33) % different) as u32
+            };
+            let keys: Vec<u32> = (0..count).map(|_| next()).collect();
+            assert_eq!(order_of(&keys), hash, "{count} of {different}");
+        }
+    }
+
+    /// Keys that make every median a bad one (Musser 1997, section 3): the heap takes over.
+    #[test]
+    fn bad_medians_end_in_a_heap() {
+        let half = 1000;
+        let mut keys = vec![0; 2 * half];
+        for i in 1..=half {
+            if i % 2 == 1 {
+                (keys[i - 1], keys[i]) = (i as u32, (half + i) as u32);
+            }
+            keys[half + i - 1] = 2 * i as u32;
+        }
+        assert_eq!(order_of(&keys), 0x7d6b_3768_2835_5c39);
+    }
+
+    /// A comparator that is no order ends within the row, and nothing is lost.
+    #[test]
+    fn any_answers_end() {
+        for (count, answer) in [(40, [true, true]), (1000, [true, true]), (1000, [false, false]), (1000, [true, false])]
+        {
+            let mut items: Vec<u32> = (0..count).collect();
+            let mut asked = 0;
+            introsort(&mut items, &mut |_, _| {
+                asked += 1;
+                answer[asked % 2]
+            });
+            items.sort_unstable();
+            assert!(items.into_iter().eq(0..count));
+        }
+    }
+}

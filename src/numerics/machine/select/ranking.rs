@@ -4,6 +4,7 @@ use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
+use super::super::chip::Ties;
 use super::introsort::introsort;
 use super::radix::sort_items;
 
@@ -31,22 +32,11 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
     keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
 }
 
-/// How equal elements come to lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ties {
-    /// In the order in which they were, as after a merge sort.
-    InOrder,
-    /// As libstdc++'s `std::sort` leaves them.
-    Introsort,
-}
-
-impl Ties {
-    /// Sorts by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
-    pub fn sort<T: Copy>(self, items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
-        match self {
-            Ties::InOrder => merge_sort(items, less),
-            Ties::Introsort => introsort(items, &mut less),
-        }
+/// Sorts by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
+pub fn sort_by<T: Copy>(ties: Ties, items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
+    match ties {
+        Ties::InOrder => merge_sort(items, less),
+        Ties::Introsort => introsort(items, &mut less),
     }
 }
 
@@ -57,7 +47,7 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool, ties: Ties
     if partial && row.iter().any(|v| v.is_nan()) {
         let key = |at: usize| if flush { flush_f32(row[at]) } else { row[at] };
         let mut order: Vec<usize> = (0..row.len()).collect();
-        ties.sort(&mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
+        sort_by(ties, &mut order, |a, b| if comparator.descending { key(a) > key(b) } else { key(a) < key(b) });
         return order.into_iter().map(|at| at as u32).collect();
     }
     let order = |v: f32| {

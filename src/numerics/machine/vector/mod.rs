@@ -7,6 +7,7 @@
 mod arrays;
 mod elementwise;
 mod error_model;
+mod library;
 mod promise;
 mod rounded_function;
 mod rounding;
@@ -14,11 +15,11 @@ mod simd;
 mod step;
 mod sum_order;
 mod xla;
-mod ynn;
 
 pub(super) use arrays::{Side, in_chunks, in_rows, over_rows};
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error_model::{ErrorModel, Eup};
+pub(super) use library::library_exponential;
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
 pub(crate) use rounding::reduced_format;
@@ -26,7 +27,6 @@ pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, running_sums, sum, sums};
-pub(super) use ynn::library_exponential;
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

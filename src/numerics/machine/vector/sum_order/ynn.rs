@@ -87,3 +87,58 @@ pub(super) fn longest_chain(count: usize, lanes: usize) -> u64 {
     let inside = UNROLLED + UNROLLED + DEGREE + LANES.ilog2() as usize;
     (if joined == 0 { inside.min(count.saturating_sub(1)) } else { inside + 2 * joined }) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::machine::vector::{StepRounding, SumOrder, VectorUnit, sum};
+
+    fn unit() -> VectorUnit {
+        let mode: crate::machine::Mode = "xla-cpu/f32/off".parse().unwrap();
+        mode.vector_unit()
+    }
+
+    /// Every element counts once, whatever is left over at the end; and no sum is further off than its chain of additions
+    /// allows.
+    #[test]
+    fn all_lengths_are_summed_within_their_promise() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as f32 * 2f32.powi(-24)
+        };
+        for lanes in [1, 16] {
+            let order = SumOrder::Ynn { lanes };
+            for count in (0..300).chain([1023, 1024, 1025, 1087, 1100, 2047, 4099, 20_000]) {
+                let of = |row: &[f32]| sum(row, order, StepRounding::F32, &unit());
+                assert_eq!(of(&vec![1.0; count]), count as f32, "{count} ones in {lanes} lanes");
+                let row: Vec<f32> = (0..count).map(|_| next()).collect();
+                let exact: f64 = row.iter().map(|v| f64::from(*v)).sum();
+                let promised = order.longest_chain(count) as f64 * 2f64.powi(-24) * exact * 1.001;
+                assert!((f64::from(of(&row)) - exact).abs() <= promised, "{count} in {lanes} lanes");
+            }
+        }
+    }
+
+    /// What the last level's roundings lose is put back: 2^24 and then ones, which plain f32 sums lose.
+    #[test]
+    fn the_last_level_is_compensated() {
+        let count = 1 << 14;
+        let mut row = vec![1.0; count];
+        row[0] = 2f32.powi(24);
+        let got = sum(&row, SumOrder::Ynn { lanes: 1 }, StepRounding::F32, &unit());
+        let plain = sum(&row, SumOrder::Chain, StepRounding::F32, &unit());
+        assert_eq!(plain, 2f32.powi(24));
+        // The first block, which is one lane's four elements, loses its three ones.
+        assert_eq!(got, 2f32.powi(24) + (count - 4) as f32);
+    }
+
+    /// An overflow stays an infinity: what its rounding lost is no number.
+    #[test]
+    fn infinities_are_no_numbers_lost() {
+        let mut row = vec![1.0; 4096];
+        row[5] = f32::INFINITY;
+        for lanes in [1, 16] {
+            assert_eq!(sum(&row, SumOrder::Ynn { lanes }, StepRounding::F32, &unit()), f32::INFINITY);
+        }
+    }
+}

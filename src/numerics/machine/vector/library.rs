@@ -29,7 +29,7 @@ impl Loop for Exponential {
 #[inline(always)]
 fn exponential(x: f32) -> f32 {
     // e^r = 1 + r + r^2 P(r), highest term first: those of even and of odd powers go side by side.
-    const EVEN: [f32; 4] = [-4.986_662e-5, 1.413_246_2e-3, 4.166_562_9e-2, 0.499_999_94];
+    const EVEN: [f32; 4] = [-4.986_662e-5, 1.413_246_2e-3, 4.166_563e-2, 0.499_999_94];
     const ODD: [f32; 3] = [2.277_378_4e-4, 8.324_293e-3, 0.166_667_25];
     // Rounds to an integer: beyond 2^23 there are no others.
     const MAGIC: f32 = 1.5 * 8_388_608.0;

@@ -1,0 +1,53 @@
+//! Where elements go: operations that move elements and change none.
+
+use crate::ir::{Instruction, Op, Shape, movement};
+use crate::tensor::DType;
+
+use super::integer;
+use super::value::{Operand, Value};
+
+/// `iota` along `dim`, as a broadcast of its numbers.
+pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
+    let numbers = Value::integer(DType::S64, (0..dims[dim] as i64).collect());
+    let numbers = integer::convert(numbers, dtype, false);
+    Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
+}
+
+/// `value` with its dims permuted; as it is where there is nothing to permute.
+pub fn transpose(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> Value {
+    let Some(permutation) = permutation else { return value.clone() };
+    let op = Op::Transpose { permutation: permutation.clone() };
+    let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
+    applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims)
+}
+
+pub fn move_elements(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Value {
+    let op = &instruction.op;
+    let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
+    let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
+    let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
+    applied(op, operands, shapes, &starts, starts_dims, instruction.shape.dims())
+}
+
+fn applied(
+    op: &Op,
+    operands: &[Value],
+    shapes: &[&Shape],
+    starts: &[i64],
+    starts_dims: &[usize],
+    dims: &[usize],
+) -> Value {
+    macro_rules! of {
+        ($slice:ident) => {{
+            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.$slice(), s.dims())).collect();
+            movement::apply(op, &parts, starts, starts_dims, dims)
+        }};
+    }
+    match &operands[0] {
+        Value::Float(dtype, _) => Value::float(*dtype, of!(f32s)),
+        Value::Double(_) => Value::double(of!(f64s)),
+        Value::Integer(dtype, _) => Value::integer(*dtype, of!(integers)),
+        Value::Pred(_) => Value::pred(of!(preds)),
+        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
+    }
+}
