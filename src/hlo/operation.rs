@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::ir::{
-    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, DotPlan, GatherDims, Op, Precision, ScatterDims,
-    Shape, Unary, ValueId, Window, WindowDim,
+    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, GatherDims, Op, Precision, ScatterDims, Shape, Unary,
+    ValueId, Window, WindowDim,
 };
 use crate::tensor::{DType, Data, Tensor};
 
@@ -336,36 +336,59 @@ fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Op
 
 fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
-    for groups in ["feature_group_count", "batch_group_count"] {
-        if attributes.find(groups).is_some() && attributes.number(groups)? != 1 {
-            return Err(e.refuse(groups, format!("{groups} is not supported")));
-        }
-    }
-    let mut sides = pair(e, &operands)?;
+    let groups = |name: &str| if attributes.find(name).is_some() { attributes.number(name) } else { Ok(1) };
+    let groups = [groups("feature_group_count")?, groups("batch_group_count")?];
+    let [mut lhs, mut rhs] = pair(e, &operands)?;
     let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
     let window = attributes.window("window")?;
-    let as_dot = convolution::as_dot(labels, &window, e.shape(sides[0]).dims(), e.shape(sides[1]).dims());
+    let as_dot = convolution::as_dot(labels, &window, groups, e.shape(lhs).dims(), e.shape(rhs).dims());
     let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
-    for (side, dropped) in sides.iter_mut().zip(&as_dot.dropped) {
-        if !dropped.is_empty() {
-            let shape = e.shape(*side);
-            let dims = shape.dims().iter().enumerate();
-            let kept: Vec<usize> = dims.filter(|(d, _)| !dropped.contains(d)).map(|(_, n)| *n).collect();
-            let shape = Shape::array(shape.element_type(), &kept);
-            *side = e.emit(Op::Reshape, vec![*side], Some(shape))?;
-        }
+    for (dim, window) in &as_dot.windows {
+        lhs = lay_out(e, lhs, *dim, window)?;
+    }
+    if !as_dot.reversed.is_empty() {
+        rhs = e.emit(Op::Reverse { dims: as_dot.reversed }, vec![rhs], None)?;
+    }
+    let mut sides = [lhs, rhs];
+    for (side, dims) in sides.iter_mut().zip(&as_dot.reshaped) {
+        *side = reshaped(e, *side, dims)?;
     }
     // A result may be wider than its operands.
-    let plan = DotPlan::new(&as_dot.dims, e.shape(sides[0]).dims(), e.shape(sides[1]).dims());
-    let in_order = as_dot.permutation.is_sorted();
-    let mut given = vec![0; as_dot.permutation.len()];
-    for (to, from) in as_dot.permutation.iter().enumerate() {
-        given[*from] = claimed.dims().get(to).copied().unwrap_or(plan.n);
+    let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
+    let mut result = product(e, as_dot.dims, sides, result)?;
+    if !as_dot.permutation.is_sorted() {
+        result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
     }
-    let result = claimed.dtype().map(|dtype| Shape::Array { dtype, dims: given });
-    let dotted = product(e, as_dot.dims, sides, result)?;
-    if in_order {
-        return Ok(dotted);
+    reshaped(e, result, &as_dot.output)
+}
+
+/// A value in other dims of as many elements; as it is where they are the same.
+fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
+    let shape = Shape::array(e.shape(value).element_type(), dims);
+    if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
+}
+
+/// The elements under a window that moves along `dim`: the dim has the window's positions then, and a new last one the
+/// elements under it.
+fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> Result<ValueId> {
+    let rank = e.shape(value).dims().len();
+    let at_dim = |given: i64| (0..rank).map(|d| if d == dim { given } else { 0 }).collect::<Vec<_>>();
+    let dtype = e.shape(value).element_type();
+    let zero = Data::from_f64s(dtype, &[0.0]).or_else(|| Data::from_i64s(dtype, &[0]));
+    let zero = Tensor::new(&[], zero.ok_or_else(|| e.fail(format!("a convolution of {dtype}")))?);
+    let zero = e.emit(Op::Constant(zero), vec![], None)?;
+    let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n as usize).collect();
+    let pad = Op::Pad { low: at_dim(window.pad.0), high: at_dim(window.pad.1), interior };
+    let padded = e.emit(pad, vec![value, zero], None)?;
+    let dims = e.shape(padded).dims().to_vec();
+    let reach = (window.size - 1) * window.rhs_dilate;
+    let mut columns = Vec::with_capacity(window.size);
+    for offset in (0..=reach).step_by(window.rhs_dilate) {
+        let (mut start, mut limit, mut stride) = (vec![0; rank], dims.clone(), vec![1; rank]);
+        (start[dim], limit[dim], stride[dim]) = (offset, dims[dim] - reach + offset, window.stride);
+        let column = e.emit(Op::Slice { start, limit, stride }, vec![padded], None)?;
+        let positions = e.shape(column).dims().to_vec();
+        columns.push(reshaped(e, column, &[positions, vec![1]].concat())?);
     }
-    e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![dotted], Some(claimed))
+    if columns.len() == 1 { Ok(columns[0]) } else { e.emit(Op::Concatenate { dim: rank }, columns, None) }
 }

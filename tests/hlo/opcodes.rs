@@ -10,12 +10,17 @@ use ulpgate::tensor::{DType, Data, Tensor};
 /// NaN is one.
 #[track_caller]
 fn both(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
+    agreed("cpu/f32/as-compiled", text, arguments)
+}
+
+/// [`both`] in a mode of one's own.
+#[track_caller]
+fn agreed(mode: &str, text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
     let program = lower(&parse(text).unwrap()).unwrap().program;
     // What is printed says the same again.
     let printed = program.to_string();
     assert_eq!(lower(&parse(&printed).unwrap()).unwrap().program.to_string(), printed);
-    let mode: Mode = "cpu/f32/as-compiled".parse().unwrap();
-    let machine = subject::evaluate(&program, &mode, arguments).unwrap();
+    let machine = subject::evaluate(&program, &mode.parse::<Mode>().unwrap(), arguments).unwrap();
     let machine: Vec<Vec<f64>> = machine.iter().map(|t| t.data().to_f64s()).collect();
     let demands = vec![Demand::Rounded; machine.len()];
     let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
@@ -405,4 +410,98 @@ fn unstable_sorts_leave_ties_as_the_chip_does() {
     assert_ne!(sorted(cpu, ""), in_order);
     let key = |i: &f64| keys[*i as usize];
     assert!(sorted(cpu, "").iter().map(key).eq(in_order.iter().map(key)));
+}
+
+/// One dim of a window: size, stride, low and high padding, dilation of the left operand and of the kernel, reversal.
+type WindowDim = (usize, usize, i64, i64, usize, usize, bool);
+
+/// What the XLA manual says a convolution is, output by output: `b01f_01io->b01f` in groups of features or of the batch.
+fn convolve(x: &[f64], k: &[f64], dims: [[usize; 4]; 2], window: [WindowDim; 2], groups: [usize; 2]) -> Vec<f64> {
+    let [[batch, h, w, features], [.., inputs, outputs]] = dims;
+    let [feature_groups, batch_groups] = groups;
+    let positions = |extent: usize, (size, stride, low, high, dilate, kernel, _): WindowDim| {
+        ((extent as i64 - 1) * dilate as i64 + 1 + low + high - (size as i64 - 1) * kernel as i64 - 1) / stride as i64
+            + 1
+    };
+    let [rows, columns] = [positions(h, window[0]), positions(w, window[1])];
+    // The element of a dim that a position of the output and of the window meets, and the kernel's.
+    let meet =
+        |extent: usize, position: i64, at: usize, (size, stride, low, _, dilate, kernel, reversed): WindowDim| {
+            let place = position * stride as i64 + (at * kernel) as i64 - low;
+            let inside = place >= 0 && place % dilate as i64 == 0 && place / (dilate as i64) < extent as i64;
+            inside.then_some(((place / dilate as i64) as usize, if reversed { size - 1 - at } else { at }))
+        };
+    let mut out = Vec::new();
+    for b in 0..batch / batch_groups {
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            for o in 0..outputs {
+                let b = b + o / (outputs / batch_groups) * (batch / batch_groups);
+                let first = o / (outputs / feature_groups) * (features / feature_groups);
+                let mut sum = 0.0;
+                for (at, to) in (0..window[0].0).flat_map(|at| (0..window[1].0).map(move |to| (at, to))) {
+                    let met = (meet(h, row, at, window[0]), meet(w, column, to, window[1]));
+                    let (Some((i, ki)), Some((j, kj))) = met else { continue };
+                    for f in 0..inputs {
+                        let kernel = k[((ki * window[1].0 + kj) * inputs + f) * outputs + o];
+                        sum += x[((b * h + i) * w + j) * features + first + f] * kernel;
+                    }
+                }
+                out.push(sum);
+            }
+        }
+    }
+    out
+}
+
+/// Convolutions with windows that move, are dilated, padded, reversed, cover everything; in groups.
+#[test]
+fn convolutions_are_what_their_windows_meet() {
+    let plain: WindowDim = (1, 1, 0, 0, 1, 1, false);
+    for (window, features, groups) in [
+        ([(3, 1, 1, 1, 1, 1, false), (3, 1, 1, 1, 1, 1, false)], [2, 3], [1, 1]),
+        ([(2, 2, 0, 0, 1, 1, false), (3, 1, 0, 2, 1, 1, true)], [2, 3], [1, 1]),
+        ([(2, 1, 2, -1, 3, 1, false), (2, 3, 1, 0, 1, 2, true)], [2, 3], [1, 1]),
+        ([(5, 1, 0, 0, 1, 1, true), (6, 1, 0, 0, 1, 1, false)], [2, 3], [1, 1]),
+        ([(4, 1, 0, 0, 1, 1, false), plain], [2, 3], [1, 1]),
+        ([(3, 2, 1, 1, 1, 1, false), (2, 1, 0, 0, 1, 1, false)], [4, 6], [2, 1]),
+        ([(3, 1, 1, 1, 1, 1, false), plain], [4, 4], [4, 1]),
+        ([(2, 1, 0, 0, 1, 1, false), (2, 1, 0, 1, 1, 1, false)], [3, 4], [1, 2]),
+    ] {
+        let dims = [[4, 5, 6, features[0]], [window[0].0, window[1].0, features[0] / groups[0], features[1]]];
+        let numbers = |dims: [usize; 4], step: usize| -> Vec<f64> {
+            (0..dims.iter().product()).map(|i: usize| (i * step % 7) as f64 - 3.0).collect()
+        };
+        let (x, k) = (numbers(dims[0], 5), numbers(dims[1], 3));
+        let expected = convolve(&x, &k, dims, window, groups);
+        let count = |d: usize| {
+            let (size, stride, low, high, dilate, kernel, _) = window[d];
+            let padded = (dims[0][d + 1] as i64 - 1) * dilate as i64 + 1 + low + high;
+            (padded - (size as i64 - 1) * kernel as i64 - 1) / stride as i64 + 1
+        };
+        let list = |d: [usize; 4]| d.map(|n| n.to_string()).join(",");
+        let [a, b] = window;
+        let both = |f: &dyn Fn(WindowDim) -> String| format!("{}x{}", f(a), f(b));
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[{}] parameter(0)\n  k = f32[{}] parameter(1)\n  ROOT c = f32[{},{},{},{}] \
+             convolution(x, k), window={{size={} stride={} pad={} lhs_dilate={} rhs_dilate={} rhs_reversal={}}}, \
+             dim_labels=b01f_01io->b01f, feature_group_count={}, batch_group_count={}, operand_precision={{highest,highest}}\n}}\n",
+            list(dims[0]),
+            list(dims[1]),
+            dims[0][0] / groups[1],
+            count(0),
+            count(1),
+            dims[1][3],
+            both(&|w| w.0.to_string()),
+            both(&|w| w.1.to_string()),
+            both(&|w| format!("{}_{}", w.2, w.3)),
+            both(&|w| w.4.to_string()),
+            both(&|w| w.5.to_string()),
+            both(&|w| u8::from(w.6).to_string()),
+            groups[0],
+            groups[1],
+        );
+        let array = |dims: &[usize], values: &[f64]| Tensor::new(dims, Data::from_f64s(DType::F32, values).unwrap());
+        let got = agreed("v5e/f32/as-compiled", &text, &[array(&dims[0], &x), array(&dims[1], &k)]);
+        assert_eq!(got, [expected], "{text}");
+    }
 }
