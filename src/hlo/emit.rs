@@ -7,8 +7,8 @@ use crate::tensor::{DTYPES, DType, Data, Tensor};
 use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
-use super::operation;
 use super::view::Attributes;
+use super::{complex, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -23,6 +23,8 @@ pub(super) struct Emitter<'e, 'a> {
     /// The instructions that its operands name.
     pub sources: Vec<&'a ast::Instruction>,
     pub scope: &'e Scope,
+    /// Whether one part of a complex value is being lowered, whose shape is written as that of the whole.
+    pub part: bool,
 }
 
 impl<'a> Emitter<'_, 'a> {
@@ -50,7 +52,7 @@ impl<'a> Emitter<'_, 'a> {
 
     /// The result's shape as the file claims it, for results that are arrays or tuples of arrays.
     pub fn claimed_shape(&self) -> Result<Shape> {
-        shape_of(self.instruction, &self.instruction.shape)
+        shape_of(self.instruction, &self.instruction.shape, self.part)
     }
 
     /// The region that an attribute names.
@@ -102,7 +104,7 @@ impl<'a> Emitter<'_, 'a> {
             let parts = shapes.iter().map(|shape| self.parameter(shape, next));
             return Ok(Value::Tuple(parts.collect::<Result<_>>()?));
         }
-        let shape = shape_of(self.instruction, shape)?;
+        let shape = shape_of(self.instruction, shape, false)?;
         *next += 1;
         Ok(Value::Array(self.add(Op::Parameter(*next - 1), vec![], Some(shape))?))
     }
@@ -154,27 +156,31 @@ impl<'a> Emitter<'_, 'a> {
                     emitter.emit(Op::GetTupleElement(index - 1), vec![looped], None)
                 })
             }
-            _ => {
-                let array = |value: &Value| match value {
-                    Value::Array(id) => Ok(*id),
-                    _ => Err(self.fail("an operand is a tuple, where an array is needed")),
-                };
-                let operands = operands.iter().map(array).collect::<Result<_>>()?;
-                let result = operation::lower(self, operands)?;
-                let claimed = self.claimed_shape()?;
-                let (Shape::Tuple(parts), Shape::Tuple(claimed_parts)) = (self.shape(result), &claimed) else {
-                    return Ok(Value::Array(self.settled(result, &claimed)?));
-                };
-                if parts.len() != claimed_parts.len() {
-                    return Err(self.fail(format!("the shape is {} by its operands", self.shape(result))));
-                }
-                let parts = claimed_parts.iter().enumerate().map(|(index, claimed)| {
-                    let element = self.emit(Op::GetTupleElement(index), vec![result], None)?;
-                    Ok(Value::Array(self.settled(element, claimed)?))
-                });
-                Ok(Value::Tuple(parts.collect::<Result<_>>()?))
-            }
+            _ if complex::takes(self, &operands) => complex::lower(self, operands),
+            _ => self.over_arrays(&operands),
         }
+    }
+
+    /// What becomes of an operation over arrays.
+    pub fn over_arrays(&mut self, operands: &[Value]) -> Result<Value> {
+        let array = |value: &Value| match value {
+            Value::Array(id) => Ok(*id),
+            _ => Err(self.fail("an operand is a tuple, where an array is needed")),
+        };
+        let operands = operands.iter().map(array).collect::<Result<_>>()?;
+        let result = operation::lower(self, operands)?;
+        let claimed = self.claimed_shape()?;
+        let (Shape::Tuple(parts), Shape::Tuple(claimed_parts)) = (self.shape(result), &claimed) else {
+            return Ok(Value::Array(self.settled(result, &claimed)?));
+        };
+        if parts.len() != claimed_parts.len() {
+            return Err(self.fail(format!("the shape is {} by its operands", self.shape(result))));
+        }
+        let parts = claimed_parts.iter().enumerate().map(|(index, claimed)| {
+            let element = self.emit(Op::GetTupleElement(index), vec![result], None)?;
+            Ok(Value::Array(self.settled(element, claimed)?))
+        });
+        Ok(Value::Tuple(parts.collect::<Result<_>>()?))
     }
 
     /// `result` in the claimed float type. Compiled programs mix float types in one operation: it is computed in the
@@ -305,6 +311,7 @@ impl<'a> Emitter<'_, 'a> {
     ) -> Result<Value> {
         Ok(match value {
             Value::Array(id) => Value::Array(change(self, *id)?),
+            Value::Complex([re, im]) => Value::Complex([change(self, *re)?, change(self, *im)?]),
             Value::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.each_array(part, change));
                 Value::Tuple(parts.collect::<Result<_>>()?)
@@ -314,24 +321,29 @@ impl<'a> Emitter<'_, 'a> {
     }
 }
 
-/// A written shape with the element types that there is arithmetic for.
-fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape) -> Result<Shape> {
+/// A written shape with the element types that there is arithmetic for; of complex numbers that of one `part`.
+fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape, part: bool) -> Result<Shape> {
     match shape {
-        ast::Shape::Array { element: Element::Known(dtype), dims, .. } => {
+        ast::Shape::Array { element, dims, .. } => {
+            let dtype = match element {
+                Element::Known(dtype) => *dtype,
+                Element::Other(name) if part && name == "c64" => DType::F32,
+                Element::Other(name) if part && name == "c128" => DType::F64,
+                Element::Other(name) => {
+                    let known: Vec<&str> = DTYPES.iter().map(|d| d.name()).collect();
+                    let why = format!("element type {name} is not supported; supported are {}", known.join(", "));
+                    return Err(LowerError::new(instruction, why));
+                }
+            };
             let count = dims.iter().try_fold(1u64, |count, d| count.checked_mul(*d)).filter(|c| *c <= ELEMENTS);
             if count.is_none() {
                 return Err(LowerError::new(instruction, format!("an array of more than {ELEMENTS} elements")));
             }
             let dims = dims.iter().map(|d| *d as usize).collect();
-            Ok(Shape::Array { dtype: *dtype, dims })
-        }
-        ast::Shape::Array { element: Element::Other(name), .. } => {
-            let known: Vec<&str> = DTYPES.iter().map(|d| d.name()).collect();
-            let why = format!("element type {name} is not supported; supported are {}", known.join(", "));
-            Err(LowerError::new(instruction, why))
+            Ok(Shape::Array { dtype, dims })
         }
         ast::Shape::Tuple(parts) => {
-            let parts = parts.iter().map(|part| shape_of(instruction, part));
+            let parts = parts.iter().map(|shape| shape_of(instruction, shape, part));
             Ok(Shape::Tuple(parts.collect::<Result<_>>()?))
         }
     }

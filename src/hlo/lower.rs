@@ -68,6 +68,9 @@ pub fn lower(module: &Module) -> Result<Import> {
     if outputs.is_empty() {
         return Err(LowerError::new(at, "the program gives no array"));
     }
+    if root.is_complex() {
+        return Err(LowerError::new(at, "a complex result: give its `real` and its `imag`"));
+    }
     let output_names = (0..outputs.len()).map(|i| format!("out{i}")).collect();
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
@@ -87,6 +90,8 @@ pub fn lower(module: &Module) -> Result<Import> {
 pub(super) enum Value {
     /// A value whose shape is that of an array, never of a tuple.
     Array(ValueId),
+    /// The real and the imaginary part of an array of complex numbers.
+    Complex([ValueId; 2]),
     Tuple(Vec<Value>),
     /// Something without a value to compute with, such as the context of a copy or a token.
     Nothing,
@@ -96,8 +101,17 @@ impl Value {
     pub fn leaves(&self, into: &mut Vec<ValueId>) {
         match self {
             Value::Array(id) => into.push(*id),
+            Value::Complex(parts) => into.extend(parts),
             Value::Tuple(parts) => parts.iter().for_each(|part| part.leaves(into)),
             Value::Nothing => {}
+        }
+    }
+
+    fn is_complex(&self) -> bool {
+        match self {
+            Value::Complex(_) => true,
+            Value::Tuple(parts) => parts.iter().any(Value::is_complex),
+            Value::Array(_) | Value::Nothing => false,
         }
     }
 }
@@ -222,7 +236,8 @@ impl<'a> Lowering<'a> {
             if body.instructions.len() > INLINED {
                 return refuse(format!("calls make more than {INLINED} instructions"));
             }
-            let mut emitter = Emitter { lowering: self, body: &mut *body, instruction, sources: Vec::new(), scope };
+            let mut emitter =
+                Emitter { lowering: self, body: &mut *body, instruction, sources: Vec::new(), scope, part: false };
             let value = match (&instruction.operands, arguments) {
                 (Operands::Number(number), Some(given)) => {
                     let given = usize::try_from(*number).ok().and_then(|n| given.get(n)).cloned();

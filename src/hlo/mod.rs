@@ -4,6 +4,7 @@
 //! program of it.
 
 pub mod ast;
+mod complex;
 mod constant;
 mod convolution;
 mod custom_call;

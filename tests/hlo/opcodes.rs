@@ -505,3 +505,24 @@ fn convolutions_are_what_their_windows_meet() {
         assert_eq!(got, [expected], "{text}");
     }
 }
+
+/// Rotations as products of complex numbers: parts are arrays of their own, moved as the whole is.
+#[test]
+fn complex_numbers_are_their_parts() {
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[2,2] parameter(0)\n  y = f32[2] parameter(1)\n  z = c64[2,2] complex(x, x)\n  \
+                n = c64[2,2] negate(z)\n  w = c64[2] complex(y, y)\n  b = c64[2,2] broadcast(w), dimensions={1}\n  i = f32[2,2] \
+                imag(n)\n  v = c64[2,2] complex(x, i)\n  p = c64[2,2] multiply(v, b)\n  s = c64[2,2] subtract(p, z)\n  t = \
+                c64[2,2] transpose(s), dimensions={1,0}\n  re = f32[2,2] real(t)\n  im = f32[2,2] imag(t)\n  ROOT r = \
+                (f32[2,2], f32[2,2]) tuple(re, im)\n}\n";
+    let f32s = |dims: &[usize], values: &[f32]| Tensor::new(dims, Data::F32(values.to_vec()));
+    // (x - xi) (y + yi) = 2xy, and x + xi is taken away.
+    let got = both(text, &[f32s(&[2, 2], &[1.0, 2.0, 3.0, 4.0]), f32s(&[2], &[5.0, 7.0])]);
+    assert_eq!(got, [[9.0, 27.0, 26.0, 52.0], [-1.0, -3.0, -2.0, -4.0]]);
+    for (wrong, why) in [
+        (text.replace("ROOT r = (f32[2,2], f32[2,2]) tuple(re, im)", "ROOT r = c64[2,2] copy(t)"), "a complex result"),
+        (text.replace("subtract(p, z)", "divide(p, z)"), "divide of these operands is not supported for complex"),
+    ] {
+        let error = lower(&parse(&wrong).unwrap()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

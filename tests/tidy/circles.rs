@@ -6,7 +6,11 @@ use crate::{Source, sources};
 
 /// The circles that are left, by their room, and why.
 const LEFT: &[(&str, &[&str], &str)] = &[
-    ("hlo", &["custom_call", "emit", "lower", "operation"], "operations call computations, which hold operations"),
+    (
+        "hlo",
+        &["complex", "custom_call", "emit", "lower", "operation"],
+        "operations call computations, which hold operations",
+    ),
     (
         "machine",
         &[

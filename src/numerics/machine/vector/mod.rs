@@ -7,6 +7,7 @@
 mod arrays;
 mod elementwise;
 mod error_model;
+mod glibc;
 mod library;
 mod promise;
 mod rounded_function;

@@ -6,11 +6,14 @@
 
 use crate::ir::Unary;
 
+use super::glibc;
 use super::simd::{self, Loop};
 
 /// Applies the function to each value; false, and nothing done, for one that has no polynomial of XLA's own.
 pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
     match unary {
+        Unary::Cosine => simd::run::<Each<Cosine>>(values),
+        Unary::Sine => simd::run::<Each<Sine>>(values),
         Unary::Exponential => simd::run::<Each<Exponential>>(values),
         Unary::ExponentialMinusOne => simd::run::<Each<ExponentialMinusOne>>(values),
         Unary::Log => simd::run::<Each<Log>>(values),
@@ -18,7 +21,7 @@ pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
         Unary::Logistic => simd::run::<Each<Logistic>>(values),
         Unary::Tanh => simd::run::<Each<Tanh>>(values),
         // Correctly rounded, as a processor has them.
-        Unary::Cbrt | Unary::Cosine | Unary::Erf | Unary::Rsqrt | Unary::Sine | Unary::Sqrt | Unary::Tan => {
+        Unary::Cbrt | Unary::Erf | Unary::Rsqrt | Unary::Sqrt | Unary::Tan => {
             return false;
         }
         Unary::Abs
@@ -62,6 +65,24 @@ fn horner(x: f32, coefficients: &[f32]) -> f32 {
 fn clamped(x: f32, low: f32, high: f32) -> f32 {
     let x = if x < low { low } else { x };
     if x > high { high } else { x }
+}
+
+/// XLA calls the C library for these.
+struct Cosine;
+struct Sine;
+
+impl Polynomial for Cosine {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        glibc::cosine(x)
+    }
+}
+
+impl Polynomial for Sine {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        glibc::sine(x)
+    }
 }
 
 /// Cephes expf. Results below 2^-126 are 0, those above 88.7228 infinite.
