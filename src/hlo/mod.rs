@@ -15,6 +15,7 @@ mod lower;
 mod operation;
 mod parse;
 mod print;
+mod product;
 mod view;
 
 pub use error::LowerError;

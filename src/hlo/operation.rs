@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::ir::{
-    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, GatherDims, Op, Precision, ScatterDims, Shape, Unary,
-    ValueId, Window, WindowDim,
+    Binary, Class, Compare, CompareOrder, ComputationId, GatherDims, Op, ScatterDims, Shape, Unary, ValueId, Window,
+    WindowDim,
 };
 use crate::tensor::{DType, Data, Tensor};
 
@@ -12,7 +12,7 @@ use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::view::WindowSpec;
-use super::{constant, convolution, custom_call, layout};
+use super::{constant, custom_call, layout, product};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -47,8 +47,9 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     let op = match opcode {
         "broadcast" => return broadcast(e, operands, claimed),
         "bitcast" => return bitcast(e, operands, claimed),
-        "dot" => return dot(e, operands, claimed),
-        "convolution" => return convolution(e, operands, claimed),
+        "dot" => return product::dot(e, operands, claimed),
+        "ragged-dot" => return product::ragged_dot(e, operands, claimed),
+        "convolution" => return product::convolution(e, operands, claimed),
         "custom-call" => return custom_call::lower(e, operands, claimed),
         "iota" => Op::Iota { dim: attributes.number("iota_dimension")? },
         "convert" => Op::Convert,
@@ -205,11 +206,6 @@ fn window_dim(w: &WindowSpec) -> WindowDim {
     }
 }
 
-/// The two operands of an operation that has two.
-fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
-    operands.try_into().map_err(|_| e.fail(format!("two operands are needed, {} are given", operands.len())))
-}
-
 fn single(e: &Emitter, operands: &[ValueId]) -> Result<ValueId> {
     match operands[..] {
         [one] => Ok(one),
@@ -264,131 +260,4 @@ fn bitcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<Va
         ..GatherDims::default()
     };
     e.emit(Op::Gather(gather), vec![list, positions], Some(claimed))
-}
-
-/// The precision that the operation asks for, and whether its operands are rounded to bf16 first.
-fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
-    let attributes = e.attributes();
-    let known = [Precision::Default, Precision::High, Precision::Highest];
-    let mut precision = [Precision::Default; 2];
-    for (slot, word) in precision.iter_mut().zip(attributes.words("operand_precision")?.unwrap_or_default()) {
-        let found = known.into_iter().find(|p| p.name() == word);
-        *slot = found.ok_or_else(|| e.refuse("operand_precision", format!("unknown operand_precision `{word}`")))?;
-    }
-    match attributes.word("algorithm") {
-        None | Some("dot_unset" | "unset") => Ok((precision, false)),
-        Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], true)),
-        Some("dot_bf16_bf16_f32_x3") => Ok(([Precision::High; 2], false)),
-        Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
-        Some(other) => {
-            let known = "dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and dot_bf16_bf16_f32_x6";
-            Err(e.refuse("algorithm", format!("algorithm `{other}` is not supported; a TPU has {known}")))
-        }
-    }
-}
-
-fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
-    let attributes = e.attributes();
-    let dims = DotDims {
-        lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
-        rhs_contracting: attributes.numbers("rhs_contracting_dims")?,
-        lhs_batch: attributes.numbers("lhs_batch_dims")?,
-        rhs_batch: attributes.numbers("rhs_batch_dims")?,
-    };
-    let [lhs, rhs] = pair(e, &operands)?;
-    product(e, dims, [lhs, rhs], Some(claimed))
-}
-
-/// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
-/// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
-/// integers are widened to the result's type, which it accumulates in.
-fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
-    let (precision, rounds) = precision(e)?;
-    if rounds {
-        for operand in &mut operands {
-            let narrow = e.shape(*operand).with_dtype(DType::BF16);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
-        }
-    }
-    let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
-    for operand in &mut operands {
-        let (Some(float), Some(dtype)) = (float, e.shape(*operand).dtype()) else { continue };
-        // An integer of 8 bits is a number of any format with as many, sign included.
-        let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
-        if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
-            let number = e.shape(*operand).with_dtype(float);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
-        }
-    }
-    let given = shape.as_ref().and_then(Shape::dtype).filter(|dtype| dtype.is_integer());
-    for operand in &mut operands {
-        if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
-            && dtype.is_integer()
-            && dtype != given
-        {
-            let wide = e.shape(*operand).with_dtype(given);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
-        }
-    }
-    e.widest(&mut operands)?;
-    e.emit(Op::Dot { dims, precision }, operands.to_vec(), shape)
-}
-
-fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
-    let attributes = e.attributes();
-    let groups = |name: &str| if attributes.find(name).is_some() { attributes.number(name) } else { Ok(1) };
-    let groups = [groups("feature_group_count")?, groups("batch_group_count")?];
-    let [mut lhs, mut rhs] = pair(e, &operands)?;
-    let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
-    let window = attributes.window("window")?;
-    let as_dot = convolution::as_dot(labels, &window, groups, e.shape(lhs).dims(), e.shape(rhs).dims());
-    let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
-    for (dim, window) in &as_dot.windows {
-        lhs = lay_out(e, lhs, *dim, window)?;
-    }
-    if !as_dot.reversed.is_empty() {
-        rhs = e.emit(Op::Reverse { dims: as_dot.reversed }, vec![rhs], None)?;
-    }
-    let mut sides = [lhs, rhs];
-    for (side, dims) in sides.iter_mut().zip(&as_dot.reshaped) {
-        *side = reshaped(e, *side, dims)?;
-    }
-    // A result may be wider than its operands.
-    let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
-    let mut result = product(e, as_dot.dims, sides, result)?;
-    if !as_dot.permutation.is_sorted() {
-        result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
-    }
-    reshaped(e, result, &as_dot.output)
-}
-
-/// A value in other dims of as many elements; as it is where they are the same.
-fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
-    let shape = Shape::array(e.shape(value).element_type(), dims);
-    if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
-}
-
-/// The elements under a window that moves along `dim`: the dim has the window's positions then, and a new last one the
-/// elements under it.
-fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> Result<ValueId> {
-    let rank = e.shape(value).dims().len();
-    let at_dim = |given: i64| (0..rank).map(|d| if d == dim { given } else { 0 }).collect::<Vec<_>>();
-    let dtype = e.shape(value).element_type();
-    let zero = Data::from_f64s(dtype, &[0.0]).or_else(|| Data::from_i64s(dtype, &[0]));
-    let zero = Tensor::new(&[], zero.ok_or_else(|| e.fail(format!("a convolution of {dtype}")))?);
-    let zero = e.emit(Op::Constant(zero), vec![], None)?;
-    let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n as usize).collect();
-    let pad = Op::Pad { low: at_dim(window.pad.0), high: at_dim(window.pad.1), interior };
-    let padded = e.emit(pad, vec![value, zero], None)?;
-    let dims = e.shape(padded).dims().to_vec();
-    let reach = (window.size - 1) * window.rhs_dilate;
-    let mut columns = Vec::with_capacity(window.size);
-    for offset in (0..=reach).step_by(window.rhs_dilate) {
-        let (mut start, mut limit, mut stride) = (vec![0; rank], dims.clone(), vec![1; rank]);
-        (start[dim], limit[dim], stride[dim]) = (offset, dims[dim] - reach + offset, window.stride);
-        let column = e.emit(Op::Slice { start, limit, stride }, vec![padded], None)?;
-        let positions = e.shape(column).dims().to_vec();
-        columns.push(reshaped(e, column, &[positions, vec![1]].concat())?);
-    }
-    if columns.len() == 1 { Ok(columns[0]) } else { e.emit(Op::Concatenate { dim: rank }, columns, None) }
 }

@@ -526,3 +526,29 @@ fn complex_numbers_are_their_parts() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+/// Rows in groups of 2, 0 and 3, and one row beyond; and the gradient, a product for each group.
+#[test]
+fn ragged_dots_are_dots_of_groups() {
+    let x: Vec<f64> = (0..12).map(f64::from).collect();
+    let w: Vec<f64> = (0..18).map(|i| f64::from(i * 5 % 7 - 3)).collect();
+    let f32s = |dims: &[usize], values: &[f64]| Tensor::new(dims, Data::from_f64s(DType::F32, values).unwrap());
+    let sizes = integers(DType::S32, &[3], &[2, 0, 3]);
+    let group = |row: usize| [Some(0), Some(0), Some(2), Some(2), Some(2), None][row];
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[6,2] parameter(0)\n  w = f32[3,2,3] parameter(1)\n  s = s32[3] parameter(2)\n  \
+                ROOT r = f32[6,3] ragged-dot(x, w, s), lhs_contracting_dims={1}, rhs_contracting_dims={1}, \
+                lhs_ragged_dims={0}, rhs_group_dims={0}\n}\n";
+    let entry = |row: usize, n: usize| {
+        group(row).map_or(0.0, |g| (0..2).map(|k| x[row * 2 + k] * w[(g * 2 + k) * 3 + n]).sum())
+    };
+    let expected: Vec<f64> = (0..18).map(|at| entry(at / 3, at % 3)).collect();
+    assert_eq!(both(text, &[f32s(&[6, 2], &x), f32s(&[3, 2, 3], &w), sizes.clone()]), [expected]);
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[6,2] parameter(0)\n  y = f32[6,3] parameter(1)\n  s = s32[3] parameter(2)\n  \
+                ROOT r = f32[3,2,3] ragged-dot(x, y, s), lhs_contracting_dims={0}, rhs_contracting_dims={0}, \
+                lhs_ragged_dims={0}\n}\n";
+    let entry = |g: usize, k: usize, n: usize| -> f64 {
+        (0..6).filter(|row| group(*row) == Some(g)).map(|row| x[row * 2 + k] * w[row * 3 + n]).sum()
+    };
+    let expected: Vec<f64> = (0..18).map(|at| entry(at / 6, at / 3 % 2, at % 3)).collect();
+    assert_eq!(both(text, &[f32s(&[6, 2], &x), f32s(&[6, 3], &w), sizes]), [expected]);
+}

@@ -1,0 +1,199 @@
+//! Products of arrays: dots, ragged dots and convolutions, all of which become dots.
+
+use crate::ir::{Binary, Compare, CompareOrder, DotDims, Op, Precision, Shape, ValueId};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::convolution;
+use super::emit::Emitter;
+use super::error::LowerError;
+use super::view::WindowSpec;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// The two operands of an operation that has two.
+fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
+    operands.try_into().map_err(|_| e.fail(format!("two operands are needed, {} are given", operands.len())))
+}
+
+/// The precision that the operation asks for, and whether its operands are rounded to bf16 first.
+fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
+    let attributes = e.attributes();
+    let known = [Precision::Default, Precision::High, Precision::Highest];
+    let mut precision = [Precision::Default; 2];
+    for (slot, word) in precision.iter_mut().zip(attributes.words("operand_precision")?.unwrap_or_default()) {
+        let found = known.into_iter().find(|p| p.name() == word);
+        *slot = found.ok_or_else(|| e.refuse("operand_precision", format!("unknown operand_precision `{word}`")))?;
+    }
+    match attributes.word("algorithm") {
+        None | Some("dot_unset" | "unset") => Ok((precision, false)),
+        Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], true)),
+        Some("dot_bf16_bf16_f32_x3") => Ok(([Precision::High; 2], false)),
+        Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
+        Some(other) => {
+            let known = "dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and dot_bf16_bf16_f32_x6";
+            Err(e.refuse("algorithm", format!("algorithm `{other}` is not supported; a TPU has {known}")))
+        }
+    }
+}
+
+pub(super) fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let dims = DotDims {
+        lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
+        rhs_contracting: attributes.numbers("rhs_contracting_dims")?,
+        lhs_batch: attributes.numbers("lhs_batch_dims")?,
+        rhs_batch: attributes.numbers("rhs_batch_dims")?,
+    };
+    let [lhs, rhs] = pair(e, &operands)?;
+    product(e, dims, [lhs, rhs], Some(claimed))
+}
+
+/// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
+/// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
+/// integers are widened to the result's type, which it accumulates in.
+fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
+    let (precision, rounds) = precision(e)?;
+    if rounds {
+        for operand in &mut operands {
+            let narrow = e.shape(*operand).with_dtype(DType::BF16);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
+        }
+    }
+    let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
+    for operand in &mut operands {
+        let (Some(float), Some(dtype)) = (float, e.shape(*operand).dtype()) else { continue };
+        // An integer of 8 bits is a number of any format with as many, sign included.
+        let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
+        if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
+            let number = e.shape(*operand).with_dtype(float);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
+        }
+    }
+    let given = shape.as_ref().and_then(Shape::dtype).filter(|dtype| dtype.is_integer());
+    for operand in &mut operands {
+        if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
+            && dtype.is_integer()
+            && dtype != given
+        {
+            let wide = e.shape(*operand).with_dtype(given);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
+        }
+    }
+    e.widest(&mut operands)?;
+    e.emit(Op::Dot { dims, precision }, operands.to_vec(), shape)
+}
+
+pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let groups = |name: &str| if attributes.find(name).is_some() { attributes.number(name) } else { Ok(1) };
+    let groups = [groups("feature_group_count")?, groups("batch_group_count")?];
+    let [mut lhs, mut rhs] = pair(e, &operands)?;
+    let labels = attributes.word("dim_labels").ok_or_else(|| e.fail("the attribute dim_labels is missing"))?;
+    let window = attributes.window("window")?;
+    let as_dot = convolution::as_dot(labels, &window, groups, e.shape(lhs).dims(), e.shape(rhs).dims());
+    let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
+    for (dim, window) in &as_dot.windows {
+        lhs = lay_out(e, lhs, *dim, window)?;
+    }
+    if !as_dot.reversed.is_empty() {
+        rhs = e.emit(Op::Reverse { dims: as_dot.reversed }, vec![rhs], None)?;
+    }
+    let mut sides = [lhs, rhs];
+    for (side, dims) in sides.iter_mut().zip(&as_dot.reshaped) {
+        *side = reshaped(e, *side, dims)?;
+    }
+    // A result may be wider than its operands.
+    let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
+    let mut result = product(e, as_dot.dims, sides, result)?;
+    if !as_dot.permutation.is_sorted() {
+        result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
+    }
+    reshaped(e, result, &as_dot.output)
+}
+
+/// A value in other dims of as many elements; as it is where they are the same.
+fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
+    let shape = Shape::array(e.shape(value).element_type(), dims);
+    if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
+}
+
+/// The elements under a window that moves along `dim`: the dim has the window's positions then, and a new last one the
+/// elements under it.
+fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> Result<ValueId> {
+    let rank = e.shape(value).dims().len();
+    let at_dim = |given: i64| (0..rank).map(|d| if d == dim { given } else { 0 }).collect::<Vec<_>>();
+    let dtype = e.shape(value).element_type();
+    let zero = zero(e, dtype)?;
+    let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n as usize).collect();
+    let pad = Op::Pad { low: at_dim(window.pad.0), high: at_dim(window.pad.1), interior };
+    let padded = e.emit(pad, vec![value, zero], None)?;
+    let dims = e.shape(padded).dims().to_vec();
+    let reach = (window.size - 1) * window.rhs_dilate;
+    let mut columns = Vec::with_capacity(window.size);
+    for offset in (0..=reach).step_by(window.rhs_dilate) {
+        let (mut start, mut limit, mut stride) = (vec![0; rank], dims.clone(), vec![1; rank]);
+        (start[dim], limit[dim], stride[dim]) = (offset, dims[dim] - reach + offset, window.stride);
+        let column = e.emit(Op::Slice { start, limit, stride }, vec![padded], None)?;
+        let positions = e.shape(column).dims().to_vec();
+        columns.push(reshaped(e, column, &[positions, vec![1]].concat())?);
+    }
+    if columns.len() == 1 { Ok(columns[0]) } else { e.emit(Op::Concatenate { dim: rank }, columns, None) }
+}
+
+/// Rows in groups, each of which meets a matrix of its own (`ragged-dot`): [m,k] x [g,k,n], or with the ragged dim
+/// contracted [m,k] x [k,n], a product for each group. As XLA expands it: the left operand once for each group, with zeros
+/// outside of the group. Rows beyond all groups give zeros.
+pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let [lhs, rhs, sizes]: [ValueId; 3] =
+        operands.try_into().map_err(|_| e.fail("three operands are needed: two arrays and the groups' sizes"))?;
+    let numbers = |name: &str| attributes.numbers(name);
+    let (ragged, groups_dim) = (numbers("lhs_ragged_dims")?, numbers("rhs_group_dims")?);
+    let (contracting, others) = (numbers("lhs_contracting_dims")?, numbers("rhs_contracting_dims")?);
+    let ranks = [lhs, rhs, sizes].map(|id| e.shape(id).dims().len());
+    let dims = match (&ragged[..], &groups_dim[..], &contracting[..], &others[..], ranks) {
+        // The masked operand is [g,m,k].
+        ([0], [group], [1], [k], [2, 3, 1]) => {
+            DotDims { lhs_contracting: vec![0, 2], rhs_contracting: vec![*group, *k], ..DotDims::default() }
+        }
+        ([ragged], [], [same], [k], [2, 2, 1]) if ragged == same => {
+            DotDims { lhs_contracting: vec![*ragged + 1], rhs_contracting: vec![*k], ..DotDims::default() }
+        }
+        _ => {
+            let why =
+                "only [m,k] x [g,k,n] with ragged rows and [m,k] x [k,n] with a ragged contracted dim are supported";
+            return Err(e.refuse("lhs_ragged_dims", why));
+        }
+    };
+    let (groups, index) = (e.shape(sizes).dims()[0], e.shape(sizes).element_type());
+    let masked = [vec![groups], e.shape(lhs).dims().to_vec()].concat();
+    // Where groups end: the sums of all sizes so far.
+    let until: Vec<i64> = (0..groups * groups).map(|at| i64::from(at / groups <= at % groups)).collect();
+    let until = Data::from_i64s(index, &until).ok_or_else(|| e.fail("the groups' sizes are no integers"))?;
+    let until = e.emit(Op::Constant(Tensor::new(&[groups, groups], until)), vec![], None)?;
+    let sum = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
+    let sum = Op::Dot { dims: sum, precision: [Precision::Default; 2] };
+    let ends = e.emit(sum, vec![sizes, until], Some(Shape::array(index, &[groups])))?;
+    let starts = e.emit(Op::Binary(Binary::Subtract), vec![ends, sizes], None)?;
+    let over = |dtype: DType| Some(Shape::array(dtype, &masked));
+    let place = e.emit(Op::Iota { dim: ragged[0] + 1 }, vec![], over(index))?;
+    let mut inside = |edge: ValueId, direction: Compare| {
+        let edge = e.emit(Op::Broadcast { dims: vec![0] }, vec![edge], over(index))?;
+        e.emit(Op::Compare { direction, order: CompareOrder::Partial }, vec![place, edge], None)
+    };
+    let both = vec![inside(starts, Compare::Ge)?, inside(ends, Compare::Lt)?];
+    let inside = e.emit(Op::Binary(Binary::And), both, None)?;
+    let dtype = e.shape(lhs).element_type();
+    let rows = e.emit(Op::Broadcast { dims: vec![1, 2] }, vec![lhs], over(dtype))?;
+    let zero = zero(e, dtype)?;
+    let zeros = e.emit(Op::Broadcast { dims: vec![] }, vec![zero], over(dtype))?;
+    let lhs = e.emit(Op::Select, vec![inside, rows, zeros], None)?;
+    product(e, dims, [lhs, rhs], Some(claimed))
+}
+
+/// The zero of a type.
+fn zero(e: &mut Emitter, dtype: DType) -> Result<ValueId> {
+    let zero = Data::from_f64s(dtype, &[0.0]).or_else(|| Data::from_i64s(dtype, &[0]));
+    let zero = zero.ok_or_else(|| e.fail(format!("{dtype} has no zero to fill up with")))?;
+    e.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
+}
