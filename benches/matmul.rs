@@ -12,6 +12,7 @@ const TPU: Unit = Unit {
     split: Split::Mixed,
     flush: false,
     fused: false,
+    k_block: None,
 };
 
 /// Numbers in [-1, 1) without a pattern.

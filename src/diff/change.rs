@@ -17,6 +17,8 @@ pub enum ChangeKind {
     Reordered,
     /// An operation asks for another precision, or another operation that rounds differently stands in its place.
     PrecisionChanged,
+    /// A compiled matmul is cut up otherwise: another order of its additions.
+    PlanChanged,
     /// An exact top-k became an approximate one, the reverse, or one with other bins.
     TopkChanged,
 }
@@ -31,6 +33,7 @@ impl ChangeKind {
             ChangeKind::Widened => "widened",
             ChangeKind::Reordered => "reordered",
             ChangeKind::PrecisionChanged => "precision-changed",
+            ChangeKind::PlanChanged => "plan-changed",
             ChangeKind::TopkChanged => "topk-changed",
         }
     }

@@ -151,6 +151,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
+        if let Some((left, right)) = sides(&|v| v.plan.clone()) {
+            changes.push(self.change(ChangeKind::PlanChanged, first, left, right));
+        }
         // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
         // for a divisor may be rounded.
         let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());

@@ -28,6 +28,8 @@ pub(super) struct Value {
     pub products: Option<Precision>,
     /// The number that a multiplication or division is by, where it is one.
     pub by: Option<f64>,
+    /// How a compiled file cuts a matmul up: where K is cut, and the emitter.
+    pub plan: Option<String>,
     /// How a top-k or sort selects.
     pub selection: Option<String>,
     /// [`rule::form`].

@@ -17,6 +17,8 @@ pub struct Accumulation {
     /// What a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
+    /// How a compiled file cuts a matmul up, in words.
+    pub tiling: Option<String>,
 }
 
 fn by_name<S: serde::Serializer>(precision: &Option<ir::Precision>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -51,5 +53,6 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
         Some(_) => return None,
     };
     let rounded_to = Some(accumulated).filter(|to| !added.within(*to));
-    Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision })
+    let tiling = instruction.tiling.as_ref().map(|tiling| format!("{} ({tiling})", tiling.cut(terms)));
+    Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, tiling })
 }

@@ -1,6 +1,8 @@
 //! One instruction of a file on its way into a program: calls are inlined and tuples dissolve here; what the operations
 //! over arrays become is said in `operation.rs`.
 
+use std::sync::Arc;
+
 use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Fusion, Op, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
@@ -8,7 +10,7 @@ use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::view::Attributes;
-use super::{complex, operation};
+use super::{complex, operation, tiling};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -95,6 +97,9 @@ impl<'a> Emitter<'_, 'a> {
         let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
+        if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {
+            self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));
+        }
         Ok(id)
     }
 
@@ -244,6 +249,7 @@ impl<'a> Emitter<'_, 'a> {
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
             fusion: self.scope.fusion.or_else(|| self.begun_fusion()),
+            tiling: tiling::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
             depth: self.scope.depth + 1,
         };
         self.lowering.inline(callee, Some(arguments), self.body, &scope)

@@ -5,8 +5,9 @@
 //! loop bodies) stay computations of their own.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, Tiling, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::emit::Emitter;
@@ -129,6 +130,13 @@ impl Body {
         &self.instructions[id].shape
     }
 
+    /// How many products go into one sum of a dot; none for other values.
+    pub fn products(&self, id: ValueId) -> Option<usize> {
+        let ir::Instruction { op: Op::Dot { dims, .. }, operands, .. } = &self.instructions[id] else { return None };
+        let lhs = self.shape(operands[0]).dims();
+        Some(dims.lhs_contracting.iter().map(|d| lhs[*d]).product())
+    }
+
     /// Adds an operation after checking that it fits.
     pub fn push(
         &mut self,
@@ -158,6 +166,8 @@ pub(super) struct Scope {
     pub within: Option<String>,
     pub op_name: Option<String>,
     pub fusion: Option<Fusion>,
+    /// The plan of the matmul in the fusion.
+    pub tiling: Option<Arc<Tiling>>,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
     pub depth: usize,

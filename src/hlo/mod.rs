@@ -16,6 +16,7 @@ mod operation;
 mod parse;
 mod print;
 mod product;
+mod tiling;
 mod view;
 
 pub use error::LowerError;

@@ -51,5 +51,8 @@ fn sum(value: &Value) -> Option<String> {
         };
         text.push_str(&format!("; precision {} (f32 operands on a TPU: {passes})", precision.name()));
     }
+    if let Some(tiling) = &accumulation.tiling {
+        text.push_str(&format!("; {tiling}"));
+    }
     Some(text)
 }

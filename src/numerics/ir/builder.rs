@@ -1,5 +1,7 @@
 //! Builds programs operation by operation, checking shapes on the way.
 
+use std::sync::Arc;
+
 use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
@@ -7,6 +9,7 @@ use super::infer::{ShapeError, infer};
 use super::op::{ComputationId, Op, Window, WindowDim};
 use super::program::{Computation, Instruction, Program, Shape, ValueId};
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
+use super::tiling::Tiling;
 
 type Result<T> = std::result::Result<T, ShapeError>;
 
@@ -182,6 +185,12 @@ impl Builder {
         let shapes = [self.shape(lhs), self.shape(rhs)];
         let shape = infer(&op, &shapes, &self.computations, None)?.with_dtype(dtype);
         self.op_of_shape(op, &[lhs, rhs], shape)
+    }
+
+    /// Says that a matmul sums this many products at a time; 0 for all of them.
+    pub fn cut_k(&mut self, matmul: ValueId, k_block: usize) {
+        let tiling = (k_block > 0).then(|| Arc::new(Tiling::of_k_block(k_block)));
+        self.instructions[matmul].tiling = tiling;
     }
 
     /// An element of a tuple, counted from 0.

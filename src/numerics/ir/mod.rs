@@ -14,6 +14,7 @@ pub mod movement;
 mod op;
 mod program;
 mod scalar_op;
+mod tiling;
 
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
@@ -22,3 +23,4 @@ pub use infer::{ShapeError, infer};
 pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
 pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
+pub use tiling::Tiling;

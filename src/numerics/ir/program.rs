@@ -1,8 +1,11 @@
 //! The containers: shapes, instructions, computations, programs.
 
+use std::sync::Arc;
+
 use crate::tensor::{DType, Data, Tensor};
 
 use super::op::{ComputationId, Op};
+use super::tiling::Tiling;
 
 /// Position of an instruction in its computation; operands always lie before their user.
 pub type ValueId = usize;
@@ -116,12 +119,14 @@ pub struct Instruction {
     pub shape: Shape,
     /// The fusion of a compiled file that computes it.
     pub fusion: Option<Fusion>,
+    /// How a compiled file cuts it up, if it is a matmul.
+    pub tiling: Option<Arc<Tiling>>,
 }
 
 impl Instruction {
     /// An instruction outside of fusions.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
-        Instruction { name: name.into(), op, operands, shape, fusion: None }
+        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None }
     }
 }
 

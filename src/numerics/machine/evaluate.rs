@@ -348,8 +348,10 @@ impl Machine<'_> {
         if dtype == DType::F64 {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
-        let (unit, matrix) =
-            (self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]), self.mode.matrix_unit());
+        let (unit, matrix) = (
+            self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]),
+            self.mode.matrix_unit_for(instruction.tiling.as_deref()),
+        );
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use crate::ir::Precision;
+use crate::ir::{Precision, Tiling};
 use crate::name::hint;
 use crate::rewrite::{POLICIES, Policy, find_policy};
 use crate::tensor::DType;
@@ -209,6 +209,12 @@ impl Mode {
         VectorUnit { flush, divide, zero_tie, eup, contracts, error: self.choices.exp }
     }
 
+    /// [`Mode::matrix_unit`] for a matmul that a compiled file cuts up.
+    pub fn matrix_unit_for(&self, tiling: Option<&Tiling>) -> Unit {
+        let k_block = tiling.and_then(|tiling| tiling.k_block).and_then(NonZeroUsize::new);
+        Unit { k_block, ..self.matrix_unit() }
+    }
+
     /// The matrix unit as this mode has it.
     pub fn matrix_unit(&self) -> Unit {
         let chip = self.chip;
@@ -219,6 +225,7 @@ impl Mode {
             split: self.choices.split,
             flush: chip.flush && !chip.matrix_unit,
             fused: chip.contracts && !chip.matrix_unit,
+            k_block: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a dot of a mode promises, wherever the mode computes it.
 
-use crate::ir::Precision;
+use crate::ir::{Precision, Tiling};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
 
@@ -9,13 +9,14 @@ use super::mxu::{DotPromise, Intake, Passes};
 
 impl Mode {
     /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued`
-    /// says that operands hold nothing but numbers of bf16.
+    /// says that operands hold nothing but numbers of bf16; `tiling` is the dot's own plan.
     pub fn dot_promise(
         &self,
         precision: [Precision; 2],
         dtypes: [Option<DType>; 2],
         [m, k, n]: [usize; 3],
         bf16_valued: bool,
+        tiling: Option<&Tiling>,
     ) -> DotPromise {
         let plain = |unit_roundoff: f64, chain: u64, lost: f64, floor: f64| DotPromise {
             split: 0.0,
@@ -34,7 +35,9 @@ impl Mode {
                 let chain = self.choices.reduce.longest_chain(k);
                 plain(F32.unit_roundoff(), chain, floor.max(F32.min_subnormal()), floor)
             }
-            DotUnit::Matrix(passes) => self.matrix_unit().promise(passes, bf16_valued || passes == Passes::Exact, k),
+            DotUnit::Matrix(passes) => {
+                self.matrix_unit_for(tiling).promise(passes, bf16_valued || passes == Passes::Exact, k)
+            }
         }
     }
 }
@@ -46,7 +49,7 @@ mod tests {
 
     fn promise(mode: &str, sizes: [usize; 3]) -> DotPromise {
         let mode: Mode = mode.parse().unwrap();
-        mode.dot_promise([Precision::Default; 2], [Some(DType::F32); 2], sizes, false)
+        mode.dot_promise([Precision::Default; 2], [Some(DType::F32); 2], sizes, false, None)
     }
 
     /// Counted by hand: what meets a product of the first block on its way.

@@ -18,7 +18,16 @@ impl BuiltIn for GreedyHead {
     }
 
     fn parameters(&self) -> &'static [ParameterDoc] {
-        &[DTYPE, ParameterDoc { name: "d", default: "64", choices: &[], doc: "width of the hidden state" }]
+        &[
+            DTYPE,
+            ParameterDoc { name: "d", default: "64", choices: &[], doc: "width of the hidden state" },
+            ParameterDoc {
+                name: "k_block",
+                default: "0",
+                choices: &[],
+                doc: "products after which `acc=tiled` cuts the dot, as a compiled file's plan would; 0 for none",
+            },
+        ]
     }
 
     fn build(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Program, BuildError> {
@@ -47,6 +56,7 @@ fn head(parameters: &Parameters, n: usize, rows: usize) -> Result<(Builder, Valu
     let h = b.parameter("h", dtype, &[rows, d])?;
     let w = b.parameter("w", dtype, &[d, n])?;
     let logits = b.matmul(h, w, Precision::Default, dtype)?;
+    b.cut_k(logits, parameters.size("k_block")?);
     let logits = b.rename(logits, "logits");
     Ok((b, logits))
 }

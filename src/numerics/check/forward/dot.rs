@@ -43,7 +43,8 @@ impl Dot {
 impl Forward<'_> {
     /// The errors of a plain matmul.
     pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<Dot, Refusal> {
-        let Instruction { op: Op::Dot { dims, precision }, .. } = &self.program.entry().instructions[value] else {
+        let Instruction { op: Op::Dot { dims, precision }, tiling, .. } = &self.program.entry().instructions[value]
+        else {
             return Err(Refusal("the value is no dot".to_string()));
         };
         let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
@@ -55,7 +56,7 @@ impl Forward<'_> {
         let entry = self.program.entry();
         let ids = &entry.instructions[value].operands;
         let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
-        let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole);
+        let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole, tiling.as_deref());
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
         let bound = |scale: f64, propagated: Both| error(&promise, gamma, scale, propagated);
         let enter =

@@ -9,6 +9,9 @@ pub enum Accumulation {
     /// One f32 addition after the other, in the order of K, inside blocks of [`super::Unit::block`] products.
     #[default]
     Block,
+    /// As `Block`, with K cut where the plan of a compiled file cuts it: each stretch is summed from +0, and their sums are
+    /// added in order (the cut is a fact, FACTS 10.1; how the sums are joined is a modelling choice).
+    Tiled,
     /// As `Block`, with all of K as one block.
     Chain,
     /// Neighbours are added level by level inside a block, an odd one out moves up as it is; additions are f32.
@@ -21,18 +24,30 @@ pub enum Accumulation {
 
 impl Accumulation {
     /// All of them, the default first.
-    pub const ALL: &'static [Accumulation] =
-        &[Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise, Accumulation::Exact, Accumulation::Trunc];
+    pub const ALL: &'static [Accumulation] = &[
+        Accumulation::Block,
+        Accumulation::Tiled,
+        Accumulation::Chain,
+        Accumulation::Pairwise,
+        Accumulation::Exact,
+        Accumulation::Trunc,
+    ];
 
     /// The name in a mode, as in `acc=pairwise`.
     pub const fn name(self) -> &'static str {
         match self {
             Accumulation::Block => "block",
+            Accumulation::Tiled => "tiled",
             Accumulation::Chain => "chain",
             Accumulation::Pairwise => "pairwise",
             Accumulation::Exact => "exact",
             Accumulation::Trunc => "trunc",
         }
+    }
+
+    /// Whether every addition is one of a product to the sum of those before it.
+    pub(super) const fn is_chain(self) -> bool {
+        matches!(self, Accumulation::Block | Accumulation::Tiled | Accumulation::Chain)
     }
 
     /// The one of this name, if there is one.
@@ -45,6 +60,9 @@ impl Accumulation {
         match self {
             Accumulation::Block => {
                 "one f32 addition after the other inside a block of the array's rows, blocks in order"
+            }
+            Accumulation::Tiled => {
+                "as block, with K cut where the compiled file says (FACTS 10.1), and the stretches' sums added in order"
             }
             Accumulation::Chain => "one chain of f32 additions over all of K",
             Accumulation::Pairwise => "a tree of f32 additions of neighbours inside each block, blocks in order",

@@ -65,7 +65,7 @@ impl Problem<'_> {
     }
 
     fn pass(&self) -> Pass {
-        let fused = self.unit.fused && matches!(self.unit.accumulation, Accumulation::Block | Accumulation::Chain);
+        let fused = self.unit.fused && self.unit.accumulation.is_chain();
         let products = match self.passes {
             Passes::F32 if self.unit.flush && fused => Products::FusedFlushed,
             Passes::F32 if self.unit.flush => Products::Flushed,
@@ -90,7 +90,7 @@ impl Problem<'_> {
     /// Whether a block's sum can wait between stretches: that of a chain can, trees and exact sums are taken whole.
     fn blocks_wait(&self) -> bool {
         self.block() > self.depth()
-            && matches!(self.unit.accumulation, Accumulation::Block | Accumulation::Chain | Accumulation::Trunc)
+            && (self.unit.accumulation.is_chain() || self.unit.accumulation == Accumulation::Trunc)
     }
 
     /// The longest stretch of K: whole blocks, or a piece of one.

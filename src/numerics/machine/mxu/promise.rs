@@ -95,6 +95,11 @@ impl Unit {
         let joins = k.div_ceil(block) - 1;
         match self.accumulation {
             Accumulation::Chain => k - 1,
+            Accumulation::Tiled => {
+                let cut = self.k_block.map_or(k, |cut| (cut.get() as u64).min(k));
+                let block = block.min(cut);
+                (block - 1) + (cut.div_ceil(block) - 1) + (k.div_ceil(cut) - 1)
+            }
             Accumulation::Block | Accumulation::Trunc => (block - 1) + joins,
             Accumulation::Pairwise => u64::from(block.next_power_of_two().ilog2()) + joins,
             // One rounding of the block's sum.

@@ -18,6 +18,7 @@ const TPU: Unit = Unit {
     split: Split::Mixed,
     flush: false,
     fused: false,
+    k_block: None,
 };
 
 fn matmul(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: &Unit) -> Vec<f32> {
@@ -273,13 +274,17 @@ fn agrees_on(lhs: &[f32], rhs: &[f32], sizes: [usize; 3], passes: Passes, unit: 
 fn units() -> impl Strategy<Value = Unit> {
     let blocks = prop::sample::select(vec![1, 2, 7, 100, 128, 256, 300, usize::MAX]);
     let (accumulations, splits) = (prop::sample::select(Accumulation::ALL), prop::sample::select(Split::ALL));
-    (blocks, accumulations, splits, any::<[bool; 2]>()).prop_map(|(block, accumulation, split, [flush, fused])| Unit {
-        block: NonZeroUsize::new(block).unwrap(),
-        accumulation,
-        split,
-        flush,
-        fused,
-    })
+    let cuts = prop::sample::select(vec![0, 1, 5, 64, 200]).prop_map(NonZeroUsize::new);
+    (blocks, accumulations, splits, any::<[bool; 2]>(), cuts).prop_map(
+        |(block, accumulation, split, [flush, fused], cut)| Unit {
+            block: NonZeroUsize::new(block).unwrap(),
+            accumulation,
+            split,
+            flush,
+            fused,
+            k_block: cut,
+        },
+    )
 }
 
 proptest! {

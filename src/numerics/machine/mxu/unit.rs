@@ -20,6 +20,8 @@ pub struct Unit {
     /// Whether f32 products are added before they are rounded, where additions are chains. XLA:CPU's are: with one fused
     /// multiply-add after the other all results of its f32 dots come out (`tests/data/hlo/cpu/matmul_*`).
     pub fused: bool,
+    /// Products between which [`Accumulation::Tiled`] cuts K; none where it is not cut.
+    pub k_block: Option<NonZeroUsize>,
 }
 
 /// `[m,k] x [k,n]`, row-major, operands held in f32, into `out`, which holds `[m,n]` and is overwritten.
@@ -48,5 +50,22 @@ pub fn matmul_on(
     out: &mut [f32],
 ) {
     assert!(lhs.len() == m * k && rhs.len() == k * n && out.len() == m * n, "slices of [{m},{k}] x [{k},{n}]");
-    Problem { lhs, rhs, m, k, n, passes, unit }.run(instructions, out);
+    let cut = unit.k_block.map(NonZeroUsize::get).filter(|cut| unit.accumulation == Accumulation::Tiled && *cut < k);
+    let Some(cut) = cut else { return Problem { lhs, rhs, m, k, n, passes, unit }.run(instructions, out) };
+    let mut stretch = vec![0.0; m * n];
+    for start in (0..k).step_by(cut) {
+        let end = k.min(start + cut);
+        let left: Vec<f32> = lhs.chunks(k).flat_map(|row| &row[start..end]).copied().collect();
+        let right = &rhs[start * n..end * n];
+        let problem = Problem { lhs: &left, rhs: right, m, k: end - start, n, passes, unit };
+        if start == 0 {
+            problem.run(instructions, out);
+            continue;
+        }
+        problem.run(instructions, &mut stretch);
+        for (sum, part) in out.iter_mut().zip(&stretch) {
+            let total = *sum + part;
+            *sum = if total.is_nan() { f32::NAN } else { total };
+        }
+    }
 }

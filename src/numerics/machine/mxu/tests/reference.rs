@@ -33,7 +33,20 @@ pub fn matmul(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], passes: Passes, u
     out
 }
 
+/// One output; where K is cut, the sum of its stretches' outputs.
 fn output(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
+    let tiled = unit.accumulation == Accumulation::Tiled;
+    let cut = unit.k_block.map(|cut| cut.get()).filter(|_| tiled).unwrap_or(usize::MAX).min(row.len().max(1));
+    let whole = Unit { accumulation: if tiled { Accumulation::Block } else { unit.accumulation }, ..*unit };
+    if row.is_empty() {
+        return stretch(row, column, passes, &whole);
+    }
+    let stretches = row.chunks(cut).zip(column.chunks(cut)).map(|(a, b)| stretch(a, b, passes, &whole));
+    let sum = stretches.reduce(|sum, part| sum + part).unwrap();
+    if sum.is_nan() { f32::NAN } else { sum }
+}
+
+fn stretch(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
     let parts = |values: &[f32], count: usize, part: usize| -> Vec<f32> {
         values.iter().map(|v| split(*v, count, unit.split)[part]).collect()
     };
@@ -73,7 +86,7 @@ fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
         // Every product as a number that f64 holds.
         let terms: Vec<f64> = a.iter().zip(b).map(|(a, b)| product(*a, *b, products)).collect();
         let part = match unit.accumulation {
-            Accumulation::Block | Accumulation::Chain => {
+            Accumulation::Block | Accumulation::Tiled | Accumulation::Chain => {
                 terms.iter().fold(0.0, |sum, term| settle(rounded(&[f64::from(sum), *term], Round::Nearest)))
             }
             Accumulation::Trunc => {
