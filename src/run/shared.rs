@@ -66,7 +66,7 @@ impl<'a> Programs<'a> {
         let mut programs =
             Programs { problems: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
         // Programs with one signature give the same bits.
-        let mut numbering = Numbering::new(Equality::Bits);
+        let mut numbering = Numbering::new(Equality::Compiled);
         let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |source: CaseError| RunError::of(case, source);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Compare, Computation, Instruction, Op, Precision, Program, Shape};
+use crate::ir::{Compare, Computation, Fusion, Instruction, Op, Precision, Program, Shape};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -13,6 +13,8 @@ use super::region::Regions;
 pub enum Equality {
     /// The same operations of the same values. Constants count by their bits: +0 and -0 are two values.
     Bits,
+    /// As `Bits`, and compiled alike: in fusions of one number, with K cut at the same places.
+    Compiled,
     /// The same up to rounding: all float types are one, what only rounds or copies is its operand, constants are the
     /// same where bf16 cannot tell them apart, and operations stand in one form ([`Numbering::normal`]).
     ButForRounding,
@@ -29,6 +31,8 @@ struct Key {
     /// The results of the regions that it calls.
     called: Vec<Number>,
     shape: Shape,
+    /// What a compiler made of it, where that counts.
+    compiled: (Option<Fusion>, Option<usize>),
 }
 
 /// The numbers of all that some programs compute.
@@ -88,7 +92,12 @@ impl Numbering {
                     let (op, operands) = self.normal(&instruction.op, operands, regions);
                     let shape = self.class(&instruction.shape);
                     let called = known.callees(&instruction.op);
-                    self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape })
+                    let k_block = || instruction.tiling.as_ref().and_then(|tiling| tiling.k_block);
+                    let compiled = match self.equality {
+                        Equality::Compiled => (instruction.fusion, k_block()),
+                        Equality::Bits | Equality::ButForRounding => (None, None),
+                    };
+                    self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape, compiled })
                 }
             };
             values.push(number);
@@ -121,7 +130,7 @@ impl Numbering {
     /// A shape in the place of all that are the same.
     fn class(&self, shape: &Shape) -> Shape {
         match (self.equality, shape) {
-            (Equality::Bits, shape) => shape.clone(),
+            (Equality::Bits | Equality::Compiled, shape) => shape.clone(),
             (Equality::ButForRounding, Shape::Array { dtype, dims }) => Shape::array(kind(*dtype), dims),
             (Equality::ButForRounding, Shape::Tuple(parts)) => {
                 Shape::Tuple(parts.iter().map(|part| self.class(part)).collect())
@@ -149,7 +158,7 @@ impl Numbering {
     pub fn normal(&self, op: &Op, mut operands: Vec<Number>, regions: &Regions) -> (Op, Vec<Number>) {
         let mut normal = op.clone();
         normal.callees_mut().for_each(|region| *region = 0);
-        if self.equality == Equality::Bits {
+        if self.equality != Equality::ButForRounding {
             return (normal, operands);
         }
         if let (Op::Sort { to_apply, .. }, Op::Sort { stable, .. }) = (op, &mut normal) {
@@ -285,5 +294,22 @@ mod tests {
         assert_eq!((bits[one] == bits[again], bits[one] == bits[other]), (true, false));
         assert_eq!((loose[one] == loose[other], loose[wide] == loose[y]), (true, true));
         assert_ne!(loose[one], loose[x]);
+    }
+
+    /// A cut of K changes bits, and nothing else does: the truth is the same.
+    #[test]
+    fn what_is_compiled_otherwise_is_not_the_same() {
+        let cut = |k_block: usize| {
+            let mut b = Builder::new("cut");
+            let x = b.parameter("x", DType::BF16, &[2, 8]).unwrap();
+            let y = b.parameter("y", DType::BF16, &[8, 2]).unwrap();
+            let z = b.matmul(x, y, Precision::Default, DType::F32).unwrap();
+            b.cut_k(z, k_block);
+            b.finish(&[("z", z)]).unwrap()
+        };
+        let mut numbering = Numbering::new(Equality::Compiled);
+        let [two, four, again] = [2, 4, 2].map(|k_block| signature(&cut(k_block), &mut numbering));
+        assert!(two == again && two != four);
+        assert!(same_results(&cut(2), &cut(4)));
     }
 }

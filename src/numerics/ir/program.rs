@@ -98,7 +98,7 @@ impl std::fmt::Display for Shape {
 }
 
 /// The fusion that an instruction was compiled into; each has a number of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fusion {
     /// One that the compiler makes code for: its values meet in registers.
     Compiled(usize),

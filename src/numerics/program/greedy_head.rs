@@ -2,6 +2,7 @@
 
 use crate::ir::{Binary, Builder, Precision, Program, ValueId};
 
+use super::matmul::K_BLOCK;
 use super::softmax::DTYPE;
 use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
@@ -18,16 +19,7 @@ impl BuiltIn for GreedyHead {
     }
 
     fn parameters(&self) -> &'static [ParameterDoc] {
-        &[
-            DTYPE,
-            ParameterDoc { name: "d", default: "64", choices: &[], doc: "width of the hidden state" },
-            ParameterDoc {
-                name: "k_block",
-                default: "0",
-                choices: &[],
-                doc: "products after which `acc=tiled` cuts the dot, as a compiled file's plan would; 0 for none",
-            },
-        ]
+        &[DTYPE, ParameterDoc { name: "d", default: "64", choices: &[], doc: "width of the hidden state" }, K_BLOCK]
     }
 
     fn build(&self, parameters: &Parameters, n: usize, rows: usize) -> Result<Program, BuildError> {

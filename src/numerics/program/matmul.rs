@@ -6,6 +6,14 @@ use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct Matmul;
 
+/// Where the plan of a compiled file would cut the sum over K.
+pub(super) const K_BLOCK: ParameterDoc = ParameterDoc {
+    name: "k_block",
+    default: "0",
+    choices: &[],
+    doc: "products after which `acc=tiled` cuts the dot, as a compiled file's plan would; 0 for none",
+};
+
 impl BuiltIn for Matmul {
     fn name(&self) -> &'static str {
         "matmul"
@@ -27,6 +35,7 @@ impl BuiltIn for Matmul {
                 doc: "type of the operands",
             },
             ParameterDoc { name: "out", default: "f32", choices: &["f32", "bf16", "f16"], doc: "type of the result" },
+            K_BLOCK,
         ]
     }
 
@@ -38,6 +47,7 @@ impl BuiltIn for Matmul {
         let lhs = b.parameter("lhs", dtype, &lhs)?;
         let rhs = b.parameter("rhs", dtype, &rhs)?;
         let out = b.matmul(lhs, rhs, Precision::Default, parameters.float("out")?)?;
+        b.cut_k(out, parameters.size("k_block")?);
         let out = b.rename(out, "out");
         Ok(b.finish(&[("out", out)])?)
     }
