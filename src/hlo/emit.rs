@@ -10,7 +10,7 @@ use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::view::Attributes;
-use super::{complex, operation, tiling};
+use super::{complex, operation, window_config};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -249,7 +249,7 @@ impl<'a> Emitter<'_, 'a> {
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
             fusion: self.scope.fusion.or_else(|| self.begun_fusion()),
-            tiling: tiling::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
             depth: self.scope.depth + 1,
         };
         self.lowering.inline(callee, Some(arguments), self.body, &scope)

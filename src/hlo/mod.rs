@@ -16,8 +16,8 @@ mod operation;
 mod parse;
 mod print;
 mod product;
-mod tiling;
 mod view;
+mod window_config;
 
 pub use error::LowerError;
 pub use lower::{Import, Origin, lower};
