@@ -74,6 +74,14 @@ mod tests {
         ] {
             assert_eq!(promise(mode, [16, k, 16]).chain, additions, "{mode} at k = {k}");
         }
+        // Four blocks of 128 in a stretch of 512, and two stretches; a stretch shorter than a block is one itself.
+        let tiled = |k_block: usize| {
+            let mode: Mode = "v5e/default/off+acc=tiled".parse().unwrap();
+            let tiling = Tiling::of_k_block(k_block);
+            let dtypes = [Some(DType::F32); 2];
+            mode.dot_promise([Precision::Default; 2], dtypes, [16, 1024, 16], false, Some(&tiling)).chain
+        };
+        assert_eq!((tiled(512), tiled(64), tiled(2048)), (127 + 3 + 1, 63 + 15, 127 + 7));
         // With a vector operand the vector unit sums: one register of 8 x 128, sublanes, halving; windows of 32.
         assert_eq!(promise("v5e/default/off", [1, 1024, 16]).chain, 7 + 7 + 1);
         assert_eq!(promise("v5e/default/off", [1, 1025, 16]).chain, 1 + 7 + 7 + 1);

@@ -131,6 +131,43 @@ fn the_roundings_that_are_gone_are_named() {
     }
 }
 
+/// K of 512 in one window, then in four of 128: another order of additions, which the plan tells and `acc=tiled` computes.
+#[test]
+fn another_plan_is_another_order() {
+    let path = data().join("tpu/v5e/matmul_default.excess_on.hlo");
+    let text = fs::read_to_string(path).unwrap();
+    let cut = text
+        .replace(r#""kernel_window_bounds":["64","1"]"#, r#""kernel_window_bounds":["16","1"]"#)
+        .replace(r#""iteration_bounds":["1","1","1"]"#, r#""iteration_bounds":["1","1","4"]"#);
+    let other_window = text.replace(r#""output_window_bounds":["8","1"]"#, r#""output_window_bounds":["4","1"]"#);
+    assert!(cut != text && other_window != text);
+    let import = |text: &str| lower(&parse(text).unwrap()).unwrap();
+    let found = difference(&import(&text), &import(&cut)).unwrap();
+    let by = "by EmitAllBatchInSublanes";
+    let expected = format!(
+        "plan-changed fusion/convolution.1 (jit(matmul_default)/dot_general): K in one block {by} -> K in 4 blocks of 128 {by}"
+    );
+    assert_eq!(lines(&found), [expected]);
+    assert_eq!(lines(&difference(&import(&text), &import(&other_window)).unwrap()), [] as [&str; 0]);
+    let tiling = import(&cut).program.entry().instructions.iter().find_map(|i| i.tiling.clone()).unwrap();
+    assert_eq!(
+        (tiling.k_block, &tiling.iterations[..], &tiling.input_window[..]),
+        (Some(128), &[1, 1, 4][..], &[8, 4][..])
+    );
+    let inputs = safetensors::read(&data().join("cpu/matmul_default.inputs.safetensors")).unwrap();
+    let argument = |name: &str| inputs.iter().find(|(n, _)| n == name).unwrap().1.clone();
+    let arguments = [argument("arg0"), argument("arg1")];
+    let results = |text: &str, mode: &str| {
+        let mode: ulpgate::machine::Mode = mode.parse().unwrap();
+        ulpgate::subject::evaluate(&import(text).program, &mode, &arguments).unwrap().remove(0)
+    };
+    // Stretches of 128 are blocks of 128; with those of 256 on v6e the order is another.
+    let (whole, tiled) = ("v6e/default/as-compiled", "v6e/default/as-compiled+acc=tiled");
+    assert_eq!(results(&text, whole), results(&text, tiled));
+    assert_eq!(results(&cut, whole), results(&text, whole));
+    assert_ne!(results(&cut, tiled), results(&text, whole));
+}
+
 #[test]
 fn a_file_against_itself_is_no_change() {
     for program in programs() {
