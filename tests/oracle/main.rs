@@ -26,7 +26,8 @@ fn oracles() -> [Oracle; 6] {
     [mpfr(200), mpfr(8), mpfr(24), of(8, Some(Rung::Intervals)), of(8, Some(Rung::Pairs)), Oracle::default()]
 }
 
-/// On the smallest subjects of every suite, 8 rows of each, whole records are the same wherever the precision starts.
+/// On the smallest subjects of every suite, 8 rows of each, whole records are the same wherever the precision starts. Those
+/// with millions of numbers would keep MPFR busy for minutes.
 #[test]
 fn records_do_not_depend_on_the_starting_precision() {
     let mut suites = suite::load_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("suites")).unwrap();
@@ -36,6 +37,12 @@ fn records_do_not_depend_on_the_starting_precision() {
     let smallest = suites.iter().flat_map(|suite| {
         let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
         let mut groups = run::groups(&cases);
+        let numbers = |group: &run::Group| -> usize {
+            let Problem { program, n, .. } = &group.cases[0].problem;
+            let program = program.build(*n, program.rows).unwrap();
+            program.entry().parameter_shapes().iter().map(|shape| shape.elements()).sum()
+        };
+        groups.retain(|group| numbers(group) < 1 << 20);
         let size = |problem: &Problem| problem.n * problem.program.rows;
         groups.sort_by_key(|group| size(&group.cases[0].problem));
         groups.into_iter().take(2)
