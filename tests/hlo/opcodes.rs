@@ -374,18 +374,19 @@ fn xla_cpu_contracts_products_into_sums() {
     let both = format!("{product}  q = f32[4] multiply(a, c)\n  ROOT r = f32[4] add(p, q)\n");
     assert_eq!(fused(&both, "kLoop"), each(&|a, b, c| a.mul_add(b, a * c)));
     // Read twice: rounded for both.
-    let twice = format!("{product}  s = f32[4] add(p, c)\n  ROOT r = f32[4] subtract(s, p)\n");
-    assert_eq!(fused(&twice, "kLoop"), each(&|a, b, c| (a * b + c) - a * b));
+    let twice = format!("{product}  s = f32[4] add(p, c)\n  ROOT r = f32[4] multiply(s, p)\n");
+    assert_eq!(fused(&twice, "kLoop"), each(&|a, b, c| (a * b + c) * (a * b)));
     // The same for all elements: computed before the loop.
-    let first = |array: &str| {
-        format!("  {array}1 = f32[1] slice({array}), slice={{[0:1]}}\n  {array}0 = f32[] reshape({array}1)\n")
+    let second = |array: &str| {
+        format!("  {array}1 = f32[1] slice({array}), slice={{[1:2]}}\n  {array}0 = f32[] reshape({array}1)\n")
     };
     let hoisted = format!(
         "{}{}  p = f32[] multiply(a0, b0)\n  s = f32[4] broadcast(p), dimensions={{}}\n  ROOT r = f32[4] add(s, c)\n",
-        first("a"),
-        first("b")
+        second("a"),
+        second("b")
     );
-    assert_eq!(fused(&hoisted, "kLoop"), each(&|_, _, z| a[0] * b[0] + z));
+    assert_ne!(a[1].mul_add(b[1], c[1]), a[1] * b[1] + c[1]);
+    assert_eq!(fused(&hoisted, "kLoop"), each(&|_, _, z| a[1] * b[1] + z));
 }
 
 /// Sorts that need not be stable leave equal keys as `std::sort` does on XLA:CPU, and in order elsewhere.
