@@ -106,7 +106,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 Op::Binary(Binary::Multiply) => divisor.or_else(|| operand(0).and_then(|v| v.scalar)),
                 _ => None,
             },
-            plan: plan(instruction, operand(0).map(|_| &self.computation.instructions[instruction.operands[0]])),
+            plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, divisor, narrow_operands).filter(|_| float && role == Role::Computes),
             scalar: self.scalar(instruction, &moved),
@@ -143,10 +143,10 @@ impl<'p, 'e> Builder<'p, 'e> {
 }
 
 /// The plan of a matmul, as far as it may change bits: windows over the result do not.
-fn plan(instruction: &Instruction, lhs: Option<&Instruction>) -> Option<String> {
+fn plan(computation: &Computation, instruction: &Instruction) -> Option<String> {
     let (Op::Dot { dims, .. }, Some(tiling)) = (&instruction.op, &instruction.tiling) else { return None };
-    let k = dims.lhs_contracting.iter().map(|d| lhs.map_or(1, |lhs| lhs.shape.dims()[*d])).product();
-    Some(format!("{} by {}", tiling.cut(k), tiling.emitter))
+    let lhs = &computation.instructions[instruction.operands[0]].shape;
+    Some(format!("{} by {}", tiling.cut(dims.products(lhs.dims())), tiling.emitter))
 }
 
 /// Whether a result of this operation is selected as its operand was.

@@ -35,10 +35,7 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
         Op::ReduceWindow { window, to_apply } => {
             (Some(*to_apply), None, window.0.iter().zip(dims).map(|(w, d)| w.size.min(*d)).product())
         }
-        Op::Dot { dims: numbers, precision } => {
-            let terms = numbers.lhs_contracting.iter().map(|d| dims[*d]).product();
-            (None, precision.iter().copied().min(), terms)
-        }
+        Op::Dot { dims: numbers, precision } => (None, precision.iter().copied().min(), numbers.products(dims)),
         _ => return None,
     };
     let accumulated = accumulates_in(analysis.program, &analysis.regions, instruction)?;

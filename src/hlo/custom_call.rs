@@ -2,7 +2,6 @@
 
 use crate::analysis::comparator;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
-use crate::tensor::{Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
@@ -19,13 +18,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> 
         }
         // Modelling choice: memory that the program is to fill holds zeros before.
         "AllocateBuffer" => {
-            let zero = claimed.dtype().and_then(|dtype| match dtype.is_float() {
-                true => Data::from_f64s(dtype, &[0.0]),
-                false => Data::from_i64s(dtype, &[0]),
-            });
-            let zero = zero.ok_or_else(|| e.fail("AllocateBuffer gives one array of numbers"))?;
-            let zero = e.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)?;
-            e.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(claimed))
+            let Shape::Array { dtype, dims } = &claimed else {
+                return Err(e.fail("AllocateBuffer gives one array of numbers"));
+            };
+            e.zeros(*dtype, dims)
         }
         "TopK" => {
             let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };

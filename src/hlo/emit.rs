@@ -103,6 +103,19 @@ impl<'a> Emitter<'_, 'a> {
         Ok(id)
     }
 
+    /// The zero of a type.
+    pub fn zero(&mut self, dtype: DType) -> Result<ValueId> {
+        let zero = if dtype.is_float() { Data::from_f64s(dtype, &[0.0]) } else { Data::from_i64s(dtype, &[0]) };
+        let zero = zero.ok_or_else(|| self.fail(format!("{dtype} has no zero to fill up with")))?;
+        self.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
+    }
+
+    /// An array of zeros.
+    pub fn zeros(&mut self, dtype: DType, dims: &[usize]) -> Result<ValueId> {
+        let zero = self.zero(dtype)?;
+        self.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(Shape::array(dtype, dims)))
+    }
+
     /// A parameter, or one for each array of a tuple.
     pub fn parameter(&mut self, shape: &ast::Shape, next: &mut usize) -> Result<Value> {
         if let ast::Shape::Tuple(shapes) = shape {

@@ -133,8 +133,7 @@ impl Body {
     /// How many products go into one sum of a dot; none for other values.
     pub fn products(&self, id: ValueId) -> Option<usize> {
         let ir::Instruction { op: Op::Dot { dims, .. }, operands, .. } = &self.instructions[id] else { return None };
-        let lhs = self.shape(operands[0]).dims();
-        Some(dims.lhs_contracting.iter().map(|d| lhs[*d]).product())
+        Some(dims.products(self.shape(operands[0]).dims()))
     }
 
     /// Adds an operation after checking that it fits.

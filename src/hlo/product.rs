@@ -123,7 +123,7 @@ fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> 
     let rank = e.shape(value).dims().len();
     let at_dim = |given: i64| (0..rank).map(|d| if d == dim { given } else { 0 }).collect::<Vec<_>>();
     let dtype = e.shape(value).element_type();
-    let zero = zero(e, dtype)?;
+    let zero = e.zero(dtype)?;
     let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n as usize).collect();
     let pad = Op::Pad { low: at_dim(window.pad.0), high: at_dim(window.pad.1), interior };
     let padded = e.emit(pad, vec![value, zero], None)?;
@@ -185,15 +185,7 @@ pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape
     let inside = e.emit(Op::Binary(Binary::And), both, None)?;
     let dtype = e.shape(lhs).element_type();
     let rows = e.emit(Op::Broadcast { dims: vec![1, 2] }, vec![lhs], over(dtype))?;
-    let zero = zero(e, dtype)?;
-    let zeros = e.emit(Op::Broadcast { dims: vec![] }, vec![zero], over(dtype))?;
+    let zeros = e.zeros(dtype, &masked)?;
     let lhs = e.emit(Op::Select, vec![inside, rows, zeros], None)?;
     product(e, dims, [lhs, rhs], Some(claimed))
-}
-
-/// The zero of a type.
-fn zero(e: &mut Emitter, dtype: DType) -> Result<ValueId> {
-    let zero = Data::from_f64s(dtype, &[0.0]).or_else(|| Data::from_i64s(dtype, &[0]));
-    let zero = zero.ok_or_else(|| e.fail(format!("{dtype} has no zero to fill up with")))?;
-    e.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
 }

@@ -7,11 +7,10 @@ use crate::tensor::DType;
 /// subtracts it in the same fusion: a compiler that contracts (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one
 /// fused multiply-add of both. Of two products the left one is contracted, as in LLVM's `visitFADDForFMACombine`.
 ///
-/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there.
-pub fn find_contractions(computation: &Computation) -> Vec<bool> {
+/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
+/// is how often each value is read, the root once more.
+pub fn find_contractions(computation: &Computation, uses: &[usize]) -> Vec<bool> {
     let instructions = &computation.instructions;
-    let mut uses = computation.uses();
-    uses[computation.root] += 1;
     let mut contracted = vec![false; instructions.len()];
     for instruction in instructions {
         let compiled = matches!(instruction.fusion, Some(Fusion::Compiled(_)));
@@ -19,18 +18,18 @@ pub fn find_contractions(computation: &Computation) -> Vec<bool> {
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
-        let path = |operand: &ValueId| path_to_product(computation, &uses, *operand, instruction.fusion);
+        let path = |operand: &ValueId| path_to_product(computation, uses, *operand, instruction.fusion);
         instruction.operands.iter().find_map(path).unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
     }
     contracted
 }
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
-/// fusion: the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3).
-pub fn find_kept_wide(computation: &Computation) -> Vec<bool> {
+/// fusion: the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3). `uses` is how often each
+/// value is read, the root once more.
+pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut kept = vec![false; instructions.len()];
-    let uses = computation.uses();
     for wide in instructions {
         let (Op::Convert, Some(DType::F32), Some(Fusion::Custom(_))) = (&wide.op, wide.shape.dtype(), wide.fusion)
         else {

@@ -92,9 +92,9 @@ impl Numbering {
                     let (op, operands) = self.normal(&instruction.op, operands, regions);
                     let shape = self.class(&instruction.shape);
                     let called = known.callees(&instruction.op);
-                    let k_block = || instruction.tiling.as_ref().and_then(|tiling| tiling.k_block);
+                    let k_block = instruction.tiling.as_ref().and_then(|tiling| tiling.k_block);
                     let compiled = match self.equality {
-                        Equality::Compiled => (instruction.fusion, k_block()),
+                        Equality::Compiled => (instruction.fusion, k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
                     self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape, compiled })

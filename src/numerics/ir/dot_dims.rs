@@ -19,6 +19,11 @@ impl DotDims {
         DotDims { lhs_contracting: vec![1], rhs_contracting: vec![0], ..DotDims::default() }
     }
 
+    /// How many products go into one sum, for a left operand of these dims.
+    pub fn products(&self, lhs: &[usize]) -> usize {
+        self.lhs_contracting.iter().map(|d| lhs[*d]).product()
+    }
+
     /// Dims of an operand that are neither contracting nor batch, ascending.
     pub fn free(rank: usize, contracting: &[usize], batch: &[usize]) -> Vec<usize> {
         (0..rank).filter(|d| !contracting.contains(d) && !batch.contains(d)).collect()
@@ -57,7 +62,7 @@ impl DotPlan {
         DotPlan {
             batch: size(lhs, &dims.lhs_batch),
             m: size(lhs, &lhs_free),
-            k: size(lhs, &dims.lhs_contracting),
+            k: dims.products(lhs),
             n: size(rhs, &rhs_free),
             lhs_transpose: unless_sorted(lhs_order),
             rhs_transpose: unless_sorted(rhs_order),

@@ -49,21 +49,14 @@ impl Frame {
             Op::Constant(value) => Some(Value::of_tensor(value)),
             _ => None,
         };
-        let habits = |((i, contracted), kept_wide): ((&Instruction, bool), bool)| Habits {
+        let (contracted, kept_wide) = (find_contractions(computation, &uses), find_kept_wide(computation, &uses));
+        let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by_spread: i.op == Op::Binary(Binary::Divide) && is_spread(computation, i.operands[1]),
-            contracted,
-            kept_wide,
+            contracted: contracted[id],
+            kept_wide: kept_wide[id],
         };
-        Frame {
-            uses,
-            constants: instructions.iter().map(|i| constant(&i.op)).collect(),
-            habits: instructions
-                .iter()
-                .zip(find_contractions(computation))
-                .zip(find_kept_wide(computation))
-                .map(habits)
-                .collect(),
-        }
+        let habits = instructions.iter().enumerate().map(habits).collect();
+        Frame { constants: instructions.iter().map(|i| constant(&i.op)).collect(), habits, uses }
     }
 }
 

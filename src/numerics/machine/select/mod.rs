@@ -1,5 +1,5 @@
-//! Operations that pick elements: argmax (`argmax`), sort and top-k (`order`, over `radix`), approximate top-k
-//! (`approximate`).
+//! Operations that pick elements: argmax (`best`), sort and top-k (`ranking`, over `radix` and `introsort`), approximate
+//! top-k (`approximate`).
 
 mod approximate;
 mod best;

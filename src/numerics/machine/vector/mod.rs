@@ -1,8 +1,8 @@
 //! The vector unit: elementwise operations, sums and running sums, in f32 (or f64 for f64 values).
 //!
-//! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `function`), as XLA:CPU
-//! has them (`xla`), or off within published bounds (`error`); sums have an order (`order`); `rounding` narrows
-//! results, and `promise` says what they may err by.
+//! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
+//! XLA:CPU has them (`xla`, `glibc`, `library`), or off within published bounds (`error_model`); sums have an order
+//! (`sum_order`), whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
 mod elementwise;
