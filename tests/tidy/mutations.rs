@@ -1,0 +1,82 @@
+//! The mutations of `tests/mutations.toml` are about code and tests that are there: an entry that outlives either is found
+//! here, not when its turn comes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{files, root};
+
+/// The tables of a list below `tests/`.
+fn entries(file: &str, key: &str) -> Vec<toml::Value> {
+    let text = fs::read_to_string(root().join("tests").join(file)).unwrap();
+    text.parse::<toml::Table>().unwrap()[key].as_array().unwrap().clone()
+}
+
+/// The names of the tests below a folder as far as the source tells them: with the path of their file, and with that of a
+/// module `tests` in it.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for path in files(folder, "rs") {
+        let place = path.strip_prefix(folder).unwrap().with_extension("");
+        let place: Vec<&str> = place.iter().map(|part| part.to_str().unwrap()).filter(|part| *part != "mod").collect();
+        let place = place.join("::");
+        let text = fs::read_to_string(&path).unwrap();
+        for after in text.split("#[test]").skip(1) {
+            let name = after.split("fn ").nth(1).unwrap();
+            let name = &name[..name.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap()];
+            names.extend([format!("{place}::{name}"), format!("{place}::tests::{name}")]);
+        }
+    }
+    assert!(names.len() > 10, "{} has no tests", folder.display());
+    names
+}
+
+/// The folder of the tests that a fault names; none where the tests are the cases of the suites.
+fn folder(file: &str, test: &[&str]) -> Option<PathBuf> {
+    match test {
+        ["--lib", ..] if file.starts_with("src/numerics/") => Some(root().join("src/numerics")),
+        ["--lib", ..] => Some(root().join("src")),
+        ["--test", "suites", ..] => None,
+        ["--test", name, ..] => Some(root().join("tests").join(name)),
+        _ => panic!("{test:?}: --lib or --test"),
+    }
+}
+
+#[test]
+fn each_mutation_stands_in_the_code_and_has_a_test() {
+    let mut tests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    let mutations = entries("mutations.toml", "mutation");
+    for mutation in &mutations {
+        let [name, file, from] = ["name", "file", "from"].map(|key| mutation[key].as_str().unwrap());
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        if text.matches(from).count() != 1 {
+            wrong.push(format!("{name}: {file} has {} places for it", text.matches(from).count()));
+        }
+        let test: Vec<&str> = mutation["test"].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect();
+        let Some(folder) = folder(file, &test) else { continue };
+        let names = tests.entry(folder.clone()).or_insert_with(|| names(&folder));
+        let filters = &test[if test[0] == "--lib" { 1 } else { 2 }..];
+        if !filters.is_empty() && !names.iter().any(|name| filters.iter().any(|filter| name.contains(filter))) {
+            wrong.push(format!("{name}: no test is called {filters:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(mutations.len() > 100);
+}
+
+#[test]
+fn each_equivalent_mutation_stands_in_the_code() {
+    let equivalents = entries("mutations-equivalent.toml", "equivalent");
+    let gone: Vec<&str> = equivalents
+        .iter()
+        .filter(|entry| {
+            let text = fs::read_to_string(root().join(entry["file"].as_str().unwrap())).unwrap();
+            !text.contains(entry["line"].as_str().unwrap())
+        })
+        .map(|entry| entry["line"].as_str().unwrap())
+        .collect();
+    assert!(gone.is_empty(), "{gone:#?}");
+    assert!(equivalents.len() > 10);
+}
