@@ -3,22 +3,27 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Unary, ValueId};
-use crate::num::{BF16, Direction, round_f64};
-use crate::tensor::{DType, Tensor};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
+use crate::num::BF16;
+use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
+use super::fold;
 use super::rule::{self, Role};
 use super::vertex::Value;
 
 /// What a value is taken for, if it is to be taken for another expression than its own.
-pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value) -> Option<ExpressionId> + 's;
+pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<ExpressionId> + 's;
 
 pub(super) struct Builder<'p, 'e> {
     pub analysis: &'p Analysis<'p>,
     pub computation: &'p Computation,
     /// What the values hold; none in a region, where their types say it.
     held: &'p [Held],
+    /// The numbers that values are.
+    constants: Vec<Option<f64>>,
+    /// What the parameters of a region stand for, where that is known.
+    pub arguments: Vec<ExpressionId>,
     pub expressions: &'e mut Expressions,
     pub values: Vec<Value>,
     pub regions: HashMap<usize, Vec<ExpressionId>>,
@@ -32,9 +37,15 @@ impl<'p, 'e> Builder<'p, 'e> {
         Builder::of(analysis, analysis.program.entry(), analysis.precisions(), expressions)
     }
 
-    /// Of a region.
-    pub fn region(analysis: &'p Analysis<'p>, region: ComputationId, expressions: &'e mut Expressions) -> Self {
-        Builder::of(analysis, &analysis.program.computations[region], &[], expressions)
+    /// Of a region, whose parameters stand for these expressions.
+    pub fn region(
+        analysis: &'p Analysis<'p>,
+        region: ComputationId,
+        arguments: Vec<ExpressionId>,
+        expressions: &'e mut Expressions,
+    ) -> Self {
+        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], expressions);
+        Builder { arguments, ..builder }
     }
 
     fn of(
@@ -44,15 +55,16 @@ impl<'p, 'e> Builder<'p, 'e> {
         expressions: &'e mut Expressions,
     ) -> Self {
         let integers = expressions.leaf(Head::Integers);
-        let (values, regions) = (Vec::new(), HashMap::new());
-        Builder { analysis, computation, held, expressions, values, regions, integers }
+        let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
+        let arguments = Vec::new();
+        Builder { analysis, computation, held, constants, arguments, expressions, values, regions, integers }
     }
 
     /// The values in order. `settle` sees each before others read it, and may say what it is taken for.
     pub fn values(mut self, settle: &mut Settle) -> Vec<Value> {
         for (id, instruction) in self.computation.instructions.iter().enumerate() {
             let mut value = self.value(id, instruction);
-            if let Some(other) = settle(id, &value) {
+            if let Some(other) = settle(id, &value, self.expressions) {
                 self.expressions.identify(value.expression(), other);
                 value.expressions[0] = other;
             }
@@ -100,7 +112,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             holds,
             steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
             accumulation: accumulation.filter(|_| float),
-            products: None,
+            products: first.and_then(|v| v.products),
             by: match instruction.op {
                 Op::Binary(Binary::Divide) => divisor,
                 Op::Binary(Binary::Multiply) => divisor.or_else(|| operand(0).and_then(|v| v.scalar)),
@@ -109,7 +121,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, divisor, narrow_operands).filter(|_| float && role == Role::Computes),
-            scalar: self.scalar(instruction, &moved),
+            scalar: self.constants[id],
         };
         value.expressions = self.express(instruction, &mut value);
         // A tuple of nothing is no float either.
@@ -117,28 +129,6 @@ impl<'p, 'e> Builder<'p, 'e> {
             value.expressions.push(self.integers);
         }
         value
-    }
-
-    /// The number that every element is: a constant's, or what comes of constants alone.
-    fn scalar(&self, instruction: &Instruction, moved: &[&Value]) -> Option<f64> {
-        let operand = |slot: usize| self.values[*instruction.operands.get(slot)?].scalar;
-        let value = match &instruction.op {
-            Op::Constant(tensor) => return splat(tensor),
-            Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy => operand(0)?,
-            Op::Unary(Unary::Floor) => operand(0)?.floor(),
-            Op::Unary(Unary::Ceil) => operand(0)?.ceil(),
-            Op::Binary(Binary::Add) => operand(0)? + operand(1)?,
-            Op::Binary(Binary::Subtract) => operand(0)? - operand(1)?,
-            Op::Binary(Binary::Multiply) => operand(0)? * operand(1)?,
-            Op::Binary(Binary::Divide) => operand(0)? / operand(1)?,
-            _ if moved.len() == 1 && instruction.op == Op::OptimizationBarrier => moved[0].scalar?,
-            _ => return None,
-        };
-        match instruction.shape.dtype().map(|dtype| (dtype, dtype.format())) {
-            Some((_, Some(format))) => Some(round_f64(format, value, Direction::NearestEven)),
-            Some((dtype, None)) => (dtype.is_integer() && value.fract() == 0.0).then_some(value),
-            None => None,
-        }
     }
 }
 
@@ -162,12 +152,4 @@ fn selects_on(op: &Op) -> bool {
             | Op::ReducePrecision { .. }
             | Op::OptimizationBarrier
     )
-}
-
-/// The one value of an array of constants.
-pub(super) fn splat(tensor: &Tensor) -> Option<f64> {
-    let data = tensor.data();
-    let value = |i| if data.dtype().is_float() { data.get_f64(i) } else { data.get_i64(i) as f64 };
-    let bits = |i: usize| data.bits(i);
-    (!tensor.is_empty() && (1..tensor.len()).all(|i| bits(i) == bits(0))).then(|| value(0))
 }

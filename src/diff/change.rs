@@ -17,6 +17,9 @@ pub enum ChangeKind {
     Reordered,
     /// An operation asks for another precision, or another operation that rounds differently stands in its place.
     PrecisionChanged,
+    /// Another operation stands in a value's place, or it takes other operands: elements are moved, picked, compared or
+    /// counted otherwise. That rounds nothing by itself; whether it comes to the same elements is not known.
+    OperationChanged,
     /// A compiled matmul is cut up otherwise: another order of its additions.
     PlanChanged,
     /// An exact top-k became an approximate one, the reverse, or one with other bins.
@@ -33,6 +36,7 @@ impl ChangeKind {
             ChangeKind::Widened => "widened",
             ChangeKind::Reordered => "reordered",
             ChangeKind::PrecisionChanged => "precision-changed",
+            ChangeKind::OperationChanged => "operation-changed",
             ChangeKind::PlanChanged => "plan-changed",
             ChangeKind::TopkChanged => "topk-changed",
         }

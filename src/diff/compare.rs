@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Precision;
 use crate::hlo::Import;
-use crate::ir::{Binary, ValueId};
+use crate::ir::{Binary, Op, ValueId};
 
 use super::change::{Change, ChangeKind, Difference, number};
 use super::disagree::{Disagreement, disagreements};
@@ -12,7 +12,7 @@ use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
 use super::graph::Graph;
 use super::pairing::Pair;
-use super::reading::{self, Reader, Readings, Width, readings};
+use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::rule::Role;
 use super::vertex::Value;
 
@@ -99,7 +99,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let common = pair.common();
         let readings = graphs.map(|graph| {
             let own = readings(graph);
-            let hop = |id: &ExpressionId| (*id, settled(&own, &common, *id));
+            let hop = |id: &ExpressionId| (*id, common_readings(&own, &common, *id));
             own.keys().map(hop).collect()
         });
         Comparison { pair, readings }
@@ -309,11 +309,18 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let mut seen: BTreeMap<ExpressionId, (ValueId, BTreeSet<u64>)> = BTreeMap::new();
             for (id, instruction) in graph.entry().instructions.iter().enumerate() {
                 let user = &graph.values[id];
-                for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
+                for (slot, operand) in
+                    instruction.operands.iter().enumerate().filter(|_| user.live && user.scalar.is_none())
+                {
                     let value = &graph.values[*operand];
-                    if let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) {
-                        let entry = seen.entry(value.expression()).or_insert((*operand, BTreeSet::new()));
-                        entry.1.insert(number.to_bits());
+                    let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) else {
+                        continue;
+                    };
+                    // Subtracting a number is adding its negative.
+                    let taken = slot == 1 && instruction.op == Op::Binary(Binary::Subtract);
+                    let number = if taken { -number } else { number };
+                    if let Some(id) = self.pair.expressions.find_constant(number) {
+                        seen.entry(id).or_insert((*operand, BTreeSet::new())).1.insert(number.to_bits());
                     }
                 }
             }
@@ -331,22 +338,29 @@ impl<'p, 'a> Comparison<'p, 'a> {
 
     /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
-        found.into_iter().for_each(|d| self.other(d.value, d.texts, changes));
+        found.into_iter().for_each(|d| {
+            let kind = if d.rounds { ChangeKind::PrecisionChanged } else { ChangeKind::OperationChanged };
+            self.other(kind, d.value, d.texts, changes);
+        });
         let (seen, unseen): (Vec<_>, Vec<_>) = find_edits(&self.pair.before, &self.pair.after, &self.pair.expressions)
             .into_iter()
             .partition(|edit| edit.seen);
-        unseen.into_iter().for_each(|edit| self.other(edit.value, edit.texts, changes));
+        unseen.into_iter().for_each(|edit| self.other(ChangeKind::OperationChanged, edit.value, edit.texts, changes));
         // What the expressions saw and found no words for.
         if changes.is_empty() {
-            seen.into_iter().for_each(|edit| self.other(edit.value, edit.texts, changes));
+            seen.into_iter().for_each(|edit| self.other(ChangeKind::OperationChanged, edit.value, edit.texts, changes));
         }
     }
 
     /// Another operation in a value's place, unless that is told of already.
-    fn other(&self, value: ValueId, [left, right]: [String; 2], changes: &mut Vec<Change>) {
-        let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
+    fn other(&self, kind: ChangeKind, value: ValueId, [left, right]: [String; 2], changes: &mut Vec<Change>) {
+        let change = self.change(kind, value, left, right);
         let told = |c: &Change| {
-            c.name == change.name && matches!(c.kind, ChangeKind::PrecisionChanged | ChangeKind::TopkChanged)
+            c.name == change.name
+                && matches!(
+                    c.kind,
+                    ChangeKind::PrecisionChanged | ChangeKind::OperationChanged | ChangeKind::TopkChanged
+                )
         };
         if !changes.iter().any(told) {
             changes.push(change);
@@ -362,27 +376,6 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
         id
     }
-}
-
-/// The readings of an expression by values that both programs make: a reader that only one has stands for its own.
-fn settled(own: &BTreeMap<ExpressionId, Readings>, common: &BTreeSet<ExpressionId>, id: ExpressionId) -> Readings {
-    let mut settled = Readings::new();
-    let mut passed = BTreeSet::from([id]);
-    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
-    while let Some((_, seen, at)) = open.pop() {
-        for (reader, widths) in own.get(&at).into_iter().flatten() {
-            let widths = seen.as_ref().unwrap_or(widths);
-            match reader {
-                Reader::Value(next) if !common.contains(next) || *next == id => {
-                    if passed.insert(*next) {
-                        open.push((*reader, Some(widths.clone()), *next));
-                    }
-                }
-                _ => settled.entry(*reader).or_default().extend(widths.iter().copied()),
-            }
-        }
-    }
-    settled
 }
 
 fn steps(steps: &[usize]) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::{Compare, Op, ValueId};
+use crate::ir::{Binary, Compare, Op, Unary, ValueId};
 
 use super::change::number;
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
@@ -15,6 +15,8 @@ pub(super) struct Disagreement {
     pub value: ValueId,
     /// What it computes, and what AFTER computes in its place.
     pub texts: [String; 2],
+    /// Whether both are arithmetic on floats, which rounds.
+    pub rounds: bool,
 }
 
 /// All disagreements of the pairs that the expressions alone would not have made, and of results that no pair accounts
@@ -59,12 +61,34 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
             if is_known(0) && is_known(1) && seen.insert((value, sides)) {
-                found.push(Disagreement { value, texts: texts(pair, sides) });
+                let rounds = pair.before.values[value].float && rounds(expressions, sides);
+                found.push(Disagreement { value, texts: texts(pair, sides), rounds });
             }
         }
     }
     found.sort_by_key(|d| d.value);
     found
+}
+
+/// Whether two expressions differ in operations on floats that make new bits, which have to be rounded: loops somewhere
+/// below, others in what they do last.
+fn rounds(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
+    let heads = sides.map(|id| expressions.get(id).0);
+    match heads {
+        [Head::Loop(_), Head::Loop(_)] => differing(expressions, sides).iter().flatten().any(|(_, rounds)| *rounds),
+        heads => heads.into_iter().all(makes_bits),
+    }
+}
+
+fn makes_bits(head: &Head) -> bool {
+    use Binary::{Maximum, Minimum};
+    match head {
+        Head::Unary(unary) => !matches!(unary, Unary::Negate | Unary::Abs | Unary::Sign),
+        Head::Binary(binary) => !matches!(binary, Maximum | Minimum),
+        Head::Reduce { by, .. } | Head::Scan { by, .. } => !matches!(by, Combiner::Known(Maximum | Minimum)),
+        Head::Reciprocal | Head::FromIntegers | Head::Constant(_) => true,
+        _ => false,
+    }
 }
 
 fn all(graph: &Graph) -> impl Iterator<Item = ExpressionId> {
@@ -151,18 +175,20 @@ fn operand_pairs(
 
 /// What only one of two expressions does anywhere below. Loops carry what compilers please, in any order, so that
 /// places are left out; how often something is done counts where both loops carry as many values, and so as many
-/// counters.
-fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<String>; 2] {
+/// counters. With each goes whether it makes new bits.
+fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<(String, bool)>; 2] {
     let [one, other] = sides.map(|id| expressions.get(id).1.len());
     let counts = one == other;
     let [left, right] = sides.map(|id| {
-        let mut labels = BTreeMap::<String, usize>::new();
+        let mut labels = BTreeMap::<(String, bool), usize>::new();
         for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {
-            *labels.entry(label(expressions.get(part).0)).or_default() += 1;
+            let head = expressions.get(part).0;
+            *labels.entry((label(head), makes_bits(head))).or_default() += 1;
         }
         labels
     });
-    let only = |own: &BTreeMap<String, usize>, other: &BTreeMap<String, usize>| -> Vec<String> {
+    type Labels = BTreeMap<(String, bool), usize>;
+    let only = |own: &Labels, other: &Labels| -> Vec<(String, bool)> {
         let more = own.iter().filter(|(label, count)| other.get(*label).is_none_or(|others| counts && others < *count));
         more.map(|(label, _)| label.clone()).collect()
     };
@@ -186,7 +212,10 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
     if let [(Head::Loop(_), _), (Head::Loop(_), _)] = sides.map(|id| expressions.get(id)) {
         return differing(expressions, sides).map(|labels| match labels.is_empty() {
             true => "loop without it".to_string(),
-            false => format!("loop with {}", labels.join(", ")),
+            false => {
+                let labels: Vec<String> = labels.into_iter().map(|(label, _)| label).collect();
+                format!("loop with {}", labels.join(", "))
+            }
         });
     }
     let first = pair.before.instance(sides[0]).map(|at| pair.before.name(at));
@@ -221,6 +250,8 @@ fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: 
     let computing = computing.min_by_key(|at| (named != Some(graph.name(*at)), *at));
     let name = match computing.map(|at| &instructions[at].op) {
         Some(Op::Compare { direction, .. }) => format!("compare {}", direction.name()),
+        // A sum with a negated operand is a difference.
+        Some(Op::Binary(Binary::Add | Binary::Subtract)) if matches!(head, Head::Binary(_)) => label(head),
         Some(op) if !matches!(head, Head::Scan { .. }) => op.opcode().to_string(),
         _ => label(head),
     };
@@ -247,6 +278,7 @@ fn label(head: &Head) -> String {
         Head::Table(_) => "array of constants".to_string(),
         Head::Integers => "integers".to_string(),
         Head::FromIntegers => "convert of integers".to_string(),
+        Head::FromPredicates => "convert of predicates".to_string(),
         Head::Unary(unary) => unary.name().to_string(),
         Head::Reciprocal => "reciprocal".to_string(),
         Head::Binary(binary) => binary.name().to_string(),
@@ -267,9 +299,11 @@ fn label(head: &Head) -> String {
         Head::Concatenate => "concatenate".to_string(),
         Head::Pad(edges) => {
             let edges: Vec<String> =
-                edges.iter().map(|(low, high, interior)| format!("{low}_{high}_{interior}")).collect();
+                edges.iter().map(|edge| format!("{}_{}_{}", edge.low, edge.high, edge.interior)).collect();
             format!("pad {}", edges.join("x"))
         }
+        Head::Update => "update".to_string(),
+        Head::Scatter { by: combiner, .. } => format!("scatter by {}", by(combiner)),
         Head::Gather { elements } => format!("gather of {elements}"),
         Head::Loop(_) => "loop".to_string(),
         Head::Other(name) => name.clone(),

@@ -7,9 +7,9 @@ use crate::analysis::{Equality, Numbering};
 use crate::ir::{Instruction, Op, ValueId};
 use crate::tensor::Tensor;
 
-use super::build::splat;
 use super::change::number;
 use super::expression::Expressions;
+use super::fold::splat;
 use super::graph::Graph;
 
 /// An operation that does something else in AFTER.

@@ -1,10 +1,13 @@
 //! What the operations of a computation are as expressions.
 
-use crate::analysis::{Reducer, fingerprint};
-use crate::ir::{Binary, ComputationId, Instruction, Op, approx};
+use crate::analysis::fingerprint;
+use crate::ir::{Binary, Instruction, Op, approx};
+use crate::tensor::DType;
 
-use super::build::{Builder, splat};
-use super::expression::{Combiner, ExpressionId, Head};
+use super::build::Builder;
+use super::callee::{approximate, carries};
+use super::expression::{Combiner, Edge, ExpressionId, Head};
+use super::fold::splat;
 use super::rule::{self, Role};
 use super::vertex::Value;
 
@@ -14,6 +17,12 @@ impl<'p, 'e> Builder<'p, 'e> {
         let operands: Vec<ExpressionId> =
             instruction.operands.iter().filter_map(|o| self.values[*o].expressions.first().copied()).collect();
         if let Op::GetTupleElement(index) = instruction.op {
+            let of = &self.computation.instructions[instruction.operands[0]];
+            if let Op::While { body, .. } = of.op
+                && carries(&self.analysis.program.computations[body], index)
+            {
+                value.role = Role::Moves { from: 0, to: 1 };
+            }
             let group = &self.values[instruction.operands[0]];
             value.selection = group.selection.clone();
             value.accumulation = group.accumulation.filter(|_| value.float);
@@ -44,13 +53,19 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let elements = instruction.shape.elements();
         let head = match &instruction.op {
-            Op::Parameter(n) if in_region => Head::Argument(*n),
+            Op::Parameter(n) if in_region => match self.arguments.get(*n) {
+                Some(argument) => return vec![*argument],
+                None => Head::Argument(*n),
+            },
             Op::Parameter(n) => Head::Parameter(*n),
             Op::Constant(tensor) => match splat(tensor) {
                 Some(v) => return vec![self.expressions.constant(v)],
                 None => Head::Table(fingerprint(tensor)),
             },
-            Op::Convert if value.float => Head::FromIntegers,
+            Op::Convert if value.float => match self.computation.instructions[instruction.operands[0]].shape.dtype() {
+                Some(DType::Pred) => Head::FromPredicates,
+                _ => Head::FromIntegers,
+            },
             Op::Unary(unary) => Head::Unary(*unary),
             Op::Binary(Binary::Divide) if value.float && self.divisor(instruction).is_some() => {
                 let inverse = self.expressions.constant(1.0 / self.divisor(instruction).unwrap_or(1.0));
@@ -71,6 +86,17 @@ impl<'p, 'e> Builder<'p, 'e> {
                     && let Some(slot) = neutral.iter().position(|operand| *operand == id)
                 {
                     value.role = Role::Moves { from: slot, to: slot + 1 };
+                    value.form = None;
+                }
+                // A product with ones and zeros, or arrays side by side, are picked from.
+                if value.role == Role::Computes
+                    && value.float
+                    && matches!(self.expressions.get(id).0, Head::Select | Head::Concatenate | Head::Pad(_))
+                {
+                    let values =
+                        neutral.iter().take_while(|id| !matches!(self.expressions.get(**id).0, Head::FromPredicates));
+                    let from = if values.count() == 0 { 1 } else { 0 };
+                    value.role = Role::Moves { from, to: 2 };
                     value.form = None;
                 }
                 if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
@@ -107,20 +133,26 @@ impl<'p, 'e> Builder<'p, 'e> {
                 }
             }
             // Where updates land is no matter of precision.
+            Op::DynamicUpdateSlice => return vec![self.expressions.apply(Head::Update, operands[..2].to_vec())],
             Op::Scatter { to_apply, .. } => {
                 let by = self.combiner(*to_apply);
                 let arrays = operands.len() / 2;
                 let floats = [&operands[..arrays], &operands[arrays + 1..]].concat();
-                let parts = (0..arrays).map(|i| {
-                    let head = Head::Other(format!("scatter {by:?} {i}"));
-                    self.expressions.apply(head, floats.clone())
-                });
-                return parts.collect();
+                if let Combiner::Region(update) = by
+                    && *self.expressions.get(update).0 == Head::Argument(1)
+                    && arrays == 1
+                {
+                    return vec![self.expressions.apply(Head::Update, floats)];
+                }
+                let head = |part| Head::Scatter { by, part };
+                return (0..arrays).map(|part| self.expressions.apply(head(part), floats.clone())).collect();
             }
             Op::Sort { to_apply, .. } => return self.sort(*to_apply, instruction, &operands, value),
             Op::TopK { k, largest } => {
                 value.selection = Some("exact".to_string());
-                return self.top_k(operands[0], *k, *largest);
+                let dims = self.computation.instructions[instruction.operands[0]].shape.dims();
+                let part = (dims.last() != Some(k)).then_some(*k);
+                return self.top_k(operands[0], part, *largest);
             }
             Op::ApproxTopK(attributes) => {
                 let dims = self.computation.instructions[instruction.operands[0]].shape.dims();
@@ -130,7 +162,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let bins = size.map_or(n, |(bins, _)| bins);
                 value.selection = Some(approximate(attributes.recall_target, bins, n));
                 if attributes.aggregate_to_topk {
-                    return self.top_k(operands[0], attributes.k, true);
+                    return self.top_k(operands[0], Some(attributes.k), true);
                 }
                 return self.candidates(&operands);
             }
@@ -157,10 +189,12 @@ impl<'p, 'e> Builder<'p, 'e> {
                 Head::Slice(cut)
             }
             Op::Reverse { .. } => Head::Reverse,
-            Op::Concatenate { .. } => Head::Concatenate,
+            Op::Concatenate { dim } => return vec![self.concatenate(instruction, *dim, operands)],
             Op::Pad { low, high, interior } => {
-                let edges = (0..low.len()).map(|d| (low[d], high[d], interior[d])).filter(|e| *e != (0, 0, 0));
-                Head::Pad(edges.collect())
+                let over = self.computation.instructions[instruction.operands[0]].shape.dims();
+                let edge = |d: usize| Edge { low: low[d], high: high[d], interior: interior[d], size: over[d] };
+                let is_wider = |e: &Edge| (e.low, e.high, e.interior) != (0, 0, 0);
+                Head::Pad((0..low.len()).map(edge).filter(is_wider).collect())
             }
             // Where elements lie is no matter of precision, and compilers rewrite it freely.
             Op::Gather(_) | Op::DynamicSlice { .. } => {
@@ -170,14 +204,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return vec![self.expressions.apply(Head::Gather { elements }, vec![operands[0]])];
             }
             Op::Tuple => return self.all(instruction),
-            Op::While { condition, body } => {
-                let body = [self.region_results(*condition), self.region_results(*body)].concat();
-                let parts = (0..instruction.operands.len()).map(|i| {
-                    let operands = [&operands[..], &body[..]].concat();
-                    self.expressions.apply(Head::Loop(i), operands)
-                });
-                return parts.collect();
-            }
+            Op::While { condition, body } => return self.repeat(instruction, [*condition, *body], &operands),
             // Places and integers, which are compared elsewhere ([`super::find_edits`]), and what is expressed above.
             other @ (Op::Iota { .. }
             | Op::Convert
@@ -188,12 +215,36 @@ impl<'p, 'e> Builder<'p, 'e> {
             | Op::Broadcast { .. }
             | Op::Reshape
             | Op::Transpose { .. }
-            | Op::DynamicUpdateSlice
             | Op::GetTupleElement(_)
             | Op::Call { .. }) => Head::Other(other.opcode().to_string()),
         };
         let id = self.expressions.apply(head, operands);
         vec![id]
+    }
+
+    /// Arrays side by side; what has the same number before or after it is padded.
+    fn concatenate(&mut self, instruction: &Instruction, dim: usize, operands: Vec<ExpressionId>) -> ExpressionId {
+        let size = |slot: usize| self.computation.instructions[instruction.operands[slot]].shape.dims()[dim];
+        let is_number = |id: &ExpressionId| *id == self.integers || self.expressions.value(*id).is_some();
+        let numbers: Vec<bool> = operands.iter().map(is_number).collect();
+        let fill = operands.iter().zip(&numbers).find(|(_, is_number)| **is_number).map(|(id, _)| *id);
+        let from = numbers.iter().position(|is_number| !is_number).unwrap_or(0);
+        let to = numbers.iter().rposition(|is_number| !is_number).map_or(0, |last| last + 1);
+        let around = || (0..from).chain(to..operands.len());
+        let inner = self.expressions.side_by_side(&operands[from..to.max(from)]);
+        if let Some(fill) = fill
+            && from < to
+            && numbers[from..to].iter().all(|is_number| !is_number)
+            && around().all(|slot| operands[slot] == fill)
+        {
+            let [low, middle, high] =
+                [0..from, from..to, to..operands.len()].map(|slots| slots.map(size).sum::<usize>());
+            let edge = Edge { low: low as i64, high: high as i64, interior: 0, size: middle };
+            let x = if let [one] = inner[..] { one } else { self.expressions.apply(Head::Concatenate, inner) };
+            return self.expressions.apply(Head::Pad(vec![edge]), vec![x, fill]);
+        }
+        let parts = self.expressions.side_by_side(&operands);
+        self.expressions.apply(Head::Concatenate, parts)
     }
 
     /// Whether a gather puts all elements in a fixed order, which is how a bitcast between layouts is imported.
@@ -214,152 +265,5 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// The steps of a scan in blocks, to which this sum adds the blocks' totals.
     fn blocks(&self, instruction: &Instruction) -> Vec<usize> {
         instruction.operands.iter().flat_map(|o| self.values[*o].steps.iter().copied()).collect()
-    }
-
-    /// A reduction of `at_once` elements, joined with the one before it if that only took a part.
-    fn reduce(
-        &mut self,
-        instruction: &Instruction,
-        region: usize,
-        at_once: usize,
-        operands: &[ExpressionId],
-        value: &mut Value,
-    ) -> Vec<ExpressionId> {
-        let arrays = operands.len() / 2;
-        let results = instruction.shape.elements() / arrays.max(1);
-        if arrays == 1 {
-            let by = self.combiner(region);
-            // A reduction of one element moves it.
-            if at_once == 1 && !self.starts_elsewhere(instruction, by) {
-                value.role = Role::Moves { from: 0, to: 1 };
-                value.accumulation = None;
-                value.form = None;
-                value.steps = self.values[instruction.operands[0]].steps.clone();
-                return vec![operands[0]];
-            }
-            let head = Head::Reduce { by, results };
-            if self.starts_elsewhere(instruction, by) {
-                return vec![self.expressions.apply(head, operands.to_vec())];
-            }
-            if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
-                (&mut value.form, by, self.expressions.get(operands[0]))
-            {
-                *form = "multiply and reduce".to_string();
-                value.products = Some(self.values[instruction.operands[0]].effective);
-            }
-            value.steps = vec![at_once];
-            if let (Head::Reduce { by: inner, .. }, [x]) = self.expressions.get(operands[0])
-                && *inner == by
-            {
-                let x = *x;
-                value.steps = [&self.values[instruction.operands[0]].steps[..], &[at_once]].concat();
-                self.expressions.absorb(operands[0]);
-                return vec![self.expressions.apply(head, vec![x])];
-            }
-            return vec![self.expressions.apply(head, vec![operands[0]])];
-        }
-        let largest = match self.analysis.regions.reducer_but_for_rounding(region) {
-            Some(Reducer::ArgMax | Reducer::GreaterKeep) => true,
-            Some(Reducer::ArgMin) => false,
-            _ => {
-                let by = self.region_results(region);
-                let operands = [&operands[..arrays], &by[..]].concat();
-                let part = |i| Head::Other(format!("reduce {i} of {results}"));
-                return (0..arrays).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
-            }
-        };
-        let by = Combiner::Known(if largest { Binary::Maximum } else { Binary::Minimum });
-        let extreme = self.expressions.apply(Head::Reduce { by, results }, vec![operands[0]]);
-        let index = self.expressions.apply(Head::Index { largest, results }, vec![operands[0]]);
-        vec![extreme, index]
-    }
-
-    /// Whether a reduction or scan of one array does not start at nothing: a sum from one is no sum of the elements.
-    fn starts_elsewhere(&self, instruction: &Instruction, by: Combiner) -> bool {
-        let start = instruction.operands.get(1).map(|start| &self.values[*start]);
-        start.and_then(|start| start.scalar.filter(|_| start.float)).is_some_and(|start| !is_neutral(by, start))
-    }
-
-    fn sort(
-        &mut self,
-        region: usize,
-        instruction: &Instruction,
-        operands: &[ExpressionId],
-        value: &mut Value,
-    ) -> Vec<ExpressionId> {
-        let Some(found) = self.analysis.regions.comparator_but_for_rounding(region) else {
-            let by = self.region_results(region);
-            let operands = [operands, &by[..]].concat();
-            let part = |i| Head::Other(format!("sort {i}"));
-            let count = instruction.operands.len();
-            return (0..count).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
-        };
-        // Candidates that are sorted are the top of what they were taken of, as far as they were not lost.
-        value.selection = Some("exact".to_string());
-        if let Some(taken) = &self.values[instruction.operands[found.key]].selection
-            && matches!(self.expressions.get(operands[found.key]).0, Head::Candidates)
-        {
-            value.selection = Some(taken.clone());
-        }
-        let operands: Vec<ExpressionId> = operands
-            .iter()
-            .map(|o| match self.expressions.get(*o) {
-                (Head::Candidates, [_, of]) => *of,
-                _ => *o,
-            })
-            .collect();
-        let head = Head::Sorted { descending: found.descending };
-        let key = operands[found.key];
-        operands.iter().map(|carried| self.expressions.apply(head.clone(), vec![key, *carried])).collect()
-    }
-
-    fn top_k(&mut self, key: ExpressionId, k: usize, largest: bool) -> Vec<ExpressionId> {
-        let parts = [key, self.integers].map(|carried| {
-            let sorted = self.expressions.apply(Head::Sorted { descending: largest }, vec![key, carried]);
-            self.expressions.apply(Head::Slice(vec![(0, k, 1)]), vec![sorted])
-        });
-        parts.to_vec()
-    }
-
-    /// Operands: values, indices, and what an empty bin gets.
-    fn candidates(&mut self, operands: &[ExpressionId]) -> Vec<ExpressionId> {
-        let by = operands[0];
-        operands.iter().take(2).map(|o| self.expressions.apply(Head::Candidates, vec![by, *o])).collect()
-    }
-
-    fn combiner(&mut self, region: usize) -> Combiner {
-        match self.analysis.regions.reducer_but_for_rounding(region) {
-            Some(Reducer::Binary(binary)) => Combiner::Known(binary),
-            _ => Combiner::Region(self.region_results(region).first().copied().unwrap_or(self.integers)),
-        }
-    }
-
-    /// The expressions of a region's results over its arguments.
-    fn region_results(&mut self, id: ComputationId) -> Vec<ExpressionId> {
-        if let Some(known) = self.regions.get(&id) {
-            return known.clone();
-        }
-        let values = Builder::region(self.analysis, id, self.expressions).values(&mut |_, _| None);
-        let known = values[self.analysis.program.computations[id].root].expressions.clone();
-        self.regions.insert(id, known.clone());
-        known
-    }
-}
-
-/// Whether a reduction that starts at this number is one of its elements alone.
-fn is_neutral(by: Combiner, start: f64) -> bool {
-    match by {
-        Combiner::Known(Binary::Add) => start == 0.0,
-        Combiner::Known(Binary::Multiply) => start == 1.0,
-        Combiner::Known(Binary::Maximum) => start == f64::NEG_INFINITY,
-        Combiner::Known(Binary::Minimum) => start == f64::INFINITY,
-        Combiner::Known(_) | Combiner::Region(_) => true,
-    }
-}
-
-fn approximate(recall: f32, bins: usize, n: usize) -> String {
-    match bins >= n {
-        true => "exact".to_string(),
-        false => format!("approximate, recall {recall}, {bins} bins"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ir::{Binary, Compare, Unary};
-use crate::num::{BF16, Direction, F32, round_f64};
+use crate::num::{BF16, Direction, round_f64};
 
 /// Number of an expression in its [`Expressions`].
 pub(super) type ExpressionId = usize;
@@ -31,6 +31,8 @@ pub(super) enum Head {
     Integers,
     /// Floats made of integers.
     FromIntegers,
+    /// Ones and zeros made of predicates.
+    FromPredicates,
     Unary(Unary),
     Reciprocal,
     Binary(Binary),
@@ -60,14 +62,32 @@ pub(super) enum Head {
     Slice(Vec<(usize, usize, usize)>),
     Reverse,
     Concatenate,
-    Pad(Vec<(i64, i64, usize)>),
+    /// The padded dims only.
+    Pad(Vec<Edge>),
     Gather {
         elements: usize,
+    },
+    /// Elements of the first operand are overwritten by those of the second.
+    Update,
+    /// Updates are combined with elements: one of the arrays.
+    Scatter {
+        by: Combiner,
+        part: usize,
     },
     /// One of the values that a loop carries; what it computes are the operands, the body's values among them.
     Loop(usize),
     /// Anything else, with what tells it apart.
     Other(String),
+}
+
+/// What is put around the elements along a dim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Edge {
+    pub low: i64,
+    pub high: i64,
+    pub interior: usize,
+    /// How many elements there were.
+    pub size: usize,
 }
 
 impl Head {
@@ -86,6 +106,8 @@ impl Head {
 pub(super) struct Expressions {
     known: HashMap<(Head, Vec<ExpressionId>), ExpressionId>,
     list: Vec<(Head, Vec<ExpressionId>)>,
+    /// The parameters that each is made of, a bit for each.
+    parameters: Vec<Vec<u64>>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
     /// Those of them that the programs made since [`Expressions::forget_substitutions`]: what is, and what it is taken for.
@@ -135,10 +157,11 @@ impl Expressions {
         (head, operands)
     }
 
-    fn intern(&mut self, head: Head, operands: Vec<ExpressionId>) -> ExpressionId {
+    pub fn intern(&mut self, head: Head, operands: Vec<ExpressionId>) -> ExpressionId {
         let next = self.list.len();
         let id = *self.known.entry((head.clone(), operands.clone())).or_insert(next);
         if id == next {
+            self.parameters.push(self.parameters_of(&head, &operands));
             self.list.push((head, operands));
         }
         // Identifications point to expressions of the other program and are never chained.
@@ -147,11 +170,45 @@ impl Expressions {
         other
     }
 
+    fn parameters_of(&self, head: &Head, operands: &[ExpressionId]) -> Vec<u64> {
+        let mut set = Vec::new();
+        let mut add = |word: usize, bits: u64| {
+            set.resize(set.len().max(word + 1), 0);
+            set[word] |= bits;
+        };
+        if let Head::Parameter(n) = head {
+            add(n / 64, 1 << (n % 64));
+        }
+        for operand in operands {
+            self.parameters[*operand].iter().enumerate().for_each(|(word, bits)| add(word, *bits));
+        }
+        set
+    }
+
+    /// How much two expressions have in common: whether the parameters that they are made of, how many operands, a divisor
+    /// being one, and whether what is done with them.
+    pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool) {
+        let taken = |of: ExpressionId| {
+            let divisor = |id: &ExpressionId| match self.get(*id) {
+                (Head::Reciprocal, &[divisor]) => divisor,
+                _ => *id,
+            };
+            self.get(of).1.iter().map(divisor).collect::<Vec<_>>()
+        };
+        let others = taken(other);
+        let shared = taken(one).iter().filter(|operand| others.contains(operand)).count();
+        (self.parameters[one] == self.parameters[other], shared, self.get(one).0 == self.get(other).0)
+    }
+
     pub fn leaf(&mut self, head: Head) -> ExpressionId {
         self.intern(head, vec![])
     }
 
     pub fn constant(&mut self, value: f64) -> ExpressionId {
+        self.leaf(Expressions::number(value))
+    }
+
+    fn number(value: f64) -> Head {
         let rounded = round_f64(&BF16, value, Direction::NearestEven);
         // Zeros are one, and NaNs are.
         let bits = if rounded == 0.0 {
@@ -161,7 +218,12 @@ impl Expressions {
         } else {
             rounded.to_bits()
         };
-        self.leaf(Head::Constant(bits))
+        Head::Constant(bits)
+    }
+
+    /// The expression of a number, if there is one.
+    pub fn find_constant(&self, value: f64) -> Option<ExpressionId> {
+        self.known.get(&(Expressions::number(value), Vec::new())).copied()
     }
 
     /// The value of a constant, as far as its expression keeps it.
@@ -172,115 +234,8 @@ impl Expressions {
         }
     }
 
-    fn is(&self, id: ExpressionId, value: f64) -> bool {
+    pub fn is(&self, id: ExpressionId, value: f64) -> bool {
         self.value(id) == Some(value)
-    }
-
-    /// An operation in its one form: division is multiplication by the reciprocal, operands of commutative operations
-    /// are sorted, neutral elements vanish.
-    pub fn apply(&mut self, head: Head, mut operands: Vec<ExpressionId>) -> ExpressionId {
-        match (&head, &operands[..]) {
-            (Head::Binary(Binary::Divide), [a, b]) => {
-                let (a, b) = (*a, *b);
-                let inverse = self.apply(Head::Reciprocal, vec![b]);
-                return self.apply(Head::Binary(Binary::Multiply), vec![a, inverse]);
-            }
-            (Head::Reciprocal, [a]) => {
-                if let Some(value) = self.value(*a) {
-                    return self.constant(1.0 / value);
-                }
-            }
-            (Head::Unary(Unary::Rsqrt), [a]) => {
-                let root = self.apply(Head::Unary(Unary::Sqrt), vec![*a]);
-                return self.apply(Head::Reciprocal, vec![root]);
-            }
-            (Head::Unary(Unary::Logistic), [a]) => {
-                let negated = self.apply(Head::Unary(Unary::Negate), vec![*a]);
-                let power = self.apply(Head::Unary(Unary::Exponential), vec![negated]);
-                let one = self.constant(1.0);
-                let sum = self.apply(Head::Binary(Binary::Add), vec![one, power]);
-                return self.apply(Head::Reciprocal, vec![sum]);
-            }
-            (Head::Binary(Binary::Multiply), [a, b]) if self.is(*a, 1.0) || self.is(*b, 1.0) => {
-                return if self.is(*a, 1.0) { *b } else { *a };
-            }
-            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*a, *b) => return *b,
-            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*b, *a) => return *a,
-            (Head::Binary(Binary::Add), [a, b]) if self.is(*a, 0.0) || self.is(*b, 0.0) => {
-                return if self.is(*a, 0.0) { *b } else { *a };
-            }
-            (Head::Binary(Binary::Subtract), [a, b]) if self.is(*b, 0.0) => return *a,
-            (Head::Binary(Binary::Subtract), [a, b]) => {
-                // The same sum, rounded once.
-                if let Some(value) = self.value(*b) {
-                    let (a, negated) = (*a, self.constant(-value));
-                    return self.apply(Head::Binary(Binary::Add), vec![a, negated]);
-                }
-            }
-            (Head::Select, [predicate, yes, no]) => {
-                if let Some(is_so) = self.known_predicate(*predicate) {
-                    return if is_so { *yes } else { *no };
-                }
-            }
-            (Head::Binary(Binary::Maximum), [a, b]) => {
-                let neutral = f64::NEG_INFINITY;
-                if self.is(*a, neutral) || self.is(*b, neutral) {
-                    return if self.is(*a, neutral) { *b } else { *a };
-                }
-            }
-            (Head::Compare(Compare::Gt), [a, b]) => return self.intern(Head::Compare(Compare::Lt), vec![*b, *a]),
-            (Head::Compare(Compare::Ge), [a, b]) => return self.intern(Head::Compare(Compare::Le), vec![*b, *a]),
-            (Head::Reverse, [a]) => {
-                // Values sorted the other way round; what they carry may differ at ties.
-                if let (Head::Sorted { descending }, [key, carried]) = self.get(*a)
-                    && key == carried
-                {
-                    let (head, key) = (Head::Sorted { descending: !descending }, *key);
-                    return self.intern(head, vec![key, key]);
-                }
-            }
-            _ => {}
-        }
-        if let Some(scan) = self.blocked_scan(&head, &operands) {
-            return scan;
-        }
-        if head.commutes() {
-            operands.sort_unstable();
-        }
-        self.intern(head, operands)
-    }
-
-    /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
-    fn vanishes(&self, constant: ExpressionId, sum: ExpressionId) -> bool {
-        let (Some(small), (Head::Binary(Binary::Add), [a, b])) = (self.value(constant), self.get(sum)) else {
-            return false;
-        };
-        let large = self.value(*a).or(self.value(*b));
-        large.is_some_and(|large| round_f64(&F32, large + small, Direction::NearestEven) == large)
-    }
-
-    /// The answer of a comparison of constants, where their rounding cannot have changed it.
-    fn known_predicate(&self, id: ExpressionId) -> Option<bool> {
-        let (Head::Compare(direction), [a, b]) = self.get(id) else { return None };
-        let ordering = self.value(*a)?.partial_cmp(&self.value(*b)?)?;
-        ordering.is_ne().then(|| direction.of(Some(ordering)))
-    }
-
-    /// The scan that `within blocks + scan of the blocks' totals` is, if this is that sum.
-    fn blocked_scan(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
-        let (Head::Binary(by), [a, b]) = (head, operands) else { return None };
-        let by = Combiner::Known(*by);
-        for (blocks, totals) in [(*a, *b), (*b, *a)] {
-            let (Head::Scan { by: inner, .. }, [x]) = self.get(blocks) else { continue };
-            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
-            if *inner == by && *outer == by && self.moved(*of) == blocks {
-                let (head, x) = (Head::Scan { by, rows: *rows }, *x);
-                let totals = self.moved(totals);
-                self.steps.extend([blocks, totals]);
-                return Some(self.intern(head, vec![x]));
-            }
-        }
-        None
     }
 
     /// All expressions that these are made of, themselves included.
@@ -294,53 +249,11 @@ impl Expressions {
         }
         parts
     }
-
-    /// What slices, pads and gathers were taken of.
-    fn moved(&self, mut id: ExpressionId) -> ExpressionId {
-        while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
-            id = *of;
-        }
-        id
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn equal_arithmetic_is_one_expression() {
-        let mut e = Expressions::default();
-        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
-        let mut binary = |by, a, b| e.apply(Head::Binary(by), vec![a, b]);
-        assert_eq!(binary(Binary::Add, x, y), binary(Binary::Add, y, x));
-        assert_ne!(binary(Binary::Subtract, x, y), binary(Binary::Subtract, y, x));
-        let quotient = binary(Binary::Divide, x, y);
-        let inverse = e.apply(Head::Reciprocal, vec![y]);
-        assert_eq!(e.apply(Head::Binary(Binary::Multiply), vec![inverse, x]), quotient);
-        let zero = e.constant(-0.0);
-        assert_eq!(e.apply(Head::Binary(Binary::Add), vec![x, zero]), x);
-        // 0.1 in f32 and in bf16 are one constant of the source.
-        assert_eq!(e.constant(f64::from(0.1f32)), e.constant(0.10009765625));
-    }
-
-    #[test]
-    fn a_scan_in_blocks_is_a_scan() {
-        let mut e = Expressions::default();
-        let x = e.leaf(Head::Parameter(0));
-        let by = Combiner::Known(Binary::Add);
-        let blocks = e.apply(Head::Scan { by, rows: 64 }, vec![x]);
-        let last = e.apply(Head::Slice(vec![(15, 16, 1)]), vec![blocks]);
-        let totals = e.apply(Head::Scan { by, rows: 8 }, vec![last]);
-        let whole = e.apply(Head::Binary(Binary::Add), vec![totals, blocks]);
-        assert_eq!(whole, e.apply(Head::Scan { by, rows: 8 }, vec![x]));
-        assert!(e.is_step(blocks) && e.is_step(totals) && !e.is_step(whole));
-        // The totals of something else are no part of it.
-        let y = e.leaf(Head::Parameter(1));
-        let others = e.apply(Head::Scan { by, rows: 8 }, vec![y]);
-        let sum = e.apply(Head::Binary(Binary::Add), vec![others, blocks]);
-        assert_ne!(sum, whole);
-    }
 
     #[test]
     fn what_is_identified_stays_so() {

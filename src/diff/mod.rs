@@ -11,13 +11,16 @@
 //! [`outcomes`] runs both on the same inputs and tells what the results come to.
 
 mod build;
+mod callee;
 mod change;
 mod compare;
 mod disagree;
 mod edited;
 mod express;
 mod expression;
+mod fold;
 mod graph;
+mod one_form;
 mod outcome;
 mod pairing;
 mod reading;

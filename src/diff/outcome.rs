@@ -316,7 +316,7 @@ fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f6
 fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
     let mut expressions = Expressions::default();
     let mut graph = Graph::new(before);
-    graph.read(&mut expressions, &mut |_, _| None);
+    graph.read(&mut expressions, &mut |_, _, _| None);
     let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {

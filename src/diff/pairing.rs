@@ -23,8 +23,8 @@ impl<'a> Pair<'a> {
     pub fn new(before: &'a Import, after: &'a Import) -> Pair<'a> {
         let mut expressions = Expressions::default();
         let (mut before, mut after) = (Graph::new(before), Graph::new(after));
-        before.read(&mut expressions, &mut |_, _| None);
-        after.read(&mut expressions, &mut |_, _| None);
+        before.read(&mut expressions, &mut |_, _, _| None);
+        after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);
         let mut fewest = usize::MAX;
         loop {
@@ -36,7 +36,7 @@ impl<'a> Pair<'a> {
             fewest = open.len();
             if open.has_counterparts() {
                 expressions.forget_substitutions();
-                after.read(&mut expressions, &mut |id, value| open.settle(id, value));
+                after.read(&mut expressions, &mut |id, value, expressions| open.settle(id, value, expressions));
             }
             if open.len() == fewest {
                 // A result is what it was, however it is computed.
@@ -44,7 +44,7 @@ impl<'a> Pair<'a> {
                     expressions.identify(one, other);
                 }
                 expressions.forget_substitutions();
-                after.read(&mut expressions, &mut |_, _| None);
+                after.read(&mut expressions, &mut |_, _, _| None);
             }
         }
         Pair { before, after, expressions }
@@ -126,8 +126,9 @@ impl<'a, 'e> Open<'a, 'e> {
     }
 
     /// What a value of AFTER, none of whose users is read yet, is taken for: nothing else if BEFORE computes it, else the
-    /// first of as many open values with its name and size, if it is itself the first of these.
-    fn settle(&mut self, id: ValueId, value: &Value) -> Option<ExpressionId> {
+    /// one of as many open values with its name and size that has most in common with it; where that tells nothing, the
+    /// first, if it is itself the first of these.
+    fn settle(&mut self, id: ValueId, value: &Value, expressions: &Expressions) -> Option<ExpressionId> {
         if !value.is_computed() {
             return None;
         }
@@ -137,8 +138,17 @@ impl<'a, 'e> Open<'a, 'e> {
             return None;
         }
         let [left, right] = self.values.get(self.keys[1].get(&id)?)?;
-        let is_first = right.keys().next() == Some(&id) && left.len() == right.len();
-        let (counterpart, expression) = left.iter().next().filter(|_| is_first).map(|(id, other)| (*id, *other))?;
+        if left.len() != right.len() {
+            return None;
+        }
+        let likeness =
+            |(_, expression): &(&ValueId, &ExpressionId)| expressions.likeness(**expression, value.expression());
+        let most = left.iter().map(|pair| likeness(&pair)).max()?;
+        let mut alike = left.iter().filter(|pair| likeness(pair) == most);
+        let (counterpart, expression) = alike.next().map(|(id, other)| (*id, *other))?;
+        if alike.next().is_some() && right.keys().next() != Some(&id) {
+            return None;
+        }
         self.close(0, counterpart);
         self.close(1, id);
         Some(expression)

@@ -120,6 +120,31 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     of_expressions
 }
 
+/// The readings of an expression by values that both programs make: a reader that only one has stands for its own.
+pub(super) fn common_readings(
+    own: &BTreeMap<ExpressionId, Readings>,
+    common: &BTreeSet<ExpressionId>,
+    id: ExpressionId,
+) -> Readings {
+    let mut found = Readings::new();
+    let mut passed = BTreeSet::from([id]);
+    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
+    while let Some((_, seen, at)) = open.pop() {
+        for (reader, widths) in own.get(&at).into_iter().flatten() {
+            let widths = seen.as_ref().unwrap_or(widths);
+            match reader {
+                Reader::Value(next) if !common.contains(next) || *next == id => {
+                    if passed.insert(*next) {
+                        open.push((*reader, Some(widths.clone()), *next));
+                    }
+                }
+                _ => found.entry(*reader).or_default().extend(widths.iter().copied()),
+            }
+        }
+    }
+    found
+}
+
 fn add(readings: &mut Readings, reader: Reader, width: Width) {
     readings.entry(reader).or_default().insert(width);
 }
@@ -147,20 +172,26 @@ fn read(
         let width = rest.filter(|_| picks && value.float).unwrap_or(Precision::UNLIMITED);
         add(found, Reader::Value(value.expression()), Width::of(width.meet(entering)));
     };
+    let pass = |moved: ValueId, found: &mut Readings| {
+        for (reader, widths) in &of_values[moved] {
+            widths.iter().for_each(|w| add(found, *reader, *w));
+        }
+    };
     match graph.values[user].role {
         Role::Moves { from, to } if (from..to).contains(&slot) => {
-            for (reader, widths) in &of_values[user] {
-                widths.iter().for_each(|w| add(found, *reader, *w));
-            }
+            pass(user, found);
         }
         Role::Moves { .. } | Role::Leaf | Role::Results => {}
         Role::Computes => through(user, picks(user), entering(user), found),
         Role::Group => {
             for element in users[user].iter().copied().filter(|e| graph.values[*e].live) {
-                if let Op::GetTupleElement(index) = graph.entry().instructions[element].op
-                    && graph.feeds(user, slot, index)
-                {
-                    through(element, picks(user), entering(user), found);
+                let Op::GetTupleElement(index) = graph.entry().instructions[element].op else { continue };
+                match graph.values[element].role {
+                    // A loop hands it on.
+                    Role::Moves { .. } if slot == index => pass(element, found),
+                    Role::Moves { .. } => {}
+                    _ if graph.feeds(user, slot, index) => through(element, picks(user), entering(user), found),
+                    _ => {}
                 }
             }
         }

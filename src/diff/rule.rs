@@ -105,8 +105,8 @@ pub(super) fn entry_precision(instruction: &Instruction, program: &Program, slot
 pub(super) fn form(op: &Op, constant: Option<f64>, narrow_operands: bool) -> Option<String> {
     Some(match op {
         Op::Binary(Binary::Divide) if constant.is_some_and(is_power_of_two) => Binary::Multiply.name().to_string(),
-        // Subtracting a constant is adding its negative.
-        Op::Binary(Binary::Subtract) if constant.is_some() => Binary::Add.name().to_string(),
+        // Subtracting is adding the negative.
+        Op::Binary(Binary::Subtract) => Binary::Add.name().to_string(),
         Op::Dot { precision, .. } => {
             let [lhs, rhs] = precision.map(ir::Precision::name);
             match narrow_operands {

@@ -14,8 +14,8 @@ use super::{Exit, Failure, import};
 
 #[derive(Args)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
-    precision-changed or topk-changed, the value's name in BEFORE, and what it was and is. Nothing where nothing \
-    changed.\n\n\
+    precision-changed, operation-changed (which itself rounds nothing), plan-changed or topk-changed, the value's name \
+    in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
     With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
     spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set or the maximum of \

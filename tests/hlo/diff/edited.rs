@@ -11,7 +11,7 @@ fn edited_integers_are_told_of() {
     let edited = replaced(&before, "constant.5 = s32[] constant(0)", "constant.5 = s32[] constant(7)");
     assert_eq!(
         lines(&of_texts(&before, &edited)),
-        ["precision-changed jit_affine_greedy_.6/constant.5: constant 0 -> constant 7"]
+        ["operation-changed jit_affine_greedy_.6/constant.5: constant 0 -> constant 7"]
     );
     let scanned = text("cpu/top_p.before");
     let edited = replaced(&scanned, "constant.10 = f32[] constant(0)", "constant.10 = f32[] constant(17)");
@@ -28,14 +28,14 @@ fn operands_of_integers_that_changed_places_are_told_of() {
     assert_eq!(
         of("compare(%bitcast.4, %broadcast.47)", "compare(%broadcast.47, %bitcast.4)"),
         [format!(
-            "precision-changed {} ({op_name}/lt): compare LT of bitcast.4, 0 -> compare LT of 0, bitcast.4",
+            "operation-changed {} ({op_name}/lt): compare LT of bitcast.4, 0 -> compare LT of 0, bitcast.4",
             at("lt.6")
         )]
     );
     assert_eq!(
         of("select(%lt.6, %add.8, %bitcast.4)", "select(%lt.6, %bitcast.4, %add.8)"),
         [format!(
-            "precision-changed {} ({op_name}/select_n): select of lt.6, add.8, bitcast.4 -> select of lt.6, \
+            "operation-changed {} ({op_name}/select_n): select of lt.6, add.8, bitcast.4 -> select of lt.6, \
              bitcast.4, add.8",
             at("select_n.9")
         )]
@@ -52,7 +52,7 @@ fn operands_of_integers_that_changed_places_are_told_of() {
 fn a_sort_that_is_no_longer_stable_is_told_of() {
     let stable = text("cpu/top_k.excess_on");
     let found = of_texts(&stable, &replaced(&stable, "is_stable=true, ", ""));
-    assert_eq!(lines(&found), ["precision-changed sort (jit(top_k)/top_k): stable sort -> sort"]);
+    assert_eq!(lines(&found), ["operation-changed sort (jit(top_k)/top_k): stable sort -> sort"]);
     let (equal, earlier) = ("  e = pred[] compare(f, s), direction=EQ\n", "  i = pred[] compare(c, d), direction=LT\n");
     let pinned = format!(
         "HloModule m\nby {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  \
@@ -81,7 +81,7 @@ fn subtracting_an_integer_is_adding_its_negative() {
                  s32[4] copy(r)\n";
     assert_eq!(lines(&of_texts(&before, &of(after))), [""; 0]);
     let doubled = after.replace("add(k, j)", "multiply(k, j)");
-    assert_eq!(kinds(&of_texts(&before, &of(&doubled))), [ChangeKind::PrecisionChanged]);
+    assert_eq!(kinds(&of_texts(&before, &of(&doubled))), [ChangeKind::OperationChanged]);
 }
 
 /// A chain of operations, 400 of which are exchanged: far more than a comparison could settle one by one.

@@ -1,0 +1,209 @@
+//! What operations that run regions, or select, are as expressions.
+
+use crate::analysis::Reducer;
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op};
+
+use super::build::Builder;
+use super::expression::{Combiner, ExpressionId, Head};
+use super::rule::Role;
+use super::vertex::Value;
+
+impl<'p, 'e> Builder<'p, 'e> {
+    /// A reduction of `at_once` elements, joined with the one before it if that only took a part.
+    pub fn reduce(
+        &mut self,
+        instruction: &Instruction,
+        region: usize,
+        at_once: usize,
+        operands: &[ExpressionId],
+        value: &mut Value,
+    ) -> Vec<ExpressionId> {
+        let arrays = operands.len() / 2;
+        let results = instruction.shape.elements() / arrays.max(1);
+        if arrays == 1 {
+            let by = self.combiner(region);
+            // A reduction of one element moves it.
+            if at_once == 1 && !self.starts_elsewhere(instruction, by) {
+                value.role = Role::Moves { from: 0, to: 1 };
+                value.accumulation = None;
+                value.form = None;
+                value.steps = self.values[instruction.operands[0]].steps.clone();
+                return vec![operands[0]];
+            }
+            let head = Head::Reduce { by, results };
+            if self.starts_elsewhere(instruction, by) {
+                return vec![self.expressions.apply(head, operands.to_vec())];
+            }
+            if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
+                (&mut value.form, by, self.expressions.get(operands[0]))
+            {
+                *form = "multiply and reduce".to_string();
+                value.products = Some(self.values[instruction.operands[0]].effective);
+            }
+            value.steps = vec![at_once];
+            if let (Head::Reduce { by: inner, .. }, [x]) = self.expressions.get(operands[0])
+                && *inner == by
+            {
+                let x = *x;
+                let step = &self.values[instruction.operands[0]];
+                value.steps = [&step.steps[..], &[at_once]].concat();
+                value.products = step.products;
+                if let (Some(form), Some(_)) = (&mut value.form, step.products) {
+                    *form = "multiply and reduce".to_string();
+                }
+                self.expressions.absorb(operands[0]);
+                return vec![self.expressions.apply(head, vec![x])];
+            }
+            return vec![self.expressions.apply(head, vec![operands[0]])];
+        }
+        let largest = match self.analysis.regions.reducer_but_for_rounding(region) {
+            Some(Reducer::ArgMax | Reducer::GreaterKeep) => true,
+            Some(Reducer::ArgMin) => false,
+            _ => {
+                let by = self.region_results(region);
+                let operands = [&operands[..arrays], &by[..]].concat();
+                let part = |i| Head::Other(format!("reduce {i} of {results}"));
+                return (0..arrays).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
+            }
+        };
+        let by = Combiner::Known(if largest { Binary::Maximum } else { Binary::Minimum });
+        let extreme = self.expressions.apply(Head::Reduce { by, results }, vec![operands[0]]);
+        let index = self.expressions.apply(Head::Index { largest, results }, vec![operands[0]]);
+        vec![extreme, index]
+    }
+
+    /// Whether a reduction or scan of one array does not start at nothing: a sum from one is no sum of the elements.
+    pub fn starts_elsewhere(&self, instruction: &Instruction, by: Combiner) -> bool {
+        let start = instruction.operands.get(1).map(|start| &self.values[*start]);
+        start.and_then(|start| start.scalar.filter(|_| start.float)).is_some_and(|start| !is_neutral(by, start))
+    }
+
+    /// A loop. What its body hands on as it came is what went in, wherever it is read.
+    pub fn repeat(
+        &mut self,
+        instruction: &Instruction,
+        [condition, body]: [ComputationId; 2],
+        operands: &[ExpressionId],
+    ) -> Vec<ExpressionId> {
+        let carried = |part| carries(&self.analysis.program.computations[body], part);
+        let (handed_on, changed): (Vec<usize>, Vec<usize>) = (0..operands.len()).partition(|part| carried(*part));
+        let mut arguments = operands.to_vec();
+        for part in handed_on {
+            if let Some(number) = self.values[instruction.operands[part]].scalar {
+                arguments[part] = self.expressions.constant(number);
+            }
+        }
+        for (at, part) in changed.iter().enumerate() {
+            arguments[*part] = self.expressions.leaf(Head::Argument(at));
+        }
+        let [goes_on, results] = [condition, body].map(|region| self.region_with(region, arguments.clone()));
+        let of = |list: &[ExpressionId]| changed.iter().map(|part| list[*part]).collect::<Vec<_>>();
+        let made_of = [of(operands), goes_on, of(&results)].concat();
+        let mut parts = operands.to_vec();
+        for (at, part) in changed.into_iter().enumerate() {
+            parts[part] = self.expressions.apply(Head::Loop(at), made_of.clone());
+        }
+        parts
+    }
+
+    pub fn sort(
+        &mut self,
+        region: usize,
+        instruction: &Instruction,
+        operands: &[ExpressionId],
+        value: &mut Value,
+    ) -> Vec<ExpressionId> {
+        let Some(found) = self.analysis.regions.comparator_but_for_rounding(region) else {
+            let by = self.region_results(region);
+            let operands = [operands, &by[..]].concat();
+            let part = |i| Head::Other(format!("sort {i}"));
+            let count = instruction.operands.len();
+            return (0..count).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
+        };
+        // Candidates that are sorted are the top of what they were taken of, as far as they were not lost.
+        value.selection = Some("exact".to_string());
+        if let Some(taken) = &self.values[instruction.operands[found.key]].selection
+            && matches!(self.expressions.get(operands[found.key]).0, Head::Candidates)
+        {
+            value.selection = Some(taken.clone());
+        }
+        let operands: Vec<ExpressionId> = operands
+            .iter()
+            .map(|o| match self.expressions.get(*o) {
+                (Head::Candidates, [_, of]) => *of,
+                _ => *o,
+            })
+            .collect();
+        let head = Head::Sorted { descending: found.descending };
+        let key = operands[found.key];
+        operands.iter().map(|carried| self.expressions.apply(head.clone(), vec![key, *carried])).collect()
+    }
+
+    /// The first `k` of each row, or all, and where they stood.
+    pub fn top_k(&mut self, key: ExpressionId, k: Option<usize>, largest: bool) -> Vec<ExpressionId> {
+        let parts = [key, self.integers].map(|carried| {
+            let sorted = self.expressions.apply(Head::Sorted { descending: largest }, vec![key, carried]);
+            k.map_or(sorted, |k| self.expressions.apply(Head::Slice(vec![(0, k, 1)]), vec![sorted]))
+        });
+        parts.to_vec()
+    }
+
+    /// Operands: values, indices, and what an empty bin gets.
+    pub fn candidates(&mut self, operands: &[ExpressionId]) -> Vec<ExpressionId> {
+        let by = operands[0];
+        operands.iter().take(2).map(|o| self.expressions.apply(Head::Candidates, vec![by, *o])).collect()
+    }
+
+    pub fn combiner(&mut self, region: usize) -> Combiner {
+        match self.analysis.regions.reducer_but_for_rounding(region) {
+            Some(Reducer::Binary(binary)) => Combiner::Known(binary),
+            _ => Combiner::Region(self.region_results(region).first().copied().unwrap_or(self.integers)),
+        }
+    }
+
+    /// The expressions of a region's results over its arguments.
+    fn region_results(&mut self, id: ComputationId) -> Vec<ExpressionId> {
+        if let Some(known) = self.regions.get(&id) {
+            return known.clone();
+        }
+        let known = self.region_with(id, Vec::new());
+        self.regions.insert(id, known.clone());
+        known
+    }
+
+    /// The same where its parameters stand for these expressions.
+    fn region_with(&mut self, id: ComputationId, arguments: Vec<ExpressionId>) -> Vec<ExpressionId> {
+        let values = Builder::region(self.analysis, id, arguments, self.expressions).values(&mut |_, _, _| None);
+        values[self.analysis.program.computations[id].root].expressions.clone()
+    }
+}
+
+/// Whether the body of a loop gives a value of its state as it takes it.
+pub(super) fn carries(body: &Computation, part: usize) -> bool {
+    let mut at = match body.instructions[body.root] {
+        Instruction { op: Op::Tuple, ref operands, .. } => operands[part],
+        _ => body.root,
+    };
+    while body.instructions[at].op == Op::Copy {
+        at = body.instructions[at].operands[0];
+    }
+    body.instructions[at].op == Op::Parameter(part)
+}
+
+/// Whether a reduction that starts at this number is one of its elements alone.
+fn is_neutral(by: Combiner, start: f64) -> bool {
+    match by {
+        Combiner::Known(Binary::Add) => start == 0.0,
+        Combiner::Known(Binary::Multiply) => start == 1.0,
+        Combiner::Known(Binary::Maximum) => start == f64::NEG_INFINITY,
+        Combiner::Known(Binary::Minimum) => start == f64::INFINITY,
+        Combiner::Known(_) | Combiner::Region(_) => true,
+    }
+}
+
+pub(super) fn approximate(recall: f32, bins: usize, n: usize) -> String {
+    match bins >= n {
+        true => "exact".to_string(),
+        false => format!("approximate, recall {recall}, {bins} bins"),
+    }
+}

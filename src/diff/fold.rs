@@ -1,0 +1,83 @@
+//! Values that constants alone make, as compilers fold them.
+
+use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, ValueId};
+use crate::machine::{self, Mode};
+use crate::tensor::{DType, Tensor};
+
+/// For each value the number that all its elements are, where no parameter has part in it. Operations on elements are
+/// computed once, on scalars.
+pub(super) fn constants(computation: &Computation) -> Vec<Option<f64>> {
+    let mut places: Vec<Option<ValueId>> = Vec::with_capacity(computation.instructions.len());
+    let mut instructions: Vec<Instruction> = Vec::new();
+    for instruction in &computation.instructions {
+        let operands: Option<Vec<ValueId>> = scalar_operands(instruction).iter().map(|id| places[*id]).collect();
+        let step = operands.and_then(|operands| Some((scalar_op(instruction, computation)?, operands)));
+        places.push(step.map(|(op, operands)| {
+            let shape = Shape::array(instruction.shape.element_type(), &[]);
+            instructions.push(Instruction::new(instruction.name.clone(), op, operands, shape));
+            instructions.len() - 1
+        }));
+    }
+    let values = evaluate(instructions);
+    places.into_iter().map(|place| values.get(place?).map(|tensor| element(tensor, 0))).collect()
+}
+
+/// The operands whose numbers an operation takes: what is moved, where it is moved.
+fn scalar_operands(instruction: &Instruction) -> &[ValueId] {
+    match instruction.op.class() {
+        Class::Moves => &instruction.operands[..1],
+        _ => &instruction.operands,
+    }
+}
+
+/// What an operation does with numbers that are everywhere the same.
+fn scalar_op(instruction: &Instruction, computation: &Computation) -> Option<Op> {
+    let of = |slot: usize| computation.instructions[instruction.operands[slot]].shape.dtype();
+    match &instruction.op {
+        Op::Constant(tensor) => {
+            let first = || tensor.clone().reshape(&[tensor.len()]).rows(0..1).reshape(&[]);
+            splat(tensor).map(|_| Op::Constant(first()))
+        }
+        Op::Reshape
+        | Op::Copy
+        | Op::OptimizationBarrier
+        | Op::Broadcast { .. }
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::DynamicSlice { .. }
+            if instruction.shape.dtype().is_some() =>
+        {
+            Some(Op::Copy)
+        }
+        Op::BitcastConvert => {
+            let bits = |dtype: Option<DType>| dtype.map(DType::bits);
+            (bits(of(0)) == bits(instruction.shape.dtype())).then_some(Op::BitcastConvert)
+        }
+        op if matches!(op.class(), Class::Converts | Class::Elementwise) => Some(op.clone()),
+        _ => None,
+    }
+}
+
+/// The results of a list of operations on scalars; none where one of them cannot be computed.
+fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
+    let count = instructions.len();
+    let shapes = instructions.iter().map(|instruction| instruction.shape.clone()).collect();
+    instructions.push(Instruction::new("constants", Op::Tuple, (0..count).collect(), Shape::Tuple(shapes)));
+    let output_names = (0..count).map(|output| format!("out{output}")).collect();
+    let entry = Computation { name: "constants".to_string(), instructions, root: count };
+    let program = Program { name: "constants".to_string(), computations: vec![entry], entry: 0, output_names };
+    let done = Mode::new("cpu", "highest", "off", "").ok().map(|mode| machine::evaluate(&program, &mode, &[]));
+    done.and_then(Result::ok).unwrap_or_default()
+}
+
+/// The one value of an array of constants.
+pub(super) fn splat(tensor: &Tensor) -> Option<f64> {
+    let bits = |i: usize| tensor.data().bits(i);
+    (!tensor.is_empty() && (1..tensor.len()).all(|i| bits(i) == bits(0))).then(|| element(tensor, 0))
+}
+
+fn element(tensor: &Tensor, i: usize) -> f64 {
+    let data = tensor.data();
+    if data.dtype().is_float() { data.get_f64(i) } else { data.get_i64(i) as f64 }
+}

@@ -1,0 +1,285 @@
+//! The one form of what can be written in several ways that round alike.
+
+use crate::ir::{Binary, Compare, Unary};
+use crate::num::{Direction, F32, round_f64};
+
+use super::expression::{Combiner, Edge, ExpressionId, Expressions, Head};
+
+impl Expressions {
+    /// An operation in its one form: division is multiplication by the reciprocal, operands of commutative operations
+    /// are sorted, neutral elements vanish.
+    pub fn apply(&mut self, head: Head, mut operands: Vec<ExpressionId>) -> ExpressionId {
+        if let Some(id) = self.without_signs(&head, &operands) {
+            return id;
+        }
+        match (&head, &operands[..]) {
+            (Head::Binary(Binary::Divide), [a, b]) => {
+                let (a, b) = (*a, *b);
+                let inverse = self.apply(Head::Reciprocal, vec![b]);
+                return self.apply(Head::Binary(Binary::Multiply), vec![a, inverse]);
+            }
+            (Head::Reciprocal, [a]) => {
+                if let Some(value) = self.value(*a) {
+                    return self.constant(1.0 / value);
+                }
+            }
+            (Head::Unary(Unary::Rsqrt), [a]) => {
+                let root = self.apply(Head::Unary(Unary::Sqrt), vec![*a]);
+                return self.apply(Head::Reciprocal, vec![root]);
+            }
+            (Head::Unary(Unary::Logistic), [a]) => {
+                let negated = self.apply(Head::Unary(Unary::Negate), vec![*a]);
+                let power = self.apply(Head::Unary(Unary::Exponential), vec![negated]);
+                let one = self.constant(1.0);
+                let sum = self.apply(Head::Binary(Binary::Add), vec![one, power]);
+                return self.apply(Head::Reciprocal, vec![sum]);
+            }
+            (Head::Binary(Binary::Multiply), [a, b]) if self.is(*a, 1.0) || self.is(*b, 1.0) => {
+                return if self.is(*a, 1.0) { *b } else { *a };
+            }
+            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*a, *b) => return *b,
+            (Head::Binary(Binary::Add), [a, b]) if self.vanishes(*b, *a) => return *a,
+            (Head::Binary(Binary::Add), [a, b]) if self.is(*a, 0.0) || self.is(*b, 0.0) => {
+                return if self.is(*a, 0.0) { *b } else { *a };
+            }
+            (Head::Binary(Binary::Subtract), [a, b]) if self.is(*b, 0.0) => return *a,
+            (Head::Binary(Binary::Subtract), [a, b]) => {
+                // The same sum, rounded once.
+                if let Some(value) = self.value(*b) {
+                    let (a, negated) = (*a, self.constant(-value));
+                    return self.apply(Head::Binary(Binary::Add), vec![a, negated]);
+                }
+            }
+            (Head::Select, [predicate, yes, no]) => {
+                if let Some(is_so) = self.known_predicate(*predicate) {
+                    return if is_so { *yes } else { *no };
+                }
+                if self.is(*yes, 1.0) && self.is(*no, 0.0) {
+                    return self.apply(Head::FromPredicates, vec![*predicate]);
+                }
+            }
+            (Head::Binary(Binary::Maximum), [a, b]) => {
+                let neutral = f64::NEG_INFINITY;
+                if self.is(*a, neutral) || self.is(*b, neutral) {
+                    return if self.is(*a, neutral) { *b } else { *a };
+                }
+            }
+            (Head::Compare(Compare::Gt), [a, b]) => return self.intern(Head::Compare(Compare::Lt), vec![*b, *a]),
+            (Head::Compare(Compare::Ge), [a, b]) => return self.intern(Head::Compare(Compare::Le), vec![*b, *a]),
+            (Head::Reverse, [a]) => {
+                // Values sorted the other way round; what they carry may differ at ties.
+                if let (Head::Sorted { descending }, [key, carried]) = self.get(*a)
+                    && key == carried
+                {
+                    let (head, key) = (Head::Sorted { descending: !descending }, *key);
+                    return self.intern(head, vec![key, key]);
+                }
+            }
+            _ => {}
+        }
+        let found = self.blocked_scan(&head, &operands).or_else(|| self.masked(&head, &operands));
+        if let Some(id) = found.or_else(|| self.joined(&head, &operands)) {
+            return id;
+        }
+        if head.commutes() {
+            operands.sort_unstable();
+        }
+        self.intern(head, operands)
+    }
+
+    /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
+    fn vanishes(&self, constant: ExpressionId, sum: ExpressionId) -> bool {
+        let (Some(small), (Head::Binary(Binary::Add), [a, b])) = (self.value(constant), self.get(sum)) else {
+            return false;
+        };
+        let large = self.value(*a).or(self.value(*b));
+        large.is_some_and(|large| round_f64(&F32, large + small, Direction::NearestEven) == large)
+    }
+
+    /// The answer of a comparison of constants, where their rounding cannot have changed it.
+    fn known_predicate(&self, id: ExpressionId) -> Option<bool> {
+        let (Head::Compare(direction), [a, b]) = self.get(id) else { return None };
+        let ordering = self.value(*a)?.partial_cmp(&self.value(*b)?)?;
+        ordering.is_ne().then(|| direction.of(Some(ordering)))
+    }
+
+    /// The scan that `within blocks + scan of the blocks' totals` is, if this is that sum.
+    fn blocked_scan(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let (Head::Binary(by), [a, b]) = (head, operands) else { return None };
+        let by = Combiner::Known(*by);
+        for (blocks, totals) in [(*a, *b), (*b, *a)] {
+            let (Head::Scan { by: inner, .. }, [x]) = self.get(blocks) else { continue };
+            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
+            if *inner == by && *outer == by && self.moved(*of) == blocks {
+                let (head, x) = (Head::Scan { by, rows: *rows }, *x);
+                let totals = self.moved(totals);
+                self.absorb(blocks);
+                self.absorb(totals);
+                return Some(self.intern(head, vec![x]));
+            }
+        }
+        None
+    }
+
+    /// What an operation on negated operands is without their signs, where no sign is left over.
+    fn without_signs(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        use Binary::{Add, Multiply, Subtract};
+        match (head, operands) {
+            (Head::Binary(Multiply), &[a, b]) => {
+                let pairs = [(a, b), (b, a)].map(|(x, y)| Some((self.opposite(x)?, y)));
+                let (x, y) = pairs.into_iter().flatten().next()?;
+                let y = match self.value(y) {
+                    Some(number) => self.constant(-number),
+                    None => self.opposite(y)?,
+                };
+                Some(self.apply(head.clone(), vec![x, y]))
+            }
+            (Head::Binary(Add), &[a, b]) => match (self.opposite(a), self.opposite(b)) {
+                (Some(a), None) => Some(self.apply(Head::Binary(Subtract), vec![b, a])),
+                (None, Some(b)) => Some(self.apply(Head::Binary(Subtract), vec![a, b])),
+                _ => None,
+            },
+            (Head::Binary(Subtract), &[a, b]) => {
+                let b = self.opposite(b)?;
+                Some(self.apply(Head::Binary(Add), vec![a, b]))
+            }
+            (Head::Unary(Unary::Abs), &[a]) => {
+                let a = self.opposite(a)?;
+                Some(self.apply(head.clone(), vec![a]))
+            }
+            (Head::Compare(Compare::Ne | Compare::Eq), &[a, b]) => {
+                let operands = vec![self.opposite(a)?, self.opposite(b)?];
+                Some(self.apply(head.clone(), operands))
+            }
+            _ => None,
+        }
+    }
+
+    /// What this is the negative of.
+    fn opposite(&self, id: ExpressionId) -> Option<ExpressionId> {
+        match self.get(id) {
+            (Head::Unary(Unary::Negate), &[of]) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// What a product with ones and zeros picks.
+    fn masked(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let (Head::Binary(Binary::Multiply), [a, b]) = (head, operands) else { return None };
+        for (x, mask) in [(*a, *b), (*b, *a)] {
+            if let (Head::FromPredicates, [predicate]) = self.get(mask) {
+                let predicate = *predicate;
+                let zero = self.constant(0.0);
+                return Some(self.apply(Head::Select, vec![predicate, x, zero]));
+            }
+        }
+        None
+    }
+
+    /// What arrays side by side are: concatenated, or each padded with what is neutral to the operation that joins them.
+    fn joined(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let fill = match head {
+            Head::Binary(Binary::Maximum) => self.constant(f64::NEG_INFINITY),
+            Head::Binary(Binary::Add) => self.constant(0.0),
+            Head::Binary(Binary::Or) => self.leaf(Head::Integers),
+            _ => return None,
+        };
+        let &[a, b] = operands else { return None };
+        let [(one, x), (other, y)] = [self.part(a, fill)?, self.part(b, fill)?];
+        let whole = |edge: Edge| edge.low + edge.size as i64 + edge.high;
+        let ((first, left), (last, right)) =
+            if one.low <= other.low { ((one, x), (other, y)) } else { ((other, y), (one, x)) };
+        if whole(first) != whole(last) || first.low + first.size as i64 != last.low {
+            return None;
+        }
+        let both = self.apply(Head::Concatenate, self.side_by_side(&[left, right]));
+        if first.low == 0 && last.high == 0 {
+            return Some(both);
+        }
+        let edge = Edge { low: first.low, high: last.high, interior: 0, size: first.size + last.size };
+        Some(self.intern(Head::Pad(vec![edge]), vec![both, fill]))
+    }
+
+    /// What is padded with this along one dim.
+    fn part(&self, id: ExpressionId, fill: ExpressionId) -> Option<(Edge, ExpressionId)> {
+        match self.get(id) {
+            (Head::Pad(edges), &[x, with]) if with == fill => match edges[..] {
+                [edge] if edge.interior == 0 => Some((edge, x)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The parts of arrays that are concatenated.
+    pub fn side_by_side(&self, arrays: &[ExpressionId]) -> Vec<ExpressionId> {
+        let parts = |id: &ExpressionId| match self.get(*id) {
+            (Head::Concatenate, parts) => parts.to_vec(),
+            _ => vec![*id],
+        };
+        arrays.iter().flat_map(parts).collect()
+    }
+
+    /// What slices, pads and gathers were taken of.
+    fn moved(&self, mut id: ExpressionId) -> ExpressionId {
+        while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
+            id = *of;
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_arithmetic_is_one_expression() {
+        let mut e = Expressions::default();
+        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        let mut binary = |by, a, b| e.apply(Head::Binary(by), vec![a, b]);
+        assert_eq!(binary(Binary::Add, x, y), binary(Binary::Add, y, x));
+        assert_ne!(binary(Binary::Subtract, x, y), binary(Binary::Subtract, y, x));
+        let quotient = binary(Binary::Divide, x, y);
+        let inverse = e.apply(Head::Reciprocal, vec![y]);
+        assert_eq!(e.apply(Head::Binary(Binary::Multiply), vec![inverse, x]), quotient);
+        let zero = e.constant(-0.0);
+        assert_eq!(e.apply(Head::Binary(Binary::Add), vec![x, zero]), x);
+        // 0.1 in f32 and in bf16 are one constant of the source.
+        assert_eq!(e.constant(f64::from(0.1f32)), e.constant(0.10009765625));
+    }
+
+    #[test]
+    fn a_scan_in_blocks_is_a_scan() {
+        let mut e = Expressions::default();
+        let x = e.leaf(Head::Parameter(0));
+        let by = Combiner::Known(Binary::Add);
+        let blocks = e.apply(Head::Scan { by, rows: 64 }, vec![x]);
+        let last = e.apply(Head::Slice(vec![(15, 16, 1)]), vec![blocks]);
+        let totals = e.apply(Head::Scan { by, rows: 8 }, vec![last]);
+        let whole = e.apply(Head::Binary(Binary::Add), vec![totals, blocks]);
+        assert_eq!(whole, e.apply(Head::Scan { by, rows: 8 }, vec![x]));
+        assert!(e.is_step(blocks) && e.is_step(totals) && !e.is_step(whole));
+        // The totals of something else are no part of it.
+        let y = e.leaf(Head::Parameter(1));
+        let others = e.apply(Head::Scan { by, rows: 8 }, vec![y]);
+        let sum = e.apply(Head::Binary(Binary::Add), vec![others, blocks]);
+        assert_ne!(sum, whole);
+    }
+
+    #[test]
+    fn parts_that_overlap_are_not_side_by_side() {
+        let mut e = Expressions::default();
+        let [x, y, low] =
+            [Head::Parameter(0), Head::Parameter(1), Head::Constant(f64::NEG_INFINITY.to_bits())].map(|h| e.leaf(h));
+        let mut padded = |of, low_edge, high, size| {
+            let edge = Edge { low: low_edge, high, interior: 0, size };
+            e.apply(Head::Pad(vec![edge]), vec![of, low])
+        };
+        let (first, second, shifted) = (padded(x, 0, 5, 4), padded(y, 4, 0, 5), padded(y, 1, 3, 5));
+        let mut larger = |a, b| e.apply(Head::Binary(Binary::Maximum), vec![a, b]);
+        let (apart, overlapping) = (larger(second, first), larger(first, shifted));
+        assert_eq!(e.get(apart), (&Head::Concatenate, &[x, y][..]));
+        assert_eq!(*e.get(overlapping).0, Head::Binary(Binary::Maximum));
+    }
+}

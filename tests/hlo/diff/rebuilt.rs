@@ -1,0 +1,145 @@
+//! What compilers build otherwise without rounding otherwise.
+
+use ulpgate::diff::Difference;
+
+use super::{lines, of_texts};
+
+/// The instructions of an entry that takes x and y, f32 of four and five elements, and p, s32 of four.
+fn entry(instructions: &str) -> String {
+    format!(
+        "HloModule m\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\nlast \
+         {{\n  a = f32[] parameter(0)\n  ROOT b = f32[] parameter(1)\n}}\nENTRY main {{\n  x = f32[4] parameter(0)\n  y = \
+         f32[5] parameter(1)\n  p = s32[4] parameter(2)\n  zero = f32[] constant(0)\n  low = f32[] constant(-inf)\n{}}}\n",
+        instructions.replace("; ", "\n").replace('\n', "\n  ")
+    )
+}
+
+fn of(before: &str, after: &str) -> Vec<String> {
+    lines(&of_texts(&entry(before), &entry(after)))
+}
+
+const NOTHING: [&str; 0] = [];
+
+/// TPUs have no concatenation: each part is padded with what loses against every number.
+#[test]
+fn arrays_side_by_side_are_concatenated() {
+    let concatenated = "e = f32[4] exponential(x); ROOT r = f32[9] concatenate(e, y), dimensions={0}";
+    let padded = |low: usize, fill: &str, join: &str| {
+        format!(
+            "e = f32[4] exponential(x); f = f32[{n}] pad(e, {fill}), padding=0_{high}; g = f32[{n}] pad(y, {fill}), \
+             padding={low}_0; ROOT r = f32[{n}] {join}(f, g)",
+            n = low + 5,
+            high = low + 1,
+        )
+    };
+    assert_eq!(of(concatenated, &padded(4, "low", "maximum")), NOTHING);
+    assert_eq!(of(concatenated, &padded(4, "zero", "add")), NOTHING);
+    // Zeros win against negative numbers.
+    assert_eq!(of(concatenated, &padded(4, "zero", "maximum")), ["operation-changed r: concatenate -> maximum"]);
+    // Numbers at an end are padding.
+    let shifted = "z = f32[1] broadcast(zero), dimensions={}; ROOT r = f32[6] concatenate(z, y), dimensions={0}";
+    assert_eq!(of(shifted, "ROOT r = f32[6] pad(y, zero), padding=1_0"), NOTHING);
+    assert_ne!(of(shifted, "ROOT r = f32[6] pad(y, zero), padding=0_1"), NOTHING);
+}
+
+#[test]
+fn a_product_with_ones_and_zeros_picks() {
+    let compared =
+        "z = f32[4] broadcast(zero), dimensions={}; g = pred[4] compare(x, z), direction=GT; e = f32[4] exponential(x)";
+    let product = format!("{compared}; h = f32[4] convert(g); ROOT r = f32[4] multiply(h, e)");
+    assert_eq!(of(&product, &format!("{compared}; ROOT r = f32[4] select(g, e, z)")), NOTHING);
+    assert_eq!(of(&product, &format!("{compared}; ROOT r = f32[4] select(g, z, e)")).len(), 1);
+}
+
+#[test]
+fn a_scatter_that_overwrites_is_an_update() {
+    let scatter = "c = s32[1] constant({0}); u = f32[4] exponential(x); ROOT r = f32[5] scatter(y, c, u), \
+                   update_window_dims={0}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, \
+                   to_apply=last";
+    let update = "c = s32[] constant(0); u = f32[4] exponential(x); ROOT r = f32[5] dynamic-update-slice(y, u, c)";
+    assert_eq!(of(scatter, update), NOTHING);
+    let added = scatter.replace("to_apply=last", "to_apply=add");
+    assert_eq!(of(&added, update), ["operation-changed r: scatter by add -> update"]);
+}
+
+#[test]
+fn signs_that_cancel_are_left_out() {
+    let negated = "n = f32[4] negate(x); e = f32[4] exponential(x)";
+    let of_negated =
+        |last: &str, plain: &str| of(&format!("{negated}; {last}"), &format!("e = f32[4] exponential(x); {plain}"));
+    assert_eq!(of_negated("ROOT r = f32[4] add(e, n)", "ROOT r = f32[4] subtract(e, x)"), NOTHING);
+    assert_eq!(of_negated("ROOT r = f32[4] subtract(e, n)", "ROOT r = f32[4] add(e, x)"), NOTHING);
+    assert_eq!(of_negated("ROOT r = f32[4] multiply(n, n)", "ROOT r = f32[4] multiply(x, x)"), NOTHING);
+    assert_eq!(of_negated("ROOT r = f32[4] abs(n)", "ROOT r = f32[4] abs(x)"), NOTHING);
+    assert_eq!(
+        of_negated("ROOT r = f32[4] add(e, n)", "ROOT r = f32[4] add(e, x)"),
+        ["precision-changed r: subtract -> add"]
+    );
+}
+
+/// Compilers compute what constants alone make: here the largest float below -2, by its bits.
+#[test]
+fn constants_are_folded() {
+    let by_bits = "c = f32[] constant(-2); b = s32[] bitcast-convert(c); o = s32[] constant(1); s = s32[] add(b, o); f = f32[] \
+                   bitcast-convert(s); g = f32[] sqrt(f); h = f32[] abs(f); k = f32[] sqrt(h); l = f32[4] broadcast(k), \
+                   dimensions={}; ROOT r = f32[4] multiply(x, l)";
+    let folded = |number: &str| {
+        format!(
+            "k = f32[] constant({number}); l = f32[4] broadcast(k), dimensions={{}}; ROOT r = f32[4] multiply(x, l)"
+        )
+    };
+    assert_eq!(of(by_bits, &folded("1.41421366")), NOTHING);
+    assert_eq!(of(by_bits, &folded("1.41421402")), ["precision-changed l: 1.4142137 -> 1.414214"]);
+}
+
+/// A loop may carry what it never changes.
+#[test]
+fn what_a_loop_hands_on_is_what_went_in() {
+    let text_of = |carried: bool, body: &str| {
+        let (types, names, root) = match carried {
+            true => ("s32[], f32[4], f32[4]", "k, v, w", "u"),
+            false => ("s32[], f32[4]", "k, v", "x"),
+        };
+        let third = |text: &str| if carried { text.to_string() } else { String::new() };
+        format!(
+            "HloModule m\nstep {{\n  t = ({types}) parameter(0)\n  k0 = s32[] get-tuple-element(t), index=0\n  o = s32[] \
+             constant(1)\n  k = s32[] add(k0, o)\n  v0 = f32[4] get-tuple-element(t), index=1\n{}  v = f32[4] \
+             {body}(v0)\n  ROOT s = ({types}) tuple({names})\n}}\ngoes {{\n  t = ({types}) parameter(0)\n  k = s32[] \
+             get-tuple-element(t), index=0\n  n = s32[] constant(3)\n  ROOT l = pred[] compare(k, n), direction=LT\n}}\nENTRY \
+             main {{\n  x = f32[4] parameter(0)\n  z = s32[] constant(0)\n  i = ({types}) tuple(z, x{})\n  w = ({types}) \
+             while(i), condition=goes, body=step\n  v = f32[4] get-tuple-element(w), index=1\n{}  ROOT r = f32[4] \
+             multiply(v, {root})\n}}\n",
+            third("  w = f32[4] get-tuple-element(t), index=2\n"),
+            third(", x"),
+            third("  u = f32[4] get-tuple-element(w), index=2\n"),
+        )
+    };
+    let text = |carried| text_of(carried, "exponential");
+    assert_eq!(of_texts(&text(false), &text(true)), Difference::default());
+    assert_eq!(
+        lines(&of_texts(&text(false), &text_of(true, "tanh"))),
+        ["precision-changed w: loop with exponential -> loop with tanh"]
+    );
+}
+
+/// Two layers of the same operations, which a compiler computes in another order: weights tell them apart.
+#[test]
+fn values_of_one_name_are_paired_by_what_they_read() {
+    let layer = |at: usize, weight: usize, how: &str| {
+        format!(
+            "  w.{at} = f32[4] parameter({weight})\n  mul.{at} = f32[4] multiply(x, w.{at})\n  act.{at} = f32[4] \
+             {how}(mul.{at})\n  add.{at} = f32[4] add(act.{at}, x)\n"
+        )
+    };
+    let program = |layers: [String; 2], results: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[4] parameter(0)\n{}  ROOT t = (f32[4], f32[4]) tuple({results})\n}}\n",
+            layers.concat()
+        )
+    };
+    let before = program([layer(1, 1, "exponential"), layer(2, 2, "exponential")], "add.1, add.2");
+    let copied = "  copy.1 = f32[4] copy(add.1)\n".to_string();
+    let after = program([layer(1, 2, "tanh"), layer(2, 1, "tanh") + &copied], "add.2, copy.1");
+    let changed = |at: usize| format!("precision-changed act.{at}: exponential -> tanh");
+    assert_eq!(lines(&of_texts(&before, &after)), [changed(1), changed(2)]);
+}
