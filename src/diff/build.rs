@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
-use crate::num::BF16;
+use crate::ir::{Computation, ComputationId, Instruction, Op, ValueId};
+use crate::num::{BF16, F32};
 use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
@@ -22,8 +22,9 @@ pub(super) struct Builder<'p, 'e> {
     held: &'p [Held],
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
-    /// What the parameters of a region stand for, where that is known.
-    pub arguments: Vec<ExpressionId>,
+    /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
+    /// roundings, which readings tell of in the entry.
+    pub arguments: Option<Vec<ExpressionId>>,
     pub expressions: &'e mut Expressions,
     pub values: Vec<Value>,
     pub regions: HashMap<usize, Vec<ExpressionId>>,
@@ -37,11 +38,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         Builder::of(analysis, analysis.program.entry(), analysis.precisions(), expressions)
     }
 
-    /// Of a region, whose parameters stand for these expressions.
+    /// Of a region; of a loop's, the parameters stand for these expressions.
     pub fn region(
         analysis: &'p Analysis<'p>,
         region: ComputationId,
-        arguments: Vec<ExpressionId>,
+        arguments: Option<Vec<ExpressionId>>,
         expressions: &'e mut Expressions,
     ) -> Self {
         let builder = Builder::of(analysis, &analysis.program.computations[region], &[], expressions);
@@ -56,7 +57,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     ) -> Self {
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
-        let arguments = Vec::new();
+        let arguments = None;
         Builder { analysis, computation, held, constants, arguments, expressions, values, regions, integers }
     }
 
@@ -90,12 +91,15 @@ impl<'p, 'e> Builder<'p, 'e> {
             _ => (0, 0),
         };
         let moved: Vec<&Value> = (from..to).filter_map(operand).collect();
-        let divisor = operand(1).and_then(|v| v.scalar);
         let narrow_operands =
             instruction.operands.iter().all(|o| self.values[*o].effective.within(Precision::of(&BF16)));
         let regions = &self.analysis.regions;
         let holds = rule::holds(instruction, self.analysis);
-        let effective = self.held.get(id).map_or(holds, |held| held.first().unwrap_or(Precision::UNLIMITED));
+        let moved_bits = moved.iter().map(|v| v.effective).reduce(Precision::join).unwrap_or(Precision::UNLIMITED);
+        let effective = match self.held.get(id) {
+            Some(held) => held.first().unwrap_or(Precision::UNLIMITED),
+            None => holds.meet(moved_bits),
+        };
         let accumulation = accumulates_in(self.analysis.program, regions, instruction);
         let picks = match instruction.op {
             Op::GetTupleElement(_) => operand(0).is_some_and(|group| group.picks),
@@ -113,23 +117,37 @@ impl<'p, 'e> Builder<'p, 'e> {
             steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
             accumulation: accumulation.filter(|_| float),
             products: first.and_then(|v| v.products),
-            by: match instruction.op {
-                Op::Binary(Binary::Divide) => divisor,
-                Op::Binary(Binary::Multiply) => divisor.or_else(|| operand(0).and_then(|v| v.scalar)),
-                _ => None,
-            },
+            by: None,
+            scale: None,
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
-            form: rule::form(&instruction.op, divisor, narrow_operands).filter(|_| float && role == Role::Computes),
+            form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
             scalar: self.constants[id],
         };
         value.expressions = self.express(instruction, &mut value);
+        if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
+            let moved = &self.values[instruction.operands[from]];
+            value.scale = value.scale.or_else(|| moved.scale.clone().filter(|_| *whole == moved.expression()));
+        }
+        if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
+            let sum = value.accumulation.filter(|width| narrows(*width)).map(Head::Accumulated);
+            let rounding = (float && narrows(holds) && !moved_bits.within(holds)).then_some(Head::Rounded(holds));
+            for head in sum.into_iter().chain(rounding).filter(|_| value.scalar.is_none()) {
+                *whole = self.expressions.apply(head, vec![*whole]);
+            }
+        }
         // A tuple of nothing is no float either.
         if value.expressions.is_empty() {
             value.expressions.push(self.integers);
         }
         value
     }
+}
+
+/// Whether a format loses bits of f32.
+fn narrows(format: Precision) -> bool {
+    let wide = Precision::of(&F32);
+    format.within(wide) && format != wide
 }
 
 /// The plan of a matmul, as far as it may change bits: windows over the result do not.

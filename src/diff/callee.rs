@@ -96,7 +96,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         for (at, part) in changed.iter().enumerate() {
             arguments[*part] = self.expressions.leaf(Head::Argument(at));
         }
-        let [goes_on, results] = [condition, body].map(|region| self.region_with(region, arguments.clone()));
+        let [goes_on, results] = [condition, body].map(|region| self.region_with(region, Some(arguments.clone())));
         let of = |list: &[ExpressionId]| changed.iter().map(|part| list[*part]).collect::<Vec<_>>();
         let made_of = [of(operands), goes_on, of(&results)].concat();
         let mut parts = operands.to_vec();
@@ -166,13 +166,13 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(known) = self.regions.get(&id) {
             return known.clone();
         }
-        let known = self.region_with(id, Vec::new());
+        let known = self.region_with(id, None);
         self.regions.insert(id, known.clone());
         known
     }
 
-    /// The same where its parameters stand for these expressions.
-    fn region_with(&mut self, id: ComputationId, arguments: Vec<ExpressionId>) -> Vec<ExpressionId> {
+    /// The same of a loop's, where its parameters stand for these expressions.
+    fn region_with(&mut self, id: ComputationId, arguments: Option<Vec<ExpressionId>>) -> Vec<ExpressionId> {
         let values = Builder::region(self.analysis, id, arguments, self.expressions).values(&mut |_, _, _| None);
         values[self.analysis.program.computations[id].root].expressions.clone()
     }

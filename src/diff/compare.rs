@@ -330,7 +330,8 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let text =
             |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
         for (id, (first, left)) in &before {
-            if let Some((_, right)) = after.get(id).filter(|(_, right)| right != left) {
+            // A number that is gone has been put together with another.
+            if let Some((_, right)) = after.get(id).filter(|(_, right)| !right.is_subset(left)) {
                 changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
             }
         }
@@ -338,10 +339,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
 
     /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
-        found.into_iter().for_each(|d| {
-            let kind = if d.rounds { ChangeKind::PrecisionChanged } else { ChangeKind::OperationChanged };
-            self.other(kind, d.value, d.texts, changes);
-        });
+        found.into_iter().for_each(|d| self.other(d.kind, d.value, d.texts, changes));
         let (seen, unseen): (Vec<_>, Vec<_>) = find_edits(&self.pair.before, &self.pair.after, &self.pair.expressions)
             .into_iter()
             .partition(|edit| edit.seen);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Binary, Compare, Op, Unary, ValueId};
 
-use super::change::number;
+use super::change::{ChangeKind, number};
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
 use super::graph::Graph;
 use super::pairing::Pair;
@@ -15,8 +15,8 @@ pub(super) struct Disagreement {
     pub value: ValueId,
     /// What it computes, and what AFTER computes in its place.
     pub texts: [String; 2],
-    /// Whether both are arithmetic on floats, which rounds.
-    pub rounds: bool,
+    /// What kind of change it is.
+    pub kind: ChangeKind,
 }
 
 /// All disagreements of the pairs that the expressions alone would not have made, and of results that no pair accounts
@@ -61,8 +61,11 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
             if is_known(0) && is_known(1) && seen.insert((value, sides)) {
-                let rounds = pair.before.values[value].float && rounds(expressions, sides);
-                found.push(Disagreement { value, texts: texts(pair, sides), rounds });
+                let kind = match pair.before.values[value].float {
+                    true => kind(expressions, sides),
+                    false => ChangeKind::OperationChanged,
+                };
+                found.push(Disagreement { value, texts: texts(pair, sides), kind });
             }
         }
     }
@@ -70,13 +73,37 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     found
 }
 
-/// Whether two expressions differ in operations on floats that make new bits, which have to be rounded: loops somewhere
-/// below, others in what they do last.
-fn rounds(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
+/// What two expressions on floats differ in: operations that make new bits, which have to be rounded, or others; loops in
+/// what they do somewhere below, and where that is nothing but roundings, in these.
+fn kind(expressions: &Expressions, sides: [ExpressionId; 2]) -> ChangeKind {
     let heads = sides.map(|id| expressions.get(id).0);
-    match heads {
-        [Head::Loop(_), Head::Loop(_)] => differing(expressions, sides).iter().flatten().any(|(_, rounds)| *rounds),
+    let makes_bits = match heads {
+        [Head::Loop(_), Head::Loop(_)] => {
+            let labels = differing(expressions, sides);
+            let only_roundings = labels.iter().flatten().all(|label| label.is_rounding);
+            match labels.map(|labels| labels.is_empty()) {
+                [false, true] if only_roundings => return ChangeKind::RoundingRemoved,
+                [true, false] if only_roundings => return ChangeKind::RoundingAdded,
+                _ => differing(expressions, sides).iter().flatten().any(|label| label.makes_bits),
+            }
+        }
         heads => heads.into_iter().all(makes_bits),
+    };
+    if makes_bits { ChangeKind::PrecisionChanged } else { ChangeKind::OperationChanged }
+}
+
+/// Something that a loop does.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Label {
+    text: String,
+    makes_bits: bool,
+    is_rounding: bool,
+}
+
+impl Label {
+    fn of(head: &Head) -> Label {
+        let is_rounding = matches!(head, Head::Rounded(_));
+        Label { text: label(head), makes_bits: makes_bits(head), is_rounding }
     }
 }
 
@@ -87,6 +114,7 @@ fn makes_bits(head: &Head) -> bool {
         Head::Binary(binary) => !matches!(binary, Maximum | Minimum),
         Head::Reduce { by, .. } | Head::Scan { by, .. } => !matches!(by, Combiner::Known(Maximum | Minimum)),
         Head::Reciprocal | Head::FromIntegers | Head::Constant(_) => true,
+        Head::Rounded(_) | Head::Accumulated(_) => true,
         _ => false,
     }
 }
@@ -175,22 +203,23 @@ fn operand_pairs(
 
 /// What only one of two expressions does anywhere below. Loops carry what compilers please, in any order, so that
 /// places are left out; how often something is done counts where both loops carry as many values, and so as many
-/// counters. With each goes whether it makes new bits.
-fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<(String, bool)>; 2] {
+/// counters. Roundings are always counted.
+fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<Label>; 2] {
     let [one, other] = sides.map(|id| expressions.get(id).1.len());
     let counts = one == other;
     let [left, right] = sides.map(|id| {
-        let mut labels = BTreeMap::<(String, bool), usize>::new();
+        let mut labels = BTreeMap::<Label, usize>::new();
         for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {
-            let head = expressions.get(part).0;
-            *labels.entry((label(head), makes_bits(head))).or_default() += 1;
+            *labels.entry(Label::of(expressions.get(part).0)).or_default() += 1;
         }
         labels
     });
-    type Labels = BTreeMap<(String, bool), usize>;
-    let only = |own: &Labels, other: &Labels| -> Vec<(String, bool)> {
-        let more = own.iter().filter(|(label, count)| other.get(*label).is_none_or(|others| counts && others < *count));
-        more.map(|(label, _)| label.clone()).collect()
+    let only = |own: &BTreeMap<Label, usize>, other: &BTreeMap<Label, usize>| -> Vec<Label> {
+        let is_more = |label: &Label, count: usize| match other.get(label) {
+            Some(others) => (counts || label.is_rounding) && *others < count,
+            None => true,
+        };
+        own.iter().filter(|(label, count)| is_more(label, **count)).map(|(label, _)| label.clone()).collect()
     };
     [only(&left, &right), only(&right, &left)]
 }
@@ -213,7 +242,7 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
         return differing(expressions, sides).map(|labels| match labels.is_empty() {
             true => "loop without it".to_string(),
             false => {
-                let labels: Vec<String> = labels.into_iter().map(|(label, _)| label).collect();
+                let labels: Vec<String> = labels.into_iter().map(|label| label.text).collect();
                 format!("loop with {}", labels.join(", "))
             }
         });
@@ -283,6 +312,8 @@ fn label(head: &Head) -> String {
         Head::Reciprocal => "reciprocal".to_string(),
         Head::Binary(binary) => binary.name().to_string(),
         Head::Compare(direction) => format!("compare {}", direction.name()),
+        Head::Rounded(format) => format!("rounding to {format}"),
+        Head::Accumulated(format) => format!("sum in {format}"),
         Head::Select => "select".to_string(),
         Head::Reduce { by: combiner, .. } => format!("reduce by {}", by(combiner)),
         Head::Index { largest: true, .. } => "index of the largest".to_string(),

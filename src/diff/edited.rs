@@ -70,8 +70,16 @@ fn counterparts(before: &Graph, after: &Graph, numbering: &Numbering) -> Option<
     let alike = |ids: &[ValueId]| left.iter().zip(ids).all(|(a, id)| numbering.same_shape(&a.shape, &right[*id].shape));
     let named: HashMap<&str, ValueId> = right.iter().enumerate().map(|(id, b)| (b.name.as_str(), id)).collect();
     let by_name: Option<Vec<ValueId>> = left.iter().map(|a| named.get(a.name.as_str()).copied()).collect();
+    // Parameters may be listed in another order.
+    let same_parameters = left.iter().zip(right).all(|(a, b)| match (&a.op, &b.op) {
+        (Op::Parameter(one), Op::Parameter(other)) => one == other,
+        _ => true,
+    });
     let in_order = (0..right.len()).collect();
-    [by_name.filter(|_| named.len() == right.len()), Some(in_order)].into_iter().flatten().find(|ids| alike(ids))
+    [by_name.filter(|_| named.len() == right.len()), Some(in_order).filter(|_| same_parameters)]
+        .into_iter()
+        .flatten()
+        .find(|ids| alike(ids))
 }
 
 /// What both sides of an edit are called: with the operands where the operations alone do not tell them apart.

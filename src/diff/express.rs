@@ -1,12 +1,13 @@
 //! What the operations of a computation are as expressions.
 
 use crate::analysis::fingerprint;
-use crate::ir::{Binary, Instruction, Op, approx};
+use crate::ir::{Binary, Instruction, Op, ValueId, approx};
 use crate::tensor::DType;
 
 use super::build::Builder;
 use super::callee::{approximate, carries};
-use super::expression::{Combiner, Edge, ExpressionId, Head};
+use super::expression::{Combiner, Edge, ExpressionId, Expressions, Head};
+use super::factors::Scale;
 use super::fold::splat;
 use super::rule::{self, Role};
 use super::vertex::Value;
@@ -53,7 +54,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let elements = instruction.shape.elements();
         let head = match &instruction.op {
-            Op::Parameter(n) if in_region => match self.arguments.get(*n) {
+            Op::Parameter(n) if in_region => match self.arguments.as_ref().and_then(|all| all.get(*n)) {
                 Some(argument) => return vec![*argument],
                 None => Head::Argument(*n),
             },
@@ -67,9 +68,10 @@ impl<'p, 'e> Builder<'p, 'e> {
                 _ => Head::FromIntegers,
             },
             Op::Unary(unary) => Head::Unary(*unary),
-            Op::Binary(Binary::Divide) if value.float && self.divisor(instruction).is_some() => {
-                let inverse = self.expressions.constant(1.0 / self.divisor(instruction).unwrap_or(1.0));
-                return vec![self.expressions.apply(Head::Binary(Binary::Multiply), vec![operands[0], inverse])];
+            Op::Binary(binary @ (Binary::Multiply | Binary::Divide))
+                if value.float && self.factor(*binary, instruction).is_some() =>
+            {
+                return vec![self.scale(*binary, instruction, value)];
             }
             // Integers without a float in them are one expression: `k - 1` is `k + -1`.
             Op::Binary(Binary::Subtract)
@@ -182,7 +184,12 @@ impl<'p, 'e> Builder<'p, 'e> {
             Op::Slice { start, limit, stride } => {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
                 let cut = (0..over.len()).filter(|d| (start[*d], limit[*d], stride[*d]) != (0, over[*d], 1));
-                let cut: Vec<_> = cut.map(|d| (start[d], limit[d], stride[d])).collect();
+                // One element needs no stride, and nothing is read behind the last.
+                let told = |d: usize| match (limit[d] - start[d]).div_ceil(stride[d]) {
+                    count @ (0 | 1) => (start[d], start[d] + count, 1),
+                    count => (start[d], start[d] + (count - 1) * stride[d] + 1, stride[d]),
+                };
+                let cut: Vec<_> = cut.map(told).collect();
                 if cut.is_empty() {
                     return vec![operands[0]];
                 }
@@ -258,8 +265,40 @@ impl<'p, 'e> Builder<'p, 'e> {
         instruction.operands.iter().map(|o| self.values[*o].expression()).collect()
     }
 
-    fn divisor(&self, instruction: &Instruction) -> Option<f64> {
-        instruction.operands.get(1).and_then(|o| self.values[*o].scalar)
+    /// The operand that an operation scales, and the number it does that with.
+    fn factor(&self, binary: Binary, instruction: &Instruction) -> Option<(ValueId, f64)> {
+        let &[left, right] = &instruction.operands[..] else { return None };
+        let number = |id: ValueId| self.values[id].scalar.filter(|number| *number != 0.0 && number.is_finite());
+        match (number(right), number(left)) {
+            (Some(by), _) => Some((left, by)),
+            (None, Some(by)) if binary == Binary::Multiply => Some((right, by)),
+            _ => None,
+        }
+    }
+
+    /// A product with a number, together with those before it.
+    fn scale(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> ExpressionId {
+        let Some((operand, by)) = self.factor(binary, instruction) else { return self.integers };
+        let of = &self.values[operand];
+        // In a loop, expressions tell of roundings between.
+        let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
+        let whole = |before| Scale::new(of.expression(), before, binary, by);
+        // What a second number undoes stays two steps.
+        let before = before.filter(|before| !Expressions::is_about_one(whole(Some(before)).factor));
+        let scale = whole(before);
+        let before = before.map(|_| of.expression());
+        let factor = self.expressions.constant(scale.factor);
+        let id = self.expressions.apply(Head::Binary(Binary::Multiply), vec![scale.of, factor]);
+        if id == self.values[operand].expression() {
+            value.role = Role::Moves { from: 0, to: 2 };
+            value.form = None;
+        } else {
+            let (form, by) = scale.form();
+            (value.form, value.by) = (Some(form).filter(|_| value.role == Role::Computes), by);
+            before.into_iter().for_each(|step| self.expressions.absorb(step));
+        }
+        value.scale = Some(scale);
+        id
     }
 
     /// The steps of a scan in blocks, to which this sum adds the blocks' totals.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::analysis::Precision;
 use crate::ir::{Binary, Compare, Unary};
 use crate::num::{BF16, Direction, round_f64};
 
@@ -37,6 +38,10 @@ pub(super) enum Head {
     Reciprocal,
     Binary(Binary),
     Compare(Compare),
+    /// Rounded to a format below f32, in a loop.
+    Rounded(Precision),
+    /// A sum in a format below f32, in a loop.
+    Accumulated(Precision),
     Select,
     Reduce {
         by: Combiner,
@@ -206,6 +211,11 @@ impl Expressions {
 
     pub fn constant(&mut self, value: f64) -> ExpressionId {
         self.leaf(Expressions::number(value))
+    }
+
+    /// Whether a number is one as far as expressions keep it.
+    pub fn is_about_one(value: f64) -> bool {
+        Expressions::number(value) == Expressions::number(1.0)
     }
 
     fn number(value: f64) -> Head {

@@ -18,6 +18,7 @@ mod disagree;
 mod edited;
 mod express;
 mod expression;
+mod factors;
 mod fold;
 mod graph;
 mod one_form;

@@ -169,6 +169,7 @@ impl Expressions {
         for (x, mask) in [(*a, *b), (*b, *a)] {
             if let (Head::FromPredicates, [predicate]) = self.get(mask) {
                 let predicate = *predicate;
+                self.absorb(mask);
                 let zero = self.constant(0.0);
                 return Some(self.apply(Head::Select, vec![predicate, x, zero]));
             }

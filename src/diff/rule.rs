@@ -100,11 +100,10 @@ pub(super) fn entry_precision(instruction: &Instruction, program: &Program, slot
     seen.reduce(Precision::join).unwrap_or(Precision::UNLIMITED)
 }
 
-/// What an operation that rounds is called when it is compared with another that stands for the same value; `constant`
-/// is the second operand where it is one number. `None` where nothing is rounded or another comparison tells.
-pub(super) fn form(op: &Op, constant: Option<f64>, narrow_operands: bool) -> Option<String> {
+/// What an operation that rounds is called when it is compared with another that stands for the same value. `None` where
+/// nothing is rounded or another comparison tells.
+pub(super) fn form(op: &Op, narrow_operands: bool) -> Option<String> {
     Some(match op {
-        Op::Binary(Binary::Divide) if constant.is_some_and(is_power_of_two) => Binary::Multiply.name().to_string(),
         // Subtracting is adding the negative.
         Op::Binary(Binary::Subtract) => Binary::Add.name().to_string(),
         Op::Dot { precision, .. } => {
@@ -120,10 +119,6 @@ pub(super) fn form(op: &Op, constant: Option<f64>, narrow_operands: bool) -> Opt
         Op::Unary(_) | Op::Binary(_) => op.opcode().to_string(),
         _ => return None,
     })
-}
-
-fn is_power_of_two(value: f64) -> bool {
-    value.is_normal() && value.to_bits() << 12 == 0
 }
 
 /// The dim along which a window accumulates every element before its own, and perhaps its own.

@@ -3,6 +3,7 @@
 use crate::analysis::Precision;
 
 use super::expression::ExpressionId;
+use super::factors::Scale;
 use super::rule::Role;
 
 /// A value.
@@ -28,6 +29,8 @@ pub(super) struct Value {
     pub products: Option<Precision>,
     /// The number that a multiplication or division is by, where it is one.
     pub by: Option<f64>,
+    /// What it is times a number, where it is that.
+    pub scale: Option<Scale>,
     /// How a compiled file cuts a matmul up: where K is cut, and the emitter.
     pub plan: Option<String>,
     /// How a top-k or sort selects.

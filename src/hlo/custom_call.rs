@@ -31,12 +31,27 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> 
         }
         "PartialReduce" => {
             largest(e)?;
-            let config = config(e)?;
-            let op = PartialReduce {
-                log2_reduction: config.number("log2_reduction")? as u32,
-                reduction_dim: config.number("reduction_dim")?,
-                top_k: config.number("top_k")?,
-                recall_target: config.float("recall_target")?,
+            let op = match e.attributes().find("backend_config") {
+                Some(_) => {
+                    let config = config(e)?;
+                    PartialReduce {
+                        log2_reduction: config.number("log2_reduction")? as u32,
+                        reduction_dim: config.number("reduction_dim")?,
+                        top_k: config.number("top_k")?,
+                        recall_target: config.float("recall_target")?,
+                    }
+                }
+                // As JAX before 0.9 writes it: the shapes tell how many elements fall into a bin.
+                None => {
+                    let values = operands.first().map(|values| e.shape(*values).dims()).unwrap_or_default();
+                    let given = if let Shape::Tuple(parts) = &claimed { parts.first() } else { None };
+                    let (Some(n), Some(bins)) = (values.last(), given.and_then(|part| part.dims().last())) else {
+                        return Err(e.fail("PartialReduce gives values and indices of the bins of an array"));
+                    };
+                    let reduction_dim = values.len() - 1;
+                    let log2_reduction = n.div_ceil((*bins).max(1)).next_power_of_two().ilog2();
+                    PartialReduce { log2_reduction, reduction_dim, top_k: 0, recall_target: 0.0 }
+                }
             };
             e.emit(Op::PartialReduce(op), operands, Some(claimed))
         }

@@ -108,6 +108,11 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 return Err(e.refuse("window", "a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
+            if let [array, _] = operands[..]
+                && let Some(dims) = window.whole_dims(e.shape(array).dims())
+            {
+                return whole_windows(e, operands, dims, claimed);
+            }
             return over_region(e, operands, Some, |to_apply| Op::ReduceWindow { window, to_apply });
         }
         "scatter" => {
@@ -142,8 +147,13 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
     let mut operands = operands;
-    if let Op::Concatenate { .. } | Op::DynamicUpdateSlice = op {
-        e.widest(&mut operands)?;
+    match op {
+        Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Pad { .. } => e.widest(&mut operands)?,
+        Op::Select if operands.len() == 3 => {
+            e.widest(&mut operands[1..])?;
+            return e.emit(op, operands, None);
+        }
+        _ => {}
     }
     let claimed = if op.class() == Class::Moves { in_type_of(e, &operands, claimed) } else { claimed };
     e.emit(op, operands, Some(claimed))
@@ -185,6 +195,14 @@ fn over_region(
         }
     }
     e.emit(op(to_apply), operands, None)
+}
+
+/// Windows each of which shows all elements along some dims: they are reduced once, and what they give is spread.
+fn whole_windows(e: &mut Emitter, operands: Vec<ValueId>, dims: Vec<usize>, claimed: Shape) -> Result<ValueId> {
+    let kept: Vec<usize> = (0..claimed.dims().len()).filter(|dim| !dims.contains(dim)).collect();
+    let reduced = over_region(e, operands, Some, |to_apply| Op::Reduce { dims, to_apply })?;
+    let claimed = in_type_of(e, &[reduced], claimed);
+    e.emit(Op::Broadcast { dims: kept }, vec![reduced], Some(claimed))
 }
 
 /// A list that must have one number.

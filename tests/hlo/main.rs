@@ -1,5 +1,6 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
+mod compiled;
 mod diff;
 mod eval;
 mod lower;

@@ -186,6 +186,28 @@ pub const TRIP_BOUND: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window(pub Vec<WindowDim>);
 
+impl Window {
+    /// The dims along which each of several positions shows all elements, and no others; none where some dim is seen
+    /// otherwise than as a whole or element by element. The TPU compiler writes a reduction that is spread over the dim it
+    /// took away as a window of 2n - 1 (FACTS 9).
+    pub fn whole_dims(&self, dims: &[usize]) -> Option<Vec<usize>> {
+        let mut whole = Vec::new();
+        for (dim, (window, size)) in self.0.iter().zip(dims).enumerate() {
+            if *window == WindowDim::of_size(1) {
+                continue;
+            }
+            let (size, reach) = (*size as i64, window.size as i64);
+            let positions = size + window.pad_low + window.pad_high - reach + 1;
+            let plain = (window.stride, window.base_dilation, window.window_dilation) == (1, 1, 1);
+            if !plain || positions < 2 || positions - 1 > window.pad_low || reach - window.pad_low < size {
+                return None;
+            }
+            whole.push(dim);
+        }
+        (!whole.is_empty()).then_some(whole)
+    }
+}
+
 /// One dim of a window, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowDim {
@@ -232,7 +254,8 @@ pub struct PartialReduce {
     pub log2_reduction: u32,
     /// The dim along which: the last one.
     pub reduction_dim: usize,
-    /// The `k` of the [`ApproxTopK`] that it was lowered from. Nothing depends on it: it is kept to be printed.
+    /// The `k` of the [`ApproxTopK`] that it was lowered from; 0 where a file does not say. Nothing depends on it: it is
+    /// kept to be printed.
     pub top_k: usize,
     /// That one's `recall_target`, kept as `top_k` is.
     pub recall_target: f32,

@@ -143,3 +143,81 @@ fn values_of_one_name_are_paired_by_what_they_read() {
     let changed = |at: usize| format!("precision-changed act.{at}: exponential -> tanh");
     assert_eq!(lines(&of_texts(&before, &after)), [changed(1), changed(2)]);
 }
+
+/// What a loop rounds is told of with the loop.
+#[test]
+fn roundings_in_loops_are_told_of() {
+    let text = |second: &str| {
+        format!(
+            "HloModule m\nstep {{\n  t = (s32[], f32[4]) parameter(0)\n  k0 = s32[] get-tuple-element(t), index=0\n  o = s32[] \
+             constant(1)\n  k = s32[] add(k0, o)\n  v0 = f32[4] get-tuple-element(t), index=1\n  e = f32[4] \
+             exponential(v0)\n  n = f32[4] reduce-precision(e), exponent_bits=8, mantissa_bits=7\n  a = f32[4] tanh(n)\n{second}  \
+             ROOT s = (s32[], f32[4]) tuple(k, v)\n}}\ngoes {{\n  t = (s32[], f32[4]) parameter(0)\n  k = s32[] \
+             get-tuple-element(t), index=0\n  n = s32[] constant(3)\n  ROOT l = pred[] compare(k, n), direction=LT\n}}\nENTRY main \
+             {{\n  x = f32[4] parameter(0)\n  z = s32[] constant(0)\n  i = (s32[], f32[4]) tuple(z, x)\n  w = (s32[], f32[4]) \
+             while(i), condition=goes, body=step\n  ROOT r = f32[4] get-tuple-element(w), index=1\n}}\n"
+        )
+    };
+    let rounded = text("  v = f32[4] reduce-precision(a), exponent_bits=8, mantissa_bits=7\n");
+    let narrow = text("  b = bf16[4] convert(a)\n  v = f32[4] convert(b)\n");
+    let wide = text("  v = f32[4] copy(a)\n");
+    assert_eq!(
+        lines(&of_texts(&rounded, &wide)),
+        ["rounding-removed w: loop with rounding to bf16 -> loop without it"]
+    );
+    assert_eq!(lines(&of_texts(&wide, &rounded)), ["rounding-added w: loop without it -> loop with rounding to bf16"]);
+    assert_eq!(of_texts(&rounded, &narrow), Difference::default());
+}
+
+/// Numbers that a compiler multiplies with each other are rounded once where there were two roundings.
+#[test]
+fn products_with_several_numbers_are_told_of_as_one() {
+    let by = |numbers: &[&str]| {
+        let mut text = "v0 = f32[4] exponential(x)".to_string();
+        for (at, number) in numbers.iter().enumerate() {
+            let (opcode, number) = number.split_once(' ').unwrap();
+            text += &format!("; c{at} = f32[] constant({number}); b{at} = f32[4] broadcast(c{at}), dimensions={{}}");
+            text += &format!("; v{} = f32[4] {opcode}(v{at}, b{at})", at + 1);
+        }
+        text + &format!("; ROOT r = f32[4] negate(v{})", numbers.len())
+    };
+    assert_eq!(
+        of(&by(&["multiply 0.01", "multiply 0.9"]), &by(&["multiply 0.009"])),
+        ["precision-changed v2: multiply by 0.01, then multiply by 0.9 -> multiply by 0.009"]
+    );
+    assert_eq!(
+        of(&by(&["divide 3", "multiply 0.9"]), &by(&["multiply 0.3"])),
+        ["precision-changed v2: divide by 3, then multiply by 0.9 -> multiply by 0.3"]
+    );
+    // A power of two rounds nothing.
+    assert_eq!(of(&by(&["multiply 0.01", "multiply 4"]), &by(&["multiply 0.04"])), NOTHING);
+    assert_eq!(of(&by(&["divide 8", "multiply 0.9"]), &by(&["multiply 0.1125"])), NOTHING);
+    assert_eq!(
+        of(&by(&["divide 3", "divide 2"]), &by(&["multiply 0.16666667"])),
+        ["precision-changed v2: divide by 6 -> multiply by 0.16666667"]
+    );
+    // What a second number undoes is rounded twice all the same.
+    let undone = of_texts(&entry(&by(&["multiply 0.1", "divide 0.1"])), &entry(&by(&[])));
+    assert_eq!(undone.unmatched, [vec!["v1".to_string(), "v2".to_string()], Vec::new()]);
+}
+
+#[test]
+fn another_order_of_parameters_is_no_change() {
+    let text =
+        |parameters: &str| format!("HloModule m\nENTRY main {{\n{parameters}  ROOT r = f32[4] subtract(x, y)\n}}\n");
+    let (one, other) = ("  x = f32[4] parameter(0)\n", "  y = f32[4] parameter(1)\n");
+    let second = text(&[other, one].concat()).replace("subtract(x, y)", "subtract(x, y), metadata={}");
+    assert_eq!(of_texts(&text(&[one, other].concat()), &second), Difference::default());
+    // Names may differ, so that order is all there is to go by.
+    let renamed = second.replace("y = ", "q = ").replace("(x, y)", "(x, q)");
+    assert_eq!(of_texts(&text(&[one, other].concat()), &renamed), Difference::default());
+}
+
+/// One element needs no stride.
+#[test]
+fn slices_are_what_they_give() {
+    let strided = "ROOT r = f32[1] slice(y), slice={[2:4:2]}";
+    let one = |range: &str| format!("s = f32[1] slice(y), slice={{[{range}]}}; ROOT r = f32[1] copy(s)");
+    assert_eq!(of(strided, &one("2:3")), NOTHING);
+    assert_eq!(of(strided, &one("3:4")), ["operation-changed r: slice [2:3:1] -> slice [3:4:1]"]);
+}
