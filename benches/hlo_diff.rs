@@ -38,7 +38,7 @@ fn main() {
         let [same, edited, much_edited] = others.each_ref().map(|other| {
             let one = &one;
             move || {
-                black_box(difference(black_box(one), black_box(other)).expect("the same results"));
+                black_box(difference(black_box(one), black_box(other), None).expect("the same results"));
             }
         });
         let contenders = vec![

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Held, Precision, accumulates_in};
-use crate::ir::{Computation, ComputationId, Instruction, Op, ValueId};
+use crate::analysis::{Analysis, Held, Precision, accumulates_in, find_contractions};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
 
@@ -22,6 +22,10 @@ pub(super) struct Builder<'p, 'e> {
     held: &'p [Held],
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
+    /// Whether products are added before they are rounded.
+    pub contracts: bool,
+    /// The values that are such products; none where there are no such.
+    contracted: Vec<bool>,
     /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
     /// roundings, which readings tell of in the entry.
     pub arguments: Option<Vec<ExpressionId>>,
@@ -34,8 +38,8 @@ pub(super) struct Builder<'p, 'e> {
 
 impl<'p, 'e> Builder<'p, 'e> {
     /// Of the entry.
-    pub fn new(analysis: &'p Analysis<'p>, expressions: &'e mut Expressions) -> Self {
-        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), expressions)
+    pub fn new(analysis: &'p Analysis<'p>, contracts: bool, expressions: &'e mut Expressions) -> Self {
+        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), contracts, expressions)
     }
 
     /// Of a region; of a loop's, the parameters stand for these expressions.
@@ -43,9 +47,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         analysis: &'p Analysis<'p>,
         region: ComputationId,
         arguments: Option<Vec<ExpressionId>>,
+        contracts: bool,
         expressions: &'e mut Expressions,
     ) -> Self {
-        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], expressions);
+        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], contracts, expressions);
         Builder { arguments, ..builder }
     }
 
@@ -53,12 +58,28 @@ impl<'p, 'e> Builder<'p, 'e> {
         analysis: &'p Analysis<'p>,
         computation: &'p Computation,
         held: &'p [Held],
+        contracts: bool,
         expressions: &'e mut Expressions,
     ) -> Self {
+        let mut uses = computation.uses();
+        uses[computation.root] += 1;
+        let contracted = if contracts { find_contractions(computation, &uses) } else { Vec::new() };
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
         let arguments = None;
-        Builder { analysis, computation, held, constants, arguments, expressions, values, regions, integers }
+        Builder {
+            analysis,
+            computation,
+            held,
+            constants,
+            contracts,
+            contracted,
+            arguments,
+            expressions,
+            values,
+            regions,
+            integers,
+        }
     }
 
     /// The values in order. `settle` sees each before others read it, and may say what it is taken for.
@@ -122,6 +143,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
+            fused: matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract))
+                && instruction.operands.iter().any(|id| self.contracted.get(*id) == Some(&true)),
             scalar: self.constants[id],
         };
         value.expressions = self.express(instruction, &mut value);
@@ -131,8 +154,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
             let sum = value.accumulation.filter(|width| narrows(*width)).map(Head::Accumulated);
+            let fused = value.fused.then_some(Head::Fused);
             let rounding = (float && narrows(holds) && !moved_bits.within(holds)).then_some(Head::Rounded(holds));
-            for head in sum.into_iter().chain(rounding).filter(|_| value.scalar.is_none()) {
+            for head in sum.into_iter().chain(fused).chain(rounding).filter(|_| value.scalar.is_none()) {
                 *whole = self.expressions.apply(head, vec![*whole]);
             }
         }

@@ -173,7 +173,8 @@ impl<'p, 'e> Builder<'p, 'e> {
 
     /// The same of a loop's, where its parameters stand for these expressions.
     fn region_with(&mut self, id: ComputationId, arguments: Option<Vec<ExpressionId>>) -> Vec<ExpressionId> {
-        let values = Builder::region(self.analysis, id, arguments, self.expressions).values(&mut |_, _, _| None);
+        let values =
+            Builder::region(self.analysis, id, arguments, self.contracts, self.expressions).values(&mut |_, _, _| None);
         values[self.analysis.program.computations[id].root].expressions.clone()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::Precision;
 use crate::hlo::Import;
 use crate::ir::{Binary, Op, ValueId};
+use crate::machine::Chip;
 
 use super::change::{Change, ChangeKind, Difference, number};
 use super::disagree::{Disagreement, disagreements};
@@ -55,13 +56,14 @@ pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffEr
     Ok(())
 }
 
-/// What changed from one program to the other, as far as precision goes.
+/// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
+/// before they are rounded ([`Chip::contracts`]), it is told of where that changed.
 ///
 /// # Errors
 /// If they do not have the same results.
-pub fn difference(before: &Import, after: &Import) -> Result<Difference, DiffError> {
+pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Result<Difference, DiffError> {
     same_results(before, after)?;
-    let pair = Pair::new(before, after);
+    let pair = Pair::new(before, after, chip.is_some_and(|chip| chip.contracts));
     let comparison = Comparison::new(&pair);
     let disagreements = disagreements(&pair);
     let mut changes = Vec::new();
@@ -153,6 +155,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {
             changes.push(self.change(ChangeKind::PlanChanged, first, left, right));
+        }
+        if let Some((left, right)) = sides(&|v| v.form.as_ref().map(|_| addition(v.fused))) {
+            changes.push(self.change(ChangeKind::PrecisionChanged, first, left, right));
         }
         // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
         // for a divisor may be rounded.
@@ -374,6 +379,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
         id
     }
+}
+
+/// What an addition is called by whether its product is rounded before.
+fn addition(fused: bool) -> String {
+    if fused { "fused multiply-add" } else { "multiply, then add" }.to_string()
 }
 
 fn steps(steps: &[usize]) -> String {

@@ -114,7 +114,7 @@ fn makes_bits(head: &Head) -> bool {
         Head::Binary(binary) => !matches!(binary, Maximum | Minimum),
         Head::Reduce { by, .. } | Head::Scan { by, .. } => !matches!(by, Combiner::Known(Maximum | Minimum)),
         Head::Reciprocal | Head::FromIntegers | Head::Constant(_) => true,
-        Head::Rounded(_) | Head::Accumulated(_) => true,
+        Head::Rounded(_) | Head::Accumulated(_) | Head::Fused => true,
         _ => false,
     }
 }
@@ -313,6 +313,7 @@ fn label(head: &Head) -> String {
         Head::Binary(binary) => binary.name().to_string(),
         Head::Compare(direction) => format!("compare {}", direction.name()),
         Head::Rounded(format) => format!("rounding to {format}"),
+        Head::Fused => "fused multiply-add".to_string(),
         Head::Accumulated(format) => format!("sum in {format}"),
         Head::Select => "select".to_string(),
         Head::Reduce { by: combiner, .. } => format!("reduce by {}", by(combiner)),

@@ -40,6 +40,8 @@ pub(super) enum Head {
     Compare(Compare),
     /// Rounded to a format below f32, in a loop.
     Rounded(Precision),
+    /// A sum with a product that is not rounded before, in a loop.
+    Fused,
     /// A sum in a format below f32, in a loop.
     Accumulated(Precision),
     Select,

@@ -14,19 +14,22 @@ use super::vertex::Value;
 pub(super) struct Graph<'a> {
     pub import: &'a Import,
     pub analysis: Analysis<'a>,
+    /// Whether products are added before they are rounded.
+    contracts: bool,
     pub values: Vec<Value>,
     instances: HashMap<ExpressionId, Vec<ValueId>>,
 }
 
 impl<'a> Graph<'a> {
     /// A program whose values are not read yet.
-    pub fn new(import: &'a Import) -> Graph<'a> {
-        Graph { import, analysis: Analysis::new(&import.program), values: Vec::new(), instances: HashMap::new() }
+    pub fn new(import: &'a Import, contracts: bool) -> Graph<'a> {
+        let analysis = Analysis::new(&import.program);
+        Graph { import, analysis, contracts, values: Vec::new(), instances: HashMap::new() }
     }
 
     /// Reads the values; `settle` may take each for another expression than its own before others read it.
     pub fn read(&mut self, expressions: &mut Expressions, settle: &mut Settle) {
-        self.values = Builder::new(&self.analysis, expressions).values(settle);
+        self.values = Builder::new(&self.analysis, self.contracts, expressions).values(settle);
         self.instances.clear();
         for (id, value) in self.values.iter().enumerate().filter(|(_, value)| value.live) {
             if let [expression] = value.expressions[..] {

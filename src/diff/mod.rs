@@ -14,6 +14,7 @@ mod build;
 mod callee;
 mod change;
 mod compare;
+mod differ;
 mod disagree;
 mod edited;
 mod express;
@@ -30,4 +31,5 @@ mod vertex;
 
 pub use change::{Change, ChangeKind, Difference};
 pub use compare::{DiffError, difference};
-pub use outcome::{Lost, Maximum, Outcome, OutcomeError, Verdict, outcomes};
+pub use differ::{Lost, Right, Verdict};
+pub use outcome::{Maximum, Outcome, OutcomeError, outcomes};

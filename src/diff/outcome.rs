@@ -5,13 +5,12 @@ use serde::Serialize;
 use crate::hlo::Import;
 use crate::ir::Binary;
 use crate::machine::{EvalError, Mode};
-use crate::metric::ulp_error;
-use crate::num::Format;
 use crate::oracle::{Demand, Oracle, TruthTensor};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
 use super::compare::{DiffError, same_results};
+use super::differ::{Verdict, differing, float, integers, kept, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 
@@ -58,58 +57,6 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Where the result is the maximum of another one. If it does not differ but that other one does, this stands there.
     pub maximum: Option<Maximum>,
-}
-
-/// How a result differs, by what it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Verdict {
-    /// The largest distances, in ulps of BEFORE's dtype.
-    Float {
-        /// That dtype's name.
-        format: &'static str,
-        /// What the dtypes cost: BEFORE against the truth, where that is known.
-        before: Option<f64>,
-        /// What the compiler changed: AFTER against BEFORE.
-        change: f64,
-        /// AFTER against the truth, where that is known.
-        after: Option<f64>,
-    },
-    /// Rows whose tokens or counts changed, by which program gives the true ones.
-    Tokens {
-        /// BEFORE gives them.
-        before_right: usize,
-        /// AFTER gives them.
-        after_right: usize,
-        /// Neither does.
-        neither: usize,
-        /// The truth is not known.
-        undecided: usize,
-    },
-    /// A set of kept tokens.
-    Kept {
-        /// Tokens that BEFORE keeps.
-        before: usize,
-        /// Tokens that AFTER keeps.
-        after: usize,
-        /// Tokens that are kept in truth, where that is known of all.
-        truth: Option<usize>,
-        /// Rows of which BEFORE keeps no token.
-        empty_before: usize,
-        /// Rows of which AFTER keeps no token.
-        empty_after: usize,
-        /// Rows that lost the most probable token, where the exact scores are known.
-        lost: Option<Lost>,
-    },
-}
-
-/// Rows that keep none of the tokens that share the highest exact score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Lost {
-    /// In BEFORE.
-    pub before: usize,
-    /// In AFTER.
-    pub after: usize,
 }
 
 /// A result that is the largest element of each row of another result. Whoever keeps `p >= max(p)` keeps nothing of a row
@@ -181,29 +128,14 @@ pub fn outcomes(
                 DType::Pred => kept(a, b, known, scores(&one, &truth, a)),
                 dtype => match dtype.format() {
                     Some(format) => float(format, a, b, known),
-                    None => tokens(a, b, &differing[result], known),
+                    None if dtype.bits() < 32 => integers(a, b, &differing[result], known),
+                    None => tokens(a, b, &differing[result], known, ties(&one, &other, result)),
                 },
             },
             maximum,
         }
     });
     Ok(outcomes.collect())
-}
-
-/// Elements of one row.
-fn width(tensor: &Tensor) -> usize {
-    match tensor.dims() {
-        [] | [_] => 1,
-        [.., last] => *last,
-    }
-}
-
-fn differing(a: &Tensor, b: &Tensor) -> Vec<bool> {
-    let same = |i: usize| match a.dtype() == b.dtype() {
-        true => a.data().bits(i) == b.data().bits(i),
-        false => a.data().get_f64(i).to_bits() == b.data().get_f64(i).to_bits(),
-    };
-    (0..a.len()).map(|i| !same(i)).collect()
 }
 
 /// The truth of the results that differ and of the scores of those that are kept sets; and why there is none.
@@ -239,83 +171,10 @@ fn scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Opt
     })
 }
 
-fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>) -> Verdict {
-    let worst = |of: &Tensor, from: &dyn Fn(usize) -> Option<f64>| {
-        let errors = (0..of.len()).filter_map(|i| Some(ulp_error(format, of.data().get_f64(i), from(i)?)));
-        errors.fold(0.0, f64::max)
-    };
-    let truth = truth.and_then(|truth| match truth {
-        TruthTensor::Float(float) => Some(float),
-        _ => None,
-    });
-    let from_truth =
-        |of: &Tensor| truth.map(|truth| worst(of, &|i| (!truth.open.contains(&i)).then(|| truth.rounded[i])));
-    Verdict::Float {
-        format: format.name,
-        before: from_truth(a),
-        change: worst(b, &|i| Some(a.data().get_f64(i))),
-        after: from_truth(b),
-    }
-}
-
-fn tokens(a: &Tensor, b: &Tensor, differing: &[bool], truth: Option<&TruthTensor>) -> Verdict {
-    let width = width(a);
-    let (mut before_right, mut after_right, mut neither, mut undecided) = (0, 0, 0, 0);
-    for row in (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width) {
-        if !differing[row.clone()].contains(&true) {
-            continue;
-        }
-        let exact: Option<Vec<i64>> = match truth {
-            Some(TruthTensor::Integer { values, .. }) => values[row.clone()].iter().copied().collect(),
-            _ => None,
-        };
-        let is_true = |of: &Tensor, exact: &[i64]| row.clone().zip(exact).all(|(i, t)| of.data().get_i64(i) == *t);
-        match exact {
-            None => undecided += 1,
-            Some(exact) if is_true(a, &exact) => before_right += 1,
-            Some(exact) if is_true(b, &exact) => after_right += 1,
-            Some(_) => neither += 1,
-        }
-    }
-    Verdict::Tokens { before_right, after_right, neither, undecided }
-}
-
-fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
-    let width = match a.dims() {
-        [] => 1,
-        [.., last] => *last,
-    };
-    let rows = || (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width);
-    let keeps = |of: &Tensor, i: usize| of.data().get_i64(i) != 0;
-    let count = |of: &Tensor| (0..of.len()).filter(|i| keeps(of, *i)).count();
-    let empty = |of: &Tensor| rows().filter(|row| !row.clone().any(|i| keeps(of, i))).count();
-    let lost = |of: &Tensor, scores: &[f64]| {
-        // Where a score is NaN, no token is the most probable one.
-        let loses = |row: &std::ops::Range<usize>| {
-            let ranked = !scores[row.clone()].iter().any(|score| score.is_nan());
-            let best = scores[row.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            ranked && !row.clone().any(|i| scores[i] == best && keeps(of, i))
-        };
-        rows().filter(loses).count()
-    };
-    let exact = truth.and_then(|truth| match truth {
-        TruthTensor::Predicate { values, .. } => values.iter().copied().collect::<Option<Vec<bool>>>(),
-        _ => None,
-    });
-    Verdict::Kept {
-        before: count(a),
-        after: count(b),
-        truth: exact.map(|exact| exact.into_iter().filter(|kept| *kept).count()),
-        empty_before: empty(a),
-        empty_after: empty(b),
-        lost: scores.map(|scores| Lost { before: lost(a, scores), after: lost(b, scores) }),
-    }
-}
-
 /// Pairs of results of which the first is the maximum of each row of the second.
 fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
     let mut expressions = Expressions::default();
-    let mut graph = Graph::new(before);
+    let mut graph = Graph::new(before, false);
     graph.read(&mut expressions, &mut |_, _, _| None);
     let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
     let mut found = Vec::new();
@@ -336,22 +195,4 @@ fn unreached(of: &Tensor, maximum: &Tensor) -> usize {
     let reaches =
         |row: usize| (row * width..(row + 1) * width).any(|i| of.data().get_f64(i) >= maximum.data().get_f64(row));
     (0..maximum.len()).filter(|row| !reaches(*row)).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tensor::Data;
-
-    #[test]
-    fn a_row_without_a_most_probable_token_loses_none() {
-        let set = |kept: [bool; 4]| Tensor::new(&[2, 2], Data::Pred(kept.to_vec()));
-        let (all, none) = (set([true; 4]), set([false; 4]));
-        let of = |scores: [f64; 4]| match kept(&all, &none, None, Some(&scores)) {
-            Verdict::Kept { lost, .. } => lost,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(of([0.25, 0.75, 0.5, 0.5]), Some(Lost { before: 0, after: 2 }));
-        assert_eq!(of([0.25, 0.75, f64::NAN, f64::NAN]), Some(Lost { before: 0, after: 1 }));
-    }
 }

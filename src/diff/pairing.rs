@@ -20,9 +20,9 @@ impl<'a> Pair<'a> {
     /// AFTER is read from its parameters on: each value that BEFORE does not compute is taken for its counterpart, if
     /// it has one, before those that use it are read, so that these match by themselves. What has no counterpart at first
     /// may have one when others are matched: AFTER is read again as long as that matches more.
-    pub fn new(before: &'a Import, after: &'a Import) -> Pair<'a> {
+    pub fn new(before: &'a Import, after: &'a Import, contracts: bool) -> Pair<'a> {
         let mut expressions = Expressions::default();
-        let (mut before, mut after) = (Graph::new(before), Graph::new(after));
+        let (mut before, mut after) = (Graph::new(before, contracts), Graph::new(after, contracts));
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);

@@ -37,6 +37,8 @@ pub(super) struct Value {
     pub selection: Option<String>,
     /// [`rule::form`].
     pub form: Option<String>,
+    /// Whether it adds a product that is not rounded before.
+    pub fused: bool,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }

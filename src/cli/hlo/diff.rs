@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use crate::diff::{Change, Maximum, Outcome, Verdict, difference, outcomes};
+use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, difference, outcomes};
 use crate::machine::Mode;
 
 use super::eval::inputs;
@@ -21,7 +21,8 @@ use super::{Exit, Failure, import};
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set or the maximum of \
     another result. The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
-    programs that are not two forms of one, values without a counterpart, unsupported operation).")]
+    programs that are not two forms of one, values without a counterpart, results that differ without a reason, \
+    unsupported operation).")]
 pub struct Arguments {
     /// The program as it was: what JAX hands over, or another compiler's output
     before: PathBuf,
@@ -41,7 +42,8 @@ pub struct Arguments {
 /// Prints a line for each change of precision; finds nothing where there is none.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let (before, after) = (import(&arguments.before)?, import(&arguments.after)?);
-    let found = difference(&before, &after).map_err(|e| e.to_string())?;
+    let chip = arguments.inputs.as_ref().map(|_| arguments.mode.chip);
+    let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {
             let tensors = inputs(path, &before.program)?;
@@ -78,6 +80,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         // Nobody may be left to read it.
         let _ = writeln!(std::io::stderr(), "ulpgate: {why}");
     }
+    if found == Difference::default() && !results.is_empty() {
+        let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";
+        return Err(Failure::Message(why.to_string()));
+    }
     Ok(if is_same { Exit::AsExpected } else { Exit::Found })
 }
 
@@ -104,7 +110,7 @@ fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         false => writeln!(out, ", in {rows_differing} of {rows} rows")?,
     }
     match &result.verdict {
-        Verdict::Float { format, before, change, after } => {
+        Verdict::Float { format, before, change, after, zero_in_one, not_finite_in_one, largest } => {
             match before {
                 Some(before) => writeln!(out, "  dtypes: before is up to {} from the truth", ulps(*before, format))?,
                 None => no_truth(result, out)?,
@@ -114,11 +120,32 @@ fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
                 Some(after) => writeln!(out, ", up to {} from the truth", ulps(*after, format))?,
                 None => writeln!(out)?,
             }
+            if *zero_in_one > 0 {
+                writeln!(out, "  compiler: {zero_in_one} elements are zero in one of the two, not in the other")?;
+            }
+            if *not_finite_in_one > 0 {
+                write!(out, "  compiler: {not_finite_in_one} elements are infinite or NaN in one of the two, ")?;
+                writeln!(out, "and another value in the other")?;
+            }
+            if largest.count() > 0 {
+                write!(out, "  tokens: the largest element is another in {} of {rows} rows; ", largest.count())?;
+                agreement(largest, out)?;
+            }
         }
-        Verdict::Tokens { before_right, after_right, neither, undecided } => {
-            write!(out, "  tokens: of {rows_differing} rows that changed, the truth agrees with before in ")?;
-            writeln!(out, "{before_right}, with after in {after_right}, with neither in {neither}")?;
-            if *undecided > 0 {
+        Verdict::Integers { change, right } => {
+            write!(out, "  compiler: after is up to {change} from before; ")?;
+            agreement(right, out)?;
+            if right.undecided > 0 {
+                no_truth(result, out)?;
+            }
+        }
+        Verdict::Tokens { right, tied } => {
+            write!(out, "  tokens: of {rows_differing} rows that changed, ")?;
+            agreement(right, out)?;
+            if let Some(tied) = tied.filter(|tied| *tied > 0) {
+                writeln!(out, "  tokens: in {tied} of them all values are the same: their order hangs on ties")?;
+            }
+            if right.undecided > 0 {
                 no_truth(result, out)?;
             }
         }
@@ -148,6 +175,11 @@ fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "`p >= max(p)` keeps no token: {unreached_before} before, {unreached_after} after, of {rows}")?;
     }
     Ok(())
+}
+
+fn agreement(right: &Right, out: &mut dyn Write) -> std::io::Result<()> {
+    let Right { before, after, neither, .. } = right;
+    writeln!(out, "the truth agrees with before in {before}, with after in {after}, with neither in {neither}")
 }
 
 fn no_truth(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ulpgate::diff::{Change, ChangeKind, Difference, Maximum, Verdict, difference, outcomes};
+use ulpgate::diff::{Change, ChangeKind, Difference, Maximum, Right, Verdict, difference, outcomes};
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::tensor::{DType, Data, Tensor};
 
+mod count;
 mod edited;
 mod rebuilt;
 
@@ -33,7 +34,7 @@ fn import(text: &str) -> Import {
 }
 
 fn of_texts(before: &str, after: &str) -> Difference {
-    difference(&import(before), &import(after)).unwrap()
+    difference(&import(before), &import(after), None).unwrap()
 }
 
 fn of_files(before: &str, after: &str) -> Difference {
@@ -143,13 +144,13 @@ fn another_plan_is_another_order() {
     let other_window = text.replace(r#""output_window_bounds":["8","1"]"#, r#""output_window_bounds":["4","1"]"#);
     assert!(cut != text && other_window != text);
     let import = |text: &str| lower(&parse(text).unwrap()).unwrap();
-    let found = difference(&import(&text), &import(&cut)).unwrap();
+    let found = difference(&import(&text), &import(&cut), None).unwrap();
     let by = "by EmitAllBatchInSublanes";
     let expected = format!(
         "plan-changed fusion/convolution.1 (jit(matmul_default)/dot_general): K in one block {by} -> K in 4 blocks of 128 {by}"
     );
     assert_eq!(lines(&found), [expected]);
-    assert_eq!(lines(&difference(&import(&text), &import(&other_window)).unwrap()), [] as [&str; 0]);
+    assert_eq!(lines(&difference(&import(&text), &import(&other_window), None).unwrap()), [] as [&str; 0]);
     let tiling = import(&cut).program.entry().instructions.iter().find_map(|i| i.tiling.clone()).unwrap();
     assert_eq!(
         (tiling.k_block, &tiling.iterations[..], &tiling.input_window[..]),
@@ -174,7 +175,7 @@ fn a_file_against_itself_is_no_change() {
     for program in programs() {
         for which in ["before", "excess_on", "excess_off"] {
             let import = import(&text(&format!("{program}.{which}")));
-            assert_eq!(difference(&import, &import).unwrap(), Difference::default(), "{program} {which}");
+            assert_eq!(difference(&import, &import, None).unwrap(), Difference::default(), "{program} {which}");
         }
     }
     let path = file("tpu/v5e/prob_max.excess_on");
@@ -208,7 +209,7 @@ fn every_value_has_its_counterpart() {
         let [before, on, off] =
             ["before", "excess_on", "excess_off"].map(|which| import(&text(&format!("{program}.{which}"))));
         for (one, other) in [(&before, &on), (&before, &off), (&off, &on), (&on, &before)] {
-            let found = difference(one, other).unwrap();
+            let found = difference(one, other, None).unwrap();
             assert_eq!(found.unmatched, [Vec::<String>::new(), Vec::new()], "{program}");
         }
     }
@@ -401,7 +402,7 @@ fn six_of_eight_rows_lose_their_token() {
     assert_eq!((maximum.result, sum.result), (1, 3));
     assert_eq!(maximum.maximum, Some(Maximum { maximum: 1, of: 0, rows: 8, unreached_before: 0, unreached_after: 6 }));
     assert_eq!(sum.maximum, None);
-    let Verdict::Float { format: "f32", before: Some(dtypes), change, after: Some(after) } = maximum.verdict else {
+    let Verdict::Float { format: "f32", before: Some(dtypes), change, after: Some(after), .. } = maximum.verdict else {
         panic!("{maximum:?}")
     };
     // A bf16 value is rarely the f32 closest to the truth: the dtypes cost up to half an ulp of bf16 and more.
@@ -465,7 +466,8 @@ fn kept_sets_and_tokens_are_judged_by_the_truth() {
     let lost = lost.unwrap();
     assert_eq!((lost.before, lost.after), (0, kept.rows_differing));
     assert_eq!(kept.rows_differing, 1);
-    let expected = Verdict::Tokens { before_right: kept.rows_differing, after_right: 0, neither: 0, undecided: 0 };
+    let right = Right { before: kept.rows_differing, ..Right::default() };
+    let expected = Verdict::Tokens { right, tied: Some(kept.rows_differing) };
     assert_eq!(counts.verdict, expected);
 }
 

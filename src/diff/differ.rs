@@ -1,0 +1,298 @@
+//! How a result differs between two programs, and which of the two the truth agrees with.
+
+use serde::Serialize;
+
+use crate::metric::ulp_error;
+use crate::num::Format;
+use crate::oracle::TruthTensor;
+use crate::tensor::Tensor;
+
+/// How a result differs, by what it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Verdict {
+    /// The largest distances, in ulps of BEFORE's dtype, of elements that are finite and not zero on both sides.
+    Float {
+        /// That dtype's name.
+        format: &'static str,
+        /// What the dtypes cost: BEFORE against the truth, where that is known.
+        before: Option<f64>,
+        /// What the compiler changed: AFTER against BEFORE.
+        change: f64,
+        /// AFTER against the truth, where that is known.
+        after: Option<f64>,
+        /// Elements that are zero in one program only.
+        zero_in_one: usize,
+        /// Elements that are not finite in one program, and another value in the other.
+        not_finite_in_one: usize,
+        /// Rows whose largest element is another one: the greedy tokens, if these are logits.
+        largest: Right,
+    },
+    /// Rows whose tokens or counts changed.
+    Tokens {
+        /// By which program gives the true ones.
+        right: Right,
+        /// Rows of these in which the values that go with the indices are equal bit for bit: their order hangs on ties.
+        /// `None` where the program does not give the values.
+        tied: Option<usize>,
+    },
+    /// Elements of a type below 32 bits that changed: quantized values.
+    Integers {
+        /// The largest distance.
+        change: u64,
+        /// By which program gives the true ones.
+        right: Right,
+    },
+    /// A set of kept tokens.
+    Kept {
+        /// Tokens that BEFORE keeps.
+        before: usize,
+        /// Tokens that AFTER keeps.
+        after: usize,
+        /// Tokens that are kept in truth, where that is known of all.
+        truth: Option<usize>,
+        /// Rows of which BEFORE keeps no token.
+        empty_before: usize,
+        /// Rows of which AFTER keeps no token.
+        empty_after: usize,
+        /// Rows that lost the most probable token, where the exact scores are known.
+        lost: Option<Lost>,
+    },
+}
+
+/// What changed, by which program gives what is true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Right {
+    /// BEFORE gives it.
+    pub before: usize,
+    /// AFTER gives it.
+    pub after: usize,
+    /// Neither does.
+    pub neither: usize,
+    /// The truth is not known.
+    pub undecided: usize,
+}
+
+impl Right {
+    /// All that changed.
+    pub fn count(&self) -> usize {
+        self.before + self.after + self.neither + self.undecided
+    }
+
+    /// Counts something that changed from one to another.
+    fn add<T: PartialEq>(&mut self, before: T, after: T, truth: Option<T>) {
+        let count = match truth {
+            None => &mut self.undecided,
+            Some(truth) if truth == before => &mut self.before,
+            Some(truth) if truth == after => &mut self.after,
+            Some(_) => &mut self.neither,
+        };
+        *count += 1;
+    }
+}
+
+/// Rows that keep none of the tokens that share the highest exact score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// In BEFORE.
+    pub before: usize,
+    /// In AFTER.
+    pub after: usize,
+}
+
+/// Elements of one row.
+pub(super) fn width(tensor: &Tensor) -> usize {
+    match tensor.dims() {
+        [] | [_] => 1,
+        [.., last] => *last,
+    }
+}
+
+pub(super) fn differing(a: &Tensor, b: &Tensor) -> Vec<bool> {
+    let same = |i: usize| match a.dtype() == b.dtype() {
+        true => a.data().bits(i) == b.data().bits(i),
+        false => a.data().get_f64(i).to_bits() == b.data().get_f64(i).to_bits(),
+    };
+    (0..a.len()).map(|i| !same(i)).collect()
+}
+
+pub(super) fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>) -> Verdict {
+    let truth = truth.and_then(|truth| match truth {
+        TruthTensor::Float(float) => Some(float),
+        _ => None,
+    });
+    let known = |i: usize| truth.filter(|truth| !truth.open.contains(&i)).map(|truth| truth.rounded[i]);
+    let [before, after] = [a, b].map(|of| move |i: usize| of.data().get_f64(i));
+    let worst = |of: &dyn Fn(usize) -> f64, from: &dyn Fn(usize) -> Option<f64>| {
+        let has_ulps = |x: f64| x != 0.0 && x.is_finite();
+        let pairs = (0..a.len()).filter_map(|i| Some((of(i), from(i)?))).filter(|(x, y)| has_ulps(*x) && has_ulps(*y));
+        pairs.map(|(x, y)| ulp_error(format, x, y)).fold(0.0, f64::max)
+    };
+    let count = |is_so: &dyn Fn(f64, f64) -> bool| (0..a.len()).filter(|i| is_so(before(*i), after(*i))).count();
+    let mut largest = Right::default();
+    let width = width(a);
+    for row in (0..a.len() / width.max(1)).filter(|_| width > 1).map(|row| row * width..(row + 1) * width) {
+        let [one, other] = [index_of_largest(row.clone().map(before)), index_of_largest(row.clone().map(after))];
+        if one != other {
+            let exact: Option<Vec<f64>> = row.map(known).collect();
+            largest.add(one, other, exact.map(|exact| index_of_largest(exact.into_iter())));
+        }
+    }
+    Verdict::Float {
+        format: format.name,
+        before: truth.map(|_| worst(&before, &known)),
+        change: worst(&after, &|i| Some(before(i))),
+        after: truth.map(|_| worst(&after, &known)),
+        zero_in_one: count(&|x, y| (x == 0.0) != (y == 0.0)),
+        not_finite_in_one: count(&|x, y| !(x == y || x.is_finite() && y.is_finite() || x.is_nan() && y.is_nan())),
+        largest,
+    }
+}
+
+/// The first of the largest elements, as `argmax` has it: a NaN is larger than any number.
+fn index_of_largest(row: impl Iterator<Item = f64>) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (i, x) in row.enumerate() {
+        if best.is_none_or(|(_, most)| !most.is_nan() && (x > most || x.is_nan())) {
+            best = Some((i, x));
+        }
+    }
+    best.map(|(i, _)| i)
+}
+
+pub(super) fn integers(a: &Tensor, b: &Tensor, differing: &[bool], truth: Option<&TruthTensor>) -> Verdict {
+    let (mut change, mut right) = (0, Right::default());
+    for i in (0..a.len()).filter(|i| differing[*i]) {
+        let (before, after) = (a.data().get_i64(i), b.data().get_i64(i));
+        change = change.max(before.abs_diff(after));
+        right.add(before, after, exactly(truth, i));
+    }
+    Verdict::Integers { change, right }
+}
+
+/// The integer that an element is in truth, where that is known.
+fn exactly(truth: Option<&TruthTensor>, i: usize) -> Option<i64> {
+    match truth {
+        Some(TruthTensor::Integer { values, .. }) => values[i],
+        _ => None,
+    }
+}
+
+pub(super) fn tokens(
+    a: &Tensor,
+    b: &Tensor,
+    differing: &[bool],
+    truth: Option<&TruthTensor>,
+    same_values: Option<Vec<bool>>,
+) -> Verdict {
+    let width = width(a);
+    let (mut right, mut tied) = (Right::default(), same_values.as_ref().map(|_| 0));
+    for row in (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width) {
+        if !differing[row.clone()].contains(&true) {
+            continue;
+        }
+        let [before, after] = [a, b].map(|of| row.clone().map(|i| of.data().get_i64(i)).collect::<Vec<_>>());
+        right.add(before, after, row.clone().map(|i| exactly(truth, i)).collect());
+        if let (Some(tied), Some(same)) = (&mut tied, &same_values)
+            && row.clone().all(|i| same[i])
+        {
+            *tied += 1;
+        }
+    }
+    Verdict::Tokens { right, tied }
+}
+
+/// Where the values that go with indices, another result of the same dims, are the same bit for bit; `None` if there is no
+/// such result.
+pub(super) fn ties(one: &[Tensor], other: &[Tensor], result: usize) -> Option<Vec<bool>> {
+    let goes_with = |values: &Tensor| values.dtype().is_float() && values.dims() == one[result].dims();
+    let values = (0..one.len()).find(|i| goes_with(&one[*i]))?;
+    Some(differing(&one[values], &other[values]).into_iter().map(|differs| !differs).collect())
+}
+
+pub(super) fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
+    let width = match a.dims() {
+        [] => 1,
+        [.., last] => *last,
+    };
+    let rows = || (0..a.len() / width.max(1)).map(|row| row * width..(row + 1) * width);
+    let keeps = |of: &Tensor, i: usize| of.data().get_i64(i) != 0;
+    let count = |of: &Tensor| (0..of.len()).filter(|i| keeps(of, *i)).count();
+    let empty = |of: &Tensor| rows().filter(|row| !row.clone().any(|i| keeps(of, i))).count();
+    let lost = |of: &Tensor, scores: &[f64]| {
+        // Where a score is NaN, no token is the most probable one.
+        let loses = |row: &std::ops::Range<usize>| {
+            let ranked = !scores[row.clone()].iter().any(|score| score.is_nan());
+            let best = scores[row.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            ranked && !row.clone().any(|i| scores[i] == best && keeps(of, i))
+        };
+        rows().filter(loses).count()
+    };
+    let exact = truth.and_then(|truth| match truth {
+        TruthTensor::Predicate { values, .. } => values.iter().copied().collect::<Option<Vec<bool>>>(),
+        _ => None,
+    });
+    Verdict::Kept {
+        before: count(a),
+        after: count(b),
+        truth: exact.map(|exact| exact.into_iter().filter(|kept| *kept).count()),
+        empty_before: empty(a),
+        empty_after: empty(b),
+        lost: scores.map(|scores| Lost { before: lost(a, scores), after: lost(b, scores) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::F32;
+    use crate::tensor::{DType, Data};
+
+    #[test]
+    fn a_row_without_a_most_probable_token_loses_none() {
+        let set = |kept: [bool; 4]| Tensor::new(&[2, 2], Data::Pred(kept.to_vec()));
+        let (all, none) = (set([true; 4]), set([false; 4]));
+        let of = |scores: [f64; 4]| match kept(&all, &none, None, Some(&scores)) {
+            Verdict::Kept { lost, .. } => lost,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(of([0.25, 0.75, 0.5, 0.5]), Some(Lost { before: 0, after: 2 }));
+        assert_eq!(of([0.25, 0.75, f64::NAN, f64::NAN]), Some(Lost { before: 0, after: 1 }));
+    }
+
+    fn of(values: &[f64]) -> Tensor {
+        Tensor::new(&[1, values.len()], Data::from_f64s(DType::F32, values).unwrap())
+    }
+
+    /// Masks are numbers far away, zeros have no ulp: neither hides how far the others are.
+    #[test]
+    fn masked_logits_and_zeros_are_counted_apart() {
+        let (a, b) = (of(&[1.0, f64::NEG_INFINITY, 0.0, 2.0, -1e10]), of(&[3.0, -1e10, 1e-30, 2.0, -1e10]));
+        let Verdict::Float { change, zero_in_one, not_finite_in_one, largest, .. } = float(&F32, &a, &b, None) else {
+            panic!()
+        };
+        assert_eq!((zero_in_one, not_finite_in_one), (1, 1));
+        assert_eq!(change, 2.0 / 2f64.powi(-23));
+        assert_eq!(largest, Right { undecided: 1, ..Right::default() });
+        // The same infinities, and NaN for NaN, are no difference; a NaN is the largest.
+        let (a, b) = (of(&[f64::NAN, f64::INFINITY, 1.0]), of(&[f64::NAN, f64::INFINITY, 9.0]));
+        let Verdict::Float { not_finite_in_one, largest, .. } = float(&F32, &a, &b, None) else { panic!() };
+        assert_eq!((not_finite_in_one, largest.count()), (0, 0));
+    }
+
+    #[test]
+    fn tokens_are_judged_row_by_row_and_integers_one_by_one() {
+        let integers_of = |values: &[i64]| Tensor::new(&[2, 2], Data::from_i64s(DType::S32, values).unwrap());
+        let (a, b) = (integers_of(&[0, 1, 2, 3]), integers_of(&[1, 0, 2, 7]));
+        let truth = TruthTensor::Integer { dims: vec![2, 2], values: vec![Some(0), Some(1), Some(2), None] };
+        let differs = differing(&a, &b);
+        let Verdict::Tokens { right, tied } =
+            tokens(&a, &b, &differs, Some(&truth), Some(vec![true, true, true, false]))
+        else {
+            panic!()
+        };
+        assert_eq!((right, tied), (Right { before: 1, undecided: 1, ..Right::default() }, Some(1)));
+        let right = Right { before: 2, undecided: 1, ..Right::default() };
+        assert_eq!(integers(&a, &b, &differs, Some(&truth)), Verdict::Integers { change: 4, right });
+    }
+}
