@@ -39,10 +39,13 @@ import numpy as np
 from jax.experimental import topologies
 from safetensors.numpy import load_file, save_file
 
-try:
-    from jaxlib._hlo import HloPrintOptions
-except ImportError:  # Before jaxlib 0.8 or so.
-    from jaxlib.xla_extension import HloPrintOptions
+# jaxlib keeps the class in another module from time to time.
+for place in ("_hlo", "_jax", "xla_extension"):
+    try:
+        HloPrintOptions = importlib.import_module(f"jaxlib.{place}").HloPrintOptions
+        break
+    except (ImportError, AttributeError):
+        continue
 
 # HLO's names of element types, and JAX's.
 DTYPES = {

@@ -108,7 +108,7 @@ pub(super) fn width(tensor: &Tensor) -> usize {
     }
 }
 
-pub(super) fn differing(a: &Tensor, b: &Tensor) -> Vec<bool> {
+pub(super) fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
     let same = |i: usize| match a.dtype() == b.dtype() {
         true => a.data().bits(i) == b.data().bits(i),
         false => a.data().get_f64(i).to_bits() == b.data().get_f64(i).to_bits(),
@@ -207,7 +207,7 @@ pub(super) fn tokens(
 pub(super) fn ties(one: &[Tensor], other: &[Tensor], result: usize) -> Option<Vec<bool>> {
     let goes_with = |values: &Tensor| values.dtype().is_float() && values.dims() == one[result].dims();
     let values = (0..one.len()).find(|i| goes_with(&one[*i]))?;
-    Some(differing(&one[values], &other[values]).into_iter().map(|differs| !differs).collect())
+    Some(differences(&one[values], &other[values]).into_iter().map(|differs| !differs).collect())
 }
 
 pub(super) fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
@@ -285,7 +285,7 @@ mod tests {
         let integers_of = |values: &[i64]| Tensor::new(&[2, 2], Data::from_i64s(DType::S32, values).unwrap());
         let (a, b) = (integers_of(&[0, 1, 2, 3]), integers_of(&[1, 0, 2, 7]));
         let truth = TruthTensor::Integer { dims: vec![2, 2], values: vec![Some(0), Some(1), Some(2), None] };
-        let differs = differing(&a, &b);
+        let differs = differences(&a, &b);
         let Verdict::Tokens { right, tied } =
             tokens(&a, &b, &differs, Some(&truth), Some(vec![true, true, true, false]))
         else {

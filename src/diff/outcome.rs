@@ -10,7 +10,7 @@ use crate::subject;
 use crate::tensor::{DType, Tensor};
 
 use super::compare::{DiffError, same_results};
-use super::differ::{Verdict, differing, float, integers, kept, ties, tokens, width};
+use super::differ::{Verdict, differences, float, integers, kept, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 
@@ -96,7 +96,7 @@ pub fn outcomes(
     }
     let one = subject::evaluate(&before.program, mode, arguments).map_err(OutcomeError::Before)?;
     let other = subject::evaluate(&after.program, mode, arguments).map_err(OutcomeError::After)?;
-    let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differing(a, b)).collect();
+    let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differences(a, b)).collect();
     let differs = |result: usize| differing[result].contains(&true);
     if !(0..differing.len()).any(differs) {
         return Ok(Vec::new());
