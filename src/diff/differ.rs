@@ -210,7 +210,7 @@ pub(super) fn ties(one: &[Tensor], other: &[Tensor], result: usize) -> Option<Ve
     Some(differences(&one[values], &other[values]).into_iter().map(|differs| !differs).collect())
 }
 
-pub(super) fn kept(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
+pub(super) fn sets(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: Option<&[f64]>) -> Verdict {
     let width = match a.dims() {
         [] => 1,
         [.., last] => *last,
@@ -252,7 +252,7 @@ mod tests {
     fn a_row_without_a_most_probable_token_loses_none() {
         let set = |kept: [bool; 4]| Tensor::new(&[2, 2], Data::Pred(kept.to_vec()));
         let (all, none) = (set([true; 4]), set([false; 4]));
-        let of = |scores: [f64; 4]| match kept(&all, &none, None, Some(&scores)) {
+        let of = |scores: [f64; 4]| match sets(&all, &none, None, Some(&scores)) {
             Verdict::Kept { lost, .. } => lost,
             other => panic!("{other:?}"),
         };

@@ -10,7 +10,7 @@ use crate::subject;
 use crate::tensor::{DType, Tensor};
 
 use super::compare::{DiffError, same_results};
-use super::differ::{Verdict, differences, float, integers, kept, ties, tokens, width};
+use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 
@@ -125,7 +125,7 @@ pub fn outcomes(
             rows_differing: differing[result].chunks(width.max(1)).filter(|row| row.contains(&true)).count(),
             truth_unknown: why.clone(),
             verdict: match a.dtype() {
-                DType::Pred => kept(a, b, known, scores(&one, &truth, a)),
+                DType::Pred => sets(a, b, known, scores(&one, &truth, a)),
                 dtype => match dtype.format() {
                     Some(format) => float(format, a, b, known),
                     None if dtype.bits() < 32 => integers(a, b, &differing[result], known),
