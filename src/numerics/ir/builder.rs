@@ -200,8 +200,12 @@ impl Builder {
 
     /// A region built by `body` over its own scalars; an equal one that exists already is used again.
     pub fn region(&mut self, name: &str, body: impl FnOnce(&mut Builder) -> Result<ValueId>) -> Result<ComputationId> {
-        let mut inner = Builder::new(name);
-        let root = body(&mut inner)?;
+        // It may call regions of its own: all stand in one list.
+        let computations = std::mem::take(&mut self.computations);
+        let mut inner = Builder { name: name.to_string(), computations, instructions: Vec::new() };
+        let root = body(&mut inner);
+        self.computations = inner.computations;
+        let root = root?;
         let region = Computation { name: name.to_string(), instructions: inner.instructions, root };
         if let Some(id) = self.computations.iter().position(|c| *c == region) {
             return Ok(id);
@@ -254,5 +258,31 @@ impl Builder {
 
     fn dtype(&self, id: ValueId) -> Result<DType> {
         self.shape(id).dtype().ok_or_else(|| ShapeError(format!("{} is a tuple", self.instructions[id].name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A region that calls regions of its own: all stand in the program's list, before it.
+    #[test]
+    fn regions_call_regions() {
+        let mut b = Builder::new("nested");
+        let sum = |b: &mut Builder| {
+            let x = b.parameter("x", DType::F32, &[3])?;
+            b.reduce(Binary::Add, x, 0.0, &[0])
+        };
+        let to_apply = b.region("sum", sum).unwrap();
+        let x = b.parameter("x", DType::F32, &[3]).unwrap();
+        let call = b.op(Op::Call { to_apply }, &[x]).unwrap();
+        let max = b.reduce(Binary::Maximum, x, 0.0, &[0]).unwrap();
+        let again = b.region("sum", sum).unwrap();
+        assert_eq!(again, to_apply);
+        let program = b.finish(&[("sum", call), ("max", max)]).unwrap();
+        let names: Vec<&str> = program.computations.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["add_f32", "sum", "maximum_f32", "main"]);
+        let body = &program.computations[to_apply];
+        assert_eq!(body.instructions[body.root].op.callees().collect::<Vec<_>>(), [0]);
     }
 }
