@@ -17,6 +17,7 @@ mod ask;
 mod edges;
 mod identities;
 mod operations;
+mod programs;
 mod reductions;
 
 /// Every way to start.

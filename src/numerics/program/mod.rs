@@ -6,12 +6,21 @@
 mod affine_greedy;
 mod approx_max_k;
 mod argmax;
+mod attention;
+mod cross_entropy;
 mod greedy_head;
 mod imported;
 mod keep_max;
 mod matmul;
+mod microbatches;
+mod mlp;
+mod norm;
+mod one_nan;
 mod parameter;
+mod piece;
 mod prob_max;
+mod psum;
+mod router;
 mod sampler;
 mod softmax;
 mod sort;
@@ -19,6 +28,7 @@ mod spec;
 mod token_two_ways;
 mod top_k;
 mod top_p;
+mod train;
 
 use crate::ir::{Program, ShapeError};
 
@@ -93,16 +103,25 @@ pub static PROGRAMS: &[&dyn BuiltIn] = &[
     &affine_greedy::AffineGreedy,
     &approx_max_k::ApproxMaxK,
     &argmax::Argmax,
+    &attention::Attention,
+    &cross_entropy::CrossEntropy,
     &greedy_head::GreedyHead,
     &keep_max::KeepMax,
     &matmul::Matmul,
+    &microbatches::Microbatches,
+    &mlp::Mlp,
+    &norm::Norm,
+    &one_nan::OneNan,
     &prob_max::ProbMax,
+    &psum::Psum,
+    &router::Router,
     &sampler::Sampler,
     &softmax::Softmax,
     &sort::Sort,
     &token_two_ways::TokenTwoWays,
     &top_k::TopK,
     &top_p::TopP,
+    &train::Train,
 ];
 
 /// The program with this name.

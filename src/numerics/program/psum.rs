@@ -1,0 +1,167 @@
+//! A sum over the chips of a torus.
+
+use crate::ir::{Binary, Builder, Op, Program, ShapeError, ValueId};
+use crate::tensor::DType;
+
+use super::piece::{cast, eight_bits, row, with_number};
+use super::softmax::DTYPE;
+use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
+
+pub struct Psum;
+
+impl BuiltIn for Psum {
+    fn name(&self) -> &'static str {
+        "psum"
+    }
+
+    fn doc(&self) -> &'static str {
+        "sum = lax.psum(g) over n chips, g [n, width], each row one chip's; with mean=true lax.pmean, divided by n in the \
+         dtype (FACTS 6). An axis of the torus after the other is summed in a ring: a shard of the elements begins at a \
+         chip of its own and takes up one chip a hop. Rows do not count here. Modelling choices: where shards begin, and \
+         what a hop carries."
+    }
+
+    fn parameters(&self) -> &'static [ParameterDoc] {
+        &[
+            DTYPE,
+            ParameterDoc { name: "width", default: "128", choices: &[], doc: "elements of a chip" },
+            ParameterDoc {
+                name: "axes",
+                default: "1",
+                choices: &["1", "2", "3"],
+                doc: "dims of the torus, as nearly equal as n can be split; the longest is summed last",
+            },
+            ParameterDoc {
+                name: "hop",
+                default: "f32",
+                choices: &["f32", "own", "int8"],
+                doc: "what a hop carries: f32, the dtype, or integers of 8 bits with an f32 step for each shard's elements, \
+                      added in f32 (EQuARX, arXiv 2506.17615)",
+            },
+            ParameterDoc {
+                name: "shards",
+                default: "4",
+                choices: &[],
+                doc: "shards of the elements, whose first chips lie evenly around each ring; 1 begins everywhere at chip 0",
+            },
+            ParameterDoc { name: "mean", default: "false", choices: &["true", "false"], doc: "whether to divide by n" },
+        ]
+    }
+
+    fn build(&self, parameters: &Parameters, n: usize, _rows: usize) -> Result<Program, BuildError> {
+        let (width, shards) = (parameters.size("width")?, parameters.size("shards")?);
+        sized(&[("n", n), ("width", width), ("shards", shards)])?;
+        let shards = shards.min(width);
+        let dtype = parameters.float("dtype")?;
+        let hop = match parameters.text("hop") {
+            "own" => Hop::In(dtype),
+            "int8" => Hop::EightBits,
+            _ => Hop::In(DType::F32),
+        };
+        let mut b = Builder::new(self.name());
+        let g = b.parameter("g", dtype, &[n, width])?;
+        let mut sums = Vec::new();
+        for shard in 0..shards {
+            let [from, to] = [shard, shard + 1].map(|end| end * width / shards);
+            let own = Op::Slice { start: vec![0, from], limit: vec![n, to], stride: vec![1, 1] };
+            let mut own = b.op(own, &[g])?;
+            let mut chips = n;
+            for ring in rings(n, parameters.size("axes")?) {
+                chips /= ring;
+                own = around(&mut b, own, ring, chips, shard * ring / shards, hop)?;
+            }
+            sums.push(own);
+        }
+        let sum = if let [sum] = sums[..] { sum } else { b.op(Op::Concatenate { dim: 1 }, &sums)? };
+        let sum = cast(&mut b, sum, dtype)?;
+        let sum = b.reshape(sum, &[width])?;
+        let sum = if parameters.flag("mean")? { with_number(&mut b, Binary::Divide, sum, n as f64)? } else { sum };
+        let sum = b.rename(sum, "sum");
+        Ok(b.finish(&[("sum", sum)])?)
+    }
+
+    fn batch(&self, _n: usize, rows: usize) -> usize {
+        rows
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Hop {
+    /// Each partial sum in this type.
+    In(DType),
+    /// Each partial sum as whole multiples of a step, added in f32.
+    EightBits,
+}
+
+impl Hop {
+    /// The first chip's numbers, `[chips width]`, as partial sums of these dims.
+    fn begin(self, b: &mut Builder, own: ValueId, dims: [usize; 2]) -> Result<ValueId, ShapeError> {
+        let own = b.reshape(own, &dims)?;
+        match self {
+            Hop::In(dtype) => cast(b, own, dtype),
+            Hop::EightBits => cast(b, own, DType::F32),
+        }
+    }
+
+    /// Partial sums that come from the chip before, and the next chip's own numbers.
+    fn add(self, b: &mut Builder, sum: ValueId, own: ValueId) -> Result<ValueId, ShapeError> {
+        let dims = [b.shape(sum).dims()[0], b.shape(sum).dims()[1]];
+        let own = self.begin(b, own, dims)?;
+        let arrived = match self {
+            Hop::In(_) => sum,
+            Hop::EightBits => eight_bits(b, sum)?,
+        };
+        b.binary(Binary::Add, arrived, own)
+    }
+}
+
+/// Sizes of the rings of a torus of `n` chips, shortest first: factors of `n`, as equal as they can be.
+fn rings(n: usize, axes: usize) -> Vec<usize> {
+    let mut left = n;
+    let mut rings = Vec::new();
+    for axis in (1..=axes).rev() {
+        // The largest factor whose power is at most what is left.
+        let fits = |factor: &usize| left.is_multiple_of(*factor) && factor.pow(axis as u32) <= left;
+        let ring =
+            if axis == 1 { left } else { (1..=left).take_while(|f| f * f <= left).filter(fits).max().unwrap_or(1) };
+        rings.push(ring);
+        left /= ring;
+    }
+    rings
+}
+
+/// The sum over a ring, `g` `[ring chips, width]` as `[chips, width]`, begun at chip `first`.
+fn around(
+    b: &mut Builder,
+    g: ValueId,
+    ring: usize,
+    chips: usize,
+    first: usize,
+    hop: Hop,
+) -> Result<ValueId, ShapeError> {
+    let width = b.shape(g).dims()[1];
+    let flat = b.reshape(g, &[ring, chips * width])?;
+    let begin = row(b, flat, first % ring)?;
+    let mut sum = hop.begin(b, begin, [chips, width])?;
+    for step in 1..ring {
+        let own = row(b, flat, (first + step) % ring)?;
+        sum = hop.add(b, sum, own)?;
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torus_is_as_equal_as_it_can_be() {
+        assert_eq!(rings(4096, 1), [4096]);
+        assert_eq!(rings(4096, 2), [64, 64]);
+        assert_eq!(rings(4096, 3), [16, 16, 16]);
+        assert_eq!(rings(8, 2), [2, 4]);
+        assert_eq!(rings(2, 3), [1, 1, 2]);
+        assert_eq!(rings(96, 3), [4, 4, 6]);
+        assert_eq!(rings(7, 2), [1, 7]);
+    }
+}
