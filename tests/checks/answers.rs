@@ -366,6 +366,38 @@ fn nucleus_counts_what_is_kept() {
 }
 
 #[test]
+fn overflow_counts_what_leaves_the_range() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    // softmax of two numbers: a half each, e^-60 and 1, NaN where the truth is.
+    let rows: [&[f64]; 4] = [&[0.0, 0.0], &[-60.0, 0.0], &[0.0, nan], &[0.0, 0.0]];
+    let bench = bench("softmax[dtype=f32,rows=4]", "cpu/f32/off", &rows);
+    says(
+        &bench,
+        "overflow",
+        &none(),
+        &bench.run(),
+        "
+        pass: overflows=0 underflows=0 rows_out=0
+        0 of 4 rows leave the range of f32
+    ",
+    );
+    // A zero beside a number is no row lost, and what the truth of a NaN is says nothing.
+    let got = floats(DType::F32, &[&[inf, nan], &[0.0, 1.0], &[inf, 0.0], &[0.0, -0.0]]);
+    says(
+        &bench,
+        "overflow",
+        &Settings { output: Some("p".into()), ..none() },
+        &[got],
+        "
+        finding: overflows=2 underflows=3 rows_out=2
+        2 of 4 rows leave the range of f32
+        - row 40: 2 of 2 elements overflow, 0 are lost to zero
+        - row 43: 0 of 2 elements overflow, 2 are lost to zero
+    ",
+    );
+}
+
+#[test]
 fn ties_are_read_row_by_row() {
     let rows: [&[f64]; 3] = [&[1.0, 2.0, 2.0], &[3.0, 1.0, 3.0], &[0.0, 4.0, 0.0]];
     let bench = bench("top_k[dtype=f32,k=3,rows=3]", "cpu/f32/off", &rows);

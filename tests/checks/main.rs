@@ -292,6 +292,16 @@ fn ties() {
     assert_eq!(bench.outcome("ties", &none(), &got), Outcome::Finding);
 }
 
+/// The sum of a wide f16 softmax is infinite, and all its probabilities are zero; bf16 has the range.
+#[test]
+fn overflow() {
+    for (dtype, outcome) in [("f16", Outcome::Finding), ("bf16", Outcome::Pass)] {
+        let bench = Bench::new(&format!("softmax[dtype={dtype}]"), 131072, "v5e/default/off", "normal[scale=0.1]");
+        assert_eq!(bench.outcome("overflow", &none(), &bench.run()), outcome, "{dtype}");
+        assert_eq!(bench.outcome("overflow", &none(), &bench.truth()), Outcome::Pass, "{dtype}");
+    }
+}
+
 #[test]
 fn agreement() {
     let bench = Bench::new("greedy_head[d=64,dtype=f32,rows=4]", 256, "v5e/default/off", "normal");

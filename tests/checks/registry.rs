@@ -24,6 +24,7 @@ bound: ["declared", "output"] -> ["error_over_bound 1", "error_over_probable_bou
 dropped_token: ["output", "allowance"] -> ["lost rows", "lost_share_low 1", "lost_share_high 1", "flips rows", "rounding_ties rows", "exact_ties rows", "least_margin_ulp ulp"], Some("lost")
 growth: ["metric", "slope"] -> ["slope 1"], None
 nucleus: ["allowance"] -> ["all_kept rows", "rows_beyond rows", "kept_extra tokens", "kept_lost tokens", "truth_kept tokens"], Some("rows_beyond")
+overflow: ["output"] -> ["overflows elements", "underflows elements", "rows_out rows"], Some("rows_out")
 recall: [] -> ["recall_observed 1", "recall_expected 1", "recall_z 1", "bins bins", "broken_rows rows"], None
 self_consistency: [] -> ["inconsistent rows"], Some("inconsistent")
 ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")

@@ -12,6 +12,7 @@ mod error;
 mod forward;
 pub mod growth;
 mod nucleus;
+mod overflow;
 mod recall;
 mod scale;
 mod self_consistency;
@@ -210,6 +211,7 @@ pub static CHECKS: &[&dyn Check] = &[
     &dropped_token::DroppedToken,
     &growth::Growth,
     &nucleus::Nucleus,
+    &overflow::Overflow,
     &recall::Recall,
     &self_consistency::SelfConsistency,
     &ties::Ties,

@@ -1,0 +1,128 @@
+//! Whether results stay in the range of their type.
+
+use crate::metric::{Better, Unit};
+use crate::num::{self, Format};
+use crate::oracle::{Demand, TruthTensor};
+
+use super::{
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
+};
+
+pub(super) struct Overflow;
+
+impl Check for Overflow {
+    fn name(&self) -> &'static str {
+        "overflow"
+    }
+
+    fn doc(&self) -> &'static str {
+        "Asks: does a result stay within the range of its type where the truth does? Why it matters: a format with few \
+         exponent bits turns a sum into infinity on the way, and what follows into NaN or zeros, while every number that \
+         was asked for fits. Fails when: in a row of a float result (`output`, or the first one) an element is infinite or \
+         NaN where the truth is finite, or all elements are zero where the truth has one of 2^-126 or more, a normal number \
+         of f32 and bf16."
+    }
+
+    fn settings(&self) -> &'static [&'static str] {
+        &["output"]
+    }
+
+    fn figures(&self) -> &'static [FigureDoc] {
+        &[
+            FigureDoc {
+                name: "overflows",
+                unit: Unit::Elements,
+                better: Some(Better::Lower),
+                doc: "elements that are infinite or NaN where the truth is finite",
+            },
+            FigureDoc {
+                name: "underflows",
+                unit: Unit::Elements,
+                better: Some(Better::Lower),
+                doc: "elements that are zero where the truth is 2^-126 or more, a normal number of f32 and bf16",
+            },
+            FigureDoc {
+                name: "rows_out",
+                unit: Unit::Rows,
+                better: Some(Better::Lower),
+                doc: "rows with an overflow, or of zeros alone",
+            },
+        ]
+    }
+
+    fn row_count(&self) -> Option<&'static str> {
+        Some("rows_out")
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope::Case(self)
+    }
+}
+
+impl CaseCheck for Overflow {
+    fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
+        let format = |id: usize| case.program.entry().instructions[id].shape.dtype().and_then(|d| d.format());
+        let formats: Vec<Option<&'static Format>> = case.program.outputs().into_iter().map(format).collect();
+        let output = match case.choose_output(settings)? {
+            Some(output) => Some(output),
+            None => formats.iter().position(Option::is_some),
+        };
+        let found = output.and_then(|output| Some((output, formats[output]?)));
+        let (output, format) = found.ok_or_else(|| case.lacks("has no float result"))?;
+        Ok(Box::new(Within { output, format }))
+    }
+}
+
+struct Within {
+    output: usize,
+    format: &'static Format,
+}
+
+impl Judge for Within {
+    fn demands(&self) -> Vec<(usize, Demand)> {
+        vec![(self.output, Demand::Rounded)]
+    }
+
+    fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
+        let TruthTensor::Float(truth) = &batch.truth.outputs[self.output] else {
+            return Err(ObserveError::NoTruth("the result"));
+        };
+        let got = &batch.got[self.output];
+        let rows = got.dims().first().copied().unwrap_or(1).max(1);
+        let width = got.len() / rows;
+        tally.count("undecided", truth.open.len() as u64);
+        for row in 0..rows {
+            let (mut overflows, mut underflows, mut zeros) = (0, 0, 0);
+            for i in row * width..(row + 1) * width {
+                let (value, exact) = (got.data().get_f64(i), truth.rounded[i]);
+                zeros += usize::from(value == 0.0);
+                if truth.open.contains(&i) || !exact.is_finite() {
+                    continue;
+                }
+                overflows += u64::from(!value.is_finite());
+                underflows += u64::from(value == 0.0 && exact.abs() >= num::F32.min_normal());
+            }
+            tally.count("rows", 1);
+            tally.count("overflows", overflows);
+            tally.count("underflows", underflows);
+            if overflows > 0 || underflows > 0 && zeros == width {
+                tally.count("out", 1);
+                tally.evidence(|| {
+                    let row = batch.first_row + row;
+                    format!("row {row}: {overflows} of {width} elements overflow, {underflows} are lost to zero")
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn conclude(&self, tally: &Tally) -> Judgement {
+        let [out, overflows, underflows] = ["out", "overflows", "underflows"].map(|name| tally.count_of(name));
+        tally
+            .judge(out > 0)
+            .figure("overflows", overflows as f64)
+            .figure("underflows", underflows as f64)
+            .figure("rows_out", out as f64)
+            .note(format!("{out} of {} rows leave the range of {}", tally.count_of("rows"), self.format.name))
+    }
+}
