@@ -51,7 +51,8 @@ for place in ("_hlo", "_jax", "xla_extension"):
 DTYPES = {
     "pred": jnp.bool_, "s8": jnp.int8, "s16": jnp.int16, "s32": jnp.int32, "s64": jnp.int64,
     "u8": jnp.uint8, "u16": jnp.uint16, "u32": jnp.uint32, "u64": jnp.uint64,
-    "f8e5m2": jnp.float8_e5m2, "f8e4m3fn": jnp.float8_e4m3fn,
+    "f8e5m2": jnp.float8_e5m2, "f8e4m3fn": jnp.float8_e4m3fn, "f8e4m3fnuz": jnp.float8_e4m3fnuz,
+    "f8e5m2fnuz": jnp.float8_e5m2fnuz, "f8e8m0fnu": jnp.float8_e8m0fnu,
     "f16": jnp.float16, "bf16": jnp.bfloat16, "f32": jnp.float32, "f64": jnp.float64,
 }
 EXCESS = {"excess_on": True, "excess_off": False}

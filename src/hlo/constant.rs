@@ -21,7 +21,7 @@ pub(super) enum LiteralError {
     NoFloat(String),
     #[error("the payload of `{text}` is from 1 to {most:#x} in {format}")]
     Payload { text: String, most: u64, format: &'static str },
-    #[error("{format} has no NaN with the payload of `{text}`")]
+    #[error("{format} has no such NaN as `{text}`")]
     NoSuchNan { text: String, format: &'static str },
     #[error("`{text}` is no {dtype}")]
     NoInteger { text: String, dtype: DType },
@@ -79,20 +79,19 @@ fn unsigned(text: &str) -> &str {
 /// The bits of `nan`, `-nan` or `nan(0x400001)`: the payload is the whole fraction, and the quiet NaN's if it is absent.
 fn nan(text: &str, format: &Format) -> Result<u64> {
     let quiet = format.encode(if text.starts_with('-') { -f64::NAN } else { f64::NAN });
+    let is_nan = |code: u64| {
+        let no_such_nan = || LiteralError::NoSuchNan { text: text.to_string(), format: format.name };
+        Some(code).filter(|code| format.decode(*code).is_nan()).ok_or_else(no_such_nan)
+    };
     let Some(digits) = unsigned(text).strip_prefix("nan(0x").and_then(|rest| rest.strip_suffix(')')) else {
-        return Ok(quiet);
+        return is_nan(quiet);
     };
     let fraction = (1 << format.fraction_bits) - 1;
     let payload = u64::from_str_radix(digits, 16).ok().filter(|payload| *payload != 0 && payload & !fraction == 0);
     let wrong = || LiteralError::Payload { text: text.to_string(), most: fraction, format: format.name };
     let payload = payload.ok_or_else(wrong)?;
     // A format of which one fraction alone is NaN has no payloads.
-    let code = quiet & !fraction | payload;
-    if format.decode(code).is_nan() {
-        Ok(code)
-    } else {
-        Err(LiteralError::NoSuchNan { text: text.to_string(), format: format.name })
-    }
+    is_nan(quiet & !fraction | payload)
 }
 
 fn integer(text: &str, dtype: DType) -> Result<i64> {
@@ -124,7 +123,11 @@ mod tests {
         assert_eq!(why("nan(0x800000)", DType::F32), "the payload of `nan(0x800000)` is from 1 to 0x7fffff in f32");
         assert_eq!(why("-nan(0x0)", DType::BF16), "the payload of `-nan(0x0)` is from 1 to 0x7f in bf16");
         assert!(why("nan(0x10000000000000000)", DType::F64).contains("0xfffffffffffff in f64"));
-        assert_eq!(why("nan(0x6)", DType::F8E4M3FN), "f8e4m3fn has no NaN with the payload of `nan(0x6)`");
+        assert_eq!(why("nan(0x6)", DType::F8E4M3FN), "f8e4m3fn has no such NaN as `nan(0x6)`");
+        assert_eq!(why("nan", DType::F4E2M1FN), "f4e2m1fn has no such NaN as `nan`");
+        assert_eq!(why("8", DType::S4), "`8` is no s4");
+        assert_eq!(of("-nan", DType::F8E4M3FNUZ).unwrap().data().bits(0), 0x80);
+        assert_eq!(of("5.3e+36", DType::F8E8M0FNU).unwrap().data().bits(0), 0xf9);
         assert_eq!(of("-nan(0x400001)", DType::F32).unwrap().data().bits(0), 0xffc0_0001);
     }
 }

@@ -10,7 +10,7 @@ use crate::num::{self, Direction};
 
 pub use dtype::{DTYPES, DType};
 
-/// Elements in row-major order. The eight-bit floats are kept as their codes.
+/// Elements in row-major order. Types of fewer bits than eight, and the eight-bit floats, are kept as their codes.
 ///
 /// Two are equal if their bits are: +0 and -0 differ, and a NaN equals one with the same sign and payload.
 #[derive(Clone, Debug)]
@@ -33,10 +33,9 @@ pub enum Data {
     U32(Vec<u32>),
     /// Elements of [`DType::U64`].
     U64(Vec<u64>),
-    /// Codes of [`DType::F8E5M2`].
-    F8E5M2(Vec<u8>),
-    /// Codes of [`DType::F8E4M3FN`].
-    F8E4M3FN(Vec<u8>),
+    /// Codes of a float type of eight bits at most, or of an integer type of fewer bits ([`DType::is_coded`]); bits above
+    /// them are zero.
+    Coded(DType, Vec<u8>),
     /// Elements of [`DType::F16`].
     F16(Vec<f16>),
     /// Elements of [`DType::BF16`].
@@ -60,8 +59,7 @@ macro_rules! each_data {
             $crate::tensor::Data::U16($v) => $body,
             $crate::tensor::Data::U32($v) => $body,
             $crate::tensor::Data::U64($v) => $body,
-            $crate::tensor::Data::F8E5M2($v) => $body,
-            $crate::tensor::Data::F8E4M3FN($v) => $body,
+            $crate::tensor::Data::Coded(_, $v) => $body,
             $crate::tensor::Data::F16($v) => $body,
             $crate::tensor::Data::BF16($v) => $body,
             $crate::tensor::Data::F32($v) => $body,
@@ -83,8 +81,7 @@ macro_rules! map_data {
             $crate::tensor::Data::U16($v) => $crate::tensor::Data::U16($body),
             $crate::tensor::Data::U32($v) => $crate::tensor::Data::U32($body),
             $crate::tensor::Data::U64($v) => $crate::tensor::Data::U64($body),
-            $crate::tensor::Data::F8E5M2($v) => $crate::tensor::Data::F8E5M2($body),
-            $crate::tensor::Data::F8E4M3FN($v) => $crate::tensor::Data::F8E4M3FN($body),
+            $crate::tensor::Data::Coded(dtype, $v) => $crate::tensor::Data::Coded(*dtype, $body),
             $crate::tensor::Data::F16($v) => $crate::tensor::Data::F16($body),
             $crate::tensor::Data::BF16($v) => $crate::tensor::Data::BF16($body),
             $crate::tensor::Data::F32($v) => $crate::tensor::Data::F32($body),
@@ -115,8 +112,7 @@ impl Data {
             Data::U16(_) => DType::U16,
             Data::U32(_) => DType::U32,
             Data::U64(_) => DType::U64,
-            Data::F8E5M2(_) => DType::F8E5M2,
-            Data::F8E4M3FN(_) => DType::F8E4M3FN,
+            Data::Coded(dtype, _) => *dtype,
             Data::F16(_) => DType::F16,
             Data::BF16(_) => DType::BF16,
             Data::F32(_) => DType::F32,
@@ -143,11 +139,12 @@ impl Data {
             ($($variant:ident)*) => {
                 match (self, more) {
                     $((Data::$variant(a), Data::$variant(b)) => a.extend_from_slice(b),)*
+                    (Data::Coded(dtype, a), Data::Coded(other, b)) if dtype == other => a.extend_from_slice(b),
                     (a, b) => panic!("{} elements after {}", b.dtype(), a.dtype()),
                 }
             };
         }
-        append!(Pred S8 S16 S32 S64 U8 U16 U32 U64 F8E5M2 F8E4M3FN F16 BF16 F32 F64);
+        append!(Pred S8 S16 S32 S64 U8 U16 U32 U64 F16 BF16 F32 F64);
     }
 
     /// Elements of a float type; values that it does not have are rounded to nearest even. `None` if `dtype` is
@@ -170,8 +167,7 @@ impl Data {
                 Data::BF16(values.iter().map(cast).collect())
             }
             DType::F16 => Data::F16(values.iter().map(|v| f16::from_bits(code(v) as u16)).collect()),
-            DType::F8E5M2 => Data::F8E5M2(values.iter().map(|v| code(v) as u8).collect()),
-            _ => Data::F8E4M3FN(values.iter().map(|v| code(v) as u8).collect()),
+            _ => Data::Coded(dtype, values.iter().map(|v| code(v) as u8).collect()),
         })
     }
 
@@ -199,7 +195,7 @@ impl Data {
             Data::F32(v) => v[i] = f32::from_bits(code as u32),
             Data::BF16(v) => v[i] = bf16::from_bits(code as u16),
             Data::F16(v) => v[i] = f16::from_bits(code as u16),
-            Data::F8E5M2(v) | Data::F8E4M3FN(v) => v[i] = code as u8,
+            Data::Coded(dtype, v) if dtype.is_float() => v[i] = code as u8,
             _ => {}
         }
         self
@@ -217,6 +213,10 @@ impl Data {
             DType::U16 => Data::U16(values.iter().map(|v| *v as u16).collect()),
             DType::U32 => Data::U32(values.iter().map(|v| *v as u32).collect()),
             DType::U64 => Data::U64(values.iter().map(|v| *v as u64).collect()),
+            DType::S2 | DType::S4 | DType::U2 | DType::U4 => {
+                let mask = (1 << dtype.bits()) - 1;
+                Data::Coded(dtype, values.iter().map(|v| *v as u8 & mask).collect())
+            }
             _ => return None,
         })
     }
@@ -228,8 +228,10 @@ impl Data {
             Data::F32(v) => f64::from(v[i]),
             Data::BF16(v) => f64::from(v[i].to_f32()),
             Data::F16(v) => f64::from(v[i].to_f32()),
-            Data::F8E5M2(v) => num::F8E5M2.decode(u64::from(v[i])),
-            Data::F8E4M3FN(v) => num::F8E4M3FN.decode(u64::from(v[i])),
+            Data::Coded(dtype, v) => match dtype.format() {
+                Some(format) => format.decode(u64::from(v[i])),
+                None => self.get_i64(i) as f64,
+            },
             Data::U64(v) => v[i] as f64,
             _ => self.get_i64(i) as f64,
         }
@@ -247,6 +249,11 @@ impl Data {
             Data::U16(v) => i64::from(v[i]),
             Data::U32(v) => i64::from(v[i]),
             Data::U64(v) => v[i] as i64,
+            Data::Coded(dtype, v) if dtype.is_integer() => {
+                let above = 64 - dtype.bits();
+                let high = u64::from(v[i]) << above;
+                if dtype.is_signed() { high as i64 >> above } else { (high >> above) as i64 }
+            }
             _ => self.get_f64(i) as i64,
         }
     }
@@ -258,7 +265,7 @@ impl Data {
             Data::F32(v) => u64::from(v[i].to_bits()),
             Data::BF16(v) => u64::from(v[i].to_bits()),
             Data::F16(v) => u64::from(v[i].to_bits()),
-            Data::F8E5M2(v) | Data::F8E4M3FN(v) => u64::from(v[i]),
+            Data::Coded(_, v) => u64::from(v[i]),
             _ => self.get_i64(i) as u64 & (u64::MAX >> (64 - self.dtype().bits())),
         }
     }

@@ -66,7 +66,7 @@ const MORE: &[&str] = &[
 ];
 
 /// Those that are there for the CPU alone.
-const MORE_ON_CPU: &[&str] = &["scans"];
+const MORE_ON_CPU: &[&str] = &["scans", "small_types"];
 
 fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data")

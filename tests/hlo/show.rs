@@ -8,10 +8,9 @@ use ulpgate::analysis::Precision;
 use ulpgate::flow::{self, Effect, Finding, FindingKind, Flow, Shape, Value};
 use ulpgate::hlo::{lower, parse};
 use ulpgate::machine::Mode;
-use ulpgate::num;
 
-const F32: Precision = Precision::of(&num::F32);
-const BF16: Precision = Precision::of(&num::BF16);
+const F32: Precision = Precision::bits(23, 8);
+const BF16: Precision = Precision::bits(7, 8);
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo")

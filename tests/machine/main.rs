@@ -4,4 +4,5 @@ mod golden_tpu;
 mod modes;
 mod num;
 mod rewrite;
+mod small_floats;
 mod xla_cpu;

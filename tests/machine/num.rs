@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use rug::Float;
 use rug::float::Round;
 use ulpgate::num::{
-    BF16, Direction, F8E4M3FN, F8E5M2, F16, F32, F64, FORMATS, Format, Specials, TF32, TOY6, bf16_nearest,
-    bf16_truncate, exp2i, find_format, flush_f32, round, round_f64, round_mpfr,
+    BF16, Direction, F4E2M1FN, F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F16,
+    F32, F64, FORMATS, Format, Specials, TF32, TOY6, bf16_nearest, bf16_truncate, exp2i, find_format, flush_f32, round,
+    round_f64, round_mpfr,
 };
 
 use Direction::{NearestEven, TowardZero};
@@ -20,8 +21,10 @@ fn same(a: f64, b: f64) -> bool {
 
 /// The finite numbers from +0 up with their codes, and the power of two (or gap) where overflow begins.
 fn magnitudes(format: &Format) -> Vec<(f64, u64)> {
-    let mut values: Vec<(f64, u64)> =
-        (0..1 << (format.width() - 1)).map(|code| (format.decode(code), code)).filter(|v| v.0.is_finite()).collect();
+    let mut values: Vec<(f64, u64)> = (0..1 << (format.exponent_bits + format.fraction_bits))
+        .map(|code| (format.decode(code), code))
+        .filter(|v| v.0.is_finite())
+        .collect();
     let (last, before) = (values[values.len() - 1], values[values.len() - 2]);
     values.push((last.0 + (last.0 - before.0), last.1 + 1));
     values
@@ -48,7 +51,21 @@ fn nearest(format: &Format, values: &[(f64, u64)], compare: impl Fn(f64) -> Orde
 }
 
 fn overflow(format: &Format) -> f64 {
-    if format.specials == Specials::Ieee { f64::INFINITY } else { f64::NAN }
+    match format.specials {
+        Specials::Ieee => f64::INFINITY,
+        Specials::Finite => format.max_finite(),
+        Specials::OneNan | Specials::NegativeZeroNan | Specials::PowersOfTwo => f64::NAN,
+    }
+}
+
+/// A magnitude with the sign of `x`, where the format has that.
+fn with_sign(format: &Format, magnitude: f64, x: f64) -> f64 {
+    if magnitude == 0.0 && !format.has_negative_zero() { magnitude } else { magnitude.copysign(x) }
+}
+
+/// The formats that have numbers of both signs; powers of two alone are in `small_floats`.
+fn signed() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().copied().filter(|format| format.has_negative_numbers())
 }
 
 #[test]
@@ -101,7 +118,13 @@ fn codes_ascend_between_the_documented_limits() {
         (&BF16, 3.3895313892515355e38, 2f64.powi(-126), 2f64.powi(-133)),
         (&F16, 65504.0, 2f64.powi(-14), 2f64.powi(-24)),
         (&F8E5M2, 57344.0, 2f64.powi(-14), 2f64.powi(-16)),
+        (&F8E5M2FNUZ, 57344.0, 2f64.powi(-15), 2f64.powi(-17)),
         (&F8E4M3FN, 448.0, 2f64.powi(-6), 2f64.powi(-9)),
+        (&F8E4M3, 240.0, 2f64.powi(-6), 2f64.powi(-9)),
+        (&F8E4M3FNUZ, 240.0, 2f64.powi(-7), 2f64.powi(-10)),
+        (&F8E4M3B11FNUZ, 30.0, 2f64.powi(-10), 2f64.powi(-13)),
+        (&F8E3M4, 15.5, 0.25, 2f64.powi(-6)),
+        (&F4E2M1FN, 6.0, 1.0, 0.5),
         (&TOY6, 14.0, 0.25, 0.0625),
     ];
     for (format, largest, min_normal, min_subnormal) in limits {
@@ -132,7 +155,9 @@ fn the_unit_roundoff_is_half_an_ulp_of_one() {
 #[test]
 fn a_format_contains_its_numbers_and_no_others() {
     for format in FORMATS {
-        assert!(format.contains(f64::NAN) && format.contains(-0.0) && format.contains(format.max_finite()));
+        assert!(format.contains(format.max_finite()) && format.contains(1.0));
+        assert_eq!(format.contains(f64::NAN), *format != &F4E2M1FN, "{}", format.name);
+        assert_eq!([-0.0, 0.0, -1.0].map(|v| format.contains(v)), [*format != &F8E8M0FNU; 3], "{}", format.name);
         assert_eq!(format.contains(f64::INFINITY), format.specials == Specials::Ieee, "{}", format.name);
         // The middle between 1 and the next number is a number of f64 alone, where no f64 lies in the middle.
         let middle = 1.0 + format.unit_roundoff();
@@ -153,7 +178,8 @@ fn powers_of_two_reach_both_ends_of_f64() {
 /// Fewer bits than the format keeps: they move up, and none is lost.
 #[test]
 fn short_significands_are_exact() {
-    for (format, direction) in FORMATS.iter().flat_map(|format| [(format, NearestEven), (format, TowardZero)]) {
+    let wide = signed().filter(|format| format.fraction_bits > 1);
+    for (format, direction) in wide.flat_map(|format| [(format, NearestEven), (format, TowardZero)]) {
         for exponent in [-2, -1, 0, 1] {
             let value = round(format, true, 3, exponent, false, direction);
             assert_eq!(value, -3.0 * 2f64.powi(exponent as i32), "{} {exponent}", format.name);
@@ -166,11 +192,11 @@ fn short_significands_are_exact() {
 /// Exponents that no i32 holds overflow and vanish like all others.
 #[test]
 fn exponents_have_no_limit() {
-    for format in FORMATS {
+    for format in signed() {
         let (infinity, largest) = (overflow(format), format.max_finite());
         assert!(same(round(format, false, 1, 1 << 40, false, NearestEven), infinity), "{}", format.name);
         assert_eq!(round(format, true, 1, 1 << 40, false, TowardZero), -largest, "{}", format.name);
-        assert!(same(round(format, true, 1, -(1 << 40), false, NearestEven), -0.0), "{}", format.name);
+        assert!(same(round(format, true, 1, -(1 << 40), false, NearestEven), with_sign(format, 0.0, -1.0)));
     }
 }
 
@@ -178,13 +204,15 @@ fn exponents_have_no_limit() {
 fn nan_and_infinity_keep_their_kind() {
     for format in FORMATS {
         for direction in [NearestEven, TowardZero] {
-            assert!(round_f64(format, f64::NAN, direction).is_nan());
-            assert!(format.decode(format.encode(f64::NAN)).is_nan());
+            let nan = if format.has_nan() { f64::NAN } else { -0.0 };
+            assert!(same(round_f64(format, f64::NAN, direction), nan), "{}", format.name);
+            assert!(same(format.decode(format.encode(f64::NAN)), nan), "{}", format.name);
             for infinity in [f64::INFINITY, f64::NEG_INFINITY] {
-                let expected = if format.specials == Specials::Ieee { infinity } else { f64::NAN };
+                let expected = with_sign(format, overflow(format), infinity);
                 assert!(same(round_f64(format, infinity, direction), expected), "{}", format.name);
                 assert!(same(round_mpfr(format, &Float::with_val(60, infinity), Ordering::Equal, direction), expected));
-                assert!(same(format.decode(format.encode(infinity)), expected), "{}", format.name);
+                let coded = if format.has_nan() { expected } else { -0.0 };
+                assert!(same(format.decode(format.encode(infinity)), coded), "{}", format.name);
             }
         }
     }
@@ -264,8 +292,9 @@ fn overflow_follows_format_and_direction() {
 
 /// Any f64, and numbers at, around and between those of a format.
 fn near_a_format() -> impl Strategy<Value = (&'static Format, f64)> {
-    (0..FORMATS.len(), any::<u64>(), any::<u64>(), -2i64..3, 0u8..6).prop_map(|(row, code, other, steps, kind)| {
-        let format = FORMATS[row];
+    let formats: Vec<&'static Format> = signed().collect();
+    (0..formats.len(), any::<u64>(), any::<u64>(), -2i64..3, 0u8..6).prop_map(move |(row, code, other, steps, kind)| {
+        let format = formats[row];
         let (low, high) = (format.decode(code), format.decode(code.wrapping_add(1)));
         let step = |x: f64| if x.is_finite() { f64::from_bits(x.to_bits().wrapping_add_signed(steps)) } else { x };
         let x = match kind {
@@ -287,20 +316,20 @@ proptest! {
     fn f64_is_rounded_to_the_nearest((format, x) in near_a_format()) {
         let rounded = round_f64(format, x, NearestEven);
         if x.is_nan() {
-            prop_assert!(rounded.is_nan());
+            prop_assert!(rounded.is_nan() || *format == F4E2M1FN);
             return Ok(());
         }
         let limit = Float::with_val(64, format.max_finite()) + Float::with_val(64, format.ulp(format.max_finite())) / 2u32;
-        // All ones, and so odd, is the largest significand of an IEEE format: a tie there overflows.
+        // All ones, and so odd, is the largest significand of a format, but for `fn` ones: a tie there overflows.
         let overflows = match x.abs().partial_cmp(&limit) {
-            Some(Ordering::Equal) => format.specials == Specials::Ieee,
+            Some(Ordering::Equal) => format.specials != Specials::OneNan,
             ordering => ordering == Some(Ordering::Greater),
         };
         if overflows {
-            prop_assert!(same(rounded, overflow(format).copysign(x)) || rounded.is_nan() && format.specials == Specials::OneNan);
+            prop_assert!(same(rounded, overflow(format).copysign(x)));
             return Ok(());
         }
-        prop_assert_eq!(rounded.is_sign_negative(), x.is_sign_negative());
+        prop_assert!(same(rounded, with_sign(format, rounded.abs(), x)));
         let code = format.encode(rounded);
         prop_assert!(same(format.decode(code), rounded), "{} {x:e} -> {rounded:e} is not in the format", format.name);
         prop_assert!(format.contains(rounded));
@@ -316,7 +345,7 @@ proptest! {
         }
         if format.width() <= 16 {
             let searched = nearest(format, &magnitudes(format), |y| x.abs().total_cmp(&y));
-            prop_assert!(same(searched.copysign(x), rounded));
+            prop_assert!(same(with_sign(format, searched, x), rounded));
         }
         if *format == F32 {
             prop_assert!(same(rounded, f64::from(x as f32)));
@@ -328,10 +357,10 @@ proptest! {
     fn toward_zero_is_the_largest_not_above((format, x) in near_a_format()) {
         let rounded = round_f64(format, x, TowardZero);
         if !x.is_finite() {
-            prop_assert!(!rounded.is_finite());
+            prop_assert!(!rounded.is_finite() || *format == F4E2M1FN);
             return Ok(());
         }
-        prop_assert_eq!(rounded.is_sign_negative(), x.is_sign_negative());
+        prop_assert!(same(rounded, with_sign(format, rounded.abs(), x)));
         prop_assert!(rounded.abs() <= x.abs() && format.contains(rounded));
         let next = format.decode(format.encode(rounded.abs()) + 1);
         prop_assert!(rounded.abs() == format.max_finite() || next > x.abs(), "{} {x:e} -> {rounded:e}", format.name);

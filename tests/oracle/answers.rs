@@ -92,6 +92,31 @@ fn nothing_is_stored_beside_the_end_of_a_type() {
     }
 }
 
+/// Beyond either end of a type without infinities is NaN; a number that may lie between them is open.
+#[test]
+fn what_may_lie_between_two_ends_is_not_beyond_them() {
+    for (dtype, far) in [("f8e4m3fn", "1e9"), ("f8e4m3fnuz", "1e9"), ("f8e8m0fnu", "1e300")] {
+        let entry = format!(
+            "one = f64[1] constant({{1}})
+             minus = f64[1] constant({{-1}})
+             e = f64[1] exponential(one)
+             inverse = f64[1] exponential(minus)
+             product = f64[1] multiply(e, inverse)
+             open = pred[1] compare(product, one), direction=EQ
+             far = f64[1] constant({{{far}}})
+             below = f64[1] negate(far)
+             end = f64[1] select(open, far, below)
+             r = f64[1] select(open, end, one)
+             ROOT stored = {dtype}[1] convert(r)"
+        );
+        for oracle in oracles() {
+            let truth = ask(&oracle, &entry, Demand::Stored).unwrap();
+            let TruthTensor::Float(float) = &truth.outputs[0] else { panic!("{truth:?}") };
+            assert_eq!(float.open, [0], "{entry}: {truth:?}");
+        }
+    }
+}
+
 /// An infinite best, one beyond f64, a zero, and two just below the end of f64: only the first two have no margin.
 #[test]
 fn only_what_is_beyond_f64_has_no_margin() {

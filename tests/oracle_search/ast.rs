@@ -222,12 +222,11 @@ pub fn data(dtype: DType, codes: &[u64]) -> Data {
         DType::U16 => each!(U16, |c| c as u16),
         DType::U32 => each!(U32, |c| c as u32),
         DType::U64 => each!(U64, |c| c),
-        DType::F8E5M2 => each!(F8E5M2, |c| c as u8),
-        DType::F8E4M3FN => each!(F8E4M3FN, |c| c as u8),
         DType::F16 => each!(F16, |c| f16::from_bits(c as u16)),
         DType::BF16 => each!(BF16, |c| bf16::from_bits(c as u16)),
         DType::F32 => each!(F32, |c| f32::from_bits(c as u32)),
         DType::F64 => each!(F64, f64::from_bits),
+        coded => Data::Coded(coded, codes.iter().map(|code| *code as u8).collect()),
     }
 }
 

@@ -5,35 +5,73 @@ use ulpgate::tensor::DType;
 
 use super::number::{Nan, Num, World};
 
-/// Exponent bits, fraction bits, and whether infinities have codes: IEEE 754-2019 table 3.5, OCP OFP8 v1.0, bf16 as the
-/// top half of f32.
-pub fn layout(dtype: DType) -> (u32, u32, bool) {
-    match dtype {
-        DType::F64 => (11, 52, true),
-        DType::F32 => (8, 23, true),
-        DType::BF16 => (8, 7, true),
-        DType::F16 => (5, 10, true),
-        DType::F8E5M2 => (5, 2, true),
-        DType::F8E4M3FN => (4, 3, false),
+/// What a float type spends its codes on.
+struct Layout {
+    exponent_bits: u32,
+    fraction_bits: u32,
+    bias: i32,
+    ends: Ends,
+}
+
+/// Which codes are no numbers.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    /// The largest exponent holds infinities and NaNs.
+    Ieee,
+    /// All ones are NaN.
+    AllOnes,
+    /// The code of -0 is NaN.
+    NegativeZero,
+    /// None.
+    Nothing,
+    /// All ones are NaN, and there is neither a sign nor zero.
+    Unsigned,
+}
+
+/// IEEE 754-2019 table 3.5, OCP OFP8 v1.0, OCP MX v1.0, bf16 as the top half of f32; the others as ml_dtypes names them.
+fn layout(dtype: DType) -> Layout {
+    let (exponent_bits, fraction_bits, bias, ends) = match dtype {
+        DType::F64 => (11, 52, 1023, Ends::Ieee),
+        DType::F32 => (8, 23, 127, Ends::Ieee),
+        DType::BF16 => (8, 7, 127, Ends::Ieee),
+        DType::F16 => (5, 10, 15, Ends::Ieee),
+        DType::F8E5M2 => (5, 2, 15, Ends::Ieee),
+        DType::F8E4M3 => (4, 3, 7, Ends::Ieee),
+        DType::F8E3M4 => (3, 4, 3, Ends::Ieee),
+        DType::F8E4M3FN => (4, 3, 7, Ends::AllOnes),
+        DType::F8E4M3FNUZ => (4, 3, 8, Ends::NegativeZero),
+        DType::F8E4M3B11FNUZ => (4, 3, 11, Ends::NegativeZero),
+        DType::F8E5M2FNUZ => (5, 2, 16, Ends::NegativeZero),
+        DType::F4E2M1FN => (2, 1, 1, Ends::Nothing),
+        DType::F8E8M0FNU => (8, 0, 127, Ends::Unsigned),
         other => panic!("{other} is no float"),
-    }
+    };
+    Layout { exponent_bits, fraction_bits, bias, ends }
 }
 
 /// What a code of a float type stands for.
 pub fn decode(world: &mut World, dtype: DType, code: u64) -> Num {
-    let (exponent_bits, fraction_bits, ieee) = layout(dtype);
-    let neg = code >> (exponent_bits + fraction_bits) & 1 == 1;
+    let Layout { exponent_bits, fraction_bits, bias, ends } = layout(dtype);
+    let neg = ends != Ends::Unsigned && code >> (exponent_bits + fraction_bits) & 1 == 1;
     let ones = (1u64 << exponent_bits) - 1;
     let (exponent, fraction) = (code >> fraction_bits & ones, code & ((1 << fraction_bits) - 1));
-    if exponent == ones && ieee && fraction == 0 {
+    let all_ones = exponent == ones && fraction == (1 << fraction_bits) - 1;
+    if exponent == ones && ends == Ends::Ieee && fraction == 0 {
         return Num::Inf { neg };
     }
-    if exponent == ones && (ieee || fraction == (1 << fraction_bits) - 1) {
+    let nan = match ends {
+        Ends::Ieee => exponent == ones,
+        Ends::AllOnes | Ends::Unsigned => all_ones,
+        Ends::NegativeZero => neg && exponent == 0 && fraction == 0,
+        Ends::Nothing => false,
+    };
+    if nan {
+        let neg = neg && ends != Ends::NegativeZero;
         return Num::Nan(Nan { neg: Some(neg), payload: Some(fraction) });
     }
-    let bias = (1i32 << (exponent_bits - 1)) - 1;
-    let significand = if exponent == 0 { fraction } else { fraction | 1 << fraction_bits };
-    let power = (exponent.max(1) as i32) - bias - fraction_bits as i32;
+    let subnormal = exponent == 0 && ends != Ends::Unsigned;
+    let significand = if subnormal { fraction } else { fraction | 1 << fraction_bits };
+    let power = if subnormal { 1 } else { exponent as i32 } - bias - fraction_bits as i32;
     if significand == 0 {
         return Num::zero(neg);
     }
@@ -44,21 +82,26 @@ pub fn decode(world: &mut World, dtype: DType, code: u64) -> Num {
 
 /// The code of a number that belongs to the type, if it is exactly known and does.
 pub fn encode(dtype: DType, x: &Num) -> Option<u64> {
-    let (exponent_bits, fraction_bits, ieee) = layout(dtype);
-    let sign = |neg: bool| u64::from(neg) << (exponent_bits + fraction_bits);
-    let ones = ((1u64 << exponent_bits) - 1) << fraction_bits;
-    match x {
-        Num::Nan(nan) => Some(sign(nan.neg?) | ones | nan.payload?),
-        Num::Inf { neg } => ieee.then_some(sign(*neg) | ones),
-        Num::Zero { neg } => Some(sign((*neg)?)),
-        Num::Unknown(_) => None,
-        Num::Real(real) => {
+    let Layout { exponent_bits, fraction_bits, bias, ends } = layout(dtype);
+    let top = 1u64 << (exponent_bits + fraction_bits);
+    let sign = |neg: bool| if neg { top } else { 0 };
+    let ones = top - (1 << fraction_bits);
+    match (x, ends) {
+        (Num::Nan(_), Ends::Nothing) => None,
+        (Num::Nan(_), Ends::NegativeZero) => Some(top),
+        (Num::Nan(_), Ends::Unsigned) => Some(top - 1),
+        (Num::Nan(nan), _) => Some(sign(nan.neg?) | ones | nan.payload?),
+        (Num::Inf { neg }, _) => (ends == Ends::Ieee).then_some(sign(*neg) | ones),
+        (Num::Zero { .. }, Ends::Unsigned) => None,
+        (Num::Zero { .. }, Ends::NegativeZero) => Some(0),
+        (Num::Zero { neg }, _) => Some(sign((*neg)?)),
+        (Num::Unknown(_), _) => None,
+        (Num::Real(real), _) => {
             let value = real.rational()?;
-            let bias = (1i32 << (exponent_bits - 1)) - 1;
-            let (lowest, neg) = (1 - bias, *value < 0);
+            let (lowest, neg) = (if ends == Ends::Unsigned { -bias } else { 1 - bias }, *value < 0);
             let value = Rational::from(value.abs_ref());
             // floor(log2) of the value, if its denominator is a power of two.
-            if !value.denom().is_power_of_two() {
+            if !value.denom().is_power_of_two() || neg && ends == Ends::Unsigned {
                 return None;
             }
             let log = value.numer().significant_bits() as i32 - value.denom().significant_bits() as i32;
@@ -69,9 +112,14 @@ pub fn encode(dtype: DType, x: &Num) -> Option<u64> {
                 return None;
             }
             let significand = scaled.numer().to_u64()?;
-            let field = if significand >> fraction_bits == 0 { 0 } else { (exponent + bias) as u64 };
+            let subnormal = significand >> fraction_bits == 0;
+            let field = if subnormal { 0 } else { (exponent + bias) as u64 };
             let code = field << fraction_bits | significand & ((1 << fraction_bits) - 1);
-            let is_number = if ieee { code < ones } else { code < ones | ((1 << fraction_bits) - 1) };
+            let is_number = match ends {
+                Ends::Ieee => code < ones,
+                Ends::AllOnes | Ends::Unsigned => code < top - 1,
+                Ends::NegativeZero | Ends::Nothing => code < top,
+            };
             is_number.then_some(sign(neg) | code)
         }
     }

@@ -8,9 +8,31 @@ use super::draw::Draw;
 use super::leaf;
 use super::template;
 
-pub const FLOATS: &[DType] = &[DType::F32, DType::F64, DType::BF16, DType::F16, DType::F8E5M2, DType::F8E4M3FN];
-pub const INTEGERS: &[DType] =
-    &[DType::S32, DType::S64, DType::U64, DType::U32, DType::S8, DType::U8, DType::S16, DType::U16];
+pub const FLOATS: &[DType] = {
+    use DType::*;
+    &[
+        F32,
+        F64,
+        BF16,
+        F16,
+        F8E5M2,
+        F8E4M3FN,
+        F32,
+        F64,
+        BF16,
+        F8E4M3,
+        F8E3M4,
+        F8E4M3FNUZ,
+        F8E4M3B11FNUZ,
+        F8E5M2FNUZ,
+        F8E8M0FNU,
+        F4E2M1FN,
+    ]
+};
+pub const INTEGERS: &[DType] = {
+    use DType::*;
+    &[S32, S64, U64, U32, S8, U8, S16, U16, S32, U32, S2, S4, U2, U4]
+};
 /// Arrays grow no larger.
 pub const LARGEST: usize = 64;
 

@@ -101,11 +101,13 @@ fn special(draw: &mut Draw, dtype: DType) -> u64 {
         1 => infinity,
         2 => code(dtype, f64::NAN),
         // A NaN with bits in its payload: a signalling one where the first of them is not set.
-        3 => code(dtype, f64::NAN) & !(1u64 << (format.fraction_bits - 1)) | 1 | draw.bits(format.fraction_bits) >> 1,
+        3 if format.has_infinities() => {
+            code(dtype, f64::NAN) & !(1u64 << (format.fraction_bits - 1)) | 1 | draw.bits(format.fraction_bits) >> 1
+        }
         4 => 1,
         5 => code(dtype, format.max_finite()),
         6 => code(dtype, format.min_normal()),
-        7 => code(dtype, format.min_normal()) - 1,
+        7 => code(dtype, format.min_normal()).saturating_sub(1),
         8 => one,
         9 => one + 1,
         10 => one - 1,

@@ -1,6 +1,7 @@
 //! Operations as they are drawn.
 
 use ulpgate::ir::{Binary, Compare, CompareOrder, Unary};
+use ulpgate::num::Format;
 use ulpgate::tensor::DType;
 
 use super::ast::{Comparator, Kind, Node, Op, Reducer, Window};
@@ -59,7 +60,7 @@ impl Generator<'_> {
                 }
             }
             _ => {
-                let op = if dtype.is_float() {
+                let op = if dtype.format().is_some_and(Format::has_infinities) {
                     Op::ReducePrecision { exponent_bits: 5, mantissa_bits: self.draw.of(&[10, 7, 2]) }
                 } else {
                     [Op::Copy, Op::Barrier][self.draw.below(2)].clone()
@@ -95,7 +96,7 @@ impl Generator<'_> {
         }
         let dim = if self.draw.rarely(3) { 0 } else { dims.len() - 1 };
         let kept: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).map(|d| dims[d]).collect();
-        if dtype.is_float() && dtype != DType::F8E4M3FN && self.draw.rarely(3) {
+        if dtype.format().is_some_and(Format::has_infinities) && self.draw.rarely(3) {
             let largest = self.draw.below(3) > 0;
             let result = 1 - self.draw.below(2);
             let gives = if result == 0 { dtype } else { DType::S32 };
@@ -186,6 +187,8 @@ impl Generator<'_> {
         let kinds = [Kind::Partial, Kind::Total, Kind::Canonical, Kind::Magnitude, Kind::Ties];
         let kind = match self.draw.of(&kinds) {
             Kind::Total | Kind::Canonical if !float => Kind::Partial,
+            // As JAX writes it, it has a NaN and a zero of the type.
+            Kind::Canonical if matches!(dtype, DType::F4E2M1FN | DType::F8E8M0FNU) => Kind::Total,
             Kind::Ties if operands.len() == 1 => Kind::Partial,
             kind => kind,
         };

@@ -15,17 +15,30 @@ pub struct Precision {
     pub fraction_bits: u32,
     /// Bits of the exponent field.
     pub exponent_bits: u32,
+    /// What tells formats of as many bits apart whose numbers differ: 0 for those of IEEE 754 and OCP, 1 more than the place
+    /// in [`FORMATS`] for others of eight bits, which have a bias or an end of their own.
+    pub variant: u8,
 }
 
 impl Precision {
     /// Numbers that every format has: 0, 1, infinities.
-    pub const ANY: Precision = Precision { fraction_bits: 0, exponent_bits: 0 };
+    pub const ANY: Precision = Precision::bits(0, 0);
     /// Numbers of no format: before any rounding.
-    pub const UNLIMITED: Precision = Precision { fraction_bits: u32::MAX, exponent_bits: u32::MAX };
+    pub const UNLIMITED: Precision = Precision::bits(u32::MAX, u32::MAX);
+
+    /// The numbers of the format with these bits, as IEEE 754 would have it.
+    pub const fn bits(fraction_bits: u32, exponent_bits: u32) -> Precision {
+        Precision { fraction_bits, exponent_bits, variant: 0 }
+    }
 
     /// The numbers of a format.
-    pub const fn of(format: &Format) -> Precision {
-        Precision { fraction_bits: format.fraction_bits, exponent_bits: format.exponent_bits }
+    pub fn of(format: &Format) -> Precision {
+        let bits = Precision::bits(format.fraction_bits, format.exponent_bits);
+        let place = FORMATS.iter().position(|other| *other == format);
+        let alike = FORMATS.iter().position(|other| Precision::bits(other.fraction_bits, other.exponent_bits) == bits);
+        // The first of several is the one that OCP has.
+        let variant = place.filter(|_| place != alike).map_or(0, |place| place as u8 + 1);
+        Precision { variant, ..bits }
     }
 
     /// The numbers of a dtype; `None` for integers and predicates.
@@ -42,25 +55,36 @@ impl Precision {
         }
     }
 
-    /// Whether each of these numbers is one of `other`'s.
+    /// Whether each of these numbers is one of `other`'s. Of a variant that is said where one more exponent bit leaves room
+    /// for its bias.
     pub const fn within(self, other: Precision) -> bool {
-        self.exponent_bits <= other.exponent_bits && self.fraction_bits <= other.fraction_bits
+        let is_any = self.exponent_bits == 0 && self.fraction_bits == 0;
+        let exponents = self.exponent_bits + if self.variant == other.variant { 0 } else { 1 };
+        is_any || exponents <= other.exponent_bits && self.fraction_bits <= other.fraction_bits
     }
 
     /// The narrowest format with the numbers of both.
     pub fn join(self, other: Precision) -> Precision {
-        Precision {
-            fraction_bits: self.fraction_bits.max(other.fraction_bits),
-            exponent_bits: self.exponent_bits.max(other.exponent_bits),
+        if self.within(other) {
+            return other;
         }
+        if other.within(self) {
+            return self;
+        }
+        let exponents = |p: Precision| p.exponent_bits + u32::from(p.variant > 0);
+        Precision::bits(self.fraction_bits.max(other.fraction_bits), exponents(self).max(exponents(other)))
     }
 
     /// The widest format whose numbers both have.
     pub fn meet(self, other: Precision) -> Precision {
-        Precision {
-            fraction_bits: self.fraction_bits.min(other.fraction_bits),
-            exponent_bits: self.exponent_bits.min(other.exponent_bits),
+        if self.within(other) {
+            return self;
         }
+        if other.within(self) {
+            return other;
+        }
+        let exponents = |p: Precision| p.exponent_bits - u32::from(p.variant > 0);
+        Precision::bits(self.fraction_bits.min(other.fraction_bits), exponents(self).min(exponents(other)))
     }
 
     /// What rounding to `target` leaves of these numbers.

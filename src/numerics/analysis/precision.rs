@@ -43,7 +43,7 @@ pub fn target(instruction: &Instruction, operand: Option<Precision>) -> Option<P
     match instruction.op {
         Op::Convert => declared,
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-            declared.map(|declared| declared.meet(Precision { fraction_bits: mantissa_bits, exponent_bits }))
+            declared.map(|declared| declared.meet(Precision::bits(mantissa_bits, exponent_bits)))
         }
         _ => None,
     }
@@ -260,7 +260,7 @@ fn constant(value: &Tensor, declared: Precision) -> Precision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::{BF16, F16, F32, F64, TF32};
+    use crate::num::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2FNUZ, F16, F32, F64, TF32};
 
     #[test]
     fn joins_hold_both() {
@@ -270,8 +270,17 @@ mod tests {
         assert_eq!(Precision::ANY.join(f16), f16);
         assert_eq!(Precision::of(&F64).join(bf16).name(), "f64");
         // Neither of bf16 and f16 holds the other.
-        assert_eq!(bf16.meet(f16), Precision { fraction_bits: 7, exponent_bits: 5 });
+        assert_eq!(bf16.meet(f16), Precision::bits(7, 5));
         assert_eq!(bf16.meet(f16).name(), "e5m7");
+        // Formats of as many bits that differ in their bias are in none but a wider one.
+        let [fn_, fnuz, e5m2] = [&F8E4M3FN, &F8E4M3FNUZ, &F8E5M2FNUZ].map(Precision::of);
+        assert_eq!(
+            (fn_.name(), fnuz.name(), e5m2.name()),
+            ("f8e4m3fn".into(), "f8e4m3fnuz".into(), "f8e5m2fnuz".into())
+        );
+        assert!(!fn_.within(fnuz) && !fnuz.within(fn_) && fnuz.within(f16) && Precision::ANY.within(fnuz));
+        assert_eq!((fn_.join(fnuz), fn_.meet(fnuz)), (Precision::bits(3, 5), Precision::bits(3, 3)));
+        assert_eq!((fnuz.join(f32), fnuz.meet(bf16), e5m2.join(fnuz)), (f32, fnuz, Precision::bits(3, 6)));
         for precision in [bf16, f16, f32] {
             assert_eq!(precision.join(Precision::ANY), precision);
             assert_eq!(precision.meet(Precision::UNLIMITED), precision);

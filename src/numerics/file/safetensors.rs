@@ -92,6 +92,12 @@ pub enum TensorFault {
         /// The dims that the header states.
         dims: Vec<usize>,
     },
+    /// The format has no name for the element type.
+    #[error("the format has no {0}: convert it to a wider type in the program")]
+    NoDtype(DType),
+    /// Elements of four bits do not fill whole bytes.
+    #[error("{0} elements of four bits do not fill whole bytes, as the format asks for")]
+    HalfByte(usize),
     /// Two tensors of a file to be written have one name.
     #[error("the name is given twice")]
     RepeatedName,
@@ -103,9 +109,9 @@ pub enum TensorFault {
 /// What errors call the format.
 const NAME: &str = "safetensors";
 
-/// What safetensors calls an element type. `F8_E4M3` is the variant without infinities, e4m3fn.
-fn format_name(dtype: DType) -> Dtype {
-    match dtype {
+/// What safetensors calls an element type; `None` where it has none. `F8_E4M3` is the variant without infinities, e4m3fn.
+fn format_name(dtype: DType) -> Option<Dtype> {
+    Some(match dtype {
         DType::Pred => Dtype::BOOL,
         DType::S8 => Dtype::I8,
         DType::S16 => Dtype::I16,
@@ -115,13 +121,19 @@ fn format_name(dtype: DType) -> Dtype {
         DType::U16 => Dtype::U16,
         DType::U32 => Dtype::U32,
         DType::U64 => Dtype::U64,
+        DType::F4E2M1FN => Dtype::F4,
         DType::F8E5M2 => Dtype::F8_E5M2,
         DType::F8E4M3FN => Dtype::F8_E4M3,
+        DType::F8E4M3FNUZ => Dtype::F8_E4M3FNUZ,
+        DType::F8E5M2FNUZ => Dtype::F8_E5M2FNUZ,
+        DType::F8E8M0FNU => Dtype::F8_E8M0,
         DType::F16 => Dtype::F16,
         DType::BF16 => Dtype::BF16,
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
-    }
+        DType::S2 | DType::S4 | DType::U2 | DType::U4 => return None,
+        DType::F8E3M4 | DType::F8E4M3 | DType::F8E4M3B11FNUZ => return None,
+    })
 }
 
 /// All tensors of a file with their names, sorted by name, bit for bit.
@@ -190,7 +202,7 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
 
 /// A tensor from the bytes of its elements.
 fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Tensor, FileError> {
-    let Some(known) = DTYPES.into_iter().find(|known| format_name(*known) == dtype) else {
+    let Some(known) = DTYPES.into_iter().find(|known| format_name(*known) == Some(dtype)) else {
         let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), dtype.to_string());
         return Err(FileError::UnsupportedDtype { path, tensor, dtype });
     };
@@ -207,7 +219,7 @@ fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8
 /// the widest types come first, then names in order, as the crate sorts them for alignment.
 ///
 /// # Errors
-/// If the file cannot be written, two tensors have one name, or a name is reserved.
+/// If the file cannot be written, two tensors have one name, a name is reserved, or the format has no such element type.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError> {
     let bytes = to_bytes(path, tensors)?;
     write_whole(path, &bytes).map_err(|source| FileError::Unwritten { path: path.to_path_buf(), source })
@@ -226,7 +238,11 @@ pub fn to_bytes(path: &Path, tensors: &[(String, Tensor)]) -> Result<Vec<u8>, Fi
     if let Some((name, fault)) = repeated.or(reserved) {
         return Err(FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), fault });
     }
-    let views = tensors.iter().map(|(name, tensor)| (name.as_str(), Encoded::new(tensor)));
+    let mut views = Vec::with_capacity(tensors.len());
+    for (name, tensor) in tensors {
+        let bad = |fault| FileError::BadTensor { path: path.to_path_buf(), tensor: name.clone(), fault };
+        views.push((name.as_str(), Encoded::new(tensor).map_err(bad)?));
+    }
     safetensors::serialize(views, None).map_err(|error| FileError::Malformed {
         path: path.to_path_buf(),
         format: NAME,
@@ -303,13 +319,16 @@ fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, TensorFault> {
         DType::U16 => Data::U16(words(bytes, u16::from_le_bytes)),
         DType::U32 => Data::U32(words(bytes, u32::from_le_bytes)),
         DType::U64 => Data::U64(words(bytes, u64::from_le_bytes)),
-        DType::F8E5M2 => Data::F8E5M2(bytes.to_vec()),
-        DType::F8E4M3FN => Data::F8E4M3FN(bytes.to_vec()),
         DType::F16 => Data::F16(words(bytes, f16::from_le_bytes)),
         DType::BF16 => Data::BF16(words(bytes, bf16::from_le_bytes)),
         // Through the bits: a signalling NaN stays what it is.
         DType::F32 => Data::F32(words(bytes, |w| f32::from_bits(u32::from_le_bytes(w)))),
         DType::F64 => Data::F64(words(bytes, |w| f64::from_bits(u64::from_le_bytes(w)))),
+        // Two elements a byte, the first one in the lower half.
+        coded if coded.bits() == 4 => {
+            Data::Coded(coded, bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect())
+        }
+        coded => Data::Coded(coded, bytes.to_vec()),
     })
 }
 
@@ -321,11 +340,16 @@ struct Encoded<'a> {
 }
 
 impl<'a> Encoded<'a> {
-    fn new(tensor: &'a Tensor) -> Encoded<'a> {
+    fn new(tensor: &'a Tensor) -> Result<Encoded<'a>, TensorFault> {
         let data = tensor.data();
+        let dtype = format_name(data.dtype()).ok_or(TensorFault::NoDtype(data.dtype()))?;
         let size = data.dtype().bits() as usize / 8;
-        let bytes = (0..data.len()).flat_map(|i| data.bits(i).to_le_bytes().into_iter().take(size)).collect();
-        Encoded { dims: tensor.dims(), dtype: format_name(data.dtype()), bytes }
+        let bytes = match size {
+            0 if data.len() % 2 == 1 => return Err(TensorFault::HalfByte(data.len())),
+            0 => (0..data.len()).step_by(2).map(|i| (data.bits(i) | data.bits(i + 1) << 4) as u8).collect(),
+            _ => (0..data.len()).flat_map(|i| data.bits(i).to_le_bytes().into_iter().take(size)).collect(),
+        };
+        Ok(Encoded { dims: tensor.dims(), dtype, bytes })
     }
 }
 

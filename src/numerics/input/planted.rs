@@ -1,6 +1,6 @@
 //! Normals with a special value in every row. One row of this file's table is one distribution.
 
-use crate::num::{Format, Specials};
+use crate::num::Format;
 
 use super::parameter::{MANY, SCALE};
 use super::{Argument, Input, InputSpec, ParameterDoc, Row, Sampler, Unfit, normal};
@@ -90,7 +90,7 @@ impl Input for Planted {
             return Err(Unfit::new(why).argument(0).parameter(&COUNT));
         }
         match first.dtype.format() {
-            Some(format) if self.infinite && format.specials == Specials::OneNan => {
+            Some(format) if self.infinite && !format.has_infinities() => {
                 Err(Unfit::new(format!("{} of `{}` has no infinity", format.name, first.name)).argument(0))
             }
             _ => Ok(()),

@@ -1,5 +1,6 @@
 //! Shape checking: what an operation gives for operands of given shapes, or why it cannot.
 
+use crate::num::Format;
 use crate::tensor::DType;
 
 use super::approx::{self, BinsError};
@@ -297,7 +298,8 @@ fn elementwise(op: &Op, operand: &Shape, given: Option<&Shape>) -> Result<Shape>
     }
     let (dtype, _) = array(operand)?;
     let fits = match op {
-        Op::ReducePrecision { .. } => dtype.is_float(),
+        // Of formats with other infinities and NaNs than IEEE 754 it says nothing.
+        Op::ReducePrecision { .. } => dtype.format().is_some_and(Format::has_infinities),
         Op::Unary(unary) => unary.takes(dtype),
         _ => true,
     };

@@ -200,7 +200,8 @@ fn literal(value: &Tensor) -> String {
 /// `nan`, `-nan`, or with the fraction where that is not the quiet one's: `nan(0x000001)`.
 fn nan(dtype: DType, code: u64) -> String {
     let Some(format) = dtype.format() else { return "nan".to_string() };
-    let sign = if code >> (dtype.bits() - 1) & 1 == 1 { "-" } else { "" };
+    let is_negative = format.has_negative_numbers() && code >> (dtype.bits() - 1) & 1 == 1;
+    let sign = if is_negative { "-" } else { "" };
     let (fraction, quiet) = ((1 << format.fraction_bits) - 1, format.encode(f64::NAN));
     let digits = format.fraction_bits.div_ceil(4) as usize;
     if (code ^ quiet) & fraction == 0 {

@@ -1,19 +1,21 @@
 //! Errors of single elements.
 
-use crate::num::{Direction, Format, round_f64};
+use crate::num::{Direction, Format, Specials, round_f64};
 
 use super::{Sample, Term};
 
 /// |y - t| in the output's unit, for an output `got` = y of `format` and the real value `truth` = t.
 ///
 /// Equal specials and two NaNs are 0 apart; a finite value is infinitely far from one that is not. A truth so large that
-/// `format` rounds it to its infinity (or to NaN, where it has none) counts as that: overflow where it is due is right.
+/// `format` rounds it to its infinity (or to NaN or its largest number, where it has none) counts as that: overflow where it
+/// is due is right. So does a truth that has no sign or no NaN in the format.
 pub fn absolute_error(format: &Format, got: f64, truth: f64) -> f64 {
-    let truth = if truth.abs() > format.max_finite() {
-        let rounded = round_f64(format, truth, Direction::NearestEven);
-        if rounded.is_finite() { truth } else { rounded }
-    } else {
-        truth
+    let rounded = round_f64(format, truth, Direction::NearestEven);
+    let truth = match format.specials {
+        Specials::Finite if truth.is_nan() || truth.abs() > format.max_finite() => rounded,
+        Specials::PowersOfTwo if rounded.is_nan() => rounded,
+        _ if truth.abs() > format.max_finite() && !rounded.is_finite() => rounded,
+        _ => truth,
     };
     if got == truth || got.is_nan() && truth.is_nan() {
         0.0
@@ -52,7 +54,7 @@ pub(super) fn each(sample: &Sample, put: &mut dyn FnMut(Term), value: impl Fn(f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::{BF16, F8E4M3FN, F32, F64};
+    use crate::num::{BF16, F4E2M1FN, F8E4M3FN, F8E8M0FNU, F32, F64};
 
     #[test]
     fn ulps_are_those_of_the_truth() {
@@ -90,6 +92,9 @@ mod tests {
         }
         assert_eq!(ulp_error(&F8E4M3FN, nan, 500.0), 0.0);
         assert_eq!(ulp_error(&F8E4M3FN, 448.0, 460.0), 12.0 / 32.0);
+        assert_eq!([ulp_error(&F4E2M1FN, 6.0, 1e9), ulp_error(&F4E2M1FN, -0.0, nan)], [0.0; 2]);
+        assert_eq!([ulp_error(&F8E8M0FNU, nan, -3.0), ulp_error(&F8E8M0FNU, nan, 0.0)], [0.0; 2]);
+        assert_eq!([ulp_error(&F8E8M0FNU, 1.0, 1.25), ulp_error(&F8E8M0FNU, nan, 1.0)], [0.25, inf]);
     }
 
     #[test]

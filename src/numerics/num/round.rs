@@ -16,17 +16,34 @@ pub enum Direction {
 }
 
 impl Format {
-    /// Whether `value` is a number of this format, an infinity it has, or NaN.
+    /// Whether `value` is a number of this format, an infinity it has, or NaN where it has one. Zeros of both signs are
+    /// one number.
     pub fn contains(&self, value: f64) -> bool {
-        value.is_nan() || round_f64(self, value, Direction::NearestEven) == value
+        if value.is_nan() { self.has_nan() } else { round_f64(self, value, Direction::NearestEven) == value }
+    }
+
+    /// A zero with this sign, or the number that stands for it: the smallest power of two, if only these exist.
+    fn zero(&self, sign: f64) -> f64 {
+        match self.specials {
+            Specials::Ieee | Specials::OneNan | Specials::Finite => sign * 0.0,
+            Specials::NegativeZeroNan => 0.0,
+            Specials::PowersOfTwo => self.min_normal(),
+        }
+    }
+
+    /// What NaN is: -0 in a format without one.
+    fn nan(&self, value: f64) -> f64 {
+        if self.has_nan() { value } else { -0.0 }
     }
 }
 
 /// Rounds `±(significand + tail) * 2^exponent` to `format`, where `tail` is 0, or any value in (0, 1) if `sticky`.
 ///
 /// To nearest with `sticky`, the significand must reach at least one bit below the last place kept: a tail alone does
-/// not say on which side of a tie it lies. Overflow gives an infinity, or NaN in a format that has none; toward zero it
-/// gives the largest finite value. The result is exact in `f64`, with the sign kept on zero.
+/// not say on which side of a tie it lies. Overflow gives an infinity, NaN in a format that has none, or the largest finite
+/// value in one that has neither, with its sign where there is one; toward zero it always gives that. The result is exact in `f64`, with the sign kept on
+/// zero. A tie between powers of two goes up. Among powers of two alone, zero and what is below it give NaN, and what is
+/// smaller than all of them the smallest; between the two smallest is the larger one.
 pub fn round(
     format: &Format,
     negative: bool,
@@ -36,10 +53,13 @@ pub fn round(
     direction: Direction,
 ) -> f64 {
     let sign = if negative { -1.0 } else { 1.0 };
+    if !format.has_negative_numbers() && (negative || significand == 0 && !sticky) {
+        return f64::NAN;
+    }
     if significand == 0 {
         // Only a tail below everything the caller saw is left: it never reaches half of the smallest number, because
         // the callers keep at least one bit of headroom below the format's last place.
-        return sign * 0.0;
+        return format.zero(sign);
     }
     let top = 127 - significand.leading_zeros() as i64 + exponent;
     let last_place = top.max(i64::from(format.emin())) - i64::from(format.fraction_bits);
@@ -56,9 +76,12 @@ pub fn round(
         (_, Remainder::Half) => kept & 1 == 1,
         (_, Remainder::AboveHalf) => true,
     };
+    // ml_dtypes and XLA:CPU round from the two smallest powers of two up (FACTS 3.4).
+    let is_between = dropped > 0 && kept << dropped.min(127) != significand || sticky;
+    let up = up || !format.has_negative_numbers() && top == i64::from(format.emin()) && is_between;
     kept += u128::from(up);
     if kept == 0 {
-        return sign * 0.0;
+        return format.zero(sign);
     }
     if last_place > i64::from(format.emax()) {
         return overflow(format, sign, direction);
@@ -68,23 +91,31 @@ pub fn round(
     if value > format.max_finite() { overflow(format, sign, direction) } else { sign * value }
 }
 
-/// Rounds an `f64`, taken as exact, to `format`. NaN stays NaN.
+/// Rounds an `f64`, taken as exact, to `format`. NaN stays NaN, where there is one ([`Specials::Finite`]).
 pub fn round_f64(format: &Format, value: f64, direction: Direction) -> f64 {
-    if value.is_nan() {
-        return value;
+    if value.is_nan() || format.is_beyond_sign(value) {
+        return format.nan(if value.is_nan() { value } else { f64::NAN });
     }
     if value.is_infinite() {
-        return if format.specials == Specials::OneNan { f64::NAN } else { value };
+        return match format.specials {
+            Specials::Ieee => value,
+            Specials::OneNan => f64::NAN.copysign(value),
+            Specials::NegativeZeroNan | Specials::PowersOfTwo => f64::NAN,
+            Specials::Finite => format.max_finite().copysign(value),
+        };
     }
     let dropped = 52 - format.fraction_bits;
     if dropped == 0 {
         return value;
     }
     let exponent = floor_log2(value);
-    if (format.emin()..format.emax()).contains(&exponent) {
+    let lowest = if format.has_negative_numbers() { format.emin() } else { format.emin() + 1 };
+    if (lowest..format.emax()).contains(&exponent) {
         // Neither subnormal nor near overflow: round the f64's own code, where a carry runs into the exponent field.
         let bits = value.to_bits();
         let carry = match direction {
+            // Without a fraction the last bit kept is the hidden one, which is odd.
+            Direction::NearestEven if dropped == 52 => 1 << 51,
             Direction::NearestEven => (1 << (dropped - 1)) - 1 + (bits >> dropped & 1),
             Direction::TowardZero => 0,
         };
@@ -147,7 +178,9 @@ fn overflow(format: &Format, sign: f64, direction: Direction) -> f64 {
     match (direction, format.specials) {
         (Direction::TowardZero, _) => sign * format.max_finite(),
         (Direction::NearestEven, Specials::Ieee) => sign * f64::INFINITY,
-        (Direction::NearestEven, Specials::OneNan) => f64::NAN,
+        (Direction::NearestEven, Specials::Finite) => sign * format.max_finite(),
+        (Direction::NearestEven, Specials::OneNan) => f64::NAN.copysign(sign),
+        (Direction::NearestEven, Specials::NegativeZeroNan | Specials::PowersOfTwo) => f64::NAN,
     }
 }
 

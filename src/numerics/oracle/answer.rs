@@ -15,7 +15,7 @@ use super::plan::Need;
 
 /// What margins are rounded to: the significand of bf16 with the exponents of f64.
 static EIGHT_BITS: Format =
-    Format { name: "eight bits", exponent_bits: 11, fraction_bits: 7, specials: Specials::Ieee };
+    Format { name: "eight bits", exponent_bits: 11, fraction_bits: 7, bias: 1023, specials: Specials::Ieee };
 
 impl<A: Arithmetic> Pass<'_, A> {
     /// The demanded results, as far as they are proven.
@@ -82,7 +82,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
         let (lo, hi) = arithmetic.bounds(number);
         let (low, high) = (nearest(lo), nearest(hi));
-        if low.to_bits() == high.to_bits() || low.is_nan() && high.is_nan() {
+        // Beyond both ends of a format is NaN, but not between them.
+        let same_side = lo > 0.0 || hi < 0.0 || hi <= 0.0 && !format.has_negative_numbers();
+        let is_one = if low.is_nan() { high.is_nan() && same_side } else { low.to_bits() == high.to_bits() };
+        if is_one {
             return Some(low);
         }
         // The bounds are f64, and may lie on a tie on whose other side the number is known to be.

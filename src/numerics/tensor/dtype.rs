@@ -7,6 +7,10 @@ use crate::num::{self, Format};
 pub enum DType {
     /// `pred`: true or false.
     Pred,
+    /// `s2`: a signed integer of 2 bits, in two's complement.
+    S2,
+    /// `s4`: a signed integer of 4 bits, in two's complement.
+    S4,
     /// `s8`: a signed integer of 8 bits, in two's complement.
     S8,
     /// `s16`: a signed integer of 16 bits, in two's complement.
@@ -15,6 +19,10 @@ pub enum DType {
     S32,
     /// `s64`: a signed integer of 64 bits, in two's complement.
     S64,
+    /// `u2`: an unsigned integer of 2 bits.
+    U2,
+    /// `u4`: an unsigned integer of 4 bits.
+    U4,
     /// `u8`: an unsigned integer of 8 bits.
     U8,
     /// `u16`: an unsigned integer of 16 bits.
@@ -23,6 +31,20 @@ pub enum DType {
     U32,
     /// `u64`: an unsigned integer of 64 bits.
     U64,
+    /// `f4e2m1fn`: OCP MX e2m1, four bits without infinities and NaN.
+    F4E2M1FN,
+    /// `f8e3m4`: eight bits with infinities, 15.5 the largest number.
+    F8E3M4,
+    /// `f8e4m3`: eight bits with infinities, 240 the largest number.
+    F8E4M3,
+    /// `f8e4m3b11fnuz`: eight bits with one zero and one NaN, 30 the largest number.
+    F8E4M3B11FNUZ,
+    /// `f8e4m3fnuz`: eight bits with one zero and one NaN, 240 the largest number.
+    F8E4M3FNUZ,
+    /// `f8e5m2fnuz`: eight bits with one zero and one NaN, 57344 the largest number.
+    F8E5M2FNUZ,
+    /// `f8e8m0fnu`: OCP MX e8m0, powers of two.
+    F8E8M0FNU,
     /// `f8e5m2`: OCP OFP8 e5m2, eight bits with infinities.
     F8E5M2,
     /// `f8e4m3fn`: OCP OFP8 e4m3, eight bits without infinities.
@@ -38,9 +60,36 @@ pub enum DType {
 }
 
 /// All element types.
-pub const DTYPES: [DType; 15] = {
+pub const DTYPES: [DType; 26] = {
     use DType::*;
-    [Pred, S8, S16, S32, S64, U8, U16, U32, U64, F8E5M2, F8E4M3FN, F16, BF16, F32, F64]
+    [
+        Pred,
+        S2,
+        S4,
+        S8,
+        S16,
+        S32,
+        S64,
+        U2,
+        U4,
+        U8,
+        U16,
+        U32,
+        U64,
+        F4E2M1FN,
+        F8E3M4,
+        F8E4M3,
+        F8E4M3B11FNUZ,
+        F8E4M3FNUZ,
+        F8E5M2FNUZ,
+        F8E8M0FNU,
+        F8E5M2,
+        F8E4M3FN,
+        F16,
+        BF16,
+        F32,
+        F64,
+    ]
 };
 
 impl DType {
@@ -48,14 +97,25 @@ impl DType {
     pub const fn name(self) -> &'static str {
         match self {
             DType::Pred => "pred",
+            DType::S2 => "s2",
+            DType::S4 => "s4",
             DType::S8 => "s8",
             DType::S16 => "s16",
             DType::S32 => "s32",
             DType::S64 => "s64",
+            DType::U2 => "u2",
+            DType::U4 => "u4",
             DType::U8 => "u8",
             DType::U16 => "u16",
             DType::U32 => "u32",
             DType::U64 => "u64",
+            DType::F4E2M1FN => "f4e2m1fn",
+            DType::F8E3M4 => "f8e3m4",
+            DType::F8E4M3 => "f8e4m3",
+            DType::F8E4M3B11FNUZ => "f8e4m3b11fnuz",
+            DType::F8E4M3FNUZ => "f8e4m3fnuz",
+            DType::F8E5M2FNUZ => "f8e5m2fnuz",
+            DType::F8E8M0FNU => "f8e8m0fnu",
             DType::F8E5M2 => "f8e5m2",
             DType::F8E4M3FN => "f8e4m3fn",
             DType::F16 => "f16",
@@ -73,6 +133,13 @@ impl DType {
     /// The format of a floating-point type, `None` for the others.
     pub fn format(self) -> Option<&'static Format> {
         match self {
+            DType::F4E2M1FN => Some(&num::F4E2M1FN),
+            DType::F8E3M4 => Some(&num::F8E3M4),
+            DType::F8E4M3 => Some(&num::F8E4M3),
+            DType::F8E4M3B11FNUZ => Some(&num::F8E4M3B11FNUZ),
+            DType::F8E4M3FNUZ => Some(&num::F8E4M3FNUZ),
+            DType::F8E5M2FNUZ => Some(&num::F8E5M2FNUZ),
+            DType::F8E8M0FNU => Some(&num::F8E8M0FNU),
             DType::F8E5M2 => Some(&num::F8E5M2),
             DType::F8E4M3FN => Some(&num::F8E4M3FN),
             DType::F16 => Some(&num::F16),
@@ -95,12 +162,19 @@ impl DType {
 
     /// Whether it is a signed integer type; floats are none.
     pub fn is_signed(self) -> bool {
-        matches!(self, DType::S8 | DType::S16 | DType::S32 | DType::S64)
+        matches!(self, DType::S2 | DType::S4 | DType::S8 | DType::S16 | DType::S32 | DType::S64)
+    }
+
+    /// Whether elements are kept as codes: a float of eight bits at most, or an integer of fewer.
+    pub fn is_coded(self) -> bool {
+        self.bits() < 8 || self.bits() == 8 && self.is_float()
     }
 
     /// Bits of one element; a predicate takes eight.
     pub fn bits(self) -> u32 {
         match self {
+            DType::S2 | DType::U2 => 2,
+            DType::S4 | DType::U4 => 4,
             DType::Pred | DType::S8 | DType::U8 => 8,
             DType::S16 | DType::U16 => 16,
             DType::S32 | DType::U32 => 32,

@@ -73,3 +73,25 @@ def cond(x):
 def scans(x):
     running = jnp.cumprod(x[:, :40], -1), lax.cumsum(x, 1, reverse=True), lax.cumlogsumexp(x[:, :40], 1)
     return running, lax.reduce(x[:, :40], jnp.bfloat16(1.5), lax.mul, (1,)), lax.reduce(x, jnp.bfloat16(0), lax.add, (0, 1))[None]
+
+
+SMALL_FLOATS = ("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+                "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn")
+
+
+def small_types(x, y, n):
+    results = []
+    for name in SMALL_FLOATS:
+        t = jnp.dtype(name)
+        if name == "float8_e8m0fnu":
+            x, y = jnp.abs(x), jnp.abs(y)
+        a, b = x.astype(t), y.astype(t)
+        results += [v.astype(jnp.bfloat16) for v in (a + b, a * b, jnp.maximum(a, b))]
+        results += [a < b, n.astype(t).astype(jnp.float32), lax.convert_element_type(a, jnp.float8_e5m2)]
+    for name in ("int2", "int4", "uint2", "uint4"):
+        t = jnp.dtype(name)
+        a, b = n.astype(t), lax.convert_element_type(x, t)
+        made = (a * b, a - b, lax.max(a, b), lax.shift_right_logical(a, b))
+        results += [lax.convert_element_type(r, jnp.int32) for r in made]
+        results += [a < b, lax.convert_element_type(b, jnp.float32)]
+    return tuple(results)

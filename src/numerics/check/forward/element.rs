@@ -41,8 +41,11 @@ impl Element {
         self.is_exact() || self.machine.iter().all(|m| m + self.own < self.v.abs())
     }
 
-    /// Rounded once to `format`.
+    /// Rounded once to `format`; unknown where that has no zero, around which its numbers do not get closer.
     pub fn round(mut self, format: &Format) -> Element {
+        if !format.has_negative_numbers() {
+            return Element::unknown(self.v);
+        }
         // What is exact and belongs to the format already is not changed.
         if self.v.is_finite() && !(self.is_exact() && format.contains(self.v)) {
             let (v, least) = (self.v.abs(), format.min_subnormal() / 2.0);

@@ -37,6 +37,7 @@ pub fn reduced_format(source: &Format, exponent_bits: u32, mantissa_bits: u32) -
         name: "reduce-precision",
         exponent_bits: exponent_bits.clamp(1, source.exponent_bits),
         fraction_bits: mantissa_bits.min(source.fraction_bits),
+        bias: (1 << (exponent_bits.clamp(1, source.exponent_bits) - 1)) - 1,
         specials: Specials::Ieee,
     };
     let floor = if narrower { format.min_normal() } else { 0.0 };
