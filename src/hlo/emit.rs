@@ -10,7 +10,7 @@ use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::view::Attributes;
-use super::{complex, operation, window_config};
+use super::{complex, operation, rng_bit_generator, window_config};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -149,6 +149,7 @@ impl<'a> Emitter<'_, 'a> {
                 _ => Err(self.fail("the operand is no copy-start")),
             },
             "after-all" => Ok(Value::Nothing),
+            "rng-bit-generator" => rng_bit_generator::lower(self, &operands),
             "copy" | "opt-barrier" => {
                 let op = if self.instruction.opcode == "copy" { Op::Copy } else { Op::OptimizationBarrier };
                 let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;

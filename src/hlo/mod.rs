@@ -4,6 +4,7 @@
 //! program of it.
 
 pub mod ast;
+mod bitcast;
 mod complex;
 mod constant;
 mod convolution;
@@ -16,6 +17,7 @@ mod operation;
 mod parse;
 mod print;
 mod product;
+mod rng_bit_generator;
 mod view;
 mod window_config;
 

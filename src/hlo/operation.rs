@@ -6,13 +6,13 @@ use crate::ir::{
     Binary, Class, Compare, CompareOrder, ComputationId, GatherDims, Op, ScatterDims, Shape, Unary, ValueId, Window,
     WindowDim,
 };
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::view::WindowSpec;
-use super::{constant, custom_call, layout, product};
+use super::{bitcast, constant, custom_call, product};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -46,14 +46,21 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     }
     let op = match opcode {
         "broadcast" => return broadcast(e, operands, claimed),
-        "bitcast" => return bitcast(e, operands, claimed),
+        "bitcast" | "bitcast-convert" => {
+            let operand = single(e, &operands)?;
+            let is_memory = opcode == "bitcast";
+            return if is_memory {
+                bitcast::bitcast(e, operand, claimed)
+            } else {
+                bitcast::convert(e, operand, claimed)
+            };
+        }
         "dot" => return product::dot(e, operands, claimed),
         "ragged-dot" => return product::ragged_dot(e, operands, claimed),
         "convolution" => return product::convolution(e, operands, claimed),
         "custom-call" => return custom_call::lower(e, operands, claimed),
         "iota" => Op::Iota { dim: attributes.number("iota_dimension")? },
         "convert" => Op::Convert,
-        "bitcast-convert" => Op::BitcastConvert,
         "reduce-precision" => {
             let bits = |name| attributes.number(name).map(|n| n as u32);
             Op::ReducePrecision { exponent_bits: bits("exponent_bits")?, mantissa_bits: bits("mantissa_bits")? }
@@ -243,39 +250,4 @@ fn broadcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<
     let dims = order.iter().map(|i| dims[*i]).collect();
     let claimed = in_type_of(e, &[operand], claimed);
     e.emit(Op::Broadcast { dims }, vec![operand], Some(claimed))
-}
-
-/// The same memory seen as another array: a reshape, or whatever the two layouts make of it.
-fn bitcast(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
-    let mut operand = single(e, &operands)?;
-    let mut from = e.shape(operand).clone();
-    let converted = from.dtype() != claimed.dtype();
-    if let Some(dtype) = claimed.dtype().filter(|_| converted) {
-        from = from.with_dtype(dtype);
-        operand = e.emit(Op::BitcastConvert, vec![operand], Some(from.clone()))?;
-    }
-    let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
-    let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
-    let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
-    if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {
-        if converted && from == claimed {
-            return Ok(operand);
-        }
-        return e.emit(Op::Reshape, vec![operand], Some(claimed));
-    }
-    // Element by element: the operand as a list, and the position of each result in it.
-    let dtype = from.element_type();
-    let list = e.emit(Op::Reshape, vec![operand], Some(Shape::array(dtype, &[from.elements()])))?;
-    let positions: Vec<i64> = moved.iter().map(|from| *from as i64).collect();
-    let positions = Data::from_i64s(DType::S64, &positions).map(|data| Tensor::new(claimed.dims(), data));
-    let positions = positions.ok_or_else(|| e.fail("the result is no array"))?;
-    let positions = e.emit(Op::Constant(positions), vec![], None)?;
-    let gather = GatherDims {
-        collapsed_slice_dims: vec![0],
-        start_index_map: vec![0],
-        index_vector_dim: claimed.dims().len(),
-        slice_sizes: vec![1],
-        ..GatherDims::default()
-    };
-    e.emit(Op::Gather(gather), vec![list, positions], Some(claimed))
 }

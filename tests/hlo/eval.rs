@@ -132,6 +132,30 @@ fn compare(source: &str, excess: &str, policy: &str) {
     assert!(failed.is_empty(), "{source} as {policy}:\n{}", failed.join("\n"));
 }
 
+/// What JAX hands to the compiler, where the compiled programs are long and hold nothing but integer arithmetic.
+#[test]
+fn random_bits_are_those_of_xla() {
+    let folder = data().join("hlo_more/cpu");
+    let mode: Mode = "xla-cpu/default/cpu".parse().unwrap();
+    for name in ["random_bits", "rbg"] {
+        let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
+        let xla = tensors_in(&folder, &format!("{name}.excess_on.outputs"), "out");
+        let program = program_in(&folder, &format!("{name}.before"));
+        let ours = subject::evaluate(&program, &mode, &inputs).unwrap();
+        assert_eq!(ours.len(), xla.len(), "{name}");
+        for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
+            assert_eq!(difference(ours, xla, None), None, "{name} out{at}");
+        }
+        // Bits are the same in the other world, where they are decided.
+        let truth = Oracle::default().evaluate(&program, &inputs, &vec![Demand::Rounded; xla.len()]).unwrap();
+        for (truth, xla) in truth.outputs.iter().zip(&xla) {
+            if let TruthTensor::Integer { values, .. } = truth {
+                assert_eq!(*values, xla.data().to_i64s().into_iter().map(Some).collect::<Vec<_>>(), "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn before_compilation_with_excess_precision() {
     compare("before", "on", "cpu");

@@ -553,3 +553,40 @@ fn ragged_dots_are_dots_of_groups() {
     let expected: Vec<f64> = (0..18).map(|at| entry(at / 6, at / 3 % 2, at % 3)).collect();
     assert_eq!(both(text, &[f32s(&[6, 2], &x), f32s(&[6, 3], &w), sizes]), [expected]);
 }
+
+/// An element of the wider type is a last dim of the narrower one, the lowest bits first; floats by their bits.
+#[test]
+fn bits_are_taken_apart_and_put_together() {
+    let whole = integers(DType::U64, &[2], &[0x0123_4567_89ab_cdef, 0x7fff_ffff_ffff_fffe]);
+    let text =
+        |operand: &str, steps: &str| format!("HloModule m\n\nENTRY e {{\n  x = {operand} parameter(0)\n{steps}}}\n");
+    let apart =
+        both(&text("u64[2]", "  ROOT r = u16[2,4] bitcast-convert(x)\n"), std::slice::from_ref(&whole)).remove(0);
+    assert_eq!(apart, [0xcdef, 0x89ab, 0x4567, 0x0123, 0xfffe, 0xffff, 0xffff, 0x7fff].map(f64::from));
+    let back =
+        "  y = s8[2,8] bitcast-convert(x)\n  z = u8[2,8] bitcast-convert(y)\n  ROOT r = u64[2] bitcast-convert(z)\n";
+    assert_eq!(both(&text("u64[2]", back), &[whole]).remove(0), [0x0123_4567_89ab_cdef_u64 as f64, 2f64.powi(63)]);
+    let halves = integers(DType::U16, &[2, 2], &[0, 0x3fc0, 0xdb, 0x4049]);
+    let float = both(&text("u16[2,2]", "  ROOT r = f32[2] bitcast-convert(x)\n"), &[halves]).remove(0);
+    assert_eq!(float, [1.5, f64::from(f32::from_bits(0x4049_00db))]);
+    let quarters = integers(DType::U8, &[2], &[0x72, 0x9e]);
+    let four = both(&text("u8[2]", "  ROOT r = f4e2m1fn[2,2] bitcast-convert(x)\n"), std::slice::from_ref(&quarters))
+        .remove(0);
+    assert_eq!(four, [1.0, 6.0, -4.0, -0.5]);
+    let signed = both(&text("u8[2]", "  ROOT r = s4[2,2] bitcast-convert(x)\n"), &[quarters]).remove(0);
+    assert_eq!(signed, [2.0, 7.0, -2.0, -7.0]);
+}
+
+#[test]
+fn generators_that_are_not_known_are_refused_by_name() {
+    let why = |line: &str| {
+        let text = format!("HloModule m\n\nENTRY e {{\n  k = u64[2] parameter(0)\n  ROOT r = {line}\n}}\n");
+        lower(&parse(&text).unwrap()).unwrap_err().to_string()
+    };
+    let of_tpu = why("u32[4] rng-bit-generator(k), algorithm=rng_default");
+    assert!(of_tpu.starts_with("line 5, column") && of_tpu.contains("a TPU's own generator"), "{of_tpu}");
+    let of =
+        |shape: &str, algorithm: &str| why(&format!("(u64[2], {shape}) rng-bit-generator(k), algorithm={algorithm}"));
+    assert!(of("u32[4]", "rng_mersenne").contains("known are rng_three_fry, rng_philox and rng_default"));
+    assert!(of("f32[4]", "rng_philox").contains("bits come as integers of 8 to 64 bits, not as f32"));
+}

@@ -8,7 +8,7 @@ use crate::{Source, sources};
 const LEFT: &[(&str, &[&str], &str)] = &[
     (
         "hlo",
-        &["complex", "custom_call", "emit", "lower", "operation", "product"],
+        &["bitcast", "complex", "custom_call", "emit", "lower", "operation", "product", "rng_bit_generator"],
         "operations call computations, which hold operations",
     ),
     (

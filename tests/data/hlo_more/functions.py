@@ -95,3 +95,19 @@ def small_types(x, y, n):
         results += [lax.convert_element_type(r, jnp.int32) for r in made]
         results += [a < b, lax.convert_element_type(b, jnp.float32)]
     return tuple(results)
+
+
+def random_bits(key):
+    results = []
+    shapes = (((), jnp.uint32), ((5,), jnp.uint32), ((3, 5), jnp.uint32), ((3, 4, 2), jnp.uint16), ((7, 9), jnp.uint8),
+              ((4, 6), jnp.uint32), ((3, 1, 5), jnp.uint64), ((2, 3), jnp.uint64))
+    for algorithm in lax.RandomAlgorithm:
+        for shape, dtype in shapes:
+            results += lax.rng_bit_generator(key, shape, dtype, algorithm)
+    return tuple(results)
+
+
+def rbg(key):
+    first, second = jax.random.split(jax.random.wrap_key_data(key, impl="rbg"))
+    folded = jax.random.fold_in(second, 7)
+    return jax.random.uniform(first, (3, 50)), jax.random.bits(folded, (7,), jnp.uint8), jax.random.randint(second, (40,), 0, 999)
