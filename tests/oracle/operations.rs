@@ -330,6 +330,40 @@ fn constants_keep_the_sign_and_payload_of_a_nan() {
     );
 }
 
+/// What is not exactly known has the bits of the nearest value of its type; f64 between two values of f32 is rounded once.
+#[test]
+fn bit_patterns_are_those_of_the_declared_type() {
+    let e = |dtype: &str, bits: &str| {
+        format!(
+            "one = {dtype}[1] constant({{1}})
+             e = {dtype}[1] exponential(one)
+             ROOT r = {bits}[1] bitcast-convert(e)"
+        )
+    };
+    integers(&e("f32", "u32"), &[i64::from(std::f32::consts::E.to_bits())]);
+    integers(&e("f64", "s64"), &[std::f64::consts::E.to_bits() as i64]);
+    integers(&e("bf16", "u16"), &[0x402e]);
+    integers(&e("f8e4m3fn", "u8"), &[0x43]);
+    // An integer that f32 has not is the number that it is, and its bits are those of the nearest f32.
+    let odd = "n = s32[2] constant({16777217, -16777219})
+        x = f32[2] convert(n)
+        ROOT r = u32[2] bitcast-convert(x)";
+    integers(odd, &[0x4b80_0000, 0xcb80_0002]);
+    // A uniform number as samplers build it: bits under the exponent of 1, less 1.
+    let uniform = "n = u32[2] constant({2147483648, 4294967295})
+        nine = u32[2] constant({9, 9})
+        fraction = u32[2] shift-right-logical(n, nine)
+        one = f32[2] constant({1, 1})
+        ones = u32[2] bitcast-convert(one)
+        both = u32[2] or(fraction, ones)
+        x = f32[2] bitcast-convert(both)
+        y = f32[2] subtract(x, one)
+        l = f32[2] log(y)
+        ROOT r = u32[2] bitcast-convert(l)";
+    let logs = [0.5f64, 1.0 - 2f64.powi(-23)].map(|u| i64::from((u.ln() as f32).to_bits()));
+    integers(uniform, &logs);
+}
+
 /// No function of a number is taken for another of the same number and constant.
 #[test]
 fn functions_of_one_constant_are_told_apart() {

@@ -1,6 +1,6 @@
 //! Codes of elements: what they stand for, and the code of a number that belongs to a type.
 
-use rug::Rational;
+use rug::{Integer, Rational};
 use ulpgate::tensor::DType;
 
 use super::number::{Nan, Num, World};
@@ -80,48 +80,94 @@ pub fn decode(world: &mut World, dtype: DType, code: u64) -> Num {
     world.number(if neg { -value } else { value })
 }
 
-/// The code of a number that belongs to the type, if it is exactly known and does.
+/// The code of the nearest value of the type, ties to even, if that is known.
 pub fn encode(dtype: DType, x: &Num) -> Option<u64> {
-    let Layout { exponent_bits, fraction_bits, bias, ends } = layout(dtype);
+    let layout = layout(dtype);
+    let Layout { exponent_bits, fraction_bits, ends, .. } = layout;
     let top = 1u64 << (exponent_bits + fraction_bits);
     let sign = |neg: bool| if neg { top } else { 0 };
     let ones = top - (1 << fraction_bits);
     match (x, ends) {
-        (Num::Nan(_), Ends::Nothing) => None,
-        (Num::Nan(_), Ends::NegativeZero) => Some(top),
+        (Num::Nan(_), Ends::Nothing | Ends::NegativeZero) => Some(top),
         (Num::Nan(_), Ends::Unsigned) => Some(top - 1),
         (Num::Nan(nan), _) => Some(sign(nan.neg?) | ones | nan.payload?),
-        (Num::Inf { neg }, _) => (ends == Ends::Ieee).then_some(sign(*neg) | ones),
-        (Num::Zero { .. }, Ends::Unsigned) => None,
+        (Num::Inf { neg }, _) => Some(beyond(&layout, *neg)),
+        (Num::Zero { .. }, Ends::Unsigned) => Some(top - 1),
         (Num::Zero { .. }, Ends::NegativeZero) => Some(0),
         (Num::Zero { neg }, _) => Some(sign((*neg)?)),
         (Num::Unknown(_), _) => None,
-        (Num::Real(real), _) => {
-            let value = real.rational()?;
-            let (lowest, neg) = (if ends == Ends::Unsigned { -bias } else { 1 - bias }, *value < 0);
-            let value = Rational::from(value.abs_ref());
-            // floor(log2) of the value, if its denominator is a power of two.
-            if !value.denom().is_power_of_two() || neg && ends == Ends::Unsigned {
-                return None;
+        (Num::Real(real), _) => match real.rational() {
+            Some(exact) => Some(nearest(&layout, exact)),
+            None => {
+                let [lo, hi] = [&real.range.lo, &real.range.hi].map(|end| end.to_rational());
+                // Where the range reaches both signs, so do the codes, but for those of one NaN.
+                let (lo, hi) = (lo?, hi?);
+                let code = nearest(&layout, &lo);
+                (code == nearest(&layout, &hi) && (lo > 0 || hi < 0)).then_some(code)
             }
-            let log = value.numer().significant_bits() as i32 - value.denom().significant_bits() as i32;
-            let exponent = log.max(lowest);
-            let scale = fraction_bits as i32 - exponent;
-            let scaled = if scale < 0 { value >> scale.unsigned_abs() } else { value << scale.unsigned_abs() };
-            if *scaled.denom() != 1 {
-                return None;
-            }
-            let significand = scaled.numer().to_u64()?;
-            let subnormal = significand >> fraction_bits == 0;
-            let field = if subnormal { 0 } else { (exponent + bias) as u64 };
-            let code = field << fraction_bits | significand & ((1 << fraction_bits) - 1);
-            let is_number = match ends {
-                Ends::Ieee => code < ones,
-                Ends::AllOnes | Ends::Unsigned => code < top - 1,
-                Ends::NegativeZero | Ends::Nothing => code < top,
-            };
-            is_number.then_some(sign(neg) | code)
-        }
+        },
+    }
+}
+
+/// What lies beyond the largest numbers.
+fn beyond(layout: &Layout, neg: bool) -> u64 {
+    let top = 1u64 << (layout.exponent_bits + layout.fraction_bits);
+    let sign = if neg { top } else { 0 };
+    match layout.ends {
+        Ends::Ieee => sign | (top - (1 << layout.fraction_bits)),
+        Ends::AllOnes | Ends::Nothing => sign | (top - 1),
+        Ends::NegativeZero => top,
+        Ends::Unsigned => top - 1,
+    }
+}
+
+/// The code next to a number that is not zero.
+fn nearest(layout: &Layout, value: &Rational) -> u64 {
+    let Layout { exponent_bits, fraction_bits, bias, ends } = *layout;
+    let top = 1u64 << (exponent_bits + fraction_bits);
+    let neg = *value < 0;
+    let unsigned = ends == Ends::Unsigned;
+    if unsigned && neg {
+        return top - 1;
+    }
+    let value = Rational::from(value.abs_ref());
+    let times = |power: i32| {
+        let value = value.clone();
+        if power < 0 { value >> power.unsigned_abs() } else { value << power.unsigned_abs() }
+    };
+    let bits = |n: &Integer| n.significant_bits() as i32;
+    let log = bits(value.numer()) - bits(value.denom());
+    let log = if times(-log) < 1 { log - 1 } else { log };
+    let lowest = if unsigned { -bias } else { 1 - bias };
+    let mut exponent = log.max(lowest);
+    if exponent > 2000 {
+        return beyond(layout, neg);
+    }
+    let scaled = times(fraction_bits as i32 - exponent);
+    let mut significand = scaled.clone().trunc().numer().to_u64().unwrap_or(u64::MAX);
+    let rest: Rational = scaled - Rational::from(significand);
+    let half = Rational::from((1, 2));
+    // The two smallest powers of two have no middle: XLA rounds up.
+    let lifted = unsigned && exponent == lowest && significand == 1 && rest != 0;
+    significand += u64::from(rest > half || rest == half && significand % 2 == 1 || lifted);
+    if unsigned {
+        significand = significand.max(1);
+    }
+    if significand >> (fraction_bits + 1) != 0 {
+        (significand, exponent) = (significand / 2, exponent + 1);
+    }
+    let subnormal = !unsigned && significand >> fraction_bits == 0;
+    let field = if subnormal { 0 } else { (exponent + bias) as u64 };
+    let code = field << fraction_bits | significand & ((1 << fraction_bits) - 1);
+    let is_number = match ends {
+        Ends::Ieee => code < top - (1 << fraction_bits),
+        Ends::AllOnes | Ends::Unsigned => code < top - 1,
+        Ends::NegativeZero | Ends::Nothing => code < top,
+    };
+    match (is_number, code, ends) {
+        (false, ..) => beyond(layout, neg),
+        (true, 0, Ends::NegativeZero) => 0,
+        (true, code, _) => code | if neg { top } else { 0 },
     }
 }
 

@@ -43,7 +43,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Truth { outputs, stats: self.world.arithmetic.stats() }
     }
 
-    fn round(&self, array: &FloatArray<A>, dims: Vec<usize>) -> FloatTruth {
+    /// Every element correctly rounded to f64, as far as that is proven; the open ones in ascending order.
+    pub(super) fn round(&self, array: &FloatArray<A>, dims: Vec<usize>) -> FloatTruth {
         let (rounded, open) = match &array.rounded {
             Some(certified) => (certified.to_vec(), Vec::new()),
             None => {
@@ -71,7 +72,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     }
 
     /// The number rounded to nearest even in `format`, where its enclosure decides it.
-    fn round_to(&self, number: &A::Number, format: &Format) -> Option<f64> {
+    pub(super) fn round_to(&self, number: &A::Number, format: &Format) -> Option<f64> {
         let arithmetic = &self.world.arithmetic;
         let nearest = |value: f64| num::round_f64(format, value, Direction::NearestEven);
         if let Some(exact) = arithmetic.as_exact(number) {

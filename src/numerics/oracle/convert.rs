@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use crate::num::{Direction, F64, Format, round_f64};
 use crate::tensor::DType;
 
 use super::arithmetic::Arithmetic;
 use super::bits;
-use super::elements::{Element, Value};
+use super::elements::{Element, FloatArray, Value};
 use super::evaluate::Pass;
 use super::integer;
 
@@ -63,17 +64,14 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    /// `None` if some element is not exactly known, or no value of its type.
-    pub(super) fn bitcast(&mut self, operand: &Value<A>, from: DType, to: DType) -> Option<Value<A>> {
+    /// The bit patterns of the declared type: of each number those of the nearest value of the type, where its enclosure
+    /// decides that; what stays open is unknown.
+    pub(super) fn bitcast(&mut self, operand: &Value<A>, from: DType, to: DType) -> Value<A> {
         let codes: Vec<Option<u64>> = match (from.format(), operand) {
-            (Some(format), Value::Float(array)) => {
-                let elements = self.world.elements(array);
-                let code = |element| Some(Some(bits::code(format, self.world.exact_value(&element)?)?));
-                elements.into_iter().map(code).collect::<Option<_>>()?
-            }
+            (Some(format), Value::Float(array)) => self.codes(array, format),
             _ => operand.integers().values.iter().map(|v| v.map(|v| v as u64)).collect(),
         };
-        Some(match to.format() {
+        match to.format() {
             Some(format) => {
                 let value = |code: Option<u64>| match code {
                     Some(code) => self.world.exact(bits::value(format, code)),
@@ -83,6 +81,25 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Value::Float(self.world.collect(elements))
             }
             None => Value::integer(to, codes.into_iter().map(|c| c.map(|c| integer::wrap(to, c as i64))).collect()),
-        })
+        }
+    }
+
+    /// The codes of the numbers as `format` stores them.
+    fn codes(&mut self, array: &FloatArray<A>, format: &Format) -> Vec<Option<u64>> {
+        // Between neighbours of f64 lies no f64 to compare with: the arithmetic rounds to f64 itself.
+        let in_f64 = (*format == F64).then(|| self.round(array, Vec::new()));
+        let mut codes = Vec::with_capacity(array.len);
+        for at in 0..array.len {
+            let element = self.world.element(array, at);
+            let stored = match (self.world.exact_value(&element), &in_f64) {
+                // A NaN keeps its payload, where the format has one.
+                (Some(nan), _) if nan.is_nan() && format.has_nan() => Some(nan),
+                (Some(exact), _) => Some(round_f64(format, exact, Direction::NearestEven)),
+                (None, Some(truth)) => truth.open.binary_search(&at).is_err().then(|| truth.rounded[at]),
+                (None, None) => self.round_to(&element.number, format),
+            };
+            codes.push(stored.and_then(|stored| bits::code(format, stored)));
+        }
+        codes
     }
 }

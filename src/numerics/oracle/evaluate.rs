@@ -34,7 +34,7 @@ pub enum OracleError {
         /// The parameter's shape.
         expected: String,
     },
-    /// An operation means nothing over the real numbers, such as a `bitcast-convert` of a value not exactly known.
+    /// An operation means nothing over the real numbers, such as a loop that does not end.
     #[error("{name}: {opcode} has no meaning over the real numbers here: {why}")]
     NoMeaning {
         /// The instruction's name.
@@ -44,16 +44,6 @@ pub enum OracleError {
         /// What is not defined.
         why: &'static str,
     },
-}
-
-/// Why a bit pattern is refused that a later rung may know.
-const NOT_EXACT: &str = "the operand is not exactly known";
-
-impl OracleError {
-    /// Whether a rung with more bits may get further.
-    pub(super) fn may_pass(&self) -> bool {
-        matches!(self, OracleError::NoMeaning { why: NOT_EXACT, .. })
-    }
 }
 
 /// The state of one pass.
@@ -236,7 +226,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::ReducePrecision { .. } => operands[0].clone(),
             Op::BitcastConvert => {
                 let [from, to] = [shapes[0], shape].map(Shape::element_type);
-                self.bitcast(&operands[0], from, to).ok_or_else(|| refuse(NOT_EXACT))?
+                self.bitcast(&operands[0], from, to)
             }
             Op::Unary(Unary::IsFinite) => Value::predicate(self.is_finite(operands[0].floats())),
             Op::Unary(unary) if shape.element_type().is_float() => {

@@ -112,10 +112,10 @@ impl Oracle {
         };
         let mut is_open = true;
         if first <= Rung::Intervals {
-            is_open = search.unless_passed_on(Rung::Intervals, Fast::default())?;
+            is_open = search.pass(Rung::Intervals, Fast::default())?;
         }
         if first <= Rung::Pairs && is_open {
-            is_open = search.unless_passed_on(Rung::Pairs, Pairs::default())?;
+            is_open = search.pass(Rung::Pairs, Pairs::default())?;
         }
         let mut bits = self.start_bits.max(2);
         while is_open {
@@ -123,12 +123,7 @@ impl Oracle {
             let is_partial = search.answers.only_roundings_open() && !search.sums.is_empty();
             let is_last = bits >= self.max_bits && !is_partial;
             search.stats.highest_bits = bits;
-            is_open = if is_last {
-                search.pass(Rung::Mpfr, Mpfr::new(bits))?;
-                false
-            } else {
-                search.unless_passed_on(Rung::Mpfr, Mpfr::new(bits))?
-            };
+            is_open = search.pass(Rung::Mpfr, Mpfr::new(bits))? && !is_last;
             if !is_partial {
                 bits = (bits * 2).min(self.max_bits);
             }
@@ -167,14 +162,6 @@ impl Search<'_> {
             Rung::Mpfr => self.stats.mpfr += answered,
         }
         Ok(self.answers.open() > 0)
-    }
-
-    /// [`Search::pass`], for a rung that others follow: they may know exactly what it does not.
-    fn unless_passed_on<A: Arithmetic>(&mut self, rung: Rung, arithmetic: A) -> Result<bool, OracleError> {
-        match self.pass(rung, arithmetic) {
-            Err(error) if error.may_pass() => Ok(true),
-            result => result,
-        }
     }
 }
 
