@@ -1,10 +1,12 @@
 //! Complex numbers: their real and their imaginary parts, as arrays of their own.
 
-use crate::ir::{Binary, Op, ValueId};
+use crate::ir::{Binary, Compare, Op, ValueId};
 
+use super::ast::{self, Element, Literal};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Value;
+use super::{complex_function as function, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -29,8 +31,46 @@ const APART: &[&str] = &[
 
 /// Whether an operation takes complex numbers or makes them.
 pub(super) fn takes(e: &Emitter, operands: &[Value]) -> bool {
-    matches!(e.instruction.opcode.as_str(), "complex" | "real" | "imag")
+    let opcode = e.instruction.opcode.as_str();
+    matches!(opcode, "complex" | "real" | "imag")
+        || opcode == "convert" && is_complex(&e.instruction.shape)
         || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
+}
+
+/// Whether a shape is that of an array of complex numbers.
+fn is_complex(shape: &ast::Shape) -> bool {
+    let ast::Shape::Array { element: Element::Other(name), .. } = shape else { return false };
+    name == "c64" || name == "c128"
+}
+
+/// A constant: its parts, of each element's text `(1, -2)`, or `1`.
+pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<Option<Value>> {
+    if !is_complex(&e.instruction.shape) {
+        return Ok(None);
+    }
+    let mut parts = [0; 2];
+    for (side, part) in parts.iter_mut().enumerate() {
+        let literal = part_of(literal, side);
+        e.part = true;
+        let constant = operation::constant(e, &literal);
+        e.part = false;
+        *part = constant?;
+    }
+    Ok(Some(Value::Complex(parts)))
+}
+
+/// The literal of one part.
+fn part_of(literal: &Literal, side: usize) -> Literal {
+    match literal {
+        Literal::Scalar(text) => {
+            let pair =
+                text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).and_then(|text| text.split_once(", "));
+            let (real, imaginary) = pair.unwrap_or((text, "0"));
+            Literal::Scalar(if side == 0 { real } else { imaginary }.to_string())
+        }
+        Literal::List(list) => Literal::List(list.iter().map(|literal| part_of(literal, side)).collect()),
+        other => other.clone(),
+    }
 }
 
 /// What becomes of such an operation.
@@ -41,13 +81,13 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         ("real", [Value::Complex([re, _])]) => Ok(Value::Array(*re)),
         ("imag", [Value::Complex([_, im])]) => Ok(Value::Array(*im)),
         ("real", [Value::Array(re)]) => Ok(Value::Array(*re)),
-        // (a + bi) (c + di) = (ac - bd) + (ad + bc) i, as XLA's emitters write it.
+        // (a + bi) (c + di) = (ac - bd) + (bc + ad) i, in the order of XLA's emitters: the left product may go unrounded.
         ("multiply", [Value::Complex([a, b]), Value::Complex([c, d])]) => {
             let mut binary = |binary: Binary, x: ValueId, y: ValueId| e.emit(Op::Binary(binary), vec![x, y], None);
             let [ac, bd] = [binary(Binary::Multiply, *a, *c)?, binary(Binary::Multiply, *b, *d)?];
             let re = binary(Binary::Subtract, ac, bd)?;
-            let [ad, bc] = [binary(Binary::Multiply, *a, *d)?, binary(Binary::Multiply, *b, *c)?];
-            let im = binary(Binary::Add, ad, bc)?;
+            let [bc, ad] = [binary(Binary::Multiply, *b, *c)?, binary(Binary::Multiply, *a, *d)?];
+            let im = binary(Binary::Add, bc, ad)?;
             Ok(Value::Complex([re, im]))
         }
         _ if APART.contains(&opcode) => {
@@ -68,6 +108,33 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
             }
             Ok(Value::Complex(parts))
         }
-        _ => Err(e.fail(format!("{opcode} of these operands is not supported for complex numbers"))),
+        ("divide", [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
+        ("exponential", [Value::Complex(x)]) => Ok(Value::Complex(function::exponential(e, *x)?)),
+        ("log", [Value::Complex(x)]) => Ok(Value::Complex(function::log(e, *x)?)),
+        ("abs", [Value::Complex(x)]) => Ok(Value::Array(function::abs(e, *x)?)),
+        ("compare", [Value::Complex(x), Value::Complex(y)]) => {
+            let direction = e.attributes().word("direction").and_then(Compare::from_name);
+            let direction = direction.ok_or_else(|| e.refuse("direction", "unknown direction"))?;
+            Ok(Value::Array(function::equal(e, direction, *x, *y)?))
+        }
+        ("convert", [operand]) => {
+            e.part = true;
+            let claimed = e.claimed_shape();
+            e.part = false;
+            let dtype = claimed?.element_type();
+            let parts = match operand {
+                Value::Complex(parts) => parts.to_vec(),
+                Value::Array(real) => vec![*real],
+                _ => return Err(e.fail("an array is needed")),
+            };
+            Ok(Value::Complex(function::convert(e, &parts, dtype)?))
+        }
+        _ => {
+            let why = format!(
+                "{opcode} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}",
+                function::KNOWN
+            );
+            Err(e.fail(why))
+        }
     }
 }

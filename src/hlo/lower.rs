@@ -12,8 +12,8 @@ use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, Til
 use super::ast::{self, Module, Operands, Position};
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::operation;
 use super::view::Attributes;
+use super::{complex, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -266,7 +266,10 @@ impl<'a> Lowering<'a> {
                     }
                     emitter.instruction(operands)?
                 }
-                (Operands::Literal(literal), _) => Value::Array(operation::constant(&mut emitter, literal)?),
+                (Operands::Literal(literal), _) => match complex::constant(&mut emitter, literal)? {
+                    Some(complex) => complex,
+                    None => Value::Array(operation::constant(&mut emitter, literal)?),
+                },
             };
             values.insert(&instruction.name, (value, instruction));
         }

@@ -6,6 +6,7 @@
 pub mod ast;
 mod bitcast;
 mod complex;
+mod complex_function;
 mod constant;
 mod convolution;
 mod custom_call;

@@ -521,7 +521,8 @@ fn complex_numbers_are_their_parts() {
     assert_eq!(got, [[9.0, 27.0, 26.0, 52.0], [-1.0, -3.0, -2.0, -4.0]]);
     for (wrong, why) in [
         (text.replace("ROOT r = (f32[2,2], f32[2,2]) tuple(re, im)", "ROOT r = c64[2,2] copy(t)"), "a complex result"),
-        (text.replace("subtract(p, z)", "divide(p, z)"), "divide of these operands is not supported for complex"),
+        (text.replace("subtract(p, z)", "power(p, z)"), "power of these operands is not supported for complex"),
+        (text.replace("real(t)", "abs(t)").replace("imag(t)", "tanh(t)"), "tanh of these operands"),
     ] {
         let error = lower(&parse(&wrong).unwrap()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -589,4 +590,47 @@ fn generators_that_are_not_known_are_refused_by_name() {
         |shape: &str, algorithm: &str| why(&format!("(u64[2], {shape}) rng-bit-generator(k), algorithm={algorithm}"));
     assert!(of("u32[4]", "rng_mersenne").contains("known are rng_three_fry, rng_philox and rng_default"));
     assert!(of("f32[4]", "rng_philox").contains("bits come as integers of 8 to 64 bits, not as f32"));
+}
+
+/// Quotients, exponentials, logarithms and magnitudes at points where they are known, and comparisons of both parts.
+#[test]
+fn complex_functions_are_those_of_their_parts() {
+    let of = |line: &str, arguments: &[Tensor]| {
+        let n = arguments[0].len();
+        let mut text = "HloModule m\n\nENTRY e {\n".to_string();
+        for (at, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+            text += &format!("  {name} = f64[{n}] parameter({at})\n");
+        }
+        let both_parts = format!(
+            "  re = f64[{n}] real(r)\n  im = f64[{n}] imag(r)\n  ROOT t = (f64[{n}], f64[{n}]) tuple(re, im)\n}}\n"
+        );
+        text += &format!("  x = c128[{n}] complex(a, b)\n  y = c128[{n}] complex(c, d)\n  {line}\n");
+        let result = if line.starts_with("r = ") { both_parts } else { "}\n".to_string() };
+        both(&(text + &result), arguments)
+    };
+    let parts = |values: [&[f64]; 4]| values.map(f64s);
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let quotients = parts([
+        &[1.0, 8.0, 1.0, 3.0, inf],
+        &[0.0, -6.0, 1.0, -0.0, 1.0],
+        &[0.0, 3.0, 0.0, inf, 2.0],
+        &[1.0, 4.0, 0.0, 1.0, 2.0],
+    ]);
+    assert_eq!(of("r = c128[5] divide(x, y)", &quotients), [[0.0, 0.0, inf, 0.0, inf], [-1.0, -2.0, inf, -0.0, -inf]]);
+    let points =
+        parts([&[0.0, 0.0, -inf, 3.0], &[0.0, -0.0, 1.0, 4.0], &[1.0, -1.0, 0.0, 0.0], &[0.0, 0.0, 2.0, -0.0]]);
+    let exponentials = of("r = c128[4] exponential(x)", &points);
+    assert_eq!((&exponentials[0][..3], &exponentials[1][..3]), (&[1.0, 1.0, 0.0][..], &[0.0, 0.0, 0.0][..]));
+    let logs = of("r = c128[4] log(y)", &points);
+    let pi = std::f64::consts::PI;
+    assert_eq!(logs, [[0.0, 0.0, 2f64.ln(), -inf], [0.0, pi, pi / 2.0, -0.0]]);
+    assert_eq!(of("ROOT r = f64[4] abs(x)", &points), [[0.0, 0.0, inf, 5.0]]);
+    let same = parts([&[1.0, 1.0, nan], &[2.0, 2.0, 0.0], &[1.0, 1.0, nan], &[2.0, 3.0, 0.0]]);
+    assert_eq!(of("ROOT r = pred[3] compare(x, y), direction=EQ", &same), [[1.0, 0.0, 0.0]]);
+    assert_eq!(of("ROOT r = pred[3] compare(x, y), direction=NE", &same), [[0.0, 1.0, 1.0]]);
+    let constant = "k = c128[3] constant({(1, -2), 5, (0, inf)})\n  w = c64[3] convert(k)\n  v = c128[3] convert(w)\n";
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n  {constant}  r = c128[3] negate(v)\n  re = f64[3] real(r)\n  im = f64[3] imag(r)\n  ROOT t = (f64[3], f64[3]) tuple(re, im)\n}}\n"
+    );
+    assert_eq!(both(&text, &[]), [[-1.0, -5.0, -0.0], [2.0, -0.0, -inf]]);
 }

@@ -8,7 +8,17 @@ use crate::{Source, sources};
 const LEFT: &[(&str, &[&str], &str)] = &[
     (
         "hlo",
-        &["bitcast", "complex", "custom_call", "emit", "lower", "operation", "product", "rng_bit_generator"],
+        &[
+            "bitcast",
+            "complex",
+            "complex_function",
+            "custom_call",
+            "emit",
+            "lower",
+            "operation",
+            "product",
+            "rng_bit_generator",
+        ],
         "operations call computations, which hold operations",
     ),
     (

@@ -111,3 +111,9 @@ def rbg(key):
     first, second = jax.random.split(jax.random.wrap_key_data(key, impl="rbg"))
     folded = jax.random.fold_in(second, 7)
     return jax.random.uniform(first, (3, 50)), jax.random.bits(folded, (7,), jnp.uint8), jax.random.randint(second, (40,), 0, 999)
+
+
+def complex_functions(a, b, c, d):
+    x, y = lax.complex(a, b), lax.complex(c, d)
+    made = (x / y, jnp.exp(x), jnp.log(y), x * jnp.complex64(1.1 - 0.7j), jnp.where(x == y, x, y))
+    return tuple(part for z in made for part in (z.real, z.imag)) + (jnp.abs(x), x != y)
