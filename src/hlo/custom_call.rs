@@ -74,7 +74,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> 
         other => {
             let why = format!(
                 "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, \
-                 AllocateBuffer, AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
+                 AllocateBuffer, ConcatBitcast, AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
             );
             Err(e.refuse("custom_call_target", why))
         }

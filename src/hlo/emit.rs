@@ -10,7 +10,7 @@ use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::view::Attributes;
-use super::{complex, operation, rng_bit_generator, window_config};
+use super::{asynchronous, complex, operation, rng_bit_generator, window_config};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -129,8 +129,8 @@ impl<'a> Emitter<'_, 'a> {
 
     pub fn instruction(&mut self, mut operands: Vec<Value>) -> Result<Value> {
         match self.instruction.opcode.as_str() {
-            "fusion" => self.inlined("calls", &operands),
-            "call" | "map" => self.inlined("to_apply", &operands),
+            "fusion" => self.inline("calls", &operands),
+            "call" | "map" => self.inline("to_apply", &operands),
             "tuple" => Ok(Value::Tuple(operands)),
             "get-tuple-element" => {
                 let index = self.attributes().number("index")?;
@@ -139,15 +139,18 @@ impl<'a> Emitter<'_, 'a> {
                     _ => Err(self.fail(format!("the operand is no tuple with an element {index}"))),
                 }
             }
-            // (destination, source, context), of which `copy-done` gives the destination.
-            "copy-start" => {
-                let source = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                Ok(Value::Tuple(vec![source.clone(), source, Value::Nothing]))
+            "copy-start"
+            | "copy-done"
+            | "slice-start"
+            | "slice-done"
+            | "dynamic-slice-start"
+            | "dynamic-slice-done"
+            | "async-start"
+            | "async-update"
+            | "async-done" => asynchronous::lower(self, operands),
+            "custom-call" if self.attributes().word("custom_call_target") == Some("ConcatBitcast") => {
+                asynchronous::join(self, &operands)
             }
-            "copy-done" => match operands.pop() {
-                Some(Value::Tuple(mut parts)) if !parts.is_empty() => Ok(parts.swap_remove(0)),
-                _ => Err(self.fail("the operand is no copy-start")),
-            },
             "after-all" => Ok(Value::Nothing),
             "rng-bit-generator" => rng_bit_generator::lower(self, &operands),
             "copy" | "opt-barrier" => {
@@ -175,6 +178,11 @@ impl<'a> Emitter<'_, 'a> {
                     emitter.emit(Op::GetTupleElement(index - 1), vec![looped], None)
                 })
             }
+            "bitcast" => match asynchronous::bytes(self, &operands) {
+                Some(bytes) => Ok(bytes),
+                None if complex::takes(self, &operands) => complex::lower(self, operands),
+                None => self.over_arrays(&operands),
+            },
             _ if complex::takes(self, &operands) => complex::lower(self, operands),
             _ => self.over_arrays(&operands),
         }
@@ -247,7 +255,8 @@ impl<'a> Emitter<'_, 'a> {
         }))
     }
 
-    fn inlined(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
+    /// What a computation makes of these arguments, in the place of the call.
+    pub fn inline(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
         let name = self.attributes().callee(attribute)?;
         self.inlined_named(name, arguments)
     }
@@ -336,6 +345,7 @@ impl<'a> Emitter<'_, 'a> {
                 let parts = parts.iter().map(|part| self.each_array(part, change));
                 Value::Tuple(parts.collect::<Result<_>>()?)
             }
+            Value::Bytes(_) => return Err(self.fail("the bytes of an array are only sliced and put together again")),
             Value::Nothing => Value::Nothing,
         })
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, Tiling, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
+use super::asynchronous::Bytes;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::view::Attributes;
@@ -69,6 +70,9 @@ pub fn lower(module: &Module) -> Result<Import> {
     if outputs.is_empty() {
         return Err(LowerError::new(at, "the program gives no array"));
     }
+    if root.has_bytes() {
+        return Err(LowerError::new(at, "a piece of an array's memory is no result"));
+    }
     if root.is_complex() {
         return Err(LowerError::new(at, "a complex result: give its `real` and its `imag`"));
     }
@@ -94,6 +98,8 @@ pub(super) enum Value {
     /// The real and the imaginary part of an array of complex numbers.
     Complex([ValueId; 2]),
     Tuple(Vec<Value>),
+    /// A piece of an array's memory.
+    Bytes(Box<Bytes>),
     /// Something without a value to compute with, such as the context of a copy or a token.
     Nothing,
 }
@@ -104,7 +110,7 @@ impl Value {
             Value::Array(id) => into.push(*id),
             Value::Complex(parts) => into.extend(parts),
             Value::Tuple(parts) => parts.iter().for_each(|part| part.leaves(into)),
-            Value::Nothing => {}
+            Value::Bytes(_) | Value::Nothing => {}
         }
     }
 
@@ -112,7 +118,15 @@ impl Value {
         match self {
             Value::Complex(_) => true,
             Value::Tuple(parts) => parts.iter().any(Value::is_complex),
-            Value::Array(_) | Value::Nothing => false,
+            Value::Array(_) | Value::Bytes(_) | Value::Nothing => false,
+        }
+    }
+
+    fn has_bytes(&self) -> bool {
+        match self {
+            Value::Bytes(_) => true,
+            Value::Tuple(parts) => parts.iter().any(Value::has_bytes),
+            Value::Array(_) | Value::Complex(_) | Value::Nothing => false,
         }
     }
 }

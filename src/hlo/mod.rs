@@ -4,6 +4,7 @@
 //! program of it.
 
 pub mod ast;
+mod asynchronous;
 mod bitcast;
 mod complex;
 mod complex_function;

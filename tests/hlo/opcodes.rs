@@ -634,3 +634,59 @@ fn complex_functions_are_those_of_their_parts() {
     );
     assert_eq!(both(&text, &[]), [[-1.0, -5.0, -0.0], [2.0, -0.0, -inf]]);
 }
+
+/// As the TPU compiler streams weights: slices that run beside other work, of an array or of its memory, put together again.
+#[test]
+fn asynchronous_slices_are_slices() {
+    let x: Vec<f32> = (0..32).map(|i| i as f32).collect();
+    let argument = [Tensor::new(&[4, 8], Data::F32(x.clone()))];
+    let expected = [x.iter().map(|v| f64::from(2.0 * v)).collect::<Vec<_>>()];
+    let of = |steps: &str| {
+        let root = "  ROOT r = f32[4,8]{1,0:T(2,8)} add(w, w)";
+        let inner = "inner {\n  p = f32[4,8]{1,0} parameter(0)\n  ROOT n = f32[4,8]{1,0} negate(p)\n}";
+        format!(
+            "HloModule m\n\n{inner}\n\nENTRY e {{\n  x = f32[4,8]{{1,0:T(2,8)}} parameter(0)\n{steps}\n{root}\n}}\n"
+        )
+    };
+    let of_array =
+        "  a = ((f32[4,8]{1,0:T(2,8)}), f32[2,8]{1,0:T(2,8)S(1)}, s32[]{:S(2)}) slice-start(x), slice={[0:2], [0:8]}
+  b = ((f32[4,8]{1,0:T(2,8)}), f32[2,8]{1,0:T(2,8)S(1)}, s32[]{:S(2)}) slice-start(x), slice={[2:4], [0:8]}
+  c = f32[2,8]{1,0:T(2,8)S(1)} slice-done(a)
+  d = f32[2,8]{1,0:T(2,8)S(1)} slice-done(b)
+  w = f32[4,8]{1,0:T(2,8)S(1)} custom-call(c, d), custom_call_target=\"ConcatBitcast\"";
+    assert_eq!(both(&of(of_array), &argument), expected);
+    let of_bytes = "  m = s8[128]{0:T(64)} bitcast(x)
+  a = ((s8[128]{0:T(64)}), s8[48]{0:T(64)S(1)}, s32[]{:S(2)}) slice-start(m), slice={[0:48]}
+  b = ((s8[128]{0:T(64)}), s8[80]{0:T(64)S(1)}, s32[]{:S(2)}) slice-start(m), slice={[48:128]}
+  c = s8[48]{0:T(64)S(1)} slice-done(a)
+  d = s8[80]{0:T(64)S(1)} slice-done(b)
+  w = f32[4,8]{1,0:T(2,8)S(1)} custom-call(c, d), custom_call_target=\"ConcatBitcast\"";
+    assert_eq!(both(&of(of_bytes), &argument), expected);
+    let called = "  s = ((f32[4,8]{1,0}), f32[4,8]{1,0}, u32[]) async-start(x), calls=inner
+  u = ((f32[4,8]{1,0}), f32[4,8]{1,0}, u32[]) async-update(s)
+  v = f32[4,8]{1,0} async-done(u)
+  w = f32[4,8]{1,0} negate(v)";
+    let called = lower(&parse(&of(called)).unwrap()).unwrap().program;
+    let results = subject::evaluate(&called, &"v5e/f32/as-compiled".parse().unwrap(), &argument).unwrap();
+    assert_eq!(results[0].data().to_f64s(), expected[0]);
+    for (wrong, why) in [
+        (of_bytes.replace("custom-call(c, d)", "custom-call(d, c)"), "only the pieces of one array, in order"),
+        (of_bytes.replace("f32[4,8]{1,0:T(2,8)S(1)} custom", "f32[4,8]{0,1:T(2,8)S(1)} custom"), "in its own layout"),
+        (of_bytes.replace("slice={[48:128]}", "slice={[48:129]}"), "the operand has 128 bytes"),
+        (of_array.replace("[2:4], [0:8]", "[2:3], [0:8]"), "but ((f32[4,8]), f32[2,8], s32[]) is claimed"),
+        (
+            of_array.replace("f32[4,8]{1,0:T(2,8)S(1)} custom", "f32[4,8]{0,1:T(2,8)S(1)} custom"),
+            "along the dim that varies",
+        ),
+        (
+            of_bytes.replace(
+                "w = f32[4,8]{1,0:T(2,8)S(1)} custom-call(c, d), custom_call_target=\"ConcatBitcast\"",
+                "w = s8[48]{0} copy(c)",
+            ),
+            "only sliced",
+        ),
+    ] {
+        let error = lower(&parse(&of(&wrong)).unwrap()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

@@ -9,6 +9,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
     (
         "hlo",
         &[
+            "asynchronous",
             "bitcast",
             "complex",
             "complex_function",
