@@ -179,6 +179,28 @@ fn complex_functions_are_those_of_xla() {
     }
 }
 
+/// JAX expands these two itself; as opcodes they are the same to the last bit or two.
+#[test]
+fn complex_opcodes_are_what_jax_expands_them_to() {
+    let folder = data().join("hlo_more/cpu");
+    let inputs = tensors_in(&folder, "complex_functions.inputs", "arg");
+    let xla = tensors_in(&folder, "complex_functions.excess_on.outputs", "out");
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    for (opcode, arguments, first) in [("exponential", &inputs[..2], 2), ("log", &inputs[2..], 4)] {
+        let n = arguments[0].len();
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  a = f32[{n}] parameter(0)\n  b = f32[{n}] parameter(1)\n  x = c64[{n}] \
+             complex(a, b)\n  r = c64[{n}] {opcode}(x)\n  re = f32[{n}] real(r)\n  im = f32[{n}] imag(r)\n  ROOT t = \
+             (f32[{n}], f32[{n}]) tuple(re, im)\n}}\n"
+        );
+        let program = lower(&parse(&text).unwrap()).unwrap().program;
+        let ours = subject::evaluate(&program, &mode, arguments).unwrap();
+        for (part, (ours, xla)) in ours.iter().zip(&xla[first..]).enumerate() {
+            assert_eq!(difference(&one_nan(ours), &one_nan(xla), Some(2.0)), None, "{opcode} part {part}");
+        }
+    }
+}
+
 /// A tensor whose NaNs are all the positive quiet one.
 fn one_nan(tensor: &Tensor) -> Tensor {
     let quiet = |v: &f32| if v.is_nan() { f32::from_bits(0x7fc0_0000) } else { *v };
