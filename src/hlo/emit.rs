@@ -10,7 +10,7 @@ use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Lowering, Origin, Scope, Value};
 use super::view::Attributes;
-use super::{asynchronous, complex, operation, rng_bit_generator, window_config};
+use super::{asynchronous, complex, fft, operation, rng_bit_generator, window_config};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -152,6 +152,7 @@ impl<'a> Emitter<'_, 'a> {
                 asynchronous::join(self, &operands)
             }
             "after-all" => Ok(Value::Nothing),
+            "fft" => fft::lower(self, &operands),
             "rng-bit-generator" => rng_bit_generator::lower(self, &operands),
             "copy" | "opt-barrier" => {
                 let op = if self.instruction.opcode == "copy" { Op::Copy } else { Op::OptimizationBarrier };

@@ -13,6 +13,7 @@ mod convolution;
 mod custom_call;
 mod emit;
 mod error;
+mod fft;
 mod layout;
 mod lower;
 mod operation;

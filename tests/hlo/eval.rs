@@ -179,6 +179,35 @@ fn complex_functions_are_those_of_xla() {
     }
 }
 
+/// The definition against a fast transform: what both add in other orders differs by 2 ulps of the largest result, and by
+/// 10 of 1000 elements.
+#[test]
+fn transforms_are_those_of_xla() {
+    let folder = data().join("hlo_more/cpu");
+    let inputs = tensors_in(&folder, "transforms.inputs", "arg");
+    let xla = tensors_in(&folder, "transforms.excess_on.outputs", "out");
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    for source in ["before", "excess_on"] {
+        let program = program_in(&folder, &format!("transforms.{source}"));
+        let ours = subject::evaluate(&program, &mode, &inputs).unwrap();
+        let truth = Oracle::default().evaluate(&program, &inputs, &vec![Demand::Rounded; xla.len()]).unwrap();
+        assert_eq!((ours.len(), xla.len()), (16, 16));
+        for (at, ((ours, xla), truth)) in ours.iter().zip(&xla).zip(&truth.outputs).enumerate() {
+            let TruthTensor::Float(truth) = truth else { panic!("out{at}") };
+            let (ours, xla) = (ours.data().to_f64s(), xla.data().to_f64s());
+            let ulp = F32.ulp(xla.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+            let apart = |a: &[f64], b: &[f64]| {
+                assert_eq!(a.len(), b.len());
+                a.iter().zip(b).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())) / ulp
+            };
+            let (between, off) = (apart(&ours, &xla), apart(&xla, &truth.rounded));
+            // Out 12 and 13 are sums of 1000 products, in a chain.
+            let most = if at == 12 || at == 13 { 10.0 } else { 2.0 };
+            assert!(between <= most && off <= 2.0, "{source} out{at}: {between} ulps between them, XLA's off by {off}");
+        }
+    }
+}
+
 /// JAX expands these two itself; as opcodes they are the same to the last bit or two.
 #[test]
 fn complex_opcodes_are_what_jax_expands_them_to() {

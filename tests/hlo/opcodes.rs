@@ -691,3 +691,57 @@ fn asynchronous_slices_are_slices() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+/// A transform, of a real array as of a complex one, with its parts in a tuple.
+fn transform(kind: &str, lengths: &str, from: &str, to: &str) -> String {
+    let (real, whole) = (to.starts_with('f'), from.starts_with('c'));
+    let parameters = if whole {
+        let part = from.replace("c128", "f64");
+        format!("  a = {part} parameter(0)\n  b = {part} parameter(1)\n  x = {from} complex(a, b)\n")
+    } else {
+        format!("  x = {from} parameter(0)\n")
+    };
+    let part = to.replace("c128", "f64");
+    let end = if real {
+        String::new()
+    } else {
+        format!("  re = {part} real(y)\n  im = {part} imag(y)\n  ROOT t = ({part}, {part}) tuple(re, im)\n")
+    };
+    let line =
+        format!("  {}y = {to} fft(x), fft_type={kind}, fft_length={{{lengths}}}\n", if real { "ROOT " } else { "" });
+    format!("HloModule m\n\nENTRY e {{\n{parameters}{line}{end}}}\n")
+}
+
+/// Over four elements, and two, all cosines and sines are 0, 1 or -1.
+#[test]
+fn transforms_are_sums_around_the_circle() {
+    let [a, b] = [[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 0.0]].map(|part| f64s(&part));
+    let parts = [a.clone(), b];
+    let got = both(&transform("FFT", "4", "c128[4]", "c128[4]"), &parts);
+    assert_eq!(got, [[15.0, 29.0, -5.0, -35.0], [112.0, -42.0, 48.0, -54.0]]);
+    let got = both(&transform("IFFT", "4", "c128[4]", "c128[4]"), &parts);
+    assert_eq!(got, [[3.75, -8.75, -1.25, 7.25], [28.0, -13.5, 12.0, -10.5]]);
+    let got = both(&transform("RFFT", "4", "f64[4]", "c128[3]"), std::slice::from_ref(&a));
+    assert_eq!(got, [[15.0, -3.0, -5.0], [0.0, 6.0, 0.0]]);
+    let half = [[15.0, -3.0, -5.0], [7.0, 6.0, 9.0]].map(|part| f64s(&part));
+    assert_eq!(both(&transform("IRFFT", "4", "c128[3]", "f64[4]"), &half), [[1.0, 2.0, 4.0, 8.0]]);
+    let square = a.reshape(&[2, 2]);
+    let got = both(&transform("RFFT", "2,2", "f64[2,2]", "c128[2,2]"), &[square]);
+    assert_eq!(got, [[15.0, -5.0, -9.0, 3.0], [0.0; 4]]);
+}
+
+#[test]
+fn transforms_without_meaning_are_refused() {
+    for (kind, lengths, from, to, why) in [
+        ("DCT", "4", "c128[4]", "c128[4]", "unknown fft_type `DCT`; known are FFT, IFFT, RFFT and IRFFT"),
+        ("RFFT", "4", "c128[4]", "c128[3]", "RFFT takes one array, real for RFFT"),
+        ("FFT", "3", "c128[4]", "c128[3]", "the operand has the dims [4], but [3] are needed"),
+        ("IRFFT", "4", "c128[4]", "f64[4]", "the operand has the dims [4], but [3] are needed"),
+        ("FFT", "2,4", "c128[4]", "c128[4]", "2 lengths for an array of 1 dims"),
+        ("FFT", "0", "c128[0]", "c128[0]", "a length of 0: from 1 to 4096 are supported"),
+        ("FFT", "8192", "c128[8192]", "c128[8192]", "a length of 8192: from 1 to 4096 are supported"),
+    ] {
+        let error = lower(&parse(&transform(kind, lengths, from, to)).unwrap()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

@@ -510,10 +510,10 @@ fn the_command_shows_or_says_why_not() {
 
     let (code, error) = run_on("malformed", "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
     assert!(code == 2 && one_line(&error) && error.contains("malformed.hlo: line 5, column 1: "), "{error}");
-    let unsupported = "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] fft(x)\n}\n";
+    let unsupported = "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] cholesky(x)\n}\n";
     let (code, error) = run_on("unsupported", unsupported);
     assert!(code == 2 && one_line(&error), "{error}");
-    assert!(error.contains("unsupported.hlo: line 5, column ") && error.contains("opcode `fft`"), "{error}");
+    assert!(error.contains("unsupported.hlo: line 5, column ") && error.contains("opcode `cholesky`"), "{error}");
 }
 
 /// `reduce-precision` guards, formats other than bf16, and comparisons across precisions, in a file made by hand.

@@ -15,6 +15,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "complex_function",
             "custom_call",
             "emit",
+            "fft",
             "lower",
             "operation",
             "product",

@@ -117,3 +117,11 @@ def complex_functions(a, b, c, d):
     x, y = lax.complex(a, b), lax.complex(c, d)
     made = (x / y, jnp.exp(x), jnp.log(y), x * jnp.complex64(1.1 - 0.7j), jnp.where(x == y, x, y))
     return tuple(part for z in made for part in (z.real, z.imag)) + (jnp.abs(x), x != y)
+
+
+def transforms(a, b, c):
+    z = lax.complex(a, b)
+    half = lax.complex(a[:, :, :7], b[:, :, :7])
+    made = (jnp.fft.fft(z), jnp.fft.ifft(z), jnp.fft.fftn(z), jnp.fft.ifftn(z), jnp.fft.rfft(a), jnp.fft.rfftn(a), jnp.fft.rfft(c))
+    parts = tuple(part for m in made for part in (m.real, m.imag))
+    return parts + (jnp.fft.irfft(half, 12), jnp.fft.irfftn(half, (3, 5, 13)))

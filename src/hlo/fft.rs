@@ -1,0 +1,186 @@
+//! `fft` as products with matrices of cosines and sines, in the precision `highest`: the definition of the discrete Fourier
+//! transform, not the order of operations of a fast one (FACTS 3.7).
+
+use crate::ir::{Binary, DotDims, Op, Precision, Shape, ValueId};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::emit::Emitter;
+use super::error::LowerError;
+use super::lower::Value;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// The longest dim that is transformed: its matrices have as many rows and columns.
+const LENGTH: usize = 4096;
+
+/// The real and the imaginary part.
+type Parts = [ValueId; 2];
+
+/// The transform over the last dims, one for each of `fft_length`.
+pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let lengths = e.attributes().numbers("fft_length")?;
+    for length in &lengths {
+        if !(1..=LENGTH).contains(length) {
+            let why = format!("a length of {length}: from 1 to {LENGTH} are supported; give the result as an argument");
+            return Err(e.refuse("fft_length", why));
+        }
+    }
+    let kind = e.attributes().word("fft_type").unwrap_or_default();
+    let first = match operands {
+        [Value::Complex([one, _])] if matches!(kind, "FFT" | "IFFT" | "IRFFT") => *one,
+        [Value::Array(one)] if kind == "RFFT" && e.shape(*one).dtype().is_some_and(DType::is_float) => *one,
+        _ if !matches!(kind, "FFT" | "IFFT" | "RFFT" | "IRFFT") => {
+            let why = format!("unknown fft_type `{kind}`; known are FFT, IFFT, RFFT and IRFFT");
+            return Err(e.refuse("fft_type", why));
+        }
+        _ => {
+            return Err(
+                e.refuse("fft_type", format!("{kind} takes one array, real for RFFT and complex for the others"))
+            );
+        }
+    };
+    let dims = e.shape(first).dims().to_vec();
+    let Some((outer, last)) = dims.len().checked_sub(lengths.len()).zip(lengths.last()) else {
+        return Err(e.refuse("fft_length", format!("{} lengths for an array of {} dims", lengths.len(), dims.len())));
+    };
+    let mut needed = [&dims[..outer], &lengths[..]].concat();
+    if kind == "IRFFT" {
+        needed[dims.len() - 1] = last / 2 + 1;
+    }
+    if needed != dims {
+        return Err(e.refuse("fft_length", format!("the operand has the dims {dims:?}, but {needed:?} are needed")));
+    }
+    let along = dims.len() - 1;
+    let value = match operands {
+        [Value::Array(real)] => {
+            let mut parts = halved(e, *real, along)?;
+            for dim in (outer..along).rev() {
+                parts = whole(e, parts, dim, false)?;
+            }
+            Value::Complex(parts)
+        }
+        [Value::Complex(parts)] => {
+            let (mut parts, inverse) = (*parts, kind != "FFT");
+            for dim in (outer..along + usize::from(kind != "IRFFT")).rev() {
+                parts = whole(e, parts, dim, inverse)?;
+            }
+            let count = lengths.iter().map(|length| *length as f64).product();
+            match kind {
+                "FFT" => Value::Complex(parts),
+                "IFFT" => Value::Complex([scaled(e, parts[0], count)?, scaled(e, parts[1], count)?]),
+                _ => {
+                    let real = doubled(e, parts, along, *last)?;
+                    Value::Array(scaled(e, real, count)?)
+                }
+            }
+        }
+        _ => return Err(e.fail("one operand is needed")),
+    };
+    Ok(value)
+}
+
+/// `x / count`, element by element.
+fn scaled(e: &mut Emitter, x: ValueId, count: f64) -> Result<ValueId> {
+    let shape = e.shape(x).clone();
+    let count = Data::from_f64s(shape.element_type(), &[count]).ok_or_else(|| e.fail("parts are floats"))?;
+    let count = e.emit(Op::Constant(Tensor::new(&[], count)), vec![], None)?;
+    let count = e.emit(Op::Broadcast { dims: vec![] }, vec![count], Some(shape))?;
+    e.emit(Op::Binary(Binary::Divide), vec![x, count], None)
+}
+
+/// A matrix of numbers in f64, rounded to the type of `like`: over the real numbers it stays as it is.
+fn matrix(
+    e: &mut Emitter,
+    like: ValueId,
+    [rows, columns]: [usize; 2],
+    at: impl Fn(usize, usize) -> f64,
+) -> Result<ValueId> {
+    let dtype = e.shape(like).element_type();
+    let numbers = (0..rows * columns).map(|place| at(place / columns, place % columns)).collect();
+    let matrix = Tensor::new(&[rows, columns], Data::F64(numbers));
+    let matrix = e.emit(Op::Constant(matrix), vec![], None)?;
+    if dtype == DType::F64 {
+        return Ok(matrix);
+    }
+    e.emit(Op::Convert, vec![matrix], Some(Shape::array(dtype, &[rows, columns])))
+}
+
+/// The sums along a dim of an array's elements times a matrix's columns.
+fn product(e: &mut Emitter, x: ValueId, dim: usize, matrix: ValueId) -> Result<ValueId> {
+    let rank = e.shape(x).dims().len();
+    let dims = DotDims { lhs_contracting: vec![dim], rhs_contracting: vec![0], ..DotDims::default() };
+    let result = e.emit(Op::Dot { dims, precision: [Precision::Highest; 2] }, vec![x, matrix], None)?;
+    if dim + 1 == rank {
+        return Ok(result);
+    }
+    // The matrix's columns come last.
+    let permutation = (0..dim).chain([rank - 1]).chain(dim..rank - 1).collect();
+    e.emit(Op::Transpose { permutation }, vec![result], None)
+}
+
+/// `(a + bi) e^(-2 pi i j k / n)`, or of the opposite sign, summed over `j`.
+fn whole(e: &mut Emitter, [a, b]: Parts, dim: usize, inverse: bool) -> Result<Parts> {
+    let n = e.shape(a).dims()[dim];
+    let turns = turns(n);
+    let cosine = matrix(e, a, [n, n], |j, k| turns[j * k % n][0])?;
+    let sine = matrix(e, a, [n, n], |j, k| turns[j * k % n][1])?;
+    let [ac, bs] = [product(e, a, dim, cosine)?, product(e, b, dim, sine)?];
+    let [bc, a_sine] = [product(e, b, dim, cosine)?, product(e, a, dim, sine)?];
+    let of_real = if inverse { Binary::Subtract } else { Binary::Add };
+    let of_imaginary = if inverse { Binary::Add } else { Binary::Subtract };
+    Ok([e.emit(Op::Binary(of_real), vec![ac, bs], None)?, e.emit(Op::Binary(of_imaginary), vec![bc, a_sine], None)?])
+}
+
+/// The first `n / 2 + 1` results of a real array, of which the others are the conjugates.
+fn halved(e: &mut Emitter, a: ValueId, dim: usize) -> Result<Parts> {
+    let n = e.shape(a).dims()[dim];
+    let turns = turns(n);
+    let cosine = matrix(e, a, [n, n / 2 + 1], |j, k| turns[j * k % n][0])?;
+    // Negative sines, but no negative zeros.
+    let sine = matrix(e, a, [n, n / 2 + 1], |j, k| 0.0 - turns[j * k % n][1])?;
+    Ok([product(e, a, dim, cosine)?, product(e, a, dim, sine)?])
+}
+
+/// The `n` real results, times `n`, of an array's first half: what its conjugates add doubles all but its ends, whose
+/// imaginary parts do not count.
+fn doubled(e: &mut Emitter, [a, b]: Parts, dim: usize, n: usize) -> Result<ValueId> {
+    let turns = turns(n);
+    let times = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
+    let cosine = matrix(e, a, [n / 2 + 1, n], |k, j| times(k) * turns[j * k % n][0])?;
+    let real = product(e, a, dim, cosine)?;
+    let inner = (n - 1) / 2;
+    if inner == 0 {
+        return Ok(real);
+    }
+    let dims = e.shape(b).dims().to_vec();
+    let (mut start, mut limit) = (vec![0; dims.len()], dims.clone());
+    (start[dim], limit[dim]) = (1, inner + 1);
+    let b = e.emit(Op::Slice { start, limit, stride: vec![1; dims.len()] }, vec![b], None)?;
+    let sine = matrix(e, b, [inner, n], |k, j| 2.0 * turns[j * (k + 1) % n][1])?;
+    let imaginary = product(e, b, dim, sine)?;
+    e.emit(Op::Binary(Binary::Subtract), vec![real, imaginary], None)
+}
+
+/// Cosine and sine of `r / n` of a turn for each `r` below `n`: within 2^-52 of themselves, exact at quarter turns.
+fn turns(n: usize) -> Vec<[f64; 2]> {
+    let of = |r: usize| {
+        // Eighths of a turn that lie behind, and what is left of the one before or behind, from 0 to n.
+        let (octant, rest) = (8 * r / n, 8 * r % n);
+        let from_axis = if octant % 2 == 0 { rest } else { n - rest };
+        let half_turns = from_axis as f64 / (4 * n) as f64;
+        let (cosine, sine) = (core_math::cospi(half_turns), core_math::sinpi(half_turns));
+        match octant {
+            0 => [cosine, sine],
+            1 => [sine, cosine],
+            2 => [-sine, cosine],
+            3 => [-cosine, sine],
+            4 => [-cosine, -sine],
+            5 => [-sine, -cosine],
+            6 => [sine, -cosine],
+            _ => [cosine, -sine],
+        }
+        // No zero is negative.
+        .map(|x| x + 0.0)
+    };
+    (0..n).map(of).collect()
+}
