@@ -14,6 +14,7 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 mod answers;
 mod ask;
+mod cliffs;
 mod edges;
 mod identities;
 mod operations;

@@ -6,8 +6,9 @@
 //! refused.
 //!
 //! - What is asked and answered: `demand`, `answer`; which elements a pass needs for it: `plan`.
-//! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `select`, `convert`, `bits` and `integer` for its
-//!   operations. It computes with `elements`: enclosures, and the `order` of expressions where these leave it open.
+//! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `running`, `select`, `convert`, `bits` and
+//!   `integer` for its operations. It computes with `elements`: enclosures, and the `order` of expressions where these
+//!   leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
 //!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
 //! - Storage and loops: `column`, `store`, `lanes`, `radix`; equal instructions are evaluated once: `share`.
@@ -38,6 +39,7 @@ mod plan;
 mod prepared;
 mod radix;
 mod reduce;
+mod running;
 mod scatter;
 mod select;
 mod share;

@@ -18,7 +18,7 @@ use std::rc::Rc;
 type Result<T> = std::result::Result<T, OracleError>;
 
 /// The flat positions that one result of a reduction reduces, in order.
-enum Group {
+pub(super) enum Group {
     Neighbors(Range<usize>),
     Scattered(Vec<usize>),
 }
@@ -86,7 +86,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(results))
     }
 
-    fn reduce_group(
+    /// One step after another from `init` on, or what gives the same.
+    pub(super) fn reduce_group(
         &mut self,
         binary: Binary,
         array: &FloatArray<A>,
@@ -259,11 +260,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         out_dims: &[usize],
     ) -> Result<Value<A>> {
         let known = self.prepared.regions.reducer_but_for_rounding(to_apply);
-        if let (Some(Reducer::Binary(Binary::Add)), Some(dim), Value::Float(array)) =
-            (known, is_cumulative(window, shape.dims()), &operands[0])
-        {
-            let init = self.world.number(operands[1].floats(), 0);
-            return Ok(self.running_sums(array, shape.dims(), dim, init));
+        if let Some(dim) = is_cumulative(window, shape.dims()) {
+            return self.reduce_so_far(known, to_apply, operands, shape.dims(), dim);
         }
         let mut groups = Vec::with_capacity(out_dims.iter().product());
         let strides = movement::row_major(shape.dims());
@@ -287,12 +285,6 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             _ => self.interpret(to_apply, &groups, operands),
         }
-    }
-
-    fn running_sums(&mut self, array: &FloatArray<A>, dims: &[usize], dim: usize, init: A::Number) -> Value<A> {
-        let stride: usize = dims[dim + 1..].iter().product();
-        let sums = self.world.arithmetic.running_sums(&init, &array.numbers, [array.len, dims[dim], stride.max(1)]);
-        Value::Float(self.world.fresh_numbers(sums, array.len))
     }
 
     /// The dots of two arrays of floats.
