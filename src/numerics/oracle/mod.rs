@@ -11,7 +11,8 @@
 //!   leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
 //!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
-//! - Storage and loops: `column`, `store`, `lanes`, `radix`; equal instructions are evaluated once: `share`.
+//! - Storage and loops: `column`, `store`, `lanes`, `radix`; calls of the entry are written out: `inline`, and equal
+//!   instructions evaluated once: `share`.
 
 mod answer;
 mod arithmetic;
@@ -28,6 +29,7 @@ mod elementwise;
 mod evaluate;
 mod fast;
 mod form;
+mod inline;
 mod integer;
 pub mod interval;
 mod isa;
@@ -119,6 +121,7 @@ impl Oracle {
         if first <= Rung::Pairs && is_open {
             is_open = search.pass(Rung::Pairs, Pairs::default())?;
         }
+        search.drop_idle_sums();
         let mut bits = self.start_bits.max(2);
         while is_open {
             // At first with the sums of the pairs: then an element costs no more than itself.
@@ -146,6 +149,19 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Forgets the sums that the pairs have found where a pass with them would do most of what one without them does.
+    fn drop_idle_sums(&mut self) {
+        if self.sums.is_empty() {
+            return;
+        }
+        let program = &self.prepared.program;
+        let operations =
+            |sums| Plan::new(program, self.answers.demands(), &self.answers.needs(), sums).operations(program);
+        if 2 * operations(self.sums.clone()) > operations(Sums::new()) {
+            self.sums.clear();
+        }
+    }
+
     /// Answers what a rung can of what is open, and returns whether anything still is.
     fn pass<A: Arithmetic>(&mut self, rung: Rung, arithmetic: A) -> Result<bool, OracleError> {
         let is_first = self.passes == 0;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, movement};
+use crate::ir::{Class, Computation, DotDims, DotPlan, Instruction, Op, Program, Shape, movement};
 
 use super::demand::Demand;
 use super::pair::Pair;
@@ -63,6 +63,24 @@ impl Plan {
         }
         Plan { demands, needs, sums }
     }
+
+    /// About how many operations a pass takes that evaluates only what is needed.
+    pub fn operations(&self, program: &Program) -> usize {
+        let entry = program.entry();
+        let of = |(instruction, need): (&Instruction, &Need)| {
+            let elements = match need {
+                Need::Nothing => 0,
+                Need::Some(wanted) => wanted.iter().filter(|wanted| **wanted).count(),
+                Need::All => instruction.shape.dtype().map_or(0, |_| instruction.shape.elements()),
+            };
+            let lhs = instruction.operands.first().map_or(&[][..], |lhs| entry.instructions[*lhs].shape.dims());
+            match &instruction.op {
+                Op::Dot { dims, .. } => elements * dims.products(lhs),
+                _ => elements,
+            }
+        };
+        entry.instructions.iter().zip(&self.needs).map(of).sum()
+    }
 }
 
 /// What an instruction needs of one of its operands.
@@ -103,14 +121,38 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
             });
             Need::Some(needed)
         }
+        Op::Dot { dims, .. } => Need::Some(of_factor(dims, [shape(0).dims(), shape(1).dims()], number, wanted)),
         _ => Need::All,
     }
+}
+
+/// What a dot needs of one of its operands: the rows, or columns, of what is wanted.
+fn of_factor(dims: &DotDims, operands: [&[usize]; 2], number: usize, wanted: &[bool]) -> Vec<bool> {
+    let plan = DotPlan::new(dims, operands[0], operands[1]);
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    let shape = operands[number];
+    let transpose = if number == 0 { plan.lhs_transpose } else { plan.rhs_transpose };
+    let order = transpose.unwrap_or_else(|| (0..shape.len()).collect());
+    let free = if number == 0 { m } else { n };
+    let mut vectors = vec![false; plan.batch * free];
+    for at in wanted.iter().enumerate().filter_map(|(at, wanted)| wanted.then_some(at)) {
+        vectors[at / (m * n) * free + if number == 0 { at / n % m } else { at % n }] = true;
+    }
+    let strides = movement::row_major(shape);
+    let arranged: Vec<usize> = order.iter().map(|d| shape[*d]).collect();
+    let mut needed = vec![false; shape.iter().product()];
+    movement::for_each_index(&arranged, |flat, index| {
+        let vector = if number == 0 { flat / k } else { flat / (k * n) * n + flat % n };
+        let place: isize = index.iter().zip(&order).map(|(i, d)| *i as isize * strides[*d]).sum();
+        needed[place as usize] = vectors[vector];
+    });
+    needed
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Need, Plan, Sums};
-    use crate::ir::{Binary, Builder, Op, Unary};
+    use crate::ir::{Binary, Builder, DotDims, Op, Precision, Unary};
     use crate::oracle::demand::Demand;
     use crate::tensor::DType;
 
@@ -135,6 +177,26 @@ mod tests {
         let sums = Sums::from([(sum, Vec::new())]);
         let plan = Plan::new(&program, vec![Demand::Rounded], &wanted, sums);
         assert_eq!(plan.needs[e], wanted[0]);
+    }
+
+    /// Of a dot in any arrangement, one result needs its row and its column, in its batch.
+    #[test]
+    fn one_product_needs_its_vectors() {
+        let mut b = Builder::new("product");
+        let x = b.parameter("x", DType::F32, &[3, 2, 4]).unwrap();
+        let y = b.parameter("y", DType::F32, &[2, 5, 3]).unwrap();
+        // [batch, free, contracting] is dims 1, 2, 0 of x and 0, 1, 2 of y.
+        let dims =
+            DotDims { lhs_batch: vec![1], rhs_batch: vec![0], lhs_contracting: vec![0], rhs_contracting: vec![2] };
+        let precision = [Precision::Highest; 2];
+        let dot = b.op(Op::Dot { dims, precision }, &[x, y]).unwrap();
+        let program = b.finish(&[("dot", dot)]).unwrap();
+        let (batch, row, column) = (1, 3, 2);
+        let wanted = (0..2 * 4 * 5).map(|at| at == (batch * 4 + row) * 5 + column).collect();
+        let plan = Plan::new(&program, vec![Demand::Rounded], &[Need::Some(wanted)], Sums::new());
+        let of_x = (0..3 * 2 * 4).map(|at| at / 4 % 2 == batch && at % 4 == row).collect();
+        let of_y = (0..2 * 5 * 3).map(|at| at / 15 == batch && at / 3 % 5 == column).collect();
+        assert_eq!((&plan.needs[x], &plan.needs[y]), (&Need::Some(of_x), &Need::Some(of_y)));
     }
 
     #[test]

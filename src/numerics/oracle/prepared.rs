@@ -3,11 +3,12 @@
 use crate::analysis::{PlainMatmul, Regions, plain_matmul};
 use crate::ir::{Op, Program};
 
+use super::inline::inline_calls;
 use super::share::share_equal;
 
 /// A program made ready for the oracle, for any number of arguments and demands, on any thread.
 pub struct Prepared {
-    /// The program with equal expressions made one value.
+    /// The program with calls written out and equal expressions made one value.
     pub(super) program: Program,
     pub(super) regions: Regions,
     /// One a computation: how often each value is read; the root once more. Of the entry only what reads values, not
@@ -20,7 +21,7 @@ pub struct Prepared {
 impl Prepared {
     /// Makes `program` ready. It is not kept: what is shared is a program of its own.
     pub fn new(program: &Program) -> Prepared {
-        let program = share_equal(program);
+        let program = share_equal(&inline_calls(program));
         let mut uses: Vec<Vec<usize>> = program.computations.iter().map(|computation| computation.uses()).collect();
         for (uses, computation) in uses.iter_mut().zip(&program.computations) {
             uses[computation.root] += 1;
