@@ -263,7 +263,7 @@ fn dots_one_by_one<A: Arithmetic + ?Sized>(
 }
 
 /// The sum of `k` products, of neighbours on the left and of elements that stand `stride` apart on the right.
-fn dot<A: Arithmetic + ?Sized>(
+pub(super) fn dot<A: Arithmetic + ?Sized>(
     arithmetic: &mut A,
     [lhs, rhs]: [&A::Numbers; 2],
     starts: [usize; 2],

@@ -86,6 +86,12 @@ impl Between {
         }
     }
 
+    /// The zero that is left where terms cancel: +0 if they are not zeros themselves (IEEE 754-2019 6.3).
+    pub fn rest_zero(are_not_zeros: bool) -> Between {
+        let low = if are_not_zeros { 0.0 } else { -0.0 };
+        Between::real(Float::with_val(prec_min(), low), Float::with_val(prec_min(), 0.0))
+    }
+
     /// The value as a linear form; `None` for what is no finite number, or has no short form.
     pub fn form(&self) -> Option<Form> {
         match self {

@@ -79,6 +79,41 @@ impl Form {
         self.plus(other, 1)
     }
 
+    /// The sum of products; `None` where a product has no rational factor, or something on the way is not short.
+    pub fn of_products<'a>(products: impl Iterator<Item = (&'a Form, &'a Form)>) -> Option<Form> {
+        let mut sum = Form::default();
+        for (x, y) in products {
+            match (x.as_rational(), y.as_rational()) {
+                (Some(factor), _) => sum.add_multiple(y, factor)?,
+                (_, Some(factor)) => sum.add_multiple(x, factor)?,
+                _ => return None,
+            }
+        }
+        Some(sum)
+    }
+
+    /// Adds a multiple of a short form to a short one; `None` where either the multiple or the sum is not short.
+    fn add_multiple(&mut self, other: &Form, factor: &Rational) -> Option<()> {
+        if factor.is_zero() {
+            return Some(());
+        }
+        let add = |own: &mut Rational, more: &Rational| {
+            let multiple = Rational::from(more * factor);
+            let is_short = size(&multiple) <= LARGEST;
+            *own += multiple;
+            (is_short && size(own) <= LARGEST).then_some(())
+        };
+        add(&mut self.constant, &other.constant)?;
+        for (atom, coefficient) in &other.terms {
+            let own = self.terms.entry(*atom).or_default();
+            add(own, coefficient)?;
+            if own.is_zero() {
+                self.terms.remove(atom);
+            }
+        }
+        (self.terms.len() <= MOST_TERMS).then_some(())
+    }
+
     /// The difference; `None` if it is not short.
     pub fn subtract(self, other: &Form) -> Option<Form> {
         self.plus(other, -1)
@@ -164,6 +199,30 @@ mod tests {
         assert_eq!(sum.add(&Form::atom(99)), None);
         let huge = Rational::from(Integer::from(1) << LARGEST);
         assert_eq!(Form::atom(0).multiply(&Form::constant(huge)), None);
+    }
+
+    /// As the sum of the products one by one, short or not.
+    #[test]
+    fn sums_of_products_are_those_of_their_terms() {
+        let wide = Rational::from(Integer::from(1) << (LARGEST / 2));
+        let factors = [number(2, 3), number(0, 1), number(-2, 3), Form::constant(wide), number(5, 7)];
+        let others = [form(3, 2), form(7, 1), form(1, 2), Form::atom(9), number(1, 3)];
+        let all = || factors.iter().flat_map(|x| others.iter().map(move |y| (x, y)));
+        let mut short = 0;
+        for (a, b) in all() {
+            for (c, d) in all() {
+                let products = [(a, b), (d, c)];
+                let one_by_one = a.multiply(b).zip(d.multiply(c)).and_then(|(x, y)| x.add(&y));
+                assert_eq!(Form::of_products(products.into_iter()), one_by_one, "{products:?}");
+                short += usize::from(one_by_one.is_some());
+            }
+        }
+        assert!(short > 100, "{short}");
+        let atoms: Vec<Form> = (0..=MOST_TERMS as u64).map(Form::atom).collect();
+        let one = number(1, 1);
+        assert_eq!(Form::of_products(atoms.iter().map(|atom| (atom, &one))), None);
+        assert!(Form::of_products(atoms[1..].iter().map(|atom| (atom, &one))).is_some());
+        assert_eq!(Form::of_products([(&atoms[0], &atoms[1])].into_iter()), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The last rung: MPFR intervals, rounded outwards at a given precision.
 
 pub(super) mod functions;
+mod products;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +12,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use rug::Float;
-use rug::float::{Round, prec_min};
+use rug::float::Round;
 
 use crate::ir::Unary;
 
@@ -19,7 +20,6 @@ use super::arithmetic::{Arithmetic, Bivariate, Dots, Field, Wanted};
 use super::between::{Between, Corner};
 use super::column::{Column, Mover};
 use super::demand::Stats;
-use super::dot::exact_dot;
 use super::form::{self, Form};
 use super::pair::Pair;
 
@@ -85,7 +85,9 @@ impl Mpfr {
         });
         match form.as_ref().and_then(Form::as_rational) {
             Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
-            Some(_) if matches!(operation, Field::Add | Field::Subtract) => return cancelled(!x.may_be_zero()),
+            Some(_) if matches!(operation, Field::Add | Field::Subtract) => {
+                return Between::rest_zero(!x.may_be_zero());
+            }
             // A factor is zero, or the dividend: a form does not have its sign.
             _ => {}
         }
@@ -174,18 +176,12 @@ impl Mpfr {
         let form = terms.iter().try_fold(Form::default(), |sum, term| sum.add(&term.form()?));
         match form.as_ref().and_then(Form::as_rational) {
             Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
-            Some(_) => return cancelled(terms.iter().any(|t| !t.may_be_zero())),
+            Some(_) => return Between::rest_zero(terms.iter().any(|t| !t.may_be_zero())),
             None => {}
         }
         let up = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.1)), Round::Up);
         self.with_form(Between::real(down.0, up.0), form)
     }
-}
-
-/// The zero that is left where terms cancel: +0 if they are not zeros themselves (IEEE 754-2019 6.3).
-fn cancelled(are_not_zeros: bool) -> Between {
-    let low = if are_not_zeros { 0.0 } else { -0.0 };
-    Between::real(Float::with_val(prec_min(), low), Float::with_val(prec_min(), 0.0))
 }
 
 impl Arithmetic for Mpfr {
@@ -230,16 +226,18 @@ impl Arithmetic for Mpfr {
         Rc::new(Mpfr::sum(self, terms))
     }
 
-    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Dots<Rc<Between>> {
-        let mut numbers = Vec::with_capacity(m * n);
-        for i in 0..m {
-            for j in 0..n {
-                let row = lhs[i * k..(i + 1) * k].iter().copied();
-                let column = (0..k).map(|l| rhs[l * n + j]);
-                numbers.push(Rc::new(Between::of_exact(exact_dot(row, column), self.bits)));
-            }
-        }
-        Dots { numbers, rounded: None }
+    fn exact_dots(&mut self, lhs: &[f64], rhs: &[f64], sizes: [usize; 3]) -> Dots<Rc<Between>> {
+        Dots { numbers: self.exact_products(lhs, rhs, sizes), rounded: None }
+    }
+
+    fn dots(
+        &mut self,
+        operands: [&Column<Rc<Between>>; 2],
+        starts: [usize; 2],
+        sizes: [usize; 3],
+        wanted: Wanted,
+    ) -> Vec<Rc<Between>> {
+        self.products(operands, starts, sizes, wanted)
     }
 
     fn hull(&self, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {

@@ -1,0 +1,294 @@
+//! Dots of enclosures at any precision, each as a middle and a radius.
+//!
+//! An entry is `middle`, off by at most `radius`. The dot of the middles is rounded once ([`Float::dot`] rounds
+//! correctly), and `|x||y - y'| + |x - x'||y'|` bounds what they leave (midpoint-radius arithmetic; Rump, BIT 39(3),
+//! 1999). That takes one product of MPFR numbers a term, and two short ones for the radius, where the ends of intervals
+//! take eight.
+//!
+//! A dot has the linear form that the sum of its products has. Where it multiplies two numbers of which neither is
+//! rational, that product is an atom which nothing else has: no combination with other numbers takes the form apart, so
+//! that a name of its own says as much. Left to the sum of single products are results that may be zero, whose sign takes
+//! a closer look, results that are rational, and operands that are no moderate numbers.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use rayon::prelude::*;
+use rug::Float;
+use rug::float::Round;
+
+use super::Mpfr;
+use crate::oracle::arithmetic::{Arithmetic, Wanted, dot};
+use crate::oracle::between::Between;
+use crate::oracle::column::Column;
+use crate::oracle::dot::exact_dot;
+use crate::oracle::form::Form;
+
+/// Bits of radii and bounds.
+const SHORT: u32 = 64;
+/// The largest exponent of a middle, and the smallest. Products and sums of such numbers never leave MPFR's range.
+const REACH: i32 = 1 << 20;
+
+/// An entry of a row or a column.
+struct Entry {
+    middle: Float,
+    /// `|middle|`, rounded up.
+    size: Float,
+    radius: Float,
+    /// `size + radius`, rounded up.
+    reach: Float,
+    form: Option<Form>,
+}
+
+impl Entry {
+    /// `None` for what is no moderate number.
+    fn new(value: &Between, bits: u32) -> Option<Entry> {
+        let (lo, hi) = value.ends()?;
+        if !lo.is_finite() || !hi.is_finite() {
+            return None;
+        }
+        let up = |value: (Float, Ordering)| value.0;
+        let least = || Float::with_val(SHORT, Float::i_exp(1, -REACH));
+        let (middle, mut radius) = match [lo, hi].into_iter().filter_map(Float::get_exp).max() {
+            Some(exponent) if exponent > REACH => return None,
+            // As near to zero as makes no difference, or zero itself.
+            Some(exponent) if exponent < -REACH => (Float::new(bits), least()),
+            None => (Float::new(bits), Float::new(SHORT)),
+            Some(_) => {
+                let mut middle: Float = Float::with_val(bits, lo + hi) / 2u32;
+                if middle.get_exp().is_some_and(|exponent| exponent < -REACH) {
+                    middle = Float::new(bits);
+                }
+                let above = up(Float::with_val_round(SHORT, hi - &middle, Round::Up));
+                let below = up(Float::with_val_round(SHORT, &middle - lo, Round::Up));
+                (middle, if above > below { above } else { below })
+            }
+        };
+        if !radius.is_zero() && radius < least() {
+            radius = least();
+        }
+        let size = up(Float::with_val_round(SHORT, middle.abs_ref(), Round::Up));
+        let reach = up(Float::with_val_round(SHORT, &size + &radius, Round::Up));
+        Some(Entry { middle, size, radius, reach, form: value.form() })
+    }
+
+    fn is_rational(&self) -> bool {
+        self.form.as_ref().is_some_and(|form| form.as_rational().is_some())
+    }
+}
+
+/// A row or a column.
+struct Vector {
+    entries: Vec<Entry>,
+    /// The sum of all sizes and that of all reaches, rounded up.
+    sums: [Float; 2],
+    largest_radius: Float,
+}
+
+impl Vector {
+    /// `None` where an entry is no moderate number.
+    fn new(values: impl Iterator<Item = Rc<Between>>, bits: u32) -> Option<Vector> {
+        let entries: Vec<Entry> = values.map(|value| Entry::new(&value, bits)).collect::<Option<_>>()?;
+        let sum =
+            |of: fn(&Entry) -> &Float| Float::with_val_round(SHORT, Float::sum(entries.iter().map(of)), Round::Up).0;
+        let sums = [sum(|entry| &entry.size), sum(|entry| &entry.reach)];
+        let mut largest_radius = Float::new(SHORT);
+        for entry in entries.iter().filter(|entry| entry.radius > 0) {
+            largest_radius.max_mut(&entry.radius);
+        }
+        Some(Vector { entries, sums, largest_radius })
+    }
+
+    /// A bound on what the middles leave of a dot, from what is known of whole vectors.
+    fn coarse_radius(&self, other: &Vector) -> Float {
+        let up = |a: &Float, b: &Float| Float::with_val_round(SHORT, a * b, Round::Up).0;
+        let (beside, rest) = (up(&self.sums[0], &other.largest_radius), up(&self.largest_radius, &other.sums[1]));
+        Float::with_val_round(SHORT, &beside + &rest, Round::Up).0
+    }
+
+    /// The bound entry by entry.
+    fn fine_radius(&self, other: &Vector) -> Float {
+        let pairs = || self.entries.iter().zip(&other.entries);
+        let beside = pairs().map(|(x, y)| (&x.size, &y.radius));
+        let terms = beside.chain(pairs().map(|(x, y)| (&x.radius, &y.reach)));
+        let terms = terms.filter(|(a, b)| !a.is_zero() && !b.is_zero());
+        Float::with_val_round(SHORT, Float::dot(terms), Round::Up).0
+    }
+}
+
+/// The ends of a dot and its form, if it has one; `None` where the sum of single products may say more.
+fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float, Option<Form>)> {
+    let pairs = || x.entries.iter().zip(&y.entries);
+    if pairs().all(|(x, y)| x.is_rational() && y.is_rational()) {
+        return None;
+    }
+    let dot = Float::dot(pairs().map(|(x, y)| (&x.middle, &y.middle)));
+    let (middle, ternary) = Float::with_val_round(bits, dot, Round::Nearest);
+    let mut radius = x.coarse_radius(y);
+    // Where that is not far below the dot, entries that are wide may stand beside small ones.
+    let narrow = Float::with_val_round(SHORT, middle.abs_ref(), Round::Down).0 >> (bits - bits / 8);
+    if radius > narrow {
+        radius = x.fine_radius(y);
+    }
+    if ternary != Ordering::Equal {
+        // Rounding to nearest is off by half a step at most, and a step is no more than 2^(1 - bits) of the number.
+        let (mut rounding, _) = Float::with_val_round(SHORT, middle.abs_ref(), Round::Up);
+        rounding >>= bits;
+        radius = Float::with_val_round(SHORT, &radius + &rounding, Round::Up).0;
+    }
+    let lo = Float::with_val_round(bits, &middle - &radius, Round::Down).0;
+    let hi = Float::with_val_round(bits, &middle + &radius, Round::Up).0;
+    if lo <= 0 && hi >= 0 {
+        return None;
+    }
+    let has_form = pairs().all(|(x, y)| x.is_rational() || y.is_rational());
+    let forms: Option<Vec<(&Form, &Form)>> =
+        if has_form { pairs().map(|(x, y)| x.form.as_ref().zip(y.form.as_ref())).collect() } else { None };
+    let form = forms.and_then(|forms| Form::of_products(forms.into_iter()));
+    form.as_ref().is_none_or(|form| form.as_rational().is_none()).then_some((lo, hi, form))
+}
+
+impl Mpfr {
+    /// Dots of exactly known rows and columns.
+    pub(super) fn exact_products(&self, lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3]) -> Vec<Rc<Between>> {
+        let of = |at: usize| {
+            let row = lhs[at / n * k..(at / n + 1) * k].iter().copied();
+            let column = (0..k).map(|l| rhs[l * n + at % n]);
+            Rc::new(Between::of_exact(exact_dot(row, column), self.bits))
+        };
+        (0..m * n).map(of).collect()
+    }
+
+    /// Dots of enclosures, those that are wanted.
+    pub(super) fn products(
+        &mut self,
+        [lhs, rhs]: [&Column<Rc<Between>>; 2],
+        starts: [usize; 2],
+        [m, k, n]: [usize; 3],
+        wanted: Wanted,
+    ) -> Vec<Rc<Between>> {
+        let bits = self.bits;
+        let is_wanted = |at: usize| wanted.is_none_or(|wanted| wanted[at]);
+        let entry = |values: &Column<Rc<Between>>, at: usize| Rc::clone(values.at(at));
+        let row = |i: usize| {
+            let is_read = (0..n).any(|j| is_wanted(i * n + j));
+            let values = (0..k).map(|l| entry(lhs, starts[0] + i * k + l));
+            if is_read { Vector::new(values, bits) } else { None }
+        };
+        let column = |j: usize| {
+            let is_read = (0..m).any(|i| is_wanted(i * n + j));
+            let values = (0..k).map(|l| entry(rhs, starts[1] + l * n + j));
+            if is_read { Vector::new(values, bits) } else { None }
+        };
+        let rows: Vec<Option<Vector>> = (0..m).map(row).collect();
+        let columns: Vec<Option<Vector>> = (0..n).map(column).collect();
+        let of = |at: usize| {
+            if !is_wanted(at) {
+                return None;
+            }
+            enclosed(rows[at / n].as_ref()?, columns[at % n].as_ref()?, bits)
+        };
+        let known: Vec<_> = (0..m * n).into_par_iter().map(of).collect();
+        let mut numbers = Vec::with_capacity(m * n);
+        for (at, dot_known) in known.into_iter().enumerate() {
+            numbers.push(match dot_known {
+                Some((lo, hi, form)) => Rc::new(self.with_form(Between::real(lo, hi), form)),
+                None if is_wanted(at) => dot(self, [lhs, rhs], [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
+                None => self.unknown(),
+            });
+        }
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(mpfr: &Mpfr, lo: f64, hi: f64) -> Rc<Between> {
+        let end = |value| Float::with_val(f64::MANTISSA_DIGITS, value);
+        Rc::new(mpfr.with_form(Between::real(end(lo), end(hi)), None))
+    }
+
+    /// A number between 0 and 1 after another.
+    fn draw(state: &mut u64) -> f64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Every choice of ends gives a dot that the enclosure holds, and no sum of single products is much narrower. Entries
+    /// are intervals, numbers, zeros, and numbers beside nothing.
+    #[test]
+    fn dots_hold_those_of_all_ends() {
+        let (mut state, mut by_middles) = (7, 0);
+        for round in 0..600 {
+            let bits = [8, 24, 53, 160][round % 4];
+            let mut mpfr = Mpfr::new(bits);
+            let k = 1 + round % 5;
+            let mut entry = |mpfr: &Mpfr| {
+                let (x, spread) = (draw(&mut state) * 4.0 - 1.0, draw(&mut state).powi(8));
+                match (draw(&mut state) * 10.0) as u32 {
+                    0 => real(mpfr, 0.0, f64::from_bits(1)),
+                    1 => Arithmetic::exact(mpfr, 0.0),
+                    2 | 3 => Arithmetic::exact(mpfr, x),
+                    _ => real(mpfr, x, x + spread),
+                }
+            };
+            let [lhs, rhs] = [0; 2].map(|_| Column::new((0..k).map(|_| entry(&mpfr)).collect::<Vec<_>>()));
+            let [got] = &mpfr.products([&lhs, &rhs], [0; 2], [1, k, 1], None)[..] else { panic!("one dot") };
+            let (lo, hi) = got.ends().unwrap();
+            for choice in 0..1u32 << (2 * k) {
+                let end = |column: &Column<Rc<Between>>, at: usize, bit: usize| {
+                    let (lo, hi) = column.at(at).ends().unwrap();
+                    Float::with_val(3000, if choice >> bit & 1 == 0 { lo } else { hi })
+                };
+                let products = (0..k).map(|l| end(&lhs, l, l) * end(&rhs, l, k + l));
+                let sum = products.fold(Float::with_val(3000, 0), |sum, product| sum + product);
+                assert!(*lo <= sum && sum <= *hi, "{sum} outside of {lo} to {hi} at {bits} bits");
+            }
+            let slow = dot(&mut mpfr, [&lhs, &rhs], [0; 2], [k, 1]);
+            let width = |x: &Between| x.ends().map(|(lo, hi)| Float::with_val(100, hi - lo)).unwrap();
+            let scale = Float::with_val(100, lo.abs_ref()) + Float::with_val(100, hi.abs_ref());
+            let room = width(&slow) * 4 + scale * Float::with_val(100, Float::i_exp(1, 4 - bits as i32));
+            assert!(width(got) <= room, "{got:?} beside {slow:?}");
+            let vector =
+                |column: &Column<Rc<Between>>| Vector::new((0..k).map(|at| Rc::clone(column.at(at))), bits).unwrap();
+            by_middles += usize::from(enclosed(&vector(&lhs), &vector(&rhs), bits).is_some());
+        }
+        assert!(by_middles > 200, "{by_middles}");
+    }
+
+    /// Numbers as small and as large as MPFR holds: near zero they are no larger than what the enclosure says, far from it
+    /// they go the other way.
+    #[test]
+    fn numbers_beyond_reach() {
+        let mpfr = Mpfr::new(64);
+        let power = |exponent: i32| Float::with_val(64, Float::i_exp(1, exponent));
+        let tiny = mpfr.with_form(Between::real(power(-(1 << 29)), power(-(1 << 28))), None);
+        let entry = Entry::new(&tiny, 64).unwrap();
+        assert!(entry.middle.is_zero() && entry.radius >= power(-(1 << 28)));
+        let huge = mpfr.with_form(Between::real(power(1 << 28), power(1 << 29)), None);
+        assert!(Entry::new(&huge, 64).is_none() && Entry::new(&Between::Unknown, 64).is_none());
+        assert!(Entry::new(&Between::exact(f64::INFINITY), 64).is_none() && Entry::new(&Between::nan(), 64).is_none());
+    }
+
+    /// A dot with what is not rational on one side has the form of its sum; on both sides of one product, none of its own.
+    #[test]
+    fn dots_have_forms() {
+        let mut mpfr = Mpfr::new(64);
+        let [a, b] = [0; 2].map(|_| real(&mpfr, 1.0, 1.5));
+        let exact = |value| Rc::new(Between::exact(value));
+        let lhs = Column::new(vec![Rc::clone(&a), exact(3.0)]);
+        let rhs = Column::new(vec![exact(2.0), Rc::clone(&b)]);
+        let [sum] = &mpfr.products([&lhs, &rhs], [0; 2], [1, 2, 1], None)[..] else { panic!("one dot") };
+        let double = a.form().unwrap().add(&a.form().unwrap()).unwrap();
+        let three = Form::of_products([(&b.form().unwrap(), &exact(3.0).form().unwrap())].into_iter()).unwrap();
+        assert_eq!(sum.form(), double.add(&three));
+        let both = Column::new(vec![a, b]);
+        let [product] = &mpfr.products([&lhs, &both], [0; 2], [1, 2, 1], None)[..] else { panic!("one dot") };
+        let others = [sum.form().unwrap(), lhs.at(0).form().unwrap(), both.at(1).form().unwrap()];
+        assert!(
+            others.into_iter().all(|other| product.form().unwrap().subtract(&other).unwrap().as_rational().is_none())
+        );
+    }
+}
