@@ -5,22 +5,29 @@ use std::time::Instant;
 use ulpgate::tensor::{DType, Data, Tensor};
 
 /// One thing to time: a name and what to run. `share` is the part of the contest's work that one run does: a contender
-/// that would take minutes runs on a part, and its time is scaled up.
+/// that would take minutes runs on a part, and its time is scaled up. `work` is what one run does where that is not the
+/// contest's.
 pub struct Contender<'a> {
     pub name: String,
     pub share: f64,
+    pub work: Option<f64>,
     pub run: Box<dyn FnMut() + 'a>,
 }
 
 impl<'a> Contender<'a> {
     /// A contender that does the whole work.
     pub fn new(name: impl Into<String>, run: impl FnMut() + 'a) -> Contender<'a> {
-        Contender { name: name.into(), share: 1.0, run: Box::new(run) }
+        Contender { name: name.into(), share: 1.0, work: None, run: Box::new(run) }
     }
 
     /// Says that one run does only this share of the work.
     pub fn on_share(self, share: f64) -> Contender<'a> {
         Contender { share, ..self }
+    }
+
+    /// Says that one run does this work instead of the contest's: its time is taken as it is, its rate from this.
+    pub fn of_work(self, work: f64) -> Contender<'a> {
+        Contender { work: Some(work), ..self }
     }
 }
 
@@ -44,7 +51,7 @@ pub fn contest(title: &str, work: f64, unit: &str, rounds: usize, mut contenders
             "  {:<44} {:>11.3} ms {:>9.3} G{unit}/s {:>9.2} x{scaled}",
             contender.name,
             seconds * 1e3,
-            work / seconds / 1e9,
+            contender.work.unwrap_or(work) / seconds / 1e9,
             seconds / best[0],
         );
     }

@@ -1,4 +1,5 @@
 //! Emulated matmuls beside f32 library products, all on one thread: `cargo bench -p ulpgate-benches --bench matmul`.
+//! After `--`, `square`, `thin` or `depth` ask for one part.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -116,10 +117,21 @@ impl Problem {
 }
 
 fn main() {
+    let only: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     // One thread for the emulation as well: its rows are shared among as many as the pool has.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
+    println!("vector instructions: {}", Instructions::best().name());
+    let parts: [(&str, fn()); 3] = [("square", square), ("thin", thin), ("depth", depth)];
+    for (name, part) in parts {
+        if only.is_empty() || only.iter().any(|o| o == name) {
+            part();
+        }
+    }
+}
+
+/// Every mode at one size.
+fn square() {
     let best = Instructions::best();
-    println!("vector instructions: {}", best.name());
     let block = Accumulation::Block;
 
     let wide = Problem::new([1024, 1024, 1024]);
@@ -128,11 +140,12 @@ fn main() {
     for instructions in Instructions::available() {
         let name = format!("default, bf16 operands, {}", instructions.name());
         contenders.push(bf16.ours(&name, instructions, Passes::Exact, block));
+        let passes = [("default", Passes::One), ("high", Passes::Three), ("highest", Passes::Six)];
+        contenders.extend(passes.map(|(name, passes)| {
+            wide.ours(&format!("{name}, f32 operands, {}", instructions.name()), instructions, passes, block)
+        }));
     }
     contenders.extend([
-        wide.ours("default, f32 operands", best, Passes::One, block),
-        wide.ours("high (three passes)", best, Passes::Three, block),
-        wide.ours("highest (six passes)", best, Passes::Six, block),
         wide.ours("f32, chain", best, Passes::F32, Accumulation::Chain),
         bf16.ours("bf16, chain", best, Passes::Exact, Accumulation::Chain),
         bf16.ours("bf16, trunc", best, Passes::Exact, Accumulation::Trunc),
@@ -143,27 +156,42 @@ fn main() {
         wide.ours("f32, exact", best, Passes::F32, Accumulation::Exact),
     ]);
     contest("1024 x 1024 x 1024, one thread", wide.operations(), "FLOP", 7, contenders);
+}
 
+/// Sizes with little to compute for what is read and written.
+fn thin() {
+    let best = Instructions::best();
+    let block = Accumulation::Block;
     let d = 4096;
     for sizes @ [m, k, n] in [[d, 4, d], [4, d, 4], [4, d, d], [d, d, 4], [1, d, d], [d, d, 1], [1, d, 1], [16, d, 16]]
     {
         let problem = Problem::new(sizes);
         let bf16 = problem.narrow();
-        let contenders = vec![
-            problem.gemm(),
-            bf16.ours("default, bf16 operands", best, Passes::Exact, block),
+        let mut contenders = vec![problem.gemm()];
+        for instructions in Instructions::available() {
+            let name = format!("default, bf16 operands, {}", instructions.name());
+            contenders.push(bf16.ours(&name, instructions, Passes::Exact, block));
+        }
+        contenders.extend([
             problem.ours("default, f32 operands", best, Passes::One, block),
+            problem.ours("high (three passes)", best, Passes::Three, block),
             problem.ours("highest (six passes)", best, Passes::Six, block),
             problem.ours("f32, chain", best, Passes::F32, Accumulation::Chain),
-        ];
+        ]);
         contest(&format!("[{m},{k}] x [{k},{n}], one thread"), problem.operations(), "FLOP", 20, contenders);
     }
+}
 
+/// Whether a longer K costs more than its work: a time beyond twice the one before grows faster than that.
+fn depth() {
+    let best = Instructions::best();
+    let block = Accumulation::Block;
     let problems = [512, 1024, 2048].map(|k| (Problem::new([512, k, 512]), k));
     for (name, passes) in [("default", Passes::One), ("highest", Passes::Six), ("f32", Passes::F32)] {
-        let contenders =
-            problems.iter().map(|(p, k)| p.ours(&format!("{name}, K = {k}"), best, passes, block)).collect();
-        // The work is that of the first; so a time beyond twice the one before grows faster than work.
+        let contenders = problems
+            .iter()
+            .map(|(p, k)| p.ours(&format!("{name}, K = {k}"), best, passes, block).of_work(p.operations()))
+            .collect();
         contest("512 x K x 512, one thread: time by K", problems[0].0.operations(), "FLOP", 15, contenders);
     }
 }

@@ -5,6 +5,8 @@
 //! When K is at its end the passes are added. So beside the operands and the output there are only tiles and the partial
 //! sums of one band and group, however large the operands are.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::instructions::{Instructions, Set};
@@ -16,6 +18,9 @@ use super::pass::{Pass, Products};
 use super::tile::Tile;
 use super::{Accumulation, Passes, Unit};
 
+/// The most products for which writing the outputs takes longer than computing them: tiles are then wide, so that rows of
+/// the output are written in long runs, and taken along the rows.
+const SHALLOW: usize = 16;
 /// Products in a stretch of K, unless a block must be taken whole: a panel of the right operand stays in the first cache.
 const STRETCH: usize = 256;
 /// Values of the left operand that are packed at a time, for each of its parts, so that one part stays in the second
@@ -48,7 +53,7 @@ impl Problem<'_> {
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), n @ 1..=4) => self.on_avx2(isa.avx2(), n, out),
             #[cfg(target_arch = "x86_64")]
-            (Set::Avx512(isa), _) if self.m <= 4 => self.tiled::<_, 4, 32>(isa, out),
+            (Set::Avx512(isa), _) if self.m <= 4 || self.is_shallow() => self.tiled::<_, 4, 64>(isa, out),
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), _) => self.tiled::<_, 12, 32>(isa, out),
         }
@@ -74,6 +79,10 @@ impl Problem<'_> {
             Passes::One | Passes::Three | Passes::Six | Passes::Exact => Products::Exact,
         };
         Pass { accumulation: self.unit.accumulation, products }
+    }
+
+    fn is_shallow(&self) -> bool {
+        self.k <= SHALLOW
     }
 
     /// Products in a block; the last may be shorter.
@@ -141,6 +150,15 @@ struct Stretch {
     closes: bool,
 }
 
+/// Columns of the output that are computed together.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    first: usize,
+    width: usize,
+    /// Panels whose sums wait at a time.
+    kept: usize,
+}
+
 /// Some rows of the output, and all that is needed to compute them.
 struct Band<'a, I, const R: usize, const C: usize> {
     problem: &'a Problem<'a>,
@@ -165,22 +183,29 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
 
     fn columns(&mut self, first: usize, width: usize) {
         let problem = self.problem;
-        let waiting = problem.passes.pairs().len() * self.strips() * width.div_ceil(C) * R * C;
-        self.sums.clear();
+        let panels = width.div_ceil(C);
+        // Where K is taken at once, the sums of one panel are stored before those of the next begin.
+        let kept = if problem.stretch_at(0).end == problem.k { 1 } else { panels };
+        let group = Group { first, width, kept };
+        let waiting = problem.passes.pairs().len() * kept * self.strips() * R * C;
         self.sums.resize(waiting, 0.0);
         if problem.blocks_wait() {
             self.carries.resize(waiting, 0.0);
         }
         let mut start = 0;
-        while start < problem.k {
+        loop {
             let stretch = problem.stretch_at(start);
-            self.pack(stretch, first, width);
-            self.sum(stretch, width);
+            self.pack(stretch, group);
+            if problem.is_shallow() {
+                for strip in 0..self.strips() {
+                    (0..panels).for_each(|panel| self.tiles(stretch, group, panel, strip..strip + 1));
+                }
+            } else {
+                (0..panels).for_each(|panel| self.tiles(stretch, group, panel, 0..self.strips()));
+            }
             start = stretch.end;
-        }
-        for panel in 0..width.div_ceil(C) {
-            for strip in 0..self.strips() {
-                self.finish(strip, panel, first, width);
+            if start == problem.k {
+                return;
             }
         }
     }
@@ -189,7 +214,7 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
         self.rows.div_ceil(R)
     }
 
-    fn pack(&mut self, Stretch { start, end, .. }: Stretch, first: usize, width: usize) {
+    fn pack(&mut self, Stretch { start, end, .. }: Stretch, Group { first, width, .. }: Group) {
         let Problem { lhs, rhs, k, n, passes, unit, .. } = *self.problem;
         let depth = end - start;
         let form = Form::new(passes, unit.split, unit.flush);
@@ -203,48 +228,46 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
         self.isa.run(Panels::<C>(Packing { source: rhs, window, form, measure, packed: &mut self.right }));
     }
 
-    fn sum(&mut self, Stretch { opens, closes, .. }: Stretch, width: usize) {
-        let pass = self.problem.pass();
-        let block = self.problem.block();
-        let (strips, panels) = (self.strips(), width.div_ceil(C));
+    /// Sums a stretch of some strips of a panel, pass by pass, and stores them where K is at its end.
+    fn tiles(&mut self, stretch: Stretch, group: Group, panel: usize, strips: Range<usize>) {
+        let problem = self.problem;
+        let (pass, block) = (problem.pass(), problem.block());
+        let first = panel % group.kept * self.strips();
+        let of_pass = group.kept * self.strips();
         let sums = self.sums.as_chunks_mut::<C>().0.as_chunks_mut::<R>().0;
         let carries = self.carries.as_chunks_mut::<C>().0.as_chunks_mut::<R>().0;
-        for panel in 0..panels {
-            for (at, [left, right]) in self.problem.passes.pairs().iter().enumerate() {
-                let tiles = (at * panels + panel) * strips;
-                for strip in 0..strips {
-                    let tile = Tile {
-                        left: self.left.tile(*left, strip).as_chunks::<R>().0,
-                        right: self.right.tile(*right, panel).as_chunks::<C>().0,
-                        block,
-                        opens,
-                        closes,
-                        sums: &mut sums[tiles + strip],
-                        carry: carries.get_mut(tiles + strip),
-                    };
-                    let ranges = [self.left.range(*left, strip), self.right.range(*right, panel)];
-                    pass.sum(self.isa, tile, ranges);
+        for (at, [left, right]) in problem.passes.pairs().iter().enumerate() {
+            for strip in strips.clone() {
+                let at = at * of_pass + first + strip;
+                if stretch.start == 0 {
+                    sums[at] = [[0.0; C]; R];
                 }
+                let tile = Tile {
+                    left: self.left.tile(*left, strip).as_chunks::<R>().0,
+                    right: self.right.tile(*right, panel).as_chunks::<C>().0,
+                    block,
+                    opens: stretch.opens,
+                    closes: stretch.closes,
+                    sums: &mut sums[at],
+                    carry: carries.get_mut(at),
+                };
+                pass.sum(self.isa, tile, [self.left.range(*left, strip), self.right.range(*right, panel)]);
             }
         }
-    }
-
-    /// Adds the passes of a tile and stores it.
-    fn finish(&mut self, strip: usize, panel: usize, first: usize, width: usize) {
-        let n = self.problem.n;
-        let tiles = self.strips() * width.div_ceil(C);
-        let tile = panel * self.strips() + strip;
-        let rows = R.min(self.rows - strip * R);
-        let at = strip * R * n + first + panel * C;
-        self.isa.run(Finish::<R, C> {
-            sums: self.sums.as_chunks::<C>().0.as_chunks::<R>().0,
-            tile,
-            tiles,
-            out: &mut self.out[at..],
-            rows,
-            width: C.min(width - panel * C),
-            stride: n,
-        });
+        if stretch.end < problem.k {
+            return;
+        }
+        for strip in strips {
+            self.isa.run(Finish::<R, C> {
+                sums,
+                tile: first + strip,
+                tiles: of_pass,
+                out: &mut self.out[strip * R * problem.n + group.first + panel * C..],
+                rows: R.min(self.rows - strip * R),
+                width: C.min(group.width - panel * C),
+                stride: problem.n,
+            });
+        }
     }
 }
 
@@ -265,27 +288,45 @@ impl<const R: usize, const C: usize> Work for Finish<'_, R, C> {
 
     #[inline(always)]
     fn run(self) {
-        let passes = self.sums.len() / self.tiles;
+        let Finish { sums, tile, tiles, .. } = self;
+        let pass = |at: usize| &sums[at * tiles + tile];
+        match sums.len() / tiles {
+            1 => self.store([pass(0)]),
+            3 => self.store([pass(0), pass(1), pass(2)]),
+            _ => self.store([pass(0), pass(1), pass(2), pass(3), pass(4), pass(5)]),
+        }
+    }
+}
+
+impl<const R: usize, const C: usize> Finish<'_, R, C> {
+    #[inline(always)]
+    fn store<const P: usize>(self, passes: [&[[f32; C]; R]; P]) {
         for (r, out) in self.out.chunks_mut(self.stride).take(self.rows).enumerate() {
-            let mut total = self.sums[self.tile][r];
-            for pass in 1..passes {
-                let product = &self.sums[pass * self.tiles + self.tile][r];
-                for (s, p) in total.iter_mut().zip(product) {
-                    if pass + 1 == passes {
-                        // Infinite operands leave NaN in the low parts: the guard lets only numbers and infinities pass.
-                        *s = if f32::INFINITY >= s.abs() { *s } else { 0.0 };
-                    }
-                    *s += p;
+            match out.first_chunk_mut::<C>() {
+                Some(out) if self.width == C => add(passes, r, out),
+                _ => {
+                    let mut whole = [0.0; C];
+                    add(passes, r, &mut whole);
+                    out[..self.width].copy_from_slice(&whole[..self.width]);
                 }
             }
-            // Sign and payload of a NaN depend on the instructions that made it: there is only one NaN here.
-            for s in &mut total {
-                *s = if s.is_nan() { f32::NAN } else { *s };
-            }
-            match out.first_chunk_mut::<C>() {
-                Some(out) if self.width == C => *out = total,
-                _ => out[..self.width].copy_from_slice(&total[..self.width]),
-            }
         }
+    }
+}
+
+/// Adds one row of the `P` passes of a tile, in order.
+#[inline(always)]
+fn add<const P: usize, const R: usize, const C: usize>(passes: [&[[f32; C]; R]; P], r: usize, out: &mut [f32; C]) {
+    for (j, out) in out.iter_mut().enumerate() {
+        let mut sum = passes[0][r][j];
+        for (pass, product) in passes.iter().enumerate().skip(1) {
+            if pass + 1 == P {
+                // Infinite operands leave NaN in the low parts: the guard lets only numbers and infinities pass.
+                sum = if f32::INFINITY >= sum.abs() { sum } else { 0.0 };
+            }
+            sum += product[r][j];
+        }
+        // Sign and payload of a NaN depend on the instructions that made it: there is only one NaN here.
+        *out = if sum.is_nan() { f32::NAN } else { sum };
     }
 }

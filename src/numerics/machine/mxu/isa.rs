@@ -123,6 +123,8 @@ mod x86 {
         fn chain<A: Arithmetic, const R: usize, const C: usize>(self, tile: Tile<R, C>) {
             // SAFETY: as above, and these functions need one of the same features.
             match (A::KIND, C) {
+                (Kind::Fused, 64) => unsafe { avx512::fused::<R, C, 4>(tile) },
+                (Kind::Separate, 64) => unsafe { avx512::separate::<R, C, 4>(tile) },
                 (Kind::Fused, 32) => unsafe { avx512::fused::<R, C, 2>(tile) },
                 (Kind::Separate, 32) => unsafe { avx512::separate::<R, C, 2>(tile) },
                 (Kind::Truncated, 32) => unsafe { avx512::truncated::<R, C, 2>(tile) },

@@ -59,10 +59,39 @@ fn three(values: &mut [f32], middle: &mut [f32], low: &mut [f32], parts: impl Fn
     }
 }
 
+/// Values that begin where a line of the cache does: a vector that lies across two lines takes two loads.
+#[derive(Debug, Default)]
+struct Lines {
+    buffer: Vec<f32>,
+    /// The first value that counts.
+    first: usize,
+}
+
+impl Lines {
+    /// Bytes in a line, and in the widest vector.
+    const BYTES: usize = 64;
+
+    /// Makes room for `count` values; what they are is undefined.
+    fn resize(&mut self, count: usize) {
+        self.buffer.resize(count + Lines::BYTES / size_of::<f32>(), 0.0);
+        // The answer may be that there is none; any beginning is right, this one is fast.
+        let first = self.buffer.as_ptr().align_offset(Lines::BYTES);
+        self.first = first.min(self.buffer.len() - count);
+    }
+
+    fn values(&self) -> &[f32] {
+        &self.buffer[self.first..]
+    }
+
+    fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.buffer[self.first..]
+    }
+}
+
 /// Tiles of one operand over a stretch of K, all of one size, one after the other; a buffer for each part.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
-    parts: [Vec<f32>; 3],
+    parts: [Lines; 3],
     /// One a tile and part, where ranges were asked for.
     ranges: Vec<[Range; 3]>,
     /// Values in a tile.
@@ -74,7 +103,7 @@ impl Packed {
     pub fn reset(&mut self, form: Form, tile: usize, tiles: usize) {
         let parts = if let Form::Parts(parts, _) = form { parts } else { 1 };
         for buffer in &mut self.parts[..parts] {
-            buffer.resize(tile * tiles, 0.0);
+            buffer.resize(tile * tiles);
         }
         self.ranges.resize(tiles, [Range::default(); 3]);
         self.tile = tile;
@@ -82,7 +111,7 @@ impl Packed {
 
     /// One tile of one part.
     pub fn tile(&self, part: usize, at: usize) -> &[f32] {
-        &self.parts[part][at * self.tile..(at + 1) * self.tile]
+        &self.parts[part].values()[at * self.tile..(at + 1) * self.tile]
     }
 
     /// The range of the values in one tile of one part.
@@ -116,7 +145,7 @@ impl Packing<'_> {
     #[inline(always)]
     fn convert(&mut self, at: usize) {
         let span = at * self.packed.tile..(at + 1) * self.packed.tile;
-        let [high, middle, low] = &mut self.packed.parts;
+        let [high, middle, low] = self.packed.parts.each_mut().map(Lines::values_mut);
         let high = &mut high[span.clone()];
         let middle = middle.get_mut(span.clone()).unwrap_or_default();
         let low = low.get_mut(span).unwrap_or_default();
@@ -140,7 +169,7 @@ impl<const R: usize> Work for Strips<'_, R> {
     fn run(mut self) {
         let Window { first, rows, width, stride } = self.0.window;
         for strip in 0..rows.div_ceil(R) {
-            let tile = &mut self.0.packed.parts[0][strip * R * width..(strip + 1) * R * width];
+            let tile = &mut self.0.packed.parts[0].values_mut()[strip * R * width..(strip + 1) * R * width];
             let (steps, _) = tile.as_chunks_mut::<R>();
             // A piece of each row at a time: what is written stays in the first cache until all rows have been there.
             for (piece, steps) in steps.chunks_mut(PIECE).enumerate() {
@@ -168,7 +197,7 @@ impl<const C: usize> Work for Panels<'_, C> {
     fn run(mut self) {
         let Window { first, rows, width, stride } = self.0.window;
         let tile = self.0.packed.tile / C;
-        let (panels, _) = self.0.packed.parts[0].as_chunks_mut::<C>();
+        let (panels, _) = self.0.packed.parts[0].values_mut().as_chunks_mut::<C>();
         // Row by row, as memory is read fastest.
         for row in 0..rows {
             let (chunks, rest) = self.0.source[first + row * stride..][..width].as_chunks::<C>();
