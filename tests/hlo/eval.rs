@@ -390,6 +390,29 @@ fn exact_results_are_the_real_ones() {
     }
 }
 
+/// What stays open takes nothing away from what is decided, and shows in the exit code.
+#[test]
+fn undecided_elements_stand_beside_the_decided_ones() {
+    let (file, inputs, out) = (scratch("open.hlo"), scratch("open.inputs.safetensors"), scratch("open.safetensors"));
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[3] parameter(0)\n  root = f32[3] sqrt(x)\n  square = f32[3] \
+                multiply(root, root)\n  d = f32[3] subtract(square, x)\n  zero = f32[] constant(0)\n  zeros = f32[3] \
+                broadcast(zero), dimensions={}\n  more = pred[3] compare(d, zeros), direction=GT\n  ROOT t = (f32[3], \
+                pred[3]) tuple(d, more)\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let x = Tensor::new(&[3], Data::F32(vec![4.0, 2.0, 9.0]));
+    safetensors::write(inputs.as_ref(), &[("arg0".into(), x)]).unwrap();
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact"]);
+    let undecided = "undecided: 1 of 3 elements at 4096 bits, the first at 1; the file has";
+    assert_eq!((code, text), (1, format!("out0 f64[3] {undecided} NaN there\nout1 pred[3] {undecided} 0 there\n")));
+    let written = safetensors::read(out.as_ref()).unwrap();
+    let values: Vec<f64> = (0..3).map(|at| written[0].1.data().get_f64(at)).collect();
+    assert!(values[1].is_nan());
+    assert_eq!((values[0].to_bits(), values[2].to_bits()), (0, 0));
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact", "--json"]);
+    let lines: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &lines[1]["undecided"]), (1, &serde_json::json!([1])));
+}
+
 #[test]
 fn what_cannot_be_evaluated_is_refused_with_its_place() {
     let out = scratch("refused.safetensors");

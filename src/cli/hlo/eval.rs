@@ -8,9 +8,9 @@ use clap::Args;
 use crate::file::safetensors;
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
-use crate::oracle::{Demand, Oracle, Truth, TruthTensor};
+use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
 use crate::subject;
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::{Data, Tensor};
 
 use super::super::{Exit, Failure};
 use super::{note_second_compilation, read};
@@ -44,6 +44,8 @@ struct Line {
     /// Elements of a bf16 result, or of one that picks by floats, which change when a float sum takes another order that
     /// HLO permits.
     order_sensitive: usize,
+    /// Flat positions of elements that `--exact` could not decide. The file has NaN or zero there.
+    undecided: Vec<usize>,
 }
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -52,32 +54,36 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     note_second_compilation(&arguments.file, &module, &arguments.mode);
     let inputs = inputs(&arguments.inputs, &program)?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
-    let (results, sensitive) = if arguments.exact {
-        let demands = vec![Demand::Rounded; program.output_names.len()];
-        let truth = Oracle::default().evaluate(&program, &inputs, &demands).map_err(|error| fail(&error))?;
-        let results = exact(&program, truth).map_err(|why| fail(&why))?;
+    let (results, sensitive, undecided) = if arguments.exact {
+        let (results, undecided): (Vec<_>, Vec<_>) =
+            exact(&program, &inputs).map_err(|why| fail(&*why))?.into_iter().unzip();
         let none = vec![0; results.len()];
-        (results, none)
+        (results, none, undecided)
     } else {
         let results = subject::evaluate(&program, &arguments.mode, &inputs).map_err(|error| fail(&error))?;
         let sensitive = subject::order_sensitive(&program, &arguments.mode, &inputs, &results);
-        (results, sensitive.map_err(|error| fail(&error))?)
+        let none = vec![Vec::new(); results.len()];
+        (results, sensitive.map_err(|error| fail(&error))?, none)
     };
+    let is_decided = undecided.iter().all(Vec::is_empty);
+    let exit = if is_decided { Exit::AsExpected } else { Exit::Found };
     let lines: Vec<Line> = program
         .output_names
         .iter()
         .zip(&results)
         .zip(sensitive)
-        .map(|((name, tensor), order_sensitive)| {
+        .zip(undecided)
+        .map(|(((name, tensor), order_sensitive), undecided)| {
             let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-            Line { name: name.clone(), shape: format!("{}[{}]", tensor.dtype(), dims.join(",")), order_sensitive }
+            let shape = format!("{}[{}]", tensor.dtype(), dims.join(","));
+            Line { name: name.clone(), shape, order_sensitive, undecided }
         })
         .collect();
     let named: Vec<(String, Tensor)> = program.output_names.iter().cloned().zip(results).collect();
     safetensors::write(&arguments.out, &named).map_err(|error| Failure::Message(error.to_string()))?;
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines).map_err(|error| fail(&error))?)?;
-        return Ok(Exit::AsExpected);
+        return Ok(exit);
     }
     for (line, (_, tensor)) in lines.iter().zip(&named) {
         write!(out, "{} {}", line.name, line.shape)?;
@@ -89,9 +95,19 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
                 tensor.len()
             )?;
         }
+        if let Some(first) = line.undecided.first() {
+            write!(
+                out,
+                " undecided: {} of {} elements at {} bits, the first at {first}; the file has {} there",
+                line.undecided.len(),
+                tensor.len(),
+                Oracle::default().max_bits,
+                if tensor.dtype().is_float() { "NaN" } else { "0" },
+            )?;
+        }
         writeln!(out)?;
     }
-    Ok(Exit::AsExpected)
+    Ok(exit)
 }
 
 /// The program's arguments by number.
@@ -120,42 +136,42 @@ pub(super) fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Fail
     }
 }
 
-/// Why a truth is no tensor: an element is never guessed.
-#[derive(Debug, thiserror::Error)]
-enum Unknown {
-    #[error("{name}: {count} elements are undecided at the highest precision")]
-    Open { name: String, count: usize },
-    #[error("{name} was not evaluated")]
-    Skipped { name: String },
-}
+/// Operations in MPFR from which on they are announced: about a second's.
+const MANY: usize = 1_000_000;
 
-/// The truth as tensors.
-fn exact(program: &Program, truth: Truth) -> Result<Vec<Tensor>, Unknown> {
-    let dtypes: Vec<Option<DType>> =
-        program.outputs().iter().map(|id| program.entry().instructions[*id].shape.dtype()).collect();
-    let mut tensors = Vec::new();
-    for ((output, dtype), name) in truth.outputs.into_iter().zip(dtypes).zip(&program.output_names) {
-        let open = |count: usize| Unknown::Open { name: name.clone(), count };
-        tensors.push(match output {
-            TruthTensor::Float(float) if float.open.is_empty() => Tensor::new(&float.dims, Data::F64(float.rounded)),
-            TruthTensor::Float(float) => return Err(open(float.open.len())),
+/// The real results as tensors, each with the positions that stay undecided; what takes long is told before it begins.
+fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<(Tensor, Vec<usize>)>, Box<dyn std::error::Error>> {
+    let demands = vec![Demand::Rounded; program.output_names.len()];
+    let announce = &mut |Ahead { bits, open, operations }: Ahead| {
+        if operations >= MANY {
+            let work =
+                format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
+            // A closed standard error loses the note, not the results.
+            let _ = writeln!(std::io::stderr(), "note: {work}, each of a microsecond or so");
+        }
+    };
+    let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, announce)?;
+    let dtypes = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.dtype());
+    let results = truth.outputs.into_iter().zip(dtypes).zip(&program.output_names).map(|((output, dtype), name)| {
+        let result = match output {
+            TruthTensor::Float(float) => Some((Tensor::new(&float.dims, Data::F64(float.rounded)), float.open)),
             TruthTensor::Integer { dims, values } => {
-                let known: Vec<i64> = values.iter().copied().flatten().collect();
+                let known: Vec<i64> = values.iter().map(|value| value.unwrap_or(0)).collect();
                 let data = dtype.and_then(|dtype| Data::from_i64s(dtype, &known));
-                match data.filter(|_| known.len() == values.len()) {
-                    Some(data) => Tensor::new(&dims, data),
-                    None => return Err(open(values.len() - known.len())),
-                }
+                data.map(|data| (Tensor::new(&dims, data), unknown(&values)))
             }
             TruthTensor::Predicate { dims, values } => {
-                let known: Vec<bool> = values.iter().copied().flatten().collect();
-                if known.len() < values.len() {
-                    return Err(open(values.len() - known.len()));
-                }
-                Tensor::new(&dims, Data::Pred(known))
+                let known = values.iter().map(|value| value.unwrap_or(false)).collect();
+                Some((Tensor::new(&dims, Data::Pred(known)), unknown(&values)))
             }
-            TruthTensor::Skipped => return Err(Unknown::Skipped { name: name.clone() }),
-        });
-    }
-    Ok(tensors)
+            TruthTensor::Skipped => None,
+        };
+        result.ok_or_else(|| format!("{name} has no truth as an array").into())
+    });
+    results.collect()
+}
+
+/// Where nothing is known.
+fn unknown<T>(values: &[Option<T>]) -> Vec<usize> {
+    values.iter().enumerate().filter_map(|(at, value)| value.is_none().then_some(at)).collect()
 }

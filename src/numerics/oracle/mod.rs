@@ -72,6 +72,17 @@ pub enum Rung {
     Mpfr,
 }
 
+/// What a search for the truth is about to do in MPFR, where an operation takes about a thousand times as long as in f64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The precision, in bits.
+    pub bits: u32,
+    /// Elements of results that are still undecided.
+    pub open: u64,
+    /// About how many operations they take: elements of the values that they depend on, products of dots.
+    pub operations: usize,
+}
+
 /// Evaluates programs over the real numbers; its fields say how precision rises.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
@@ -103,6 +114,20 @@ impl Oracle {
     /// # Errors
     /// As [`Oracle::evaluate`].
     pub fn truth(&self, prepared: &Prepared, arguments: &[Tensor], demands: &[Demand]) -> Result<Truth, OracleError> {
+        self.announced_truth(prepared, arguments, demands, &mut |_| {})
+    }
+
+    /// [`Oracle::truth`], which announces each pass in MPFR before it begins: what takes long says so, and why.
+    ///
+    /// # Errors
+    /// As [`Oracle::evaluate`].
+    pub fn announced_truth(
+        &self,
+        prepared: &Prepared,
+        arguments: &[Tensor],
+        demands: &[Demand],
+        announce: &mut dyn FnMut(Ahead),
+    ) -> Result<Truth, OracleError> {
         evaluate::check_arguments(&prepared.program, arguments)?;
         let asks_for_pairs = asks_for_pairs(&prepared.program, demands);
         let first = self.first.unwrap_or(if asks_for_pairs { Rung::Pairs } else { Rung::Intervals });
@@ -128,6 +153,7 @@ impl Oracle {
             let is_partial = search.answers.only_roundings_open() && !search.sums.is_empty();
             let is_last = bits >= self.max_bits && !is_partial;
             search.stats.highest_bits = bits;
+            announce(search.ahead(bits));
             is_open = search.pass(Rung::Mpfr, Mpfr::new(bits))? && !is_last;
             if !is_partial {
                 bits = (bits * 2).min(self.max_bits);
@@ -151,15 +177,21 @@ struct Search<'a> {
 impl Search<'_> {
     /// Forgets the sums that the pairs have found where a pass with them would do most of what one without them does.
     fn drop_idle_sums(&mut self) {
-        if self.sums.is_empty() {
-            return;
-        }
-        let program = &self.prepared.program;
-        let operations =
-            |sums| Plan::new(program, self.answers.demands(), &self.answers.needs(), sums).operations(program);
-        if 2 * operations(self.sums.clone()) > operations(Sums::new()) {
+        if !self.sums.is_empty() && 2 * self.operations(self.sums.clone()) > self.operations(Sums::new()) {
             self.sums.clear();
         }
+    }
+
+    /// About how many operations the next pass takes, with these sums.
+    fn operations(&self, sums: Sums) -> usize {
+        let program = &self.prepared.program;
+        Plan::new(program, self.answers.demands(), &self.answers.needs(), sums).operations(program)
+    }
+
+    /// A pass in MPFR that is about to begin.
+    fn ahead(&self, bits: u32) -> Ahead {
+        let sums = if self.answers.only_roundings_open() { self.sums.clone() } else { Sums::new() };
+        Ahead { bits, open: self.answers.open(), operations: self.operations(sums) }
     }
 
     /// Answers what a rung can of what is open, and returns whether anything still is.
