@@ -140,6 +140,19 @@ impl Pair {
     }
 }
 
+/// A pair around two others: around the first one, where they are so near to each other that an f64 could not hold both, else
+/// around the f64 between them.
+pub(super) fn hull(x: Pair, y: Pair) -> Pair {
+    let between = Pair::from_interval(x.interval().hull(y.interval()));
+    let difference = add(x, y.neg());
+    // Its error covers those of both and its own rounding; so y is within this of `x.hi + x.lo`.
+    let reach = (difference.hi.abs() + difference.lo.abs() + difference.error) * GROWN;
+    // Where the difference is irregular, its error is NaN, and so is this.
+    let around = Pair { error: if reach > x.error { reach } else { x.error }, ..x };
+    let is_nearer = !difference.is_irregular() && !between.hi.is_nan() && around.error < between.error;
+    if is_nearer { around } else { between }
+}
+
 /// How two pairs that are not NaN compare; `None` where the enclosures leave it open. The two zeros are equal.
 pub(super) fn compare(x: Pair, y: Pair) -> Option<std::cmp::Ordering> {
     use std::cmp::Ordering;

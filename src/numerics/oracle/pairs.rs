@@ -299,7 +299,7 @@ impl Arithmetic for Pairs {
     }
 
     fn hull(&self, x: &Pair, y: &Pair) -> Pair {
-        Pair::from_interval(x.interval().hull(y.interval()))
+        pair::hull(*x, *y)
     }
 
     fn compare(&self, x: &Pair, y: &Pair) -> Option<Ordering> {

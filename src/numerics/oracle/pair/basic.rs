@@ -37,7 +37,8 @@ pub fn two_product(a: f64, b: f64) -> (f64, f64) {
 ///
 /// Proof. AccurateDWPlusDW, within 3u^2 / (1 - 4u) < 2^-104 of the sum (Joldes, Muller and Popescu, ACM TOMS 44(2),
 /// 2017, algorithm 6, theorem 3.1). Where both low parts are zero, every step is exact. Sums do not underflow; a bound
-/// that does stands for an error below the smallest subnormal, of which every sum is a multiple: none.
+/// that does stands for an error below the smallest subnormal, of which every sum is a multiple: none. A zero is regular
+/// where it is off by something, as what an inexact number less itself is: only of exact zeros does the sign say anything.
 #[inline(always)]
 pub fn add(x: Pair, y: Pair) -> Pair {
     let (s_high, s_low) = two_sum(x.hi, y.hi);
@@ -47,7 +48,8 @@ pub fn add(x: Pair, y: Pair) -> Pair {
     let is_exact = x.lo == 0.0 && y.lo == 0.0;
     let rounding = if is_exact { 0.0 } else { hi.abs() * power_of_two(-104) };
     let error = (x.error + y.error + rounding) * GROWN;
-    let regular = hi.abs() < LARGE && x.hi.abs() < LARGE && y.hi.abs() < LARGE && error < LARGE && hi != 0.0;
+    let regular =
+        hi.abs() < LARGE && x.hi.abs() < LARGE && y.hi.abs() < LARGE && error < LARGE && (hi != 0.0 || error > 0.0);
     if regular { Pair { hi, lo, error } } else { IRREGULAR }
 }
 

@@ -125,7 +125,7 @@ pub fn exp(x: Pair, tables: &Tables) -> Pair {
     let scale = f64::from_bits(((1023 + e.exponent) as u64) << 52);
     let (hi, lo) = (high * scale, low * scale);
     let error = hi * (power_of_two(-100) + x.error * SECOND_ORDER) * GROWN + f64::from_bits(2);
-    let regular = x.hi > LOWEST && x.hi < HIGHEST && x.hi != 0.0 && x.error < KNOWN;
+    let regular = x.hi > LOWEST && x.hi < HIGHEST && (x.hi != 0.0 || x.error > 0.0) && x.error < KNOWN;
     if regular { Pair { hi, lo, error } } else { IRREGULAR }
 }
 

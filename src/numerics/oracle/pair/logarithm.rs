@@ -91,7 +91,8 @@ fn ln_plus_one(r: (f64, f64), table: &Table) -> (f64, f64) {
 /// itself. If e and `ln c` are zero that is the result. Else `|ln x| > 2^-9` while `|ln(1 + r)| < 2^-7.9`; the first parts of
 /// `e ln 2 - ln c` add up exactly (multiples of 2^-42 below 2^10); the others are below 2^-32 and are added with their
 /// errors, but for 2^-112 in all.
-/// So ln x is right to 2^-98 of it. An error d of x gives at most `d / (x - d)`.
+/// So ln x is right to 2^-98 of it. An error d of x gives at most `d / (x - d)`. Around 1 that error is all there is to know:
+/// with a high part of 1 the series has the low part as its argument, exactly.
 #[inline(always)]
 pub fn log(x: Pair, tables: &Tables) -> Pair {
     let table = tables.logarithm;
@@ -118,7 +119,8 @@ pub fn log(x: Pair, tables: &Tables) -> Pair {
     let (sum, sum_low) = fast_two_sum(s, v);
     let (hi, lo) = fast_two_sum(sum, sum_low + ((t_low + v_low) + least));
     let error = (hi.abs() * power_of_two(-98) + x.error / x.hi * SECOND_ORDER) * GROWN;
-    let regular = x.hi > LOWEST && x.hi < HIGHEST && x.hi != 1.0 && x.error < x.hi * KNOWN;
+    let around_one = x.error > 0.0 && (x.lo == 0.0 || x.lo.abs() > power_of_two(-500));
+    let regular = x.hi > LOWEST && x.hi < HIGHEST && (x.hi != 1.0 || around_one) && x.error < x.hi * KNOWN;
     if regular { Pair { hi, lo, error } } else { IRREGULAR }
 }
 

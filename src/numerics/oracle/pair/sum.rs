@@ -85,8 +85,12 @@ impl Lanes {
         let (hi, lo) = two_sum(hi, lo);
         let rounding = (4 * count + 256) as f64 * (f64::EPSILON / 2.0) * self.magnitudes[0];
         let error = (self.errors[0] * (1.0 + (count + 64) as f64 * f64::EPSILON) + rounding + lost.abs()) * GROWN;
-        // A zero has a sign that this does not know, and what overflowed is NaN.
-        if hi.is_finite() && error.is_finite() && hi != 0.0 { Pair { hi, lo, error } } else { IRREGULAR }
+        // What overflowed is NaN. A zero of exact terms has a sign, which this does not know.
+        if hi.is_finite() && error.is_finite() && (hi != 0.0 || self.errors[0] > 0.0) {
+            Pair { hi, lo, error }
+        } else {
+            IRREGULAR
+        }
     }
 }
 

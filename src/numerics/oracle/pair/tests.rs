@@ -1,3 +1,4 @@
+mod cancellation;
 mod limits;
 
 use std::cmp::Ordering;
