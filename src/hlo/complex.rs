@@ -2,10 +2,11 @@
 
 use crate::ir::{Binary, Compare, Op, ValueId};
 
-use super::ast::{self, Element, Literal};
+use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Value;
+use super::parameter::is_complex;
+use super::value::Value;
 use super::{complex_function as function, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -35,12 +36,6 @@ pub(super) fn takes(e: &Emitter, operands: &[Value]) -> bool {
     matches!(opcode, "complex" | "real" | "imag")
         || opcode == "convert" && is_complex(&e.instruction.shape)
         || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
-}
-
-/// Whether a shape is that of an array of complex numbers.
-fn is_complex(shape: &ast::Shape) -> bool {
-    let ast::Shape::Array { element: Element::Other(name), .. } = shape else { return false };
-    name == "c64" || name == "c128"
 }
 
 /// A constant: its parts, of each element's text `(1, -2)`, or `1`.
