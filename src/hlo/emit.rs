@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{self, Class, ComputationId, Fusion, Op, Shape, ValueId};
+use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
@@ -62,9 +62,33 @@ impl<'a> Emitter<'_, 'a> {
         shape_of(self.instruction, &self.instruction.shape, self.part)
     }
 
-    /// The region that an attribute names.
+    /// The region that an attribute names; of complex numbers, what it does with one part of them.
     pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
+        if self.part {
+            let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
+            let is_sum = region.instructions.get(region.root).is_some_and(|root| root.opcode == "add");
+            if !is_sum || region.instructions.len() != 3 {
+                return Err(self.refuse(attribute, "of regions over complex numbers sums are supported"));
+            }
+            let dtype = self.claimed_shape()?.element_type();
+            return Ok(self.adder(dtype));
+        }
         self.lowering.region(self.instruction, attribute, false, self.scope.depth)
+    }
+
+    /// The region that adds two numbers of a type.
+    pub fn adder(&mut self, dtype: DType) -> ComputationId {
+        let scalar = || Shape::array(dtype, &[]);
+        let parameter =
+            |number: usize| ir::Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], scalar());
+        let sum = ir::Instruction::new("sum".to_string(), Op::Binary(Binary::Add), vec![0, 1], scalar());
+        let instructions = vec![parameter(0), parameter(1), sum];
+        let adder = ir::Computation { name: format!("add_{dtype}"), instructions, root: 2 };
+        let found = self.lowering.computations.iter().position(|known| *known == adder);
+        found.unwrap_or_else(|| {
+            self.lowering.computations.push(adder);
+            self.lowering.computations.len() - 1
+        })
     }
 
     pub fn computation(&self, id: ComputationId) -> &ir::Computation {

@@ -4,7 +4,7 @@
 //! the machine adds up a reduction (Golub and Van Loan, Matrix Computations, 4th edition, algorithms 4.2.1 and 3.1.1).
 //! LAPACK and TPUs take blocks, so that last bits differ.
 
-use crate::ir::{Binary, Compare, CompareOrder, Computation, ComputationId, Instruction, Op, Shape, Unary, ValueId};
+use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
@@ -78,8 +78,11 @@ fn letter(e: &Emitter, name: &str) -> Result<char> {
         let (key, value) = field.split_once('=')?;
         (key.trim() == name).then(|| value.split(':').next().and_then(|code| code.trim().parse::<u8>().ok()))?
     });
-    code.map(char::from)
-        .ok_or_else(|| e.refuse("backend_config", format!("backend_config has no `{name} = CODE : ui8`")))
+    let why = || {
+        let hint = "as XLA prints it; dumps of older versions before optimization leave it out";
+        e.refuse("backend_config", format!("backend_config must say `{name} = CODE : ui8`, {hint}"))
+    };
+    code.map(char::from).ok_or_else(why)
 }
 
 /// `triangular-solve`.
@@ -157,24 +160,10 @@ fn spread(e: &mut Emitter, x: ValueId, along: usize, like: &[usize]) -> Result<V
     e.emit(Op::Broadcast { dims: kept }, vec![flat], Some(Shape::array(dtype, like)))
 }
 
-/// The region that adds two numbers of a type.
-fn adder(e: &mut Emitter, dtype: DType) -> ComputationId {
-    let scalar = || Shape::array(dtype, &[]);
-    let parameter = |number: usize| Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], scalar());
-    let sum = Instruction::new("sum".to_string(), Op::Binary(Binary::Add), vec![0, 1], scalar());
-    let adder =
-        Computation { name: format!("add_{dtype}"), instructions: vec![parameter(0), parameter(1), sum], root: 2 };
-    let found = e.lowering.computations.iter().position(|known| *known == adder);
-    found.unwrap_or_else(|| {
-        e.lowering.computations.push(adder);
-        e.lowering.computations.len() - 1
-    })
-}
-
 /// The sums along a dim, which stays with one element.
 fn sums(e: &mut Emitter, x: ValueId, along: usize) -> Result<ValueId> {
     let (dtype, mut dims) = (e.shape(x).element_type(), e.shape(x).dims().to_vec());
-    let (zero, to_apply) = (e.zero(dtype)?, adder(e, dtype));
+    let (zero, to_apply) = (e.zero(dtype)?, e.adder(dtype));
     let sum = e.emit(Op::Reduce { dims: vec![along], to_apply }, vec![x, zero], None)?;
     dims[along] = 1;
     e.emit(Op::Reshape, vec![sum], Some(Shape::array(dtype, &dims)))

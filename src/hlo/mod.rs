@@ -9,6 +9,7 @@ mod bitcast;
 mod collective;
 mod complex;
 mod complex_function;
+mod complex_more;
 mod constant;
 mod control;
 mod convolution;
