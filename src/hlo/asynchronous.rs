@@ -9,7 +9,7 @@ use crate::tensor::DType;
 use super::ast;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::value::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -4,8 +4,8 @@ use crate::ir::{Op, ValueId};
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::lowered_value::Value;
 use super::replica_groups::{groups, pairs};
-use super::value::Value;
 use super::{device, manual};
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// What becomes of a collective; `None` for any other operation.
 ///
 /// Modelling choice: a reduction adds in the group's order, one device after the other, each step in the region's type.
-/// XLA:CPU does so (FACTS 7.6); the order on TPUs is not public.
+/// XLA:CPU does so (FACTS 6.1); the order on TPUs is not public.
 pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
     let value = match e.instruction.opcode.as_str() {
         "partition-id" | "replica-id" => device::own_number(e)?,

@@ -5,8 +5,8 @@ use crate::ir::{Binary, Compare, Op, ValueId};
 use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::parameter::is_complex;
-use super::value::Value;
+use super::lowered_value::Value;
+use super::parameter_list::is_complex;
 use super::{complex_function as function, complex_more as more, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;

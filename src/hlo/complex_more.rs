@@ -9,18 +9,8 @@ use super::error::LowerError;
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// The functions of one number that are known here.
-pub(super) const KNOWN: &[&str] = &[
-    "cosine",
-    "exponential-minus-one",
-    "log-plus-one",
-    "logistic",
-    "rsqrt",
-    "sign",
-    "sine",
-    "sqrt",
-    "tan",
-    "tanh",
-];
+pub(super) const KNOWN: &[&str] =
+    &["cosine", "exponential-minus-one", "log-plus-one", "logistic", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh"];
 
 /// A function by its opcode, one of [`KNOWN`].
 pub(super) fn of_one(e: &mut Emitter, opcode: &str, z: Parts) -> Result<Parts> {

@@ -6,7 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 use super::device;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::value::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -31,11 +31,11 @@ pub(super) fn repeat(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value>
     // The state is a tuple, if only of one array.
     let body = e.lowering.region(e.instruction, "body", true, e.scope.depth)?;
     let op = Op::While { condition: e.region("condition")?, body };
-    looped(e, &state, op)
+    state_after(e, &state, op)
 }
 
 /// What a loop makes of its state.
-pub(super) fn looped(e: &mut Emitter, state: &Value, op: Op) -> Result<Value> {
+pub(super) fn state_after(e: &mut Emitter, state: &Value, op: Op) -> Result<Value> {
     let mut arrays = Vec::new();
     state.leaves(&mut arrays);
     let looped = e.emit(op, arrays, None)?;

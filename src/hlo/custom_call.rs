@@ -5,8 +5,8 @@ use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::value::Value;
-use super::{asynchronous, factorization, parameter, wide};
+use super::lowered_value::Value;
+use super::{asynchronous, factorization, parameter_list, wide};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -64,7 +64,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 fn marked(e: &mut Emitter, target: &str, id: ValueId) -> Result<ValueId> {
     let copy = e.emit(Op::Copy, vec![id], None)?;
     let claimed = e.instruction.shape.arrays() == 1;
-    if claimed && !parameter::is_complex(&e.instruction.shape) && e.claimed_shape()?.dims() != e.shape(id).dims() {
+    if claimed && !parameter_list::is_complex(&e.instruction.shape) && e.claimed_shape()?.dims() != e.shape(id).dims() {
         let why = format!("{target} cuts an array for several devices: give the program that the compiler cut");
         return Err(e.refuse("custom_call_target", why));
     }

@@ -8,7 +8,7 @@ use super::ast::{self, Module, Position};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Origin;
-use super::value::Value;
+use super::lowered_value::Value;
 use super::{control, manual};
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -96,7 +96,7 @@ impl Devices {
 
 /// For each computation, whether devices tell themselves apart in it or in what it calls: computations stand before those
 /// that call them.
-pub(super) fn telling(module: &Module) -> Vec<bool> {
+pub(super) fn tellers(module: &Module) -> Vec<bool> {
     let mut telling = std::collections::HashMap::new();
     let mut found = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {
@@ -170,7 +170,7 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
         return Err(e.fail("devices that exchange values in a loop must take as many steps: its condition differs"));
     };
     let condition = e.lowering.close_region(e.instruction, "condition", condition, holds)?;
-    control::looped(e, &state, Op::While { condition, body })
+    control::state_after(e, &state, Op::While { condition, body })
 }
 
 /// How many arrays there are.

@@ -9,7 +9,7 @@ use crate::tensor::{DTYPES, DType, Data, Tensor};
 use super::ast::{self, Element, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Given, Lowering, Origin, Scope};
-use super::value::Value;
+use super::lowered_value::Value;
 use super::view::Attributes;
 use super::{
     asynchronous, collective, complex, control, custom_call, device, fft, operation, rng_bit_generator, window_config,

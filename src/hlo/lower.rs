@@ -13,9 +13,9 @@ use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::value::Value;
+use super::lowered_value::Value;
 use super::view::Attributes;
-use super::{complex, operation, parameter};
+use super::{complex, operation, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -59,7 +59,7 @@ pub fn lower(module: &Module) -> Result<Import> {
     let devices = Devices::of(module)?;
     let mut lowering = Lowering {
         devices,
-        telling: if devices.count() > 1 { device::telling(module) } else { Vec::new() },
+        telling: if devices.count() > 1 { device::tellers(module) } else { Vec::new() },
         fusions: 0,
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
@@ -275,7 +275,7 @@ impl<'a> Lowering<'a> {
         }
         let mut values: HashMap<&str, (Value, &'a ast::Instruction)> =
             HashMap::with_capacity(computation.instructions.len());
-        let firsts = parameter::firsts(computation, given, self.devices);
+        let firsts = parameter_list::firsts(computation, given, self.devices);
         for instruction in &computation.instructions {
             if body.instructions.len() > INLINED {
                 return refuse(format!("calls make more than {INLINED} instructions"));
@@ -288,7 +288,7 @@ impl<'a> Lowering<'a> {
                         let argument = usize::try_from(*number).ok().and_then(|n| list.get(n)).cloned();
                         argument.ok_or_else(|| LowerError::new(instruction, "the caller gives no such argument"))?
                     }
-                    _ => parameter::lower(&mut emitter, given, firsts.get(number).copied().unwrap_or_default())?,
+                    _ => parameter_list::lower(&mut emitter, given, firsts.get(number).copied().unwrap_or_default())?,
                 },
                 Operands::Values(list) => {
                     let mut operands = Vec::with_capacity(list.len());

@@ -9,7 +9,7 @@ use crate::ir::Op;
 use super::ast::{self, Attribute, Module};
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::value::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

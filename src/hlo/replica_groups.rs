@@ -1,5 +1,5 @@
 //! Which devices take part in a collective together. Forms: openxla/xla `hlo_parser.cc`, `replica_group.cc`; meaning:
-//! `collective_ops_utils.h` (FACTS 7.6).
+//! `collective_ops_utils.h` (FACTS 6.1).
 
 use super::ast;
 use super::device::Devices;

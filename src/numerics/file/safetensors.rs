@@ -52,7 +52,7 @@ pub enum FileError {
         path: PathBuf,
         /// The tensor's name.
         tensor: String,
-        /// The element type as the format calls it, such as `C64`.
+        /// The element type as the format calls it, such as `F6_E2M3`.
         dtype: String,
     },
     /// A tensor has an element that its type does not have, a name that is reserved, or the name of another one.
@@ -166,8 +166,12 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
             continue;
         }
         for (part, offset) in [("real", 0), ("imag", COMPLEX / 2)] {
-            let bytes: Vec<u8> =
-                view.data().chunks_exact(COMPLEX).flat_map(|both| &both[offset..offset + COMPLEX / 2]).copied().collect();
+            let bytes: Vec<u8> = view
+                .data()
+                .chunks_exact(COMPLEX)
+                .flat_map(|both| &both[offset..offset + COMPLEX / 2])
+                .copied()
+                .collect();
             tensors.push((format!("{name}.{part}"), tensor_of(path, name, Dtype::F32, view.shape(), &bytes)?));
         }
     }

@@ -10,7 +10,7 @@ use super::device::Devices;
 use super::emit::{Emitter, shape_of};
 use super::error::LowerError;
 use super::lower::Given;
-use super::value::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
