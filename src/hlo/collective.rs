@@ -106,7 +106,7 @@ fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
     let region = e.attributes().callee("to_apply")?;
     for member in members {
         let dims = e.shape(arrays(e, &sum)?[0]).dims().to_vec();
-        sum = e.inlined_over(region, &[sum, member], dims)?;
+        sum = e.inline_over(region, &[sum, member], dims)?;
     }
     Ok(sum)
 }

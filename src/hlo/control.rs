@@ -73,7 +73,7 @@ pub(super) fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     }
     let mut branches = Vec::new();
     for (name, argument) in names.into_iter().zip(arguments) {
-        branches.push(e.inlined_named(name, std::slice::from_ref(argument))?);
+        branches.push(e.inline_call(name, std::slice::from_ref(argument))?);
     }
     if !branches.iter().any(Value::differs) {
         return pick(e, which, branches);

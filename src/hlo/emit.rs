@@ -237,7 +237,7 @@ impl<'a> Emitter<'_, 'a> {
 
     /// `result` in the claimed float type. Compiled programs mix float types in one operation: it is computed in the
     /// widest of them and its result is rounded to the claimed one.
-    pub fn settled(&mut self, result: ValueId, claimed: &Shape) -> Result<ValueId> {
+    fn settled(&mut self, result: ValueId, claimed: &Shape) -> Result<ValueId> {
         let given = self.shape(result);
         let dims = self.scope.over.clone().filter(|_| claimed.dims().is_empty());
         let claimed = match (dims, claimed.dtype()) {
@@ -283,10 +283,10 @@ impl<'a> Emitter<'_, 'a> {
     /// What a computation makes of these arguments, in the place of the call.
     pub fn inline(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
         let name = self.attributes().callee(attribute)?;
-        self.inlined_named(name, arguments)
+        self.inline_call(name, arguments)
     }
 
-    pub fn inlined_named(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
+    pub fn inline_call(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
         let over = match self.instruction.opcode.as_str() {
             "map" => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
@@ -295,7 +295,7 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     /// What a scalar computation makes of these arguments, element by element.
-    pub fn inlined_over(&mut self, name: &str, arguments: &[Value], dims: Vec<usize>) -> Result<Value> {
+    pub fn inline_over(&mut self, name: &str, arguments: &[Value], dims: Vec<usize>) -> Result<Value> {
         self.inlined(name, arguments, Some(dims))
     }
 
