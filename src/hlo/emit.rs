@@ -150,6 +150,10 @@ impl<'a> Emitter<'_, 'a> {
 
     /// What becomes of an instruction, on all devices.
     pub fn instruction(&mut self, operands: Vec<Value>) -> Result<Value> {
+        let opcode = &self.instruction.opcode;
+        if let Some(why) = operation::refusal(opcode) {
+            return Err(self.fail(format!("opcode `{opcode}` is not supported: {why}")));
+        }
         if let Some(value) = collective::lower(self, &operands)? {
             return Ok(value);
         }

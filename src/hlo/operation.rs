@@ -157,7 +157,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }
         "triangular-solve" => return factorization::triangular_solve(e, &operands),
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
-        other => return Err(e.fail(refused(other))),
+        other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
     let mut operands = operands;
     match op {
@@ -172,19 +172,18 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     e.emit(op, operands, Some(claimed))
 }
 
-/// Why an opcode is refused.
-fn refused(opcode: &str) -> String {
-    let why = match opcode {
+/// Why an opcode is refused whatever its operands, if it is.
+pub(super) fn refusal(opcode: &str) -> Option<&'static str> {
+    match opcode {
         "rng" | "rng-get-and-update-state" => {
-            ": its bits are those of a generator inside the compiler's runtime: give them as an argument"
+            Some("its bits are those of a generator inside the compiler's runtime: give them as an argument")
         }
-        "send" | "send-done" | "recv" | "recv-done" | "infeed" | "outfeed" => {
-            ": what it exchanges with the world outside is not known"
+        "infeed" | "outfeed" | "recv" | "recv-done" | "send" | "send-done" => {
+            Some("what it exchanges with the world outside is not known")
         }
-        "ragged-all-to-all" => ": of collectives those over whole arrays are",
-        _ => "",
-    };
-    format!("opcode `{opcode}` is not supported{why}")
+        "ragged-all-to-all" => Some("of collectives those over whole arrays are"),
+        _ => None,
+    }
 }
 
 /// The size of a dim, which is the one in its shape: none changes while a program runs.

@@ -244,6 +244,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (one("num_partitions=5000", "f32[2]", "copy(x)"), "a number from 1 to 1024"),
         (one("replica_count=1000, num_partitions=1000", "f32[2]", "copy(x)"), "1024 devices at most"),
         (one(four, "f32[2]", "ragged-all-to-all(x)"), "opcode `ragged-all-to-all` is not supported: of collectives"),
+        (one(four, "(f32[2], token[])", "infeed(x)"), "opcode `infeed` is not supported: what it exchanges"),
         (one(four, "f32[2]", "rng(x, x), distribution=rng_uniform"), "opcode `rng` is not supported: its bits"),
     ] {
         let error = lower(&parse(&text).unwrap()).unwrap_err().to_string();
