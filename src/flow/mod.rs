@@ -39,6 +39,8 @@ pub struct Flow {
     pub module: String,
     /// Whether the file is a compiler's output.
     pub compiled: bool,
+    /// How many devices run it. What differs between them is a value for each, `NAME@DEVICE`.
+    pub devices: usize,
     /// The modes that `elisions` are about, as they print: `v5e/default/tpu`.
     pub modes: Vec<String>,
     /// The values of the entry in its order, those that only move or convert included.
@@ -96,7 +98,8 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
         .collect();
     let counts = counts(&values, &findings, &elisions);
     let modes = modes.iter().map(Mode::to_string).collect();
-    Flow { module: program.name.clone(), compiled, modes, values, groups, findings, elisions, counts }
+    let (module, devices) = (program.name.clone(), import.devices);
+    Flow { module, compiled, devices, modes, values, groups, findings, elisions, counts }
 }
 
 fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Counts {

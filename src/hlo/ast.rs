@@ -117,8 +117,8 @@ pub struct Attribute {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `LT`, `true`, `-3`, `0.9`, `bf_io->bf`, `0_0x1023_0`, `dot_bf16_bf16_f32_x3`, `%region_0.1` (with its `%`), and
-    /// what else is neither string nor braces: `[2,4]<=[8]`, `s32[2]{0} {1, 2}`, a string that is no UTF-8 (with its
-    /// quotation marks and escapes).
+    /// what else is neither string nor braces: `[2,4]<=[8]`, `mesh['x'=2] {'x'}`, `s32[2]{0} {1, 2}`, a string that is no
+    /// UTF-8 (with its quotation marks and escapes).
     Word(String),
     /// `"TopK"`, without the quotes, its escapes undone.
     Text(String),

@@ -9,7 +9,7 @@ use crate::tensor::DType;
 use super::ast;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -41,6 +41,10 @@ pub(super) fn lower(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> 
         },
         "async-start" => {
             let result = e.inline("calls", &operands)?;
+            Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
+        }
+        "call-start" => {
+            let result = e.inline("to_apply", &operands)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
         "slice-start" | "dynamic-slice-start" => {

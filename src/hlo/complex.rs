@@ -2,11 +2,12 @@
 
 use crate::ir::{Binary, Compare, Op, ValueId};
 
-use super::ast::{self, Element, Literal};
+use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Value;
-use super::{complex_function as function, operation};
+use super::lowered_value::Value;
+use super::parameter_list::is_complex;
+use super::{complex_function as function, complex_more as more, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -21,6 +22,8 @@ const APART: &[&str] = &[
     "gather",
     "negate",
     "pad",
+    "reduce",
+    "reduce-window",
     "reshape",
     "reverse",
     "select",
@@ -35,12 +38,6 @@ pub(super) fn takes(e: &Emitter, operands: &[Value]) -> bool {
     matches!(opcode, "complex" | "real" | "imag")
         || opcode == "convert" && is_complex(&e.instruction.shape)
         || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
-}
-
-/// Whether a shape is that of an array of complex numbers.
-fn is_complex(shape: &ast::Shape) -> bool {
-    let ast::Shape::Array { element: Element::Other(name), .. } = shape else { return false };
-    name == "c64" || name == "c128"
 }
 
 /// A constant: its parts, of each element's text `(1, -2)`, or `1`.
@@ -111,6 +108,24 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         ("divide", [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
         ("exponential", [Value::Complex(x)]) => Ok(Value::Complex(function::exponential(e, *x)?)),
         ("log", [Value::Complex(x)]) => Ok(Value::Complex(function::log(e, *x)?)),
+        ("dot", [Value::Complex(x), Value::Complex(y)]) => {
+            let mut product = |x: ValueId, y: ValueId| {
+                e.part = true;
+                let product = e.over_arrays(&[Value::Array(x), Value::Array(y)]);
+                e.part = false;
+                match product? {
+                    Value::Array(id) => Ok(id),
+                    _ => Err(e.fail("a dot gives one array")),
+                }
+            };
+            let [ac, bd] = [product(x[0], y[0])?, product(x[1], y[1])?];
+            let [ad, bc] = [product(x[0], y[1])?, product(x[1], y[0])?];
+            let re = e.emit(Op::Binary(Binary::Subtract), vec![ac, bd], None)?;
+            let im = e.emit(Op::Binary(Binary::Add), vec![ad, bc], None)?;
+            Ok(Value::Complex([re, im]))
+        }
+        ("power", [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(more::power(e, *x, *y)?)),
+        (_, [Value::Complex(x)]) if more::KNOWN.contains(&opcode) => Ok(Value::Complex(more::of_one(e, opcode, *x)?)),
         ("abs", [Value::Complex(x)]) => Ok(Value::Array(function::abs(e, *x)?)),
         ("compare", [Value::Complex(x), Value::Complex(y)]) => {
             let direction = e.attributes().word("direction").and_then(Compare::from_name);
@@ -131,8 +146,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         }
         _ => {
             let why = format!(
-                "{opcode} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}",
-                function::KNOWN
+                "{opcode} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}, \
+                 power, {}",
+                function::KNOWN,
+                more::KNOWN.join(", ")
             );
             Err(e.fail(why))
         }

@@ -9,29 +9,29 @@ use super::error::LowerError;
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// The real and the imaginary part.
-type Parts = [ValueId; 2];
+pub(super) type Parts = [ValueId; 2];
 
 /// The functions that are known.
-pub(super) const KNOWN: &str = "abs, compare, convert, divide, exponential and log";
+pub(super) const KNOWN: &str = "abs, compare, convert, divide, exponential, log";
 
-fn binary(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
+pub(super) fn binary(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
     e.emit(Op::Binary(binary), vec![x, y], None)
 }
 
-fn unary(e: &mut Emitter, unary: Unary, x: ValueId) -> Result<ValueId> {
+pub(super) fn unary(e: &mut Emitter, unary: Unary, x: ValueId) -> Result<ValueId> {
     e.emit(Op::Unary(unary), vec![x], None)
 }
 
-fn compare(e: &mut Emitter, direction: Compare, x: ValueId, y: ValueId) -> Result<ValueId> {
+pub(super) fn compare(e: &mut Emitter, direction: Compare, x: ValueId, y: ValueId) -> Result<ValueId> {
     e.emit(Op::Compare { direction, order: CompareOrder::Partial }, vec![x, y], None)
 }
 
-fn select(e: &mut Emitter, which: ValueId, x: ValueId, y: ValueId) -> Result<ValueId> {
+pub(super) fn select(e: &mut Emitter, which: ValueId, x: ValueId, y: ValueId) -> Result<ValueId> {
     e.emit(Op::Select, vec![which, x, y], None)
 }
 
 /// A number for each element of an array of floats.
-fn number(e: &mut Emitter, like: ValueId, number: f64) -> Result<ValueId> {
+pub(super) fn number(e: &mut Emitter, like: ValueId, number: f64) -> Result<ValueId> {
     let shape = e.shape(like).clone();
     let data = Data::from_f64s(shape.element_type(), &[number]).ok_or_else(|| e.fail("parts are floats"))?;
     let scalar = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;

@@ -5,17 +5,78 @@ use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::lowered_value::Value;
+use super::{asynchronous, factorization, parameter_list, wide};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// The operation of the target, if it is known.
-pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+/// Targets that mark a value for the compiler or the hardware: the same value comes out (FACTS 9).
+const MARKS: &[&str] = &[
+    "AssumeGatherIndicesInBound",
+    "GatherScatterIndicesBitpacked",
+    "LayoutConstraint",
+    "MoveToDevice",
+    "MoveToHost",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "Sharding",
+    "annotate_device_placement",
+    "xla.sdy.FuncResultSharding",
+];
+
+/// The other targets that are known.
+const KNOWN: &[&str] = &[
+    "AllocateBuffer",
+    "ApproxTopK",
+    "Cholesky",
+    "ConcatBitcast",
+    "InvertDiagBlocksLowerTriangular",
+    "PartialReduce",
+    "PrepareAsyncCallDone",
+    "PrepareAsyncCallStart",
+    "TopK",
+    "X64Combine",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "blas_*trsm",
+    "lapack_*potrf",
+];
+
+/// The value of the target, if it is known.
+pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let target = e.attributes().word("custom_call_target").unwrap_or_default();
     match target {
-        // Marks indices for the hardware; the same values come out (FACTS 9).
-        "AssumeGatherIndicesInBound" | "GatherScatterIndicesBitpacked" | "Sharding" => {
-            e.emit(Op::Copy, operands, Some(claimed))
-        }
+        "ConcatBitcast" => asynchronous::join(e, operands),
+        // Memory for a call that runs beside other work (FACTS 9).
+        "PrepareAsyncCallStart" | "PrepareAsyncCallDone" => Ok(Value::Nothing),
+        _ if MARKS.contains(&target) => match operands {
+            [operand] => e.each_array(operand, &mut |e, id| marked(e, target, id)),
+            _ => Err(e.fail(format!("{target} takes one operand"))),
+        },
+        _ => match factorization::of_target(e, target, operands)? {
+            Some(value) => Ok(value),
+            None => e.over_arrays(operands),
+        },
+    }
+}
+
+/// A marked array.
+fn marked(e: &mut Emitter, target: &str, id: ValueId) -> Result<ValueId> {
+    let copy = e.emit(Op::Copy, vec![id], None)?;
+    let claimed = e.instruction.shape.arrays() == 1;
+    if claimed && !parameter_list::is_complex(&e.instruction.shape) && e.claimed_shape()?.dims() != e.shape(id).dims() {
+        let why = format!("{target} cuts an array for several devices: give the program that the compiler cut");
+        return Err(e.refuse("custom_call_target", why));
+    }
+    Ok(copy)
+}
+
+/// The operation over arrays of the target, if it is known.
+pub(super) fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    match target {
+        "X64Combine" => wide::combine(e, &operands, &claimed),
+        "X64SplitLow" | "X64SplitHigh" => wide::split(e, &operands, target == "X64SplitHigh"),
         // Modelling choice: memory that the program is to fill holds zeros before.
         "AllocateBuffer" => {
             let Shape::Array { dtype, dims } = &claimed else {
@@ -72,10 +133,8 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> 
             e.emit(Op::ApproxTopK(op), operands, Some(claimed))
         }
         other => {
-            let why = format!(
-                "custom call `{other}` is not supported; supported are TopK, PartialReduce, ApproxTopK, \
-                 AllocateBuffer, ConcatBitcast, AssumeGatherIndicesInBound, GatherScatterIndicesBitpacked and Sharding"
-            );
+            let known: Vec<&str> = KNOWN.iter().chain(MARKS).copied().collect();
+            let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
             Err(e.refuse("custom_call_target", why))
         }
     }

@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
-use crate::ir::{self, Class, Compare, CompareOrder, ComputationId, Fusion, Op, Shape, ValueId};
+use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
 use super::error::LowerError;
-use super::lower::{Body, Lowering, Origin, Scope, Value};
+use super::lower::{Body, Given, Lowering, Origin, Scope};
+use super::lowered_value::Value;
 use super::view::Attributes;
-use super::{asynchronous, complex, fft, operation, rng_bit_generator, window_config};
+use super::{
+    asynchronous, collective, complex, control, custom_call, device, fft, operation, rng_bit_generator, window_config,
+};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -27,6 +30,8 @@ pub(super) struct Emitter<'e, 'a> {
     pub scope: &'e Scope,
     /// Whether one part of a complex value is being lowered, whose shape is written as that of the whole.
     pub part: bool,
+    /// The device that it is lowered for, where devices differ.
+    pub device: Option<usize>,
 }
 
 impl<'a> Emitter<'_, 'a> {
@@ -57,9 +62,33 @@ impl<'a> Emitter<'_, 'a> {
         shape_of(self.instruction, &self.instruction.shape, self.part)
     }
 
-    /// The region that an attribute names.
+    /// The region that an attribute names; of complex numbers, what it does with one part of them.
     pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
+        if self.part {
+            let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
+            let is_sum = region.instructions.get(region.root).is_some_and(|root| root.opcode == "add");
+            if !is_sum || region.instructions.len() != 3 {
+                return Err(self.refuse(attribute, "of regions over complex numbers sums are supported"));
+            }
+            let dtype = self.claimed_shape()?.element_type();
+            return Ok(self.adder(dtype));
+        }
         self.lowering.region(self.instruction, attribute, false, self.scope.depth)
+    }
+
+    /// The region that adds two numbers of a type.
+    pub fn adder(&mut self, dtype: DType) -> ComputationId {
+        let scalar = || Shape::array(dtype, &[]);
+        let parameter =
+            |number: usize| ir::Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], scalar());
+        let sum = ir::Instruction::new("sum".to_string(), Op::Binary(Binary::Add), vec![0, 1], scalar());
+        let instructions = vec![parameter(0), parameter(1), sum];
+        let adder = ir::Computation { name: format!("add_{dtype}"), instructions, root: 2 };
+        let found = self.lowering.computations.iter().position(|known| *known == adder);
+        found.unwrap_or_else(|| {
+            self.lowering.computations.push(adder);
+            self.lowering.computations.len() - 1
+        })
     }
 
     pub fn computation(&self, id: ComputationId) -> &ir::Computation {
@@ -84,16 +113,19 @@ impl<'a> Emitter<'_, 'a> {
         self.add(op, operands, spread)
     }
 
-    fn add(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
+    pub fn add(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
         let origin = Origin {
             at: self.instruction.at,
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             within: self.scope.within.clone(),
         };
-        let name = match &self.scope.within {
+        let mut name = match &self.scope.within {
             Some(within) => format!("{within}/{}", self.instruction.name),
             None => self.instruction.name.clone(),
         };
+        if let Some(device) = self.device {
+            name += &format!("@{device}");
+        }
         let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
@@ -116,18 +148,23 @@ impl<'a> Emitter<'_, 'a> {
         self.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(Shape::array(dtype, dims)))
     }
 
-    /// A parameter, or one for each array of a tuple.
-    pub fn parameter(&mut self, shape: &ast::Shape, next: &mut usize) -> Result<Value> {
-        if let ast::Shape::Tuple(shapes) = shape {
-            let parts = shapes.iter().map(|shape| self.parameter(shape, next));
-            return Ok(Value::Tuple(parts.collect::<Result<_>>()?));
+    /// What becomes of an instruction, on all devices.
+    pub fn instruction(&mut self, operands: Vec<Value>) -> Result<Value> {
+        let opcode = &self.instruction.opcode;
+        if let Some(why) = operation::refusal(opcode) {
+            return Err(self.fail(format!("opcode `{opcode}` is not supported: {why}")));
         }
-        let shape = shape_of(self.instruction, shape, false)?;
-        *next += 1;
-        Ok(Value::Array(self.add(Op::Parameter(*next - 1), vec![], Some(shape))?))
+        if let Some(value) = collective::lower(self, &operands)? {
+            return Ok(value);
+        }
+        if control::is_together(self)? || !device::is_apart(self, &operands) {
+            return self.on_one(operands);
+        }
+        device::apart(self, &operands)
     }
 
-    pub fn instruction(&mut self, mut operands: Vec<Value>) -> Result<Value> {
+    /// What becomes of an instruction on one device, or on all of them alike.
+    pub fn on_one(&mut self, mut operands: Vec<Value>) -> Result<Value> {
         match self.instruction.opcode.as_str() {
             "fusion" => self.inline("calls", &operands),
             "call" | "map" => self.inline("to_apply", &operands),
@@ -147,15 +184,19 @@ impl<'a> Emitter<'_, 'a> {
             | "dynamic-slice-done"
             | "async-start"
             | "async-update"
-            | "async-done" => asynchronous::lower(self, operands),
-            "custom-call" if self.attributes().word("custom_call_target") == Some("ConcatBitcast") => {
-                asynchronous::join(self, &operands)
-            }
-            "after-all" => Ok(Value::Nothing),
+            | "async-done"
+            | "call-start"
+            | "call-done" => asynchronous::lower(self, operands),
+            "custom-call" => custom_call::lower(self, &operands),
+            "after-all" | "create-token" => Ok(Value::Nothing),
+            "add-dependency" if !operands.is_empty() => Ok(operands.swap_remove(0)),
             "fft" => fft::lower(self, &operands),
             "rng-bit-generator" => rng_bit_generator::lower(self, &operands),
-            "copy" | "opt-barrier" => {
-                let op = if self.instruction.opcode == "copy" { Op::Copy } else { Op::OptimizationBarrier };
+            "copy" | "opt-barrier" | "domain" => {
+                let op = match self.instruction.opcode.as_str() {
+                    "opt-barrier" => Op::OptimizationBarrier,
+                    _ => Op::Copy,
+                };
                 let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
                 let moved = self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))?;
                 // The TPU compiler fuses a conversion into the copy beside it.
@@ -164,21 +205,8 @@ impl<'a> Emitter<'_, 'a> {
                     other => Ok(other),
                 }
             }
-            "conditional" => self.conditional(&operands),
-            "while" => {
-                let state = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                let mut arrays = Vec::new();
-                state.leaves(&mut arrays);
-                // The state is a tuple, if only of one array.
-                let body = self.lowering.region(self.instruction, "body", true, self.scope.depth)?;
-                let op = Op::While { condition: self.region("condition")?, body };
-                let looped = self.emit(op, arrays, None)?;
-                let mut index = 0;
-                self.each_array(&state, &mut |emitter, _| {
-                    index += 1;
-                    emitter.emit(Op::GetTupleElement(index - 1), vec![looped], None)
-                })
-            }
+            "conditional" => control::choose(self, &operands),
+            "while" => control::repeat(self, operands),
             "bitcast" => match asynchronous::bytes(self, &operands) {
                 Some(bytes) => Ok(bytes),
                 None if complex::takes(self, &operands) => complex::lower(self, operands),
@@ -259,15 +287,24 @@ impl<'a> Emitter<'_, 'a> {
     /// What a computation makes of these arguments, in the place of the call.
     pub fn inline(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
         let name = self.attributes().callee(attribute)?;
-        self.inlined_named(name, arguments)
+        self.inline_call(name, arguments)
     }
 
-    fn inlined_named(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
-        let callee = self.lowering.computation(self.instruction, name)?;
+    pub fn inline_call(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
         let over = match self.instruction.opcode.as_str() {
             "map" => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
         };
+        self.inlined(name, arguments, over)
+    }
+
+    /// What a scalar computation makes of these arguments, element by element.
+    pub fn inline_over(&mut self, name: &str, arguments: &[Value], dims: Vec<usize>) -> Result<Value> {
+        self.inlined(name, arguments, Some(dims))
+    }
+
+    fn inlined(&mut self, name: &str, arguments: &[Value], over: Option<Vec<usize>>) -> Result<Value> {
+        let callee = self.lowering.computation(self.instruction, name)?;
         let scope = Scope {
             within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
@@ -276,7 +313,7 @@ impl<'a> Emitter<'_, 'a> {
             tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
             depth: self.scope.depth + 1,
         };
-        self.lowering.inline(callee, Some(arguments), self.body, &scope)
+        self.lowering.inline(callee, Given::Arguments(arguments), self.body, &scope)
     }
 
     /// The fusion that begins here; none for a call.
@@ -289,52 +326,8 @@ impl<'a> Emitter<'_, 'a> {
         Some(of_kind(self.lowering.fusions))
     }
 
-    /// A choice between computations. Both worlds evaluate every branch, and then pick: no branch has effects. A
-    /// predicate picks the first of two; an index out of range picks the last.
-    fn conditional(&mut self, operands: &[Value]) -> Result<Value> {
-        let Some((Value::Array(which), arguments)) = operands.split_first() else {
-            return Err(self.fail("the first operand must be a predicate or an index"));
-        };
-        let attributes = self.attributes();
-        let names: Vec<&str> = match attributes.words("branch_computations")? {
-            Some(names) => names.iter().map(|name| name.trim_start_matches('%')).collect(),
-            None => vec![attributes.callee("true_computation")?, attributes.callee("false_computation")?],
-        };
-        let by_predicate = self.shape(*which).dtype() == Some(DType::Pred);
-        if names.is_empty() || names.len() != arguments.len() || by_predicate && names.len() != 2 {
-            return Err(self.fail(format!("{} branches, but {} arguments", names.len(), arguments.len())));
-        }
-        let mut branches = Vec::new();
-        for (name, argument) in names.into_iter().zip(arguments) {
-            branches.push(self.inlined_named(name, std::slice::from_ref(argument))?);
-        }
-        let mut picked = branches.pop().ok_or_else(|| self.fail("no branch"))?;
-        for (index, branch) in branches.iter().enumerate().rev() {
-            let taken = if by_predicate { *which } else { self.equals(*which, index)? };
-            let mut arrays = Vec::new();
-            branch.leaves(&mut arrays);
-            let mut arrays = arrays.into_iter();
-            picked = self.each_array(&picked, &mut |emitter, other| {
-                let array = arrays.next().ok_or_else(|| emitter.fail("the branches differ in their results"))?;
-                let spread = emitter.shape(array).with_dtype(DType::Pred);
-                let taken = emitter.emit(Op::Broadcast { dims: vec![] }, vec![taken], Some(spread))?;
-                emitter.emit(Op::Select, vec![taken, array, other], None)
-            })?;
-        }
-        Ok(picked)
-    }
-
-    /// Whether an integer scalar is this number.
-    fn equals(&mut self, scalar: ValueId, number: usize) -> Result<ValueId> {
-        let dtype = self.shape(scalar).element_type();
-        let data = Data::from_i64s(dtype, &[number as i64]).ok_or_else(|| self.fail("the index is no integer"))?;
-        let constant = self.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-        let equal = Op::Compare { direction: Compare::Eq, order: CompareOrder::Partial };
-        self.emit(equal, vec![scalar, constant], None)
-    }
-
     /// A value of the same structure, each array replaced by what `change` makes of it.
-    fn each_array(
+    pub fn each_array(
         &mut self,
         value: &Value,
         change: &mut dyn FnMut(&mut Self, ValueId) -> Result<ValueId>,
@@ -346,6 +339,10 @@ impl<'a> Emitter<'_, 'a> {
                 let parts = parts.iter().map(|part| self.each_array(part, change));
                 Value::Tuple(parts.collect::<Result<_>>()?)
             }
+            Value::Devices(each) => {
+                let each = each.iter().map(|own| self.each_array(own, change));
+                Value::Devices(each.collect::<Result<_>>()?)
+            }
             Value::Bytes(_) => return Err(self.fail("the bytes of an array are only sliced and put together again")),
             Value::Nothing => Value::Nothing,
         })
@@ -353,7 +350,7 @@ impl<'a> Emitter<'_, 'a> {
 }
 
 /// A written shape with the element types that there is arithmetic for; of complex numbers that of one `part`.
-fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape, part: bool) -> Result<Shape> {
+pub(super) fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape, part: bool) -> Result<Shape> {
     match shape {
         ast::Shape::Array { element, dims, .. } => {
             let dtype = match element {

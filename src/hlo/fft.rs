@@ -6,7 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, Tiling, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
-use super::asynchronous::Bytes;
+use super::device::{self, Devices};
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::lowered_value::Value;
 use super::view::Attributes;
-use super::{complex, operation};
+use super::{complex, operation, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -36,6 +37,10 @@ pub struct Import {
     pub program: Program,
     /// For each value of its entry, its place in the file.
     pub origins: Vec<Origin>,
+    /// What its arguments are called: `arg0`, on device 1 `arg0@1`, and parts of complex numbers `arg0.real`, `arg0.imag`.
+    pub argument_names: Vec<String>,
+    /// How many devices run it. What differs between them stands once for each.
+    pub devices: usize,
 }
 
 /// Instructions that inlining may make: a file whose calls double at each level would never end.
@@ -45,12 +50,16 @@ const DEPTH: usize = 128;
 
 /// Lowers a parsed file.
 ///
-/// Results are called `out0`, `out1`, ... in the entry's order; nested tuples count as their elements.
+/// Results are called `out0`, `out1`, ... in the entry's order; nested tuples count as their elements. What differs between
+/// devices is given for each, as `out0@0`, `out0@1`, ..., and complex numbers as `out0.real` and `out0.imag`.
 ///
 /// # Errors
 /// If an operation is not supported, lacks an attribute, or does not fit its operands.
 pub fn lower(module: &Module) -> Result<Import> {
+    let devices = Devices::of(module)?;
     let mut lowering = Lowering {
+        devices,
+        telling: if devices.count() > 1 { device::tellers(module) } else { Vec::new() },
         fusions: 0,
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
@@ -63,20 +72,17 @@ pub fn lower(module: &Module) -> Result<Import> {
         why: "the module has no computation".to_string(),
     })?;
     let mut body = Body::default();
-    let root = lowering.inline(entry, None, &mut body, &Scope::default())?;
-    let mut outputs = Vec::new();
-    root.leaves(&mut outputs);
+    let root = lowering.inline(entry, Given::Entry, &mut body, &Scope::default())?;
+    let mut results = Vec::new();
+    root.results(&mut 0, &mut results);
     let at = &entry.instructions[entry.root];
-    if outputs.is_empty() {
+    if results.is_empty() {
         return Err(LowerError::new(at, "the program gives no array"));
     }
     if root.has_bytes() {
         return Err(LowerError::new(at, "a piece of an array's memory is no result"));
     }
-    if root.is_complex() {
-        return Err(LowerError::new(at, "a complex result: give its `real` and its `imag`"));
-    }
-    let output_names = (0..outputs.len()).map(|i| format!("out{i}")).collect();
+    let (output_names, outputs): (Vec<String>, Vec<ValueId>) = results.into_iter().unzip();
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
         let origin = Origin { at: at.at, ..Origin::default() };
@@ -87,48 +93,7 @@ pub fn lower(module: &Module) -> Result<Import> {
     lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
     let entry = lowering.computations.len() - 1;
     let program = Program { name: module.name.clone(), computations: lowering.computations, entry, output_names };
-    Ok(Import { program, origins: body.origins })
-}
-
-/// What an instruction of the file became.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    /// A value whose shape is that of an array, never of a tuple.
-    Array(ValueId),
-    /// The real and the imaginary part of an array of complex numbers.
-    Complex([ValueId; 2]),
-    Tuple(Vec<Value>),
-    /// A piece of an array's memory.
-    Bytes(Box<Bytes>),
-    /// Something without a value to compute with, such as the context of a copy or a token.
-    Nothing,
-}
-
-impl Value {
-    pub fn leaves(&self, into: &mut Vec<ValueId>) {
-        match self {
-            Value::Array(id) => into.push(*id),
-            Value::Complex(parts) => into.extend(parts),
-            Value::Tuple(parts) => parts.iter().for_each(|part| part.leaves(into)),
-            Value::Bytes(_) | Value::Nothing => {}
-        }
-    }
-
-    fn is_complex(&self) -> bool {
-        match self {
-            Value::Complex(_) => true,
-            Value::Tuple(parts) => parts.iter().any(Value::is_complex),
-            Value::Array(_) | Value::Bytes(_) | Value::Nothing => false,
-        }
-    }
-
-    fn has_bytes(&self) -> bool {
-        match self {
-            Value::Bytes(_) => true,
-            Value::Tuple(parts) => parts.iter().any(Value::has_bytes),
-            Value::Array(_) | Value::Complex(_) | Value::Nothing => false,
-        }
-    }
+    Ok(Import { program, origins: body.origins, argument_names: body.argument_names, devices: devices.count() })
 }
 
 /// A computation in the making.
@@ -136,6 +101,8 @@ impl Value {
 pub(super) struct Body {
     pub instructions: Vec<ir::Instruction>,
     pub origins: Vec<Origin>,
+    /// Of the entry: the names of its parameters.
+    pub argument_names: Vec<String>,
     names: HashSet<String>,
 }
 
@@ -186,8 +153,24 @@ pub(super) struct Scope {
     pub depth: usize,
 }
 
+/// What a computation's parameters stand for.
+#[derive(Clone, Copy)]
+pub(super) enum Given<'g> {
+    /// The arguments of a call.
+    Arguments(&'g [Value]),
+    /// Parameters of a region.
+    Parameters,
+    /// Parameters of a region that takes one value, with what differs between devices apart.
+    Like(&'g Value),
+    /// Arguments of the program.
+    Entry,
+}
+
 pub(super) struct Lowering<'a> {
     module: &'a Module,
+    pub devices: Devices,
+    /// Whether devices tell themselves apart in a computation, by position; empty for one device.
+    telling: Vec<bool>,
     /// Positions of the file's computations by name.
     places: HashMap<&'a str, usize>,
     pub computations: Vec<ir::Computation>,
@@ -223,7 +206,8 @@ impl<'a> Lowering<'a> {
         }
         let computation = &self.module.computations[place];
         let mut body = Body::default();
-        let root = self.inline(computation, None, &mut body, &Scope { depth: depth + 1, ..Scope::default() })?;
+        let root =
+            self.inline(computation, Given::Parameters, &mut body, &Scope { depth: depth + 1, ..Scope::default() })?;
         let root = match root {
             Value::Array(id) if !tuple => id,
             other => {
@@ -239,12 +223,49 @@ impl<'a> Lowering<'a> {
         Ok(self.computations.len() - 1)
     }
 
-    /// Adds a computation's instructions to `body` and returns its root. Without arguments its parameters become
-    /// parameters of the body.
+    /// What stands behind the module's name.
+    pub fn header(&self) -> &'a [ast::Attribute] {
+        &self.module.attributes
+    }
+
+    /// Whether devices tell themselves apart in the computations that an instruction calls.
+    pub fn tells(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.places.get(name).and_then(|place| self.telling.get(*place)) == Some(&true))
+    }
+
+    /// A region that takes a value like `state`, and its root.
+    pub fn open_region(
+        &mut self,
+        instruction: &ast::Instruction,
+        attribute: &str,
+        state: &Value,
+        depth: usize,
+    ) -> Result<(Body, Value)> {
+        let place = self.place(instruction, Attributes::of(instruction).callee(attribute)?)?;
+        let mut body = Body::default();
+        let scope = Scope { depth: depth + 1, ..Scope::default() };
+        let root = self.inline(&self.module.computations[place], Given::Like(state), &mut body, &scope)?;
+        Ok((body, root))
+    }
+
+    /// The region that was opened, with its root.
+    pub fn close_region(
+        &mut self,
+        instruction: &ast::Instruction,
+        attribute: &str,
+        body: Body,
+        root: ValueId,
+    ) -> Result<ComputationId> {
+        let name = Attributes::of(instruction).callee(attribute)?.to_string();
+        self.computations.push(ir::Computation { name, instructions: body.instructions, root });
+        Ok(self.computations.len() - 1)
+    }
+
+    /// Adds a computation's instructions to `body` and returns its root.
     pub fn inline(
         &mut self,
         computation: &'a ast::Computation,
-        arguments: Option<&[Value]>,
+        given: Given,
         body: &mut Body,
         scope: &Scope,
     ) -> Result<Value> {
@@ -254,23 +275,22 @@ impl<'a> Lowering<'a> {
         }
         let mut values: HashMap<&str, (Value, &'a ast::Instruction)> =
             HashMap::with_capacity(computation.instructions.len());
-        let numbers = parameter_numbers(computation);
+        let firsts = parameter_list::firsts(computation, given, self.devices);
         for instruction in &computation.instructions {
             if body.instructions.len() > INLINED {
                 return refuse(format!("calls make more than {INLINED} instructions"));
             }
-            let mut emitter =
-                Emitter { lowering: self, body: &mut *body, instruction, sources: Vec::new(), scope, part: false };
-            let value = match (&instruction.operands, arguments) {
-                (Operands::Number(number), Some(given)) => {
-                    let given = usize::try_from(*number).ok().and_then(|n| given.get(n)).cloned();
-                    given.ok_or_else(|| LowerError::new(instruction, "the caller gives no such argument"))?
-                }
-                (Operands::Number(number), None) => {
-                    let mut next = numbers.get(number).copied().unwrap_or_default();
-                    emitter.parameter(&instruction.shape, &mut next)?
-                }
-                (Operands::Values(list), _) => {
+            let (body, sources) = (&mut *body, Vec::new());
+            let mut emitter = Emitter { lowering: self, body, instruction, sources, scope, part: false, device: None };
+            let value = match &instruction.operands {
+                Operands::Number(number) => match given {
+                    Given::Arguments(list) => {
+                        let argument = usize::try_from(*number).ok().and_then(|n| list.get(n)).cloned();
+                        argument.ok_or_else(|| LowerError::new(instruction, "the caller gives no such argument"))?
+                    }
+                    _ => parameter_list::lower(&mut emitter, given, firsts.get(number).copied().unwrap_or_default())?,
+                },
+                Operands::Values(list) => {
                     let mut operands = Vec::with_capacity(list.len());
                     for operand in list {
                         let why = || LowerError::new(instruction, format!("{} is not defined before", operand.name));
@@ -280,7 +300,7 @@ impl<'a> Lowering<'a> {
                     }
                     emitter.instruction(operands)?
                 }
-                (Operands::Literal(literal), _) => match complex::constant(&mut emitter, literal)? {
+                Operands::Literal(literal) => match complex::constant(&mut emitter, literal)? {
                     Some(complex) => complex,
                     None => Value::Array(operation::constant(&mut emitter, literal)?),
                 },
@@ -292,20 +312,4 @@ impl<'a> Lowering<'a> {
             None => refuse("the computation is empty".to_string()),
         }
     }
-}
-
-/// For each of a computation's parameters, the number of its first array: tuples count as their elements.
-fn parameter_numbers(computation: &ast::Computation) -> HashMap<u64, usize> {
-    let mut parameters: Vec<(u64, usize)> = computation
-        .instructions
-        .iter()
-        .filter_map(|i| if let Operands::Number(n) = i.operands { Some((n, i.shape.arrays())) } else { None })
-        .collect();
-    parameters.sort_unstable();
-    let mut next = 0;
-    let mut first = |(number, arrays): (u64, usize)| {
-        next += arrays;
-        (number, next - arrays)
-    };
-    parameters.into_iter().map(&mut first).collect()
 }

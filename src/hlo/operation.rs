@@ -6,13 +6,13 @@ use crate::ir::{
     Binary, Class, Compare, CompareOrder, ComputationId, GatherDims, Op, ScatterDims, Shape, Unary, ValueId, Window,
     WindowDim,
 };
-use crate::tensor::DType;
+use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::view::WindowSpec;
-use super::{bitcast, constant, custom_call, product};
+use super::{bitcast, constant, custom_call, factorization, product};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -58,7 +58,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "dot" => return product::dot(e, operands, claimed),
         "ragged-dot" => return product::ragged_dot(e, operands, claimed),
         "convolution" => return product::convolution(e, operands, claimed),
-        "custom-call" => return custom_call::lower(e, operands, claimed),
+        "custom-call" => return custom_call::over_arrays(e, operands, claimed),
         "iota" => Op::Iota { dim: attributes.number("iota_dimension")? },
         "convert" => Op::Convert,
         "reduce-precision" => {
@@ -150,6 +150,12 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 |to_apply| Op::Sort { dim, stable, to_apply },
             );
         }
+        "get-dimension-size" | "set-dimension-size" => return dimension_size(e, &operands, &claimed),
+        "cholesky" => {
+            let is_lower = attributes.flag("lower")?;
+            return factorization::cholesky(e, single(e, &operands)?, is_lower);
+        }
+        "triangular-solve" => return factorization::triangular_solve(e, &operands),
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
         other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
     };
@@ -164,6 +170,38 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     }
     let claimed = if op.class() == Class::Moves { in_type_of(e, &operands, claimed) } else { claimed };
     e.emit(op, operands, Some(claimed))
+}
+
+/// Why an opcode is refused whatever its operands, if it is.
+pub(super) fn refusal(opcode: &str) -> Option<&'static str> {
+    match opcode {
+        "rng" | "rng-get-and-update-state" => {
+            Some("its bits are those of a generator inside the compiler's runtime: give them as an argument")
+        }
+        "infeed" | "outfeed" | "recv" | "recv-done" | "send" | "send-done" => {
+            Some("what it exchanges with the world outside is not known")
+        }
+        "ragged-all-to-all" => Some("of collectives those over whole arrays are"),
+        _ => None,
+    }
+}
+
+/// The size of a dim, which is the one in its shape: none changes while a program runs.
+fn dimension_size(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Result<ValueId> {
+    let (dim, array) = (one(e, "dimensions")?, operands.first().copied().ok_or_else(|| e.fail("an array is needed"))?);
+    let size = e.shape(array).dims().get(dim).copied();
+    let size = size.ok_or_else(|| e.refuse("dimensions", format!("{} has no dim {dim}", e.shape(array))))?;
+    if e.instruction.opcode == "get-dimension-size" {
+        let size = Data::from_i64s(DType::S32, &[size as i64]).ok_or_else(|| e.fail("a size beyond s32"))?;
+        return e.emit(Op::Constant(Tensor::new(&[], size)), vec![], Some(claimed.clone()));
+    }
+    let given = operands.get(1).map(|given| &e.body.instructions[*given].op);
+    match given {
+        Some(Op::Constant(given)) if given.data().to_i64s().first() == Some(&(size as i64)) => {
+            e.emit(Op::Copy, vec![array], None)
+        }
+        _ => Err(e.fail(format!("a size other than the shape's {size} is not supported"))),
+    }
 }
 
 /// What is claimed of elements that are only moved, in the float type they have: compiled programs widen or round them

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Value;
+use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -17,9 +17,10 @@ const WORD: i64 = 32;
 /// The new state and the bits.
 pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let claimed = e.claimed_shape()?;
-    let Shape::Tuple(parts) = &claimed else {
-        let why = "a TPU's own generator makes these bits, and how is not public: give them as an argument";
-        return Err(e.refuse("algorithm", why));
+    // A compiled TPU file has bits alone: modelling choice, those that the program as written has.
+    let (are_alone, parts) = match &claimed {
+        Shape::Tuple(parts) => (false, parts.clone()),
+        bits => (true, vec![claimed.clone(), bits.clone()]),
     };
     let [Value::Array(state)] = operands else { return Err(e.fail("one operand is needed, the state")) };
     let (state, words) = (*state, e.shape(*state).elements());
@@ -45,6 +46,9 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
             return Err(e.refuse("algorithm", why));
         }
     };
+    if are_alone {
+        return Ok(Value::Array(bits));
+    }
     Ok(Value::Tuple(vec![Value::Array(state), Value::Array(bits)]))
 }
 

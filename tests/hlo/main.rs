@@ -1,8 +1,10 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
 mod compiled;
+mod devices;
 mod diff;
 mod eval;
+mod linear;
 mod lower;
 mod opcodes;
 mod show;

@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {
-            let tensors = inputs(path, &before.program)?;
+            let tensors = inputs(path, &before)?;
             outcomes(&before, &after, &arguments.mode, &tensors).map_err(|e| e.to_string())?
         }
         None => Vec::new(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::file::safetensors;
+use crate::hlo::Import;
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
 use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
@@ -19,10 +20,10 @@ use super::{note_second_compilation, read};
 pub struct Arguments {
     /// HLO text, before or after compilation
     file: PathBuf,
-    /// Arguments of the program: arg0, arg1, ...
+    /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...
     #[arg(long, value_name = "IN.safetensors")]
     inputs: PathBuf,
-    /// Where to write the results: out0, out1, ...
+    /// Where to write the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...
     #[arg(long, value_name = "OUT.safetensors")]
     out: PathBuf,
     /// Machine, as chip/precision/excess[+key=value...]
@@ -50,9 +51,9 @@ struct Line {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let (module, import) = read(&arguments.file)?;
-    let program = import.program;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
-    let inputs = inputs(&arguments.inputs, &program)?;
+    let inputs = inputs(&arguments.inputs, &import)?;
+    let program = import.program;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let (results, sensitive, undecided) = if arguments.exact {
         let (results, undecided): (Vec<_>, Vec<_>) =
@@ -110,30 +111,43 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-/// The program's arguments by number.
-pub(super) fn inputs(path: &Path, program: &Program) -> Result<Vec<Tensor>, Failure> {
+/// The program's arguments, in order. What each device has of one is called `arg0@0`, `arg0@1`, ...; an `arg0` goes to all
+/// devices that the file gives nothing else.
+pub(super) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
     let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
-    let mut given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
-    let names: Vec<String> = given.iter().map(|(name, _)| name.clone()).collect();
+    let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
+    let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
     let has = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
+    let shapes = import.program.entry().parameter_shapes();
+    let mut is_taken = vec![false; given.len()];
     let mut tensors = Vec::new();
-    for (number, shape) in program.entry().parameter_shapes().into_iter().enumerate() {
-        let name = format!("arg{number}");
-        let at = given.iter().position(|(n, _)| *n == name);
-        let at = at.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}; the file has {has}")))?;
-        let tensor = given.swap_remove(at).1;
+    for (name, shape) in import.argument_names.iter().zip(&shapes) {
+        let of_all = of_all_devices(name);
+        let at =
+            [Some(name), of_all.as_ref()].into_iter().flatten().find_map(|name| names.iter().position(|n| n == name));
+        let or = of_all.map(|all| format!(", or {all} for all devices")).unwrap_or_default();
+        let at = at.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}{or}; the file has {has}")))?;
+        is_taken[at] = true;
+        let tensor = &given[at].1;
         let found = Shape::array(tensor.dtype(), tensor.dims());
-        if found != *shape {
-            return Err(fail(format!("{name} is {found}, but the program takes {shape}")));
+        if found != **shape {
+            return Err(fail(format!("{} is {found}, but the program takes {shape}", names[at])));
         }
-        tensors.push(tensor);
+        tensors.push(tensor.clone());
     }
-    match given.iter().find(|(name, _)| name.starts_with("arg")) {
+    match names.iter().zip(is_taken).find(|(name, is_taken)| name.starts_with("arg") && !is_taken) {
         Some((name, _)) => {
             Err(fail(format!("{name} is more than the program takes: it has {} arguments", tensors.len())))
         }
         None => Ok(tensors),
     }
+}
+
+/// `arg0.real` of `arg0@1.real`: what all devices may have alike.
+fn of_all_devices(name: &str) -> Option<String> {
+    let (argument, device) = name.split_once('@')?;
+    let part = device.find('.').map_or("", |at| &device[at..]);
+    Some(format!("{argument}{part}"))
 }
 
 /// Operations in MPFR from which on they are announced: about a second's.

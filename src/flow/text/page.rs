@@ -40,6 +40,14 @@ fn heading(out: &mut String, flow: &Flow) {
     }
     let kind = if flow.compiled { "compiled" } else { "not yet compiled" };
     wrap(out, "", "  ", &format!("{} ({kind}): {}", flow.module, counts.join(", ")));
+    if flow.devices > 1 {
+        let text = format!(
+            "{} devices: what differs between them stands once for each, as NAME@DEVICE. Reductions between devices are \
+             taken in the order of their group, each step in the region's type: XLA:CPU's order, a model for TPUs.",
+            flow.devices
+        );
+        wrap(out, "", "  ", &text);
+    }
     let opaque = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
     let opaque: Vec<&str> = opaque.collect();
     if !opaque.is_empty() {

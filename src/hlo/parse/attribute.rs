@@ -65,7 +65,8 @@ fn is_listed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '%')
 }
 
-/// A word with the brackets in it, `[2,4]<=[8]`, or a value with its shape, `s32[2]{0} {1, 2}`.
+/// A word with the brackets in it, `[2,4]<=[8]`, perhaps with a space, `mesh['x'=2] {'x'}`, or a value with its shape,
+/// `s32[2]{0} {1, 2}`.
 fn word<'a>(input: &mut Input<'a>, name: &str) -> Result<&'a str, Fault> {
     let start = rest(input);
     if name == "literal" && peek(input) != b'(' {
@@ -78,6 +79,11 @@ fn word<'a>(input: &mut Input<'a>, name: &str) -> Result<&'a str, Fault> {
         if !matches!(peek(input), b'(' | b'[' | b'{') {
             break;
         }
+        brackets(input)?;
+    }
+    // `mesh['x'=2,'y'=2] {'x'}`
+    if start.starts_with("mesh[") && rest(input).trim_start().starts_with('{') {
+        space(input)?;
         brackets(input)?;
     }
     let left = rest(input).len();

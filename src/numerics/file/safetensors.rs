@@ -52,7 +52,7 @@ pub enum FileError {
         path: PathBuf,
         /// The tensor's name.
         tensor: String,
-        /// The element type as the format calls it, such as `C64`.
+        /// The element type as the format calls it, such as `F6_E2M3`.
         dtype: String,
     },
     /// A tensor has an element that its type does not have, a name that is reserved, or the name of another one.
@@ -106,6 +106,9 @@ pub enum TensorFault {
     ReservedName,
 }
 
+/// Bytes of a `C64`: the real part, then the imaginary one, f32 each.
+const COMPLEX: usize = 8;
+
 /// What errors call the format.
 const NAME: &str = "safetensors";
 
@@ -136,7 +139,8 @@ fn format_name(dtype: DType) -> Option<Dtype> {
     })
 }
 
-/// All tensors of a file with their names, sorted by name, bit for bit.
+/// All tensors of a file with their names, sorted by name, bit for bit. One of complex numbers, `C64`, is two of f32, its name
+/// with `.real` and `.imag` behind it.
 ///
 /// # Errors
 /// If the file cannot be read, breaks the format, or has an element type that this crate does not.
@@ -155,10 +159,22 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
         format: NAME,
         reason: reason(&error, bytes),
     })?;
-    let mut tensors = file
-        .iter()
-        .map(|(name, view)| Ok((name.to_string(), tensor_of(path, name, view.dtype(), view.shape(), view.data())?)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut tensors = Vec::new();
+    for (name, view) in file.iter() {
+        if view.dtype() != Dtype::C64 {
+            tensors.push((name.to_string(), tensor_of(path, name, view.dtype(), view.shape(), view.data())?));
+            continue;
+        }
+        for (part, offset) in [("real", 0), ("imag", COMPLEX / 2)] {
+            let bytes: Vec<u8> = view
+                .data()
+                .chunks_exact(COMPLEX)
+                .flat_map(|both| &both[offset..offset + COMPLEX / 2])
+                .copied()
+                .collect();
+            tensors.push((format!("{name}.{part}"), tensor_of(path, name, Dtype::F32, view.shape(), &bytes)?));
+        }
+    }
     tensors.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(tensors)
 }

@@ -112,13 +112,26 @@ fn malformed_files_say_what_is_wrong() {
         (with("[2]", "[4611686018427387904,4]"), "more elements than can be addressed"),
         (with("[0,8]", "[4,12]"), "`x` overlap"),
         (with("F32", "Q7"), "tensor `x` has dtype Q7, which the format does not have"),
-        (file(&good.replace("F32", "C64").replace("[2]", "[1]"), &[0; 8]), "`x` has dtype C64, which is not supported"),
+        (
+            file(&good.replace("F32", "F6_E2M3").replace("[2]", "[4]").replace("[0,8]", "[0,3]"), &[0; 3]),
+            "`x` has dtype F6_E2M3, which is not supported",
+        ),
         (file(&good.replace("F32", "BOOL").replace("[2]", "[8]"), &[1, 0, 2, 0, 0, 0, 0, 0]), "element 2 is 2"),
     ];
     for (bytes, expected) in cases {
         let message = message(&bytes);
         assert!(message.starts_with("in.safetensors: ") && message.contains(expected), "{message}");
     }
+}
+
+/// A complex tensor is its two parts.
+#[test]
+fn complex_tensors_are_two() {
+    let bytes: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let header = r#"{"z":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}}"#;
+    let tensors = parse(Path::new("in.safetensors"), &file(header, &bytes)).unwrap();
+    let part = |values: [f32; 2]| Tensor::new(&[2], Data::F32(values.to_vec()));
+    assert_eq!(tensors, [("z.imag".to_string(), part([2.0, 4.0])), ("z.real".to_string(), part([1.0, 3.0]))]);
 }
 
 proptest::proptest! {

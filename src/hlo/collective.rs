@@ -1,0 +1,244 @@
+//! What devices exchange: each collective as operations between the values of the devices in a group.
+
+use crate::ir::{Op, ValueId};
+
+use super::emit::Emitter;
+use super::error::LowerError;
+use super::lowered_value::Value;
+use super::replica_groups::{groups, pairs};
+use super::{device, manual};
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// What becomes of a collective; `None` for any other operation.
+///
+/// Modelling choice: a reduction adds in the group's order, one device after the other, each step in the region's type.
+/// XLA:CPU does so (FACTS 6.1); the order on TPUs is not public.
+pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
+    let value = match e.instruction.opcode.as_str() {
+        "partition-id" | "replica-id" => device::own_number(e)?,
+        "all-reduce" | "all-reduce-start" => each_operand(e, operands, all_reduce)?,
+        "all-gather" => each_operand(e, operands, all_gather)?,
+        "reduce-scatter" => each_operand(e, operands, reduce_scatter)?,
+        "collective-broadcast" => each_operand(e, operands, broadcast)?,
+        "collective-permute" => permute(e, operands)?,
+        "all-gather-start" => begun(operands, each_operand(e, operands, all_gather)?),
+        "collective-permute-start" => begun(operands, permute(e, operands)?),
+        "all-to-all" if operands.len() == 1 => all_to_all(e, &operands[0])?,
+        "all-to-all" => all_to_all_of_parts(e, operands)?,
+        "all-reduce-done" => operands.first().cloned().ok_or_else(|| e.fail("the operand is missing"))?,
+        "all-gather-done" | "collective-permute-done" => match operands {
+            [Value::Tuple(parts)] if parts.len() >= 2 => parts[1].clone(),
+            _ => return Err(e.fail("the operand is no beginning of a collective")),
+        },
+        "custom-call" => match e.attributes().word("custom_call_target") {
+            Some("xla.sdy.GlobalToLocalShape") => manual::cut(e, operands)?,
+            Some("xla.sdy.LocalToGlobalShape") => manual::join(e, operands)?,
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(value))
+}
+
+/// The tuple of operands, results and contexts that a collective begins with.
+fn begun(operands: &[Value], result: Value) -> Value {
+    let operand = match operands {
+        [one] => one.clone(),
+        several => Value::Tuple(several.to_vec()),
+    };
+    Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
+}
+
+/// What each device gets of one operand.
+type OfOne = fn(&mut Emitter, &Value) -> Result<Vec<Value>>;
+
+/// A collective over several operands is one over each.
+fn each_operand(e: &mut Emitter, operands: &[Value], collective: OfOne) -> Result<Value> {
+    let mut results = Vec::with_capacity(operands.len());
+    for operand in operands {
+        results.push(Value::of_devices(collective(e, operand)?));
+    }
+    match results.len() {
+        0 => Err(e.fail("the operand is missing")),
+        1 => Ok(results.swap_remove(0)),
+        _ => Ok(Value::Tuple(results)),
+    }
+}
+
+/// The arrays that a value is made of, and a value of the same kind made of others.
+fn arrays(e: &Emitter, value: &Value) -> Result<Vec<ValueId>> {
+    match value {
+        Value::Array(id) => Ok(vec![*id]),
+        Value::Complex(parts) => Ok(parts.to_vec()),
+        _ => Err(e.fail("an operand is no array")),
+    }
+}
+
+fn of_arrays(arrays: &[ValueId]) -> Value {
+    match arrays {
+        [one] => Value::Array(*one),
+        [re, im] => Value::Complex([*re, *im]),
+        _ => Value::Nothing,
+    }
+}
+
+/// What `change` makes of the arrays of several values that stand beside each other: real parts together, and imaginary ones.
+fn beside(
+    e: &mut Emitter,
+    values: &[Value],
+    change: &mut dyn FnMut(&mut Emitter, Vec<ValueId>) -> Result<ValueId>,
+) -> Result<Value> {
+    let all: Vec<Vec<ValueId>> = values.iter().map(|value| arrays(e, value)).collect::<Result<_>>()?;
+    let kinds = all.first().map_or(0, Vec::len);
+    let mut results = Vec::new();
+    for part in 0..kinds {
+        let own: Option<Vec<ValueId>> = all.iter().map(|arrays| arrays.get(part).copied()).collect();
+        results.push(change(e, own.ok_or_else(|| e.fail("the operands are of different kinds"))?)?);
+    }
+    Ok(of_arrays(&results))
+}
+
+/// The devices' values of a group, reduced by the region, in the group's order.
+fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
+    let mut members = group.iter().map(|device| operand.on(*device));
+    let mut sum = members.next().ok_or_else(|| e.refuse("replica_groups", "a group is empty"))?;
+    let region = e.attributes().callee("to_apply")?;
+    for member in members {
+        let dims = e.shape(arrays(e, &sum)?[0]).dims().to_vec();
+        sum = e.inline_over(region, &[sum, member], dims)?;
+    }
+    Ok(sum)
+}
+
+/// What the groups give, for each device; zeros for one in no group.
+fn in_groups(
+    e: &mut Emitter,
+    operand: &Value,
+    mut of_group: impl FnMut(&mut Emitter, &[usize]) -> Result<Vec<Value>>,
+) -> Result<Vec<Value>> {
+    let mut each = vec![None; e.lowering.devices.count()];
+    for group in groups(e)? {
+        for (device, own) in group.iter().zip(of_group(e, &group)?) {
+            each[*device] = Some(own);
+        }
+    }
+    let mut all = Vec::with_capacity(each.len());
+    for (device, own) in each.into_iter().enumerate() {
+        all.push(match own {
+            Some(own) => own,
+            None => nothing_taken(e, &operand.on(device))?,
+        });
+    }
+    Ok(all)
+}
+
+/// Zeros in the place of what no device gives.
+fn nothing_taken(e: &mut Emitter, like: &Value) -> Result<Value> {
+    beside(e, std::slice::from_ref(like), &mut |e, own| {
+        let shape = e.shape(own[0]).clone();
+        e.zeros(shape.element_type(), shape.dims())
+    })
+}
+
+fn all_reduce(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+    in_groups(e, operand, |e, group| Ok(vec![reduced(e, operand, group)?; group.len()]))
+}
+
+/// The dim that a collective joins or cuts along.
+fn dim(e: &Emitter) -> Result<usize> {
+    match e.attributes().numbers("dimensions")?[..] {
+        [dim] => Ok(dim),
+        _ => Err(e.refuse("dimensions", "dimensions must be one dim")),
+    }
+}
+
+fn joined(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
+    if let [one] = values {
+        return Ok(one.clone());
+    }
+    beside(e, values, &mut |e, own| e.emit(Op::Concatenate { dim }, own, None))
+}
+
+/// The part with this number, of as many equal ones along a dim.
+fn part(e: &mut Emitter, value: &Value, dim: usize, number: usize, parts: usize) -> Result<Value> {
+    beside(e, std::slice::from_ref(value), &mut |e, own| {
+        let dims = e.shape(own[0]).dims().to_vec();
+        let Some(size) = dims.get(dim).filter(|size| size.is_multiple_of(parts)).map(|size| size / parts) else {
+            return Err(
+                e.refuse("dimensions", format!("{} has no {parts} equal parts along dim {dim}", e.shape(own[0])))
+            );
+        };
+        let (mut start, mut limit) = (vec![0; dims.len()], dims);
+        (start[dim], limit[dim]) = (number * size, (number + 1) * size);
+        let stride = vec![1; start.len()];
+        e.emit(Op::Slice { start, limit, stride }, own, None)
+    })
+}
+
+fn all_gather(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+    let dim = dim(e)?;
+    in_groups(e, operand, |e, group| {
+        let members: Vec<Value> = group.iter().map(|device| operand.on(*device)).collect();
+        Ok(vec![joined(e, &members, dim)?; group.len()])
+    })
+}
+
+fn reduce_scatter(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+    let dim = dim(e)?;
+    in_groups(e, operand, |e, group| {
+        let whole = reduced(e, operand, group)?;
+        (0..group.len()).map(|number| part(e, &whole, dim, number, group.len())).collect()
+    })
+}
+
+/// What the first of each group has.
+fn broadcast(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+    in_groups(e, operand, |_, group| {
+        Ok(vec![group.first().map_or(Value::Nothing, |first| operand.on(*first)); group.len()])
+    })
+}
+
+/// What another device has; zeros where none gives.
+fn permute(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let [operand] = operands else { return Err(e.fail("a collective-permute of one operand is supported")) };
+    let pairs = pairs(e)?;
+    let mut each = Vec::new();
+    for device in 0..e.lowering.devices.count() {
+        each.push(match pairs.iter().find(|pair| pair[1] == device) {
+            Some([source, _]) => operand.on(*source),
+            None => nothing_taken(e, &operand.on(device))?,
+        });
+    }
+    Ok(Value::of_devices(each))
+}
+
+/// Member `i` gets the `i`-th part of what each member has along a dim, joined along it.
+fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
+    let dim = dim(e)?;
+    let each = in_groups(e, operand, |e, group| {
+        let mut each = Vec::with_capacity(group.len());
+        for number in 0..group.len() {
+            let mut parts = Vec::with_capacity(group.len());
+            for device in group {
+                parts.push(part(e, &operand.on(*device), dim, number, group.len())?);
+            }
+            each.push(joined(e, &parts, dim)?);
+        }
+        Ok(each)
+    })?;
+    Ok(Value::of_devices(each))
+}
+
+/// Of as many operands as a group has members, member `i` gets the `i`-th of each member, as a tuple.
+fn all_to_all_of_parts(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let first = operands.first().ok_or_else(|| e.fail("the operand is missing"))?;
+    let each = in_groups(e, first, |e, group| {
+        if group.len() != operands.len() {
+            return Err(e.fail(format!("{} operands for a group of {}", operands.len(), group.len())));
+        }
+        let of_member = |number: usize| Value::Tuple(group.iter().map(|device| operands[number].on(*device)).collect());
+        Ok((0..group.len()).map(of_member).collect())
+    })?;
+    Ok(Value::of_devices(each))
+}

@@ -1,0 +1,181 @@
+//! Programs for several devices, as one program: what differs between devices stands once for each, and what devices exchange
+//! goes from one's values to another's (DESIGN, "Programs for several devices").
+
+use crate::ir::Op;
+use crate::tensor::{DType, Data, Tensor};
+
+use super::ast::{self, Module, Position};
+use super::emit::Emitter;
+use super::error::LowerError;
+use super::lower::Origin;
+use super::lowered_value::Value;
+use super::{control, manual};
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// Devices of a program, at most: each has its own copy of what differs.
+const DEVICES: usize = 1024;
+
+/// Opcodes by which one device tells itself from another, or learns of another.
+const TELLING: &[&str] = &[
+    "all-gather",
+    "all-gather-start",
+    "all-reduce",
+    "all-reduce-start",
+    "all-to-all",
+    "collective-broadcast",
+    "collective-permute",
+    "collective-permute-start",
+    "partition-id",
+    "reduce-scatter",
+    "replica-id",
+];
+
+/// Opcodes that hand on what each device has, or do something with one part after the other.
+const HANDING_ON: &[&str] = &[
+    "async-done",
+    "async-start",
+    "async-update",
+    "call",
+    "call-done",
+    "call-start",
+    "copy",
+    "copy-done",
+    "copy-start",
+    "domain",
+    "dynamic-slice-done",
+    "fusion",
+    "get-tuple-element",
+    "map",
+    "opt-barrier",
+    "slice-done",
+    "tuple",
+];
+
+/// How many devices run a program: each of `replicas` in `partitions` parts. Device `replica * partitions + partition`
+/// (XLA's flattened id) is one of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Devices {
+    pub replicas: usize,
+    pub partitions: usize,
+    /// Whether the program is cut into partitions: its arguments are what each has of an array, no whole arrays.
+    pub are_cut: bool,
+}
+
+impl Devices {
+    /// As the module's header says: `replica_count` and `num_partitions`, 1 where it says nothing.
+    ///
+    /// # Errors
+    /// If there are more than [`DEVICES`], or a count is no number.
+    pub fn of(module: &Module) -> Result<Devices> {
+        let fail = |why: String| LowerError { at: Position { line: 1, column: 1 }, name: module.name.clone(), why };
+        let count = |name: &str| {
+            let Some(attribute) = module.attributes.iter().find(|a| a.name == name) else { return Ok(1) };
+            let number = if let ast::Value::Word(word) = &attribute.value { word.parse().ok() } else { None };
+            match number {
+                Some(number) if (1..=DEVICES).contains(&number) => Ok(number),
+                _ => Err(fail(format!("{name} is a number from 1 to {DEVICES}"))),
+            }
+        };
+        let are_cut = module.is_compiled();
+        let replicas = count("replica_count")?;
+        let partitions = match manual::mesh_devices(module) {
+            Some(partitions) if !are_cut => partitions,
+            _ => count("num_partitions")?,
+        };
+        if replicas.saturating_mul(partitions) > DEVICES {
+            return Err(fail(format!("{replicas} replicas of {partitions} partitions: {DEVICES} devices at most")));
+        }
+        Ok(Devices { replicas, partitions, are_cut })
+    }
+
+    pub fn count(self) -> usize {
+        self.replicas * self.partitions
+    }
+}
+
+/// For each computation, whether devices tell themselves apart in it or in what it calls: computations stand before those
+/// that call them.
+pub(super) fn tellers(module: &Module) -> Vec<bool> {
+    let mut telling = std::collections::HashMap::new();
+    let mut found = Vec::with_capacity(module.computations.len());
+    for computation in &module.computations {
+        let calls_one = |attribute: &ast::Attribute| match &attribute.value {
+            ast::Value::Word(word) => telling.get(word.trim_start_matches('%')) == Some(&true),
+            ast::Value::Words(words) => {
+                words.iter().any(|word| telling.get(word.trim_start_matches('%')) == Some(&true))
+            }
+            _ => false,
+        };
+        let tells = |instruction: &ast::Instruction| {
+            TELLING.contains(&instruction.opcode.as_str()) || instruction.attributes.iter().any(calls_one)
+        };
+        let is_telling = computation.instructions.iter().any(tells);
+        found.push(is_telling);
+        telling.insert(computation.name.as_str(), is_telling);
+    }
+    found
+}
+
+/// Whether an operation is lowered once for each device: it takes what differs between them, and does not hand it on.
+pub(super) fn is_apart(e: &Emitter, operands: &[Value]) -> bool {
+    let opcode = e.instruction.opcode.as_str();
+    operands.iter().any(Value::differs) && !HANDING_ON.contains(&opcode)
+}
+
+/// What an operation gives on each device, of what each has.
+pub(super) fn apart(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let mut each = Vec::new();
+    for device in 0..e.lowering.devices.count() {
+        e.device = Some(device);
+        let own = e.on_one(operands.iter().map(|operand| operand.on(device)).collect());
+        e.device = None;
+        each.push(own?);
+    }
+    Ok(Value::of_devices(each))
+}
+
+/// `partition-id` or `replica-id`.
+pub(super) fn own_number(e: &mut Emitter) -> Result<Value> {
+    let Devices { replicas, partitions, .. } = e.lowering.devices;
+    let is_partition = e.instruction.opcode == "partition-id";
+    let mut numbers = Vec::new();
+    for number in 0..if is_partition { partitions } else { replicas } {
+        let data = Data::from_i64s(DType::U32, &[number as i64]).ok_or_else(|| e.fail("a number beyond u32"))?;
+        numbers.push(Value::Array(e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?));
+    }
+    let own = |device: usize| numbers[if is_partition { device % partitions } else { device / partitions }].clone();
+    Ok(Value::of_devices((0..replicas * partitions).map(own).collect()))
+}
+
+/// A loop whose body or condition lets devices exchange values: all of them take each step together, in one loop. What
+/// differs after a step differs before the next.
+pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
+    let (devices, depth) = (e.lowering.devices.count(), e.scope.depth);
+    let mut state = state.clone();
+    let body = loop {
+        let (mut body, given) = e.lowering.open_region(e.instruction, "body", &state, depth)?;
+        let apart = state.apart_as(&given, devices);
+        if count(&apart) == count(&state) {
+            let mut arrays = Vec::new();
+            given.apart_as(&state, devices).leaves(&mut arrays);
+            let results = body.push("results", Op::Tuple, arrays, None, &e.lowering.computations, Origin::default());
+            let results = results.map_err(|why| e.fail(why))?;
+            break e.lowering.close_region(e.instruction, "body", body, results)?;
+        }
+        state = apart;
+    };
+    let (condition, holds) = e.lowering.open_region(e.instruction, "condition", &state, depth)?;
+    let Value::Array(holds) = holds else {
+        return Err(e.fail("devices that exchange values in a loop must take as many steps: its condition differs"));
+    };
+    let condition = e.lowering.close_region(e.instruction, "condition", condition, holds)?;
+    control::state_after(e, &state, Op::While { condition, body })
+}
+
+/// How many arrays there are.
+fn count(value: &Value) -> usize {
+    let mut arrays = Vec::new();
+    value.leaves(&mut arrays);
+    arrays.len()
+}

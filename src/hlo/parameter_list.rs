@@ -1,0 +1,146 @@
+//! Parameters: one for each array that a file's parameter is made of, for each part of a complex number, and for each device
+//! that has its own.
+
+use std::collections::HashMap;
+
+use crate::ir::Op;
+
+use super::ast::{self, Computation, Element, Operands};
+use super::device::Devices;
+use super::emit::{Emitter, shape_of};
+use super::error::LowerError;
+use super::lower::Given;
+use super::lowered_value::Value;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// The numbers of a parameter's first array: among all arrays with complex numbers in two parts and what differs once for each
+/// device, and among the arrays that the file names.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct First {
+    own: usize,
+    named: usize,
+}
+
+/// Whether a shape is that of a token, which holds nothing.
+fn is_token(shape: &ast::Shape) -> bool {
+    matches!(shape, ast::Shape::Array { element: Element::Other(name), .. } if name == "token")
+}
+
+/// Whether a shape is that of an array of complex numbers.
+pub(super) fn is_complex(shape: &ast::Shape) -> bool {
+    matches!(shape, ast::Shape::Array { element: Element::Other(name), .. } if name == "c64" || name == "c128")
+}
+
+/// How many parameters a shape takes for one device.
+fn arrays(shape: &ast::Shape) -> usize {
+    match shape {
+        ast::Shape::Tuple(parts) => parts.iter().map(arrays).sum(),
+        token if is_token(token) => 0,
+        other => 1 + usize::from(is_complex(other)),
+    }
+}
+
+/// Whether devices have arguments of their own: of a compiled program, or of one with replicas, where it is not marked as
+/// `sharding={replicated}`. A program that is not cut into partitions yet takes whole arrays.
+fn is_apart(parameter: &ast::Instruction, given: Given, devices: Devices) -> bool {
+    let is_marked = |attribute: &ast::Attribute| {
+        let words = if let ast::Value::Words(words) = &attribute.value { &words[..] } else { &[] };
+        attribute.name == "sharding" && words.first().is_some_and(|word| word == "replicated")
+    };
+    let is_shared = devices.replicas == 1 && (!devices.are_cut || parameter.attributes.iter().any(is_marked));
+    matches!(given, Given::Entry) && devices.count() > 1 && !is_shared
+}
+
+/// Where each parameter begins, by its number in the file.
+pub(super) fn firsts(computation: &Computation, given: Given, devices: Devices) -> HashMap<u64, First> {
+    let parameters = computation.instructions.iter();
+    let mut parameters: Vec<(u64, &ast::Instruction)> =
+        parameters.filter_map(|i| if let Operands::Number(n) = i.operands { Some((n, i)) } else { None }).collect();
+    parameters.sort_unstable_by_key(|(number, _)| *number);
+    let mut next = First::default();
+    let mut firsts = HashMap::new();
+    for (number, parameter) in parameters {
+        firsts.insert(number, next);
+        let each = if is_apart(parameter, given, devices) { devices.count() } else { 1 };
+        next.own += each * arrays(&parameter.shape);
+        next.named += parameter.shape.arrays();
+    }
+    firsts
+}
+
+/// The parameter, from `first` on.
+pub(super) fn lower(e: &mut Emitter, given: Given, first: First) -> Result<Value> {
+    let devices = e.lowering.devices;
+    let count = if is_apart(e.instruction, given, devices) { devices.count() } else { 1 };
+    let mut next = first;
+    of_shape(e, &e.instruction.shape, &Apart { given, count }, None, &mut next)
+}
+
+/// What stands once for each device.
+struct Apart<'g> {
+    given: Given<'g>,
+    /// How often each array stands, where no state tells.
+    count: usize,
+}
+
+fn of_shape(
+    e: &mut Emitter,
+    shape: &ast::Shape,
+    apart: &Apart,
+    state: Option<&Value>,
+    next: &mut First,
+) -> Result<Value> {
+    let state = match (state, apart.given) {
+        (None, Given::Like(whole)) => Some(whole),
+        _ => state,
+    };
+    if let ast::Shape::Tuple(shapes) = shape {
+        let mut parts = Vec::with_capacity(shapes.len());
+        for (index, shape) in shapes.iter().enumerate() {
+            let own = match state {
+                Some(Value::Tuple(values)) => values.get(index),
+                _ => None,
+            };
+            if state.is_some() && own.is_none() {
+                return Err(e.fail("the loop's state is another tuple"));
+            }
+            parts.push(of_shape(e, shape, apart, own, next)?);
+        }
+        return Ok(Value::Tuple(parts));
+    }
+    let name = format!("arg{}", next.named);
+    next.named += 1;
+    if is_token(shape) {
+        return Ok(Value::Nothing);
+    }
+    let count = match state {
+        Some(Value::Devices(each)) => each.len(),
+        Some(_) => 1,
+        None => apart.count,
+    };
+    let is_complex = is_complex(shape);
+    let own = shape_of(e.instruction, shape, is_complex)?;
+    let is_entry = matches!(apart.given, Given::Entry);
+    let mut values = Vec::with_capacity(count);
+    for device in 0..count {
+        let name = if count > 1 { format!("{name}@{device}") } else { name.clone() };
+        e.device = (count > 1).then_some(device);
+        let mut part = |e: &mut Emitter, suffix: &str| {
+            next.own += 1;
+            if is_entry {
+                let names = &mut e.body.argument_names;
+                names.resize(names.len().max(next.own), String::new());
+                names[next.own - 1] = format!("{name}{suffix}");
+            }
+            e.add(Op::Parameter(next.own - 1), vec![], Some(own.clone()))
+        };
+        let value = match is_complex {
+            true => Value::Complex([part(e, ".real")?, part(e, ".imag")?]),
+            false => Value::Array(part(e, "")?),
+        };
+        e.device = None;
+        values.push(value);
+    }
+    Ok(if count > 1 { Value::Devices(values) } else { values.swap_remove(0) })
+}

@@ -1,0 +1,288 @@
+//! Programs for several devices: collectives, what devices know of themselves, and arrays in parts.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use ulpgate::file::safetensors;
+use ulpgate::hlo::{Import, lower, parse};
+use ulpgate::machine::Mode;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
+use ulpgate::subject;
+use ulpgate::tensor::{Data, Tensor};
+
+fn place(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo_devices").join(name)
+}
+
+fn import(text: &str) -> Import {
+    lower(&parse(text).unwrap()).unwrap_or_else(|error| panic!("{error} in\n{text}"))
+}
+
+fn file(name: &str) -> Import {
+    import(&std::fs::read_to_string(place(name)).unwrap())
+}
+
+fn named(name: &str) -> Vec<(String, Tensor)> {
+    safetensors::read(&place(name)).unwrap()
+}
+
+fn arguments(import: &Import, given: &[(String, Tensor)]) -> Vec<Tensor> {
+    let find = |name: &String| given.iter().find(|(known, _)| known == name).unwrap_or_else(|| panic!("{name}"));
+    import.argument_names.iter().map(|name| find(name).1.clone()).collect()
+}
+
+fn results(import: &Import, arguments: &[Tensor]) -> Vec<Tensor> {
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    subject::evaluate(&import.program, &mode, arguments).unwrap()
+}
+
+/// What every device has at the end is what it has on XLA:CPU, bit for bit; the sums of bf16 numbers that the program as
+/// written rounds step by step, XLA:CPU rounds once.
+#[test]
+fn devices_compute_what_they_do_on_xla_cpu() {
+    let mut compared = 0;
+    for name in ["psum", "psum_bf16", "pmax2", "psum_a", "gather", "scatter", "permute", "a2a", "index", "scan"] {
+        for (form, cut) in [("compiled", "cut"), ("before", "whole")] {
+            if (name, form) == ("psum_bf16", "before") {
+                continue;
+            }
+            let import = file(&format!("{name}.{form}.hlo"));
+            assert_eq!(import.devices, 4, "{name}");
+            let got = results(&import, &arguments(&import, &named(&format!("{name}.{cut}.inputs.safetensors"))));
+            for (theirs, expected) in named(&format!("{name}.{cut}.outputs.safetensors")) {
+                let all = theirs.split('@').next().unwrap();
+                let known = |output: &&String| **output == theirs || **output == all;
+                let at = import.program.output_names.iter().position(|output| known(&output)).unwrap();
+                let bits = |tensor: &Tensor| (0..tensor.len()).map(|i| tensor.data().bits(i)).collect::<Vec<_>>();
+                assert_eq!(got[at].dims(), expected.dims(), "{name}.{form} {theirs}");
+                assert_eq!(bits(&got[at]), bits(&expected), "{name}.{form} {theirs}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+/// A TPU's compiler lets devices hand values on in the background, in a loop whose counter all of them have alike.
+#[test]
+fn what_a_tpu_compiler_makes_is_read() {
+    let import = file("scan.tpu.hlo");
+    assert_eq!(import.argument_names, ["arg0@0", "arg0@1", "arg0@2", "arg0@3"]);
+    let names = ["out0@0", "out0@1", "out0@2", "out0@3", "out1"];
+    assert_eq!(import.program.output_names, names);
+    let given = arguments(&import, &named("scan.cut.inputs.safetensors"));
+    let demands = vec![Demand::Rounded; names.len()];
+    let truth = Oracle::default().evaluate(&import.program, &given, &demands).unwrap();
+    let theirs = named("scan.cut.outputs.safetensors");
+    for (name, truth) in names.iter().zip(&truth.outputs) {
+        let TruthTensor::Float(truth) = truth else { panic!("{name}") };
+        let xla = theirs.iter().find(|(known, _)| known.split("@0").next() == name.split("@0").next()).unwrap();
+        for (i, real) in truth.rounded.iter().enumerate() {
+            assert!((xla.1.data().get_f64(i) - real).abs() < 1e-5, "{name}");
+        }
+    }
+    assert_eq!(file("auto.tpu.hlo").devices, 4);
+}
+
+const SUM: &str = "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n";
+
+/// A program of one operation for `devices` (the header's words), its result `shape`.
+fn one(devices: &str, shape: &str, operation: &str) -> String {
+    format!(
+        "HloModule m, is_scheduled=true, {devices}\n\n{SUM}ENTRY e {{\n  x = f32[2] parameter(0)\n  ROOT r = {shape} {operation}\n}}\n"
+    )
+}
+
+/// Both worlds' results, one for each output, of an argument that counts `device * 2` and `device * 2 + 1`.
+#[track_caller]
+fn of_counts(text: &str) -> Vec<(String, Vec<f64>)> {
+    let import = import(text);
+    let count = import.argument_names.len();
+    let given = (0..count).map(|d| Tensor::new(&[2], Data::F32(vec![2.0 * d as f32, 2.0 * d as f32 + 1.0])));
+    let given: Vec<Tensor> = given.collect();
+    let machine: Vec<Vec<f64>> = results(&import, &given).iter().map(|t| t.data().to_f64s()).collect();
+    let demands = vec![Demand::Rounded; machine.len()];
+    let truth = Oracle::default().evaluate(&import.program, &given, &demands).unwrap();
+    for (machine, truth) in machine.iter().zip(&truth.outputs) {
+        match truth {
+            TruthTensor::Float(truth) => assert_eq!(machine, &truth.rounded),
+            TruthTensor::Integer { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    import.program.output_names.iter().cloned().zip(machine).collect()
+}
+
+/// `replica_groups` counts replicas, partitions or devices, as XLA's `GetCollectiveOpGroupMode` has it.
+#[test]
+fn groups_count_replicas_partitions_or_devices() {
+    let both = "replica_count=2, num_partitions=2";
+    let reduce = |attributes: &str| one(both, "f32[2]", &format!("all-reduce(x), to_apply=sum{attributes}"));
+    // Devices are 0, 1 of replica 0, and 2, 3 of replica 1.
+    let cases = [
+        ("", [[4.0, 6.0], [8.0, 10.0], [4.0, 6.0], [8.0, 10.0]]),
+        (", replica_groups={{1,0}}", [[4.0, 6.0], [8.0, 10.0], [4.0, 6.0], [8.0, 10.0]]),
+        (", replica_groups={{0},{1}}", [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]),
+        (
+            ", channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true",
+            [[2.0, 4.0], [2.0, 4.0], [10.0, 12.0], [10.0, 12.0]],
+        ),
+        (", channel_id=1, replica_groups={{0},{1}}", [[2.0, 4.0], [2.0, 4.0], [10.0, 12.0], [10.0, 12.0]]),
+        (
+            ", channel_id=1, replica_groups=[2,2]<=[2,2]T(1,0), use_global_device_ids=true",
+            [[4.0, 6.0], [8.0, 10.0], [4.0, 6.0], [8.0, 10.0]],
+        ),
+    ];
+    for (attributes, expected) in cases {
+        let got: Vec<Vec<f64>> = of_counts(&reduce(attributes)).into_iter().map(|(_, values)| values).collect();
+        assert_eq!(got, expected, "{attributes}");
+    }
+    let all = of_counts(&reduce(", channel_id=1, replica_groups={{0,1}}"));
+    assert_eq!(all, [("out0".to_string(), vec![12.0, 16.0])]);
+    let permute = "collective-permute(x), channel_id=1, source_target_pairs={{0,1}}";
+    let moved: Vec<Vec<f64>> = of_counts(&one(both, "f32[2]", permute)).into_iter().map(|(_, v)| v).collect();
+    assert_eq!(moved, [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [4.0, 5.0]]);
+    let sent = "collective-broadcast(x), channel_id=1, replica_groups={{1,0}}";
+    let sent: Vec<Vec<f64>> = of_counts(&one(both, "f32[2]", sent)).into_iter().map(|(_, v)| v).collect();
+    assert_eq!(sent, [[2.0, 3.0], [2.0, 3.0], [6.0, 7.0], [6.0, 7.0]]);
+}
+
+/// The order of a sum is that of the group: 1 and -1 cancel before, or after, the small one is added.
+#[test]
+fn devices_are_added_in_the_groups_order() {
+    for (group, expected) in [("0,1,2", 2f32.powi(-30)), ("0,2,1", 0.0)] {
+        let text =
+            one("replica_count=3", "f32[2]", &format!("all-reduce(x), replica_groups={{{{{group}}}}}, to_apply=sum"));
+        let import = import(&text);
+        let given = [1.0, -1.0, 2f32.powi(-30)].map(|x| Tensor::new(&[2], Data::F32(vec![x, x])));
+        assert_eq!(results(&import, &given)[0].data().to_f32s(), [expected; 2], "{group}");
+    }
+}
+
+/// One device alone, as most programs have it, and devices that know their numbers.
+#[test]
+fn devices_know_their_numbers() {
+    assert_eq!(
+        of_counts(&one("num_partitions=1", "f32[2]", "all-reduce(x), replica_groups={}, to_apply=sum"))[0].1,
+        [0.0, 1.0]
+    );
+    let number = |opcode: &str| {
+        of_counts(&one("replica_count=2, num_partitions=2", "u32[]", &format!("{opcode}()")))
+            .into_iter()
+            .map(|(_, v)| v[0])
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(number("partition-id"), [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!(number("replica-id"), [0.0, 0.0, 1.0, 1.0]);
+}
+
+/// Devices that exchange nothing in a loop take as many steps as each needs; those that do must all take as many.
+#[test]
+fn loops_that_differ_end_apart_and_those_that_exchange_end_together() {
+    let text = |body: &str, bound: &str| {
+        format!(
+            "HloModule m, is_scheduled=true, num_partitions=2\n\n{SUM}body {{\n  s = (u32[], f32[]) parameter(0)\n  i = u32[] \
+             get-tuple-element(s), index=0\n  v = f32[] get-tuple-element(s), index=1\n  one = u32[] constant(1)\n  j = u32[] \
+             add(i, one)\n  w = f32[] {body}\n  ROOT t = (u32[], f32[]) tuple(j, w)\n}}\n\ncond {{\n  s = (u32[], f32[]) \
+             parameter(0)\n  i = u32[] get-tuple-element(s), index=0\n  n = u32[] constant(3)\n  ROOT l = pred[] compare(i, n), \
+             direction=LT\n}}\n\nENTRY e {{\n  p = u32[] partition-id()\n  z = u32[] constant(0)\n  c = f32[] constant(1)\n  t = \
+             (u32[], f32[]) tuple({bound}, c)\n  w = (u32[], f32[]) while(t), condition=cond, body=body\n  ROOT r = f32[] \
+             get-tuple-element(w), index=1\n}}\n"
+        )
+    };
+    let values = |text: &str| of_counts(text).into_iter().map(|(_, v)| v[0]).collect::<Vec<_>>();
+    assert_eq!(values(&text("add(v, v)", "p")), [8.0, 4.0]);
+    // What all have alike stays alike.
+    let exchanged = "all-reduce(v), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=sum";
+    assert_eq!(values(&text(exchanged, "z")), [8.0]);
+    let error = lower(&parse(&text(exchanged, "p")).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("its condition differs"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let four = "num_partitions=4";
+    for (text, why) in [
+        (
+            one(
+                four,
+                "f32[2]",
+                "all-reduce(x), replica_groups={{0,1},{1,2}}, to_apply=sum, channel_id=1, use_global_device_ids=true",
+            ),
+            "names 1 twice",
+        ),
+        (
+            one(
+                four,
+                "f32[2]",
+                "all-reduce(x), replica_groups={{0,4}}, to_apply=sum, channel_id=1, use_global_device_ids=true",
+            ),
+            "names 4, but the module's header counts 4",
+        ),
+        (
+            one(four, "f32[2]", "all-reduce(x), replica_groups={{0,1}}, to_apply=sum, use_global_device_ids=true"),
+            "needs a channel_id",
+        ),
+        (one(four, "f32[2]", "all-reduce(x), replica_groups=[2,2]<=[5], to_apply=sum"), "replica_groups is "),
+        (
+            one(
+                four,
+                "f32[2]",
+                "reduce-scatter(x), replica_groups={{0,1,2,3}}, dimensions={0}, to_apply=sum, channel_id=1, \
+                               use_global_device_ids=true",
+            ),
+            "has no 4 equal parts along dim 0",
+        ),
+        (
+            one(four, "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,1},{2,1}}"),
+            "given two values",
+        ),
+        (
+            one(four, "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,9}}"),
+            "two numbers below 4",
+        ),
+        (one("num_partitions=5000", "f32[2]", "copy(x)"), "a number from 1 to 1024"),
+        (one("replica_count=1000, num_partitions=1000", "f32[2]", "copy(x)"), "1024 devices at most"),
+        (one(four, "f32[2]", "ragged-all-to-all(x)"), "opcode `ragged-all-to-all` is not supported: of collectives"),
+        (one(four, "(f32[2], token[])", "infeed(x)"), "opcode `infeed` is not supported: what it exchanges"),
+        (one(four, "f32[2]", "rng(x, x), distribution=rng_uniform"), "opcode `rng` is not supported: its bits"),
+    ] {
+        let error = lower(&parse(&text).unwrap()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 11, ") && error.contains(why)
+                || error.starts_with("line 1, ") && error.contains(why),
+            "{error}"
+        );
+    }
+}
+
+/// An argument may be given once for all devices, or for each; and `show` says how many there are.
+#[test]
+fn arguments_are_given_for_all_or_for_each() {
+    let scratch = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("devices-{name}"));
+    let (inputs, out) = (scratch("in.safetensors"), scratch("out.safetensors"));
+    let ulpgate = |arguments: &[&str]| {
+        let run = Command::new(env!("CARGO_BIN_EXE_ulpgate")).arg("hlo").args(arguments).output().unwrap();
+        (run.status.code().unwrap(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
+    };
+    let program = place("psum.compiled.hlo");
+    let program = program.to_str().unwrap();
+    let row = |x: f32| Tensor::new(&[1, 37], Data::F32(vec![x; 37]));
+    let eval = |tensors: &[(&str, Tensor)]| {
+        let tensors: Vec<_> = tensors.iter().map(|(name, tensor)| (name.to_string(), tensor.clone())).collect();
+        safetensors::write(&inputs, &tensors).unwrap();
+        ulpgate(&["eval", program, "--inputs", inputs.to_str().unwrap(), "--out", out.to_str().unwrap()])
+    };
+    assert_eq!(eval(&[("arg0", row(1.0)), ("arg0@2", row(5.0))]).1, "out0 f32[1,37]\n");
+    assert_eq!(safetensors::read(&out).unwrap()[0].1.data().get_f64(3), 8.0);
+    let (code, _, error) = eval(&[("arg0@2", row(5.0))]);
+    assert_eq!(code, 2);
+    assert!(error.contains("arg0@0 is missing, which must be f32[1,37], or arg0 for all devices"), "{error}");
+    let (code, _, error) = eval(&[("arg0", row(1.0)), ("arg0@4", row(5.0))]);
+    assert!(code == 2 && error.contains("arg0@4 is more than the program takes"), "{error}");
+    let (code, text, _) = ulpgate(&["show", program]);
+    assert_eq!(code, 0);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("4 devices: what differs between them stands once for each"), "{text}");
+    assert!(text.contains("param.1@3"), "{text}");
+}
