@@ -11,6 +11,7 @@ use super::change::{Change, ChangeKind, Difference, number};
 use super::disagree::{Disagreement, disagreements};
 use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
+use super::factors;
 use super::graph::Graph;
 use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
@@ -79,6 +80,9 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     comparison.selected_results(&mut changes);
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
+    // Several elements of one tuple may have the same to tell.
+    let mut told = BTreeSet::new();
+    changes.retain(|change| told.insert(change.to_string()));
     let [left, right] = pair.without_counterpart();
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
@@ -153,6 +157,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
+        if let Some((left, right)) = sides(&|v| v.updates.map(str::to_string)) {
+            changes.push(self.change(ChangeKind::Reordered, first, left, right));
+        }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {
             changes.push(self.change(ChangeKind::PlanChanged, first, left, right));
         }
@@ -168,7 +175,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             Some(match (v.products.filter(|_| of_dots), v.by) {
                 (None, None) if reciprocal && form == "multiply" => "multiply by the reciprocal".to_string(),
                 (Some(width), _) => format!("{form}, products in {width}"),
-                (None, Some(by)) => format!("{form} by {}", number(by)),
+                (None, Some(by)) => factors::step(form, by),
                 (None, None) => form.clone(),
             })
         };
@@ -310,8 +317,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
 
     /// Constants that are stored in fewer or more bits, as the operations that use them see them.
     fn constants(&self, changes: &mut Vec<Change>) {
+        // By the value that uses them and the constant.
         let seen = [&self.pair.before, &self.pair.after].map(|graph| {
-            let mut seen: BTreeMap<ExpressionId, (ValueId, BTreeSet<u64>)> = BTreeMap::new();
+            let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<u64>)> = BTreeMap::new();
             for (id, instruction) in graph.entry().instructions.iter().enumerate() {
                 let user = &graph.values[id];
                 for (slot, operand) in
@@ -325,7 +333,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
                     let taken = slot == 1 && instruction.op == Op::Binary(Binary::Subtract);
                     let number = if taken { -number } else { number };
                     if let Some(id) = self.pair.expressions.find_constant(number) {
-                        seen.entry(id).or_insert((*operand, BTreeSet::new())).1.insert(number.to_bits());
+                        seen.entry([user.expression(), id]).or_insert((*operand, BTreeSet::new())).1.insert(number.to_bits());
                     }
                 }
             }
@@ -334,9 +342,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let [before, after] = seen;
         let text =
             |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
-        for (id, (first, left)) in &before {
+        let mut told = BTreeSet::new();
+        for (at, (first, left)) in &before {
             // A number that is gone has been put together with another.
-            if let Some((_, right)) = after.get(id).filter(|(_, right)| !right.is_subset(left)) {
+            let Some((_, right)) = after.get(at).filter(|(_, right)| !right.is_subset(left)) else { continue };
+            if told.insert((at[1], left, right)) {
                 changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
             }
         }

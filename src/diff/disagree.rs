@@ -224,11 +224,13 @@ fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<Label>
     [only(&left, &right), only(&right, &left)]
 }
 
-/// Whether an expression has to do with how a loop runs: what it carries, and what its first trip takes instead.
+/// Whether an expression has to do with how a loop runs: what it carries, what its first trip takes instead, and where
+/// elements lie.
 fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
     let (head, operands) = expressions.get(id);
     match head {
         Head::Loop(_) | Head::Argument(_) | Head::Integers | Head::Select => true,
+        Head::Slice(_) | Head::Gather { .. } | Head::Reverse | Head::Concatenate | Head::Update => true,
         Head::Compare(Compare::Eq | Compare::Ne) => operands.iter().all(|id| is_leaf(expressions, *id)),
         _ => false,
     }

@@ -7,7 +7,7 @@ use crate::ir::ValueId;
 
 use super::expression::{ExpressionId, Expressions};
 use super::graph::Graph;
-use super::vertex::Value;
+use super::vertex::{Habits, Value};
 
 /// Two programs over the same expressions.
 pub(super) struct Pair<'a> {
@@ -22,7 +22,8 @@ impl<'a> Pair<'a> {
     /// may have one when others are matched: AFTER is read again as long as that matches more.
     pub fn new(before: &'a Import, after: &'a Import, contracts: bool) -> Pair<'a> {
         let mut expressions = Expressions::default();
-        let (mut before, mut after) = (Graph::new(before, contracts), Graph::new(after, contracts));
+        let habits = Habits { contracts, one_pass: before.for_tpu || after.for_tpu };
+        let (mut before, mut after) = (Graph::new(before, habits), Graph::new(after, habits));
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);

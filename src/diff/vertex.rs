@@ -6,6 +6,15 @@ use super::expression::ExpressionId;
 use super::factors::Scale;
 use super::rule::Role;
 
+/// How the machine computes, as far as the text of a program leaves it open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habits {
+    /// Whether products are added before they are rounded.
+    pub contracts: bool,
+    /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
+    pub one_pass: bool,
+}
+
 /// A value.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -39,6 +48,8 @@ pub(super) struct Value {
     pub form: Option<String>,
     /// Whether it adds a product that is not rounded before.
     pub fused: bool,
+    /// How updates are added to an array, if it is that.
+    pub updates: Option<&'static str>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }

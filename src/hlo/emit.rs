@@ -85,16 +85,17 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     fn add(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
-        let origin = Origin {
-            at: self.instruction.at,
-            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
-            within: self.scope.within.clone(),
-        };
         let name = match &self.scope.within {
             Some(within) => format!("{within}/{}", self.instruction.name),
             None => self.instruction.name.clone(),
         };
-        let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
+        let origin = Origin {
+            name,
+            at: self.instruction.at,
+            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
+            within: self.scope.within.clone(),
+        };
+        let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
         if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {

@@ -21,6 +21,9 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Where a value of the entry comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
+    /// The instruction's name in the file, behind that of the fusion or call of the entry where it stands in one. One
+    /// instruction may become several operations.
+    pub name: String,
     /// The instruction's place in the file.
     pub at: Position,
     /// `op_name` of its metadata: where it stands in the user's program.
@@ -36,6 +39,8 @@ pub struct Import {
     pub program: Program,
     /// For each value of its entry, its place in the file.
     pub origins: Vec<Origin>,
+    /// Whether a TPU compiler wrote the file.
+    pub for_tpu: bool,
 }
 
 /// Instructions that inlining may make: a file whose calls double at each level would never end.
@@ -79,15 +84,15 @@ pub fn lower(module: &Module) -> Result<Import> {
     let output_names = (0..outputs.len()).map(|i| format!("out{i}")).collect();
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
-        let origin = Origin { at: at.at, ..Origin::default() };
-        body.push("results", Op::Tuple, outputs, None, &lowering.computations, origin)
+        let origin = Origin { name: "results".to_string(), at: at.at, ..Origin::default() };
+        body.push(Op::Tuple, outputs, None, &lowering.computations, origin)
             .map_err(|why| LowerError::new(at, why))?;
     }
     let root = body.instructions.len() - 1;
     lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
     let entry = lowering.computations.len() - 1;
     let program = Program { name: module.name.clone(), computations: lowering.computations, entry, output_names };
-    Ok(Import { program, origins: body.origins })
+    Ok(Import { program, origins: body.origins, for_tpu: module.is_tiled() })
 }
 
 /// What an instruction of the file became.
@@ -153,7 +158,6 @@ impl Body {
     /// Adds an operation after checking that it fits.
     pub fn push(
         &mut self,
-        name: &str,
         op: Op,
         operands: Vec<ValueId>,
         given: Option<Shape>,
@@ -162,9 +166,9 @@ impl Body {
     ) -> std::result::Result<ValueId, ShapeError> {
         let shapes: Vec<&Shape> = operands.iter().map(|o| self.shape(*o)).collect();
         let shape = infer(&op, &shapes, computations, given.as_ref())?;
-        let mut unique = name.to_string();
+        let mut unique = origin.name.clone();
         while !self.names.insert(unique.clone()) {
-            unique = format!("{name}.{}", self.names.len());
+            unique = format!("{}.{}", origin.name, self.names.len());
         }
         self.instructions.push(ir::Instruction::new(unique, op, operands, shape));
         self.origins.push(origin);
@@ -229,7 +233,8 @@ impl<'a> Lowering<'a> {
             other => {
                 let mut parts = Vec::new();
                 other.leaves(&mut parts);
-                body.push("results", Op::Tuple, parts, None, &self.computations, Origin::default())
+                let origin = Origin { name: "results".to_string(), ..Origin::default() };
+                body.push(Op::Tuple, parts, None, &self.computations, origin)
                     .map_err(|why| LowerError::new(instruction, why))?
             }
         };
