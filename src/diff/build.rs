@@ -163,9 +163,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
             let sum = value.accumulation.filter(|width| width.narrows()).map(Head::Accumulated);
             let fused = value.fused.then_some(Head::Fused);
-            let rounding = (float && holds.narrows() && !moved_bits.within(holds)).then_some(Head::Rounded(holds));
-            for head in sum.into_iter().chain(fused).chain(rounding).filter(|_| value.scalar.is_none()) {
+            for head in sum.into_iter().chain(fused).filter(|_| value.scalar.is_none()) {
                 *whole = self.expressions.apply(head, vec![*whole]);
+            }
+            if float && value.scalar.is_none() && !moved_bits.within(holds) {
+                *whole = self.expressions.rounded(holds, *whole);
             }
         }
         // A tuple of nothing is no float either.

@@ -124,7 +124,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             let goes_on = self.region_with(condition, Some(arguments.clone()), true);
             let given = |at: usize| match (carried[at], self.expressions.get(results[changed[at]])) {
-                (Carried::Array(format), (Head::Rounded(to), &[of])) if to.within(format) => of,
+                (Carried::Array(format), (Head::Rounded(to), &[of])) if *to == format => of,
                 _ => results[changed[at]],
             };
             let starts = arrays().map(|at| operands[changed[at]]);

@@ -213,6 +213,10 @@ impl<'p, 'a> Comparison<'p, 'a> {
             if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
                 continue;
             }
+            // How many bits a dot takes is told of by the precision that it asks for.
+            if matches!(reader, Reader::Value(id) if self.pair.before.habits.one_pass && self.asks_otherwise(*id)) {
+                continue;
+            }
             let entry = (*reader, reading::text(left), reading::text(right));
             let (least, most) = (reading::bounds(left), reading::bounds(right));
             let is_wider = match least == most {
@@ -239,6 +243,17 @@ impl<'p, 'a> Comparison<'p, 'a> {
             }
             changes.push(self.change(kind, first, left, right));
         }
+    }
+
+    /// Whether a value is a dot in both programs, but of another precision.
+    fn asks_otherwise(&self, id: ExpressionId) -> bool {
+        let graphs = [&self.pair.before, &self.pair.after];
+        let forms = graphs.map(|graph| {
+            let is_dot = |id: &&ValueId| matches!(graph.entry().instructions[**id].op, Op::Dot { .. });
+            let dots = graph.instances(id).iter().filter(is_dot);
+            dots.filter_map(|id| graph.values[*id].form.clone()).collect::<BTreeSet<String>>()
+        });
+        forms[0] != forms[1] && forms.iter().all(|forms| !forms.is_empty())
     }
 
     /// `bf16 for sub.7, result 0; f32 for reduce_sum.15`, readers in BEFORE's order.

@@ -89,10 +89,20 @@ impl Expressions {
         self.intern(head, operands)
     }
 
-    /// A value rounded to a format, where that may lose bits of f32.
+    /// A value rounded to a format, where that may lose bits of f32: what was moved is moved when it is rounded.
     pub fn rounded(&mut self, format: Precision, of: ExpressionId) -> ExpressionId {
-        let is_rounded = matches!(self.get(of).0, Head::Rounded(to) if to.within(format));
-        if is_rounded || !format.narrows() || format == Precision::ANY { of } else { self.intern(Head::Rounded(format), vec![of]) }
+        if !format.narrows() || format == Precision::ANY {
+            return of;
+        }
+        match self.get(of) {
+            (Head::Rounded(to), _) if to.within(format) => of,
+            (head @ (Head::Slice(_) | Head::Gather { .. } | Head::Reverse), &[whole]) => {
+                let head = head.clone();
+                let whole = self.rounded(format, whole);
+                self.apply(head, vec![whole])
+            }
+            _ => self.intern(Head::Rounded(format), vec![of]),
+        }
     }
 
     /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
