@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in, find_contractions};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
 use crate::tensor::DType;
 
@@ -152,9 +152,17 @@ impl<'p, 'e> Builder<'p, 'e> {
             form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
             fused: matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract))
                 && instruction.operands.iter().any(|id| self.contracted.get(*id) == Some(&true)),
-            updates: None,
+            order: None,
             scalar: self.constants[id],
         };
+        if self.habits.library {
+            let by_library = matches!(instruction.fusion, Some(Fusion::Custom(_)));
+            let order = if by_library { "in the library's order" } else { "in the compiler's order" };
+            value.order = value.accumulation.map(|_| order);
+            if by_library && instruction.op == Op::Unary(Unary::Exponential) && dtype == Some(DType::F32) {
+                value.form = Some("exponential of the library".to_string());
+            }
+        }
         value.expressions = self.express(instruction, &mut value);
         if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];

@@ -58,13 +58,14 @@ pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffEr
 }
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
-/// before they are rounded ([`Chip::contracts`]), it is told of where that changed.
+/// before they are rounded ([`Chip::contracts`]), or for which a library computes fusions ([`Chip::library`]), it is told of
+/// where that changed.
 ///
 /// # Errors
 /// If they do not have the same results.
 pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Result<Difference, DiffError> {
     same_results(before, after)?;
-    let pair = Pair::new(before, after, chip.is_some_and(|chip| chip.contracts));
+    let pair = Pair::new(before, after, chip);
     let comparison = Comparison::new(&pair);
     let disagreements = disagreements(&pair);
     let mut changes = Vec::new();
@@ -157,7 +158,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
-        if let Some((left, right)) = sides(&|v| v.updates.map(str::to_string)) {
+        if let Some((left, right)) = sides(&|v| v.order.map(str::to_string)) {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {

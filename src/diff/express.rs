@@ -101,7 +101,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     value.form = None;
                 }
                 if value.float && matches!(self.expressions.get(id).0, Head::Scatter { .. }) {
-                    value.updates = Some("updates onto zeros, then the array");
+                    value.order = Some("updates onto zeros, then the array");
                     value.form = None;
                 }
                 if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
@@ -150,7 +150,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     return vec![self.expressions.apply(Head::Update, floats)];
                 }
                 if arrays == 1 && by == Combiner::Known(Binary::Add) {
-                    value.updates = Some("updates one by one, onto the array");
+                    value.order = Some("updates one by one, onto the array");
                 }
                 let head = |part| Head::Scatter { by, part };
                 return (0..arrays).map(|part| self.expressions.apply(head(part), floats.clone())).collect();

@@ -13,6 +13,8 @@ pub(super) struct Habits {
     pub contracts: bool,
     /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
     pub one_pass: bool,
+    /// Whether a library computes some of the fusions.
+    pub library: bool,
 }
 
 /// A value.
@@ -48,8 +50,8 @@ pub(super) struct Value {
     pub form: Option<String>,
     /// Whether it adds a product that is not rounded before.
     pub fused: bool,
-    /// How updates are added to an array, if it is that.
-    pub updates: Option<&'static str>,
+    /// The order in which numbers are added up, as far as `steps` do not tell.
+    pub order: Option<&'static str>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }
