@@ -9,8 +9,8 @@ use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
 use super::fold;
-use super::rule::{self, Role};
-use super::vertex::{Habits, Value};
+use super::rule::{self, Habits, Role};
+use super::vertex::Value;
 
 /// What a value is taken for, if it is to be taken for another expression than its own.
 pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<ExpressionId> + 's;
@@ -175,7 +175,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 *whole = self.expressions.apply(head, vec![*whole]);
             }
             if float && value.scalar.is_none() && !moved_bits.within(holds) {
-                *whole = self.expressions.rounded(holds, *whole);
+                *whole = self.expressions.round_to(holds, *whole);
             }
         }
         // A tuple of nothing is no float either.

@@ -92,7 +92,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             let value = &self.values[instruction.operands[part]];
             arguments[part] = match value.scalar {
                 Some(number) => self.expressions.constant(number),
-                None => self.expressions.rounded(value.effective, operands[part]),
+                None => self.expressions.round_to(value.effective, operands[part]),
             };
         }
         let mut carried: Vec<Carried> = changed.iter().map(|part| self.carried(instruction.operands[*part])).collect();
@@ -104,7 +104,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     Carried::Count => self.integers,
                     Carried::Array(format) => {
                         let argument = self.expressions.leaf(Head::Argument(numbers.next().unwrap_or_default()));
-                        self.expressions.rounded(*format, argument)
+                        self.expressions.round_to(*format, argument)
                     }
                 };
             }

@@ -8,6 +8,7 @@ use crate::ir::{Binary, Op, ValueId};
 use crate::machine::Chip;
 
 use super::change::{Change, ChangeKind, Difference, number};
+use super::choice::find_choices;
 use super::disagree::{Disagreement, disagreements};
 use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
@@ -77,8 +78,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
             changes.append(&mut found);
         }
     }
-    comparison.selections(&mut changes);
-    comparison.selected_results(&mut changes);
+    changes.extend(find_choices(&pair).into_iter().map(|d| comparison.told(d)));
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
     // Several elements of one tuple may have the same to tell.
@@ -112,10 +112,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         Comparison { pair, readings }
     }
 
-    /// The values of one expression: BEFORE's and AFTER's.
-    fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
-        let pair = self.pair;
-        [&pair.before, &pair.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
+    fn told(&self, found: Disagreement) -> Change {
+        let [left, right] = found.texts;
+        self.change(found.kind, found.value, left, right)
     }
 
     fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
@@ -130,7 +129,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
     /// The changes of the value that `first` of BEFORE is an instance of.
     fn value(&self, first: ValueId, id: ExpressionId) -> Vec<Change> {
         let mut changes = Vec::new();
-        let [before, after] = self.both(id);
+        let [before, after] = self.pair.both(id);
         if before.is_empty() || after.is_empty() || !before.iter().any(|v| v.is_made()) {
             return changes;
         }
@@ -204,7 +203,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             return;
         }
         let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        let whole = self.both(id).map(|values| {
+        let whole = self.pair.both(id).map(|values| {
             let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
             picked.reduce(Precision::join).map(|width| BTreeSet::from([Width::of(width)]))
         });
@@ -294,43 +293,6 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
-    /// Top-k that selects otherwise: one line for each operand it is taken of.
-    fn selections(&self, changes: &mut Vec<Change>) {
-        let mut told = BTreeSet::new();
-        for (first, value) in self.pair.before.values.iter().enumerate().filter(|(_, v)| v.live) {
-            if value.selection.is_none() || value.expressions.len() != 1 {
-                continue;
-            }
-            let of = self.selected_of(value.expression());
-            let side =
-                |values: &[&Value]| -> BTreeSet<String> { values.iter().filter_map(|v| v.selection.clone()).collect() };
-            let sides = self.both(value.expression());
-            let (left, right) = (side(&sides[0]), side(&sides[1]));
-            if left != right && !right.is_empty() && told.insert(of) {
-                let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
-                changes.push(self.change(ChangeKind::TopkChanged, first, text(left), text(right)));
-            }
-        }
-    }
-
-    /// Results that a top-k gives in both programs, where all that the two have in common is that they are results: the
-    /// best of each bin are no part of the best of all.
-    fn selected_results(&self, changes: &mut Vec<Change>) {
-        let (before, after) = (&self.pair.before, &self.pair.after);
-        let outputs = before.import.program.outputs().into_iter().zip(after.import.program.outputs());
-        let mut told = BTreeSet::new();
-        for (one, other) in outputs {
-            let (left, right) = (&before.values[one], &after.values[other]);
-            if let (Some(from), Some(to)) = (&left.selection, &right.selection)
-                && left.expression() != right.expression()
-                && from != to
-                && told.insert(self.selected_of(left.expression()))
-            {
-                changes.push(self.change(ChangeKind::TopkChanged, one, from.clone(), to.clone()));
-            }
-        }
-    }
-
     /// Constants that are stored in fewer or more bits, as the operations that use them see them.
     fn constants(&self, changes: &mut Vec<Change>) {
         // By the value that uses them and the constant.
@@ -349,7 +311,10 @@ impl<'p, 'a> Comparison<'p, 'a> {
                     let taken = slot == 1 && instruction.op == Op::Binary(Binary::Subtract);
                     let number = if taken { -number } else { number };
                     if let Some(id) = self.pair.expressions.find_constant(number) {
-                        seen.entry([user.expression(), id]).or_insert((*operand, BTreeSet::new())).1.insert(number.to_bits());
+                        seen.entry([user.expression(), id])
+                            .or_insert((*operand, BTreeSet::new()))
+                            .1
+                            .insert(number.to_bits());
                     }
                 }
             }
@@ -394,16 +359,6 @@ impl<'p, 'a> Comparison<'p, 'a> {
         if !changes.iter().any(told) {
             changes.push(change);
         }
-    }
-
-    /// What a top-k, its values or its indices, was taken of.
-    fn selected_of(&self, mut id: ExpressionId) -> ExpressionId {
-        while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
-            self.pair.expressions.get(id)
-        {
-            id = *of;
-        }
-        id
     }
 }
 

@@ -243,7 +243,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         for (id, operand) in instruction.operands.iter().zip(&mut operands).filter(|_| self.arguments.is_some()) {
             let is_narrow = takes_bf16 || self.values[*id].effective.within(bf16);
             if is_narrow {
-                *operand = self.expressions.rounded(bf16, *operand);
+                *operand = self.expressions.round_to(bf16, *operand);
             }
         }
         operands

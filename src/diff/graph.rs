@@ -8,7 +8,8 @@ use crate::ir::{Computation, Instruction, Op, ValueId};
 
 use super::build::{Builder, Settle};
 use super::expression::{ExpressionId, Expressions};
-use super::vertex::{Habits, Value};
+use super::rule::Habits;
+use super::vertex::Value;
 
 /// A program with what each value of its entry computes.
 pub(super) struct Graph<'a> {

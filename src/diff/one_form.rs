@@ -90,7 +90,7 @@ impl Expressions {
     }
 
     /// A value rounded to a format, where that may lose bits of f32: what was moved is moved when it is rounded.
-    pub fn rounded(&mut self, format: Precision, of: ExpressionId) -> ExpressionId {
+    pub fn round_to(&mut self, format: Precision, of: ExpressionId) -> ExpressionId {
         if !format.narrows() || format == Precision::ANY {
             return of;
         }
@@ -98,7 +98,7 @@ impl Expressions {
             (Head::Rounded(to), _) if to.within(format) => of,
             (head @ (Head::Slice(_) | Head::Gather { .. } | Head::Reverse), &[whole]) => {
                 let head = head.clone();
-                let whole = self.rounded(format, whole);
+                let whole = self.round_to(format, whole);
                 self.apply(head, vec![whole])
             }
             _ => self.intern(Head::Rounded(format), vec![of]),
@@ -199,7 +199,9 @@ impl Expressions {
     fn updated(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         let (Head::Binary(Binary::Add), [a, b]) = (head, operands) else { return None };
         for (updates, array) in [(*a, *b), (*b, *a)] {
-            let (Head::Scatter { by: Combiner::Known(Binary::Add), .. }, &[zeros, of]) = self.get(updates) else { continue };
+            let (Head::Scatter { by: Combiner::Known(Binary::Add), .. }, &[zeros, of]) = self.get(updates) else {
+                continue;
+            };
             if self.is(zeros, 0.0) {
                 let scatter = self.get(updates).0.clone();
                 self.absorb(updates);

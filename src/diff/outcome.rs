@@ -13,7 +13,7 @@ use super::compare::{DiffError, same_results};
 use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
-use super::vertex::Habits;
+use super::rule::Habits;
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

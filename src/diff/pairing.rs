@@ -8,7 +8,8 @@ use crate::machine::Chip;
 
 use super::expression::{ExpressionId, Expressions};
 use super::graph::Graph;
-use super::vertex::{Habits, Value};
+use super::rule::Habits;
+use super::vertex::Value;
 
 /// Two programs over the same expressions.
 pub(super) struct Pair<'a> {
@@ -54,6 +55,11 @@ impl<'a> Pair<'a> {
             }
         }
         Pair { before, after, expressions }
+    }
+
+    /// The values of one expression: BEFORE's and AFTER's.
+    pub fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
+        [&self.before, &self.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
     }
 
     /// Expressions that both programs make.

@@ -4,7 +4,16 @@ use crate::analysis::{Analysis, Precision, Regions, rounds_to, steps_hold, targe
 use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unary, ValueId, Window};
 use crate::num::BF16;
 
-use super::vertex::Habits;
+/// How the machine computes, as far as the text of a program leaves it open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habits {
+    /// Whether products are added before they are rounded.
+    pub contracts: bool,
+    /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
+    pub one_pass: bool,
+    /// Whether a library computes some of the fusions.
+    pub library: bool,
+}
 
 /// What an operation is for the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

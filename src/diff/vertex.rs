@@ -6,17 +6,6 @@ use super::expression::ExpressionId;
 use super::factors::Scale;
 use super::rule::Role;
 
-/// How the machine computes, as far as the text of a program leaves it open.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Habits {
-    /// Whether products are added before they are rounded.
-    pub contracts: bool,
-    /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
-    pub one_pass: bool,
-    /// Whether a library computes some of the fusions.
-    pub library: bool,
-}
-
 /// A value.
 #[derive(Clone, Debug)]
 pub(super) struct Value {

@@ -197,7 +197,7 @@ mod tests {
     fn the_documented_example_comes_out() {
         let layout = layout(&[1, 0], &[&[2, 2]]);
         let addresses = Addresses::new(&[3, 5], Some(&layout));
-        let addresses: Vec<usize> = addresses.map(|a| (0..15).map(|i| a.address(i)).collect()).unwrap_or_default();
+        let addresses: Vec<usize> = addresses.map(|a| a.addresses().collect()).unwrap_or_default();
         assert_eq!(addresses, [0, 1, 4, 5, 8, 2, 3, 6, 7, 10, 12, 13, 16, 17, 20]);
     }
 
@@ -214,6 +214,32 @@ mod tests {
         let moved = same_address((&[2, 9], Some(&tiled)), (&[2, 8], Some(&tiled)));
         assert_eq!(moved, Some((0..18).filter(|i| i % 9 < 8).collect()));
         assert_eq!(same_address((&[2, 8], Some(&tiled)), (&[2, 9], Some(&tiled))), None);
+    }
+
+    /// Element by element, the transposes are what the addresses say.
+    #[test]
+    fn layouts_without_padding_are_transposes() {
+        let tiled = layout(&[1, 0], &[&[8, 128], &[2, 1]]);
+        let others = [
+            (vec![16, 2, 128], layout(&[2, 0, 1], &[&[8, 128], &[2, 1]])),
+            (vec![2, 256, 8], layout(&[1, 2, 0], &[&[8, 128], &[2, 1]])),
+            (vec![256, 16], layout(&[0, 1], &[&[8, 128], &[2, 1]])),
+            (vec![16, 256], layout(&[0, 1], &[])),
+            (vec![4096], layout(&[0], &[])),
+        ];
+        for (dims, other) in &others {
+            let moved = same_address((&[16, 256], Some(&tiled)), (dims, Some(other)));
+            let (seen, permutation) = transposed((&[16, 256], Some(&tiled)), (dims, Some(other))).unwrap();
+            let wanted: Vec<usize> = permutation.iter().map(|dim| seen[*dim]).collect();
+            let steps: Vec<usize> = permutation.iter().map(|dim| seen[dim + 1..].iter().product()).collect();
+            let element = |mut flat: usize| {
+                let parts = wanted.iter().zip(&steps).rev();
+                parts.map(|(size, step)| (flat % size * step, flat /= size).0).sum::<usize>()
+            };
+            assert_eq!(moved, Some((0..4096).map(element).collect()), "{dims:?}");
+        }
+        let padded = layout(&[1, 0], &[&[8, 128]]);
+        assert_eq!(transposed((&[2, 9], Some(&padded)), (&[2, 9], Some(&padded))), None);
     }
 
     #[test]

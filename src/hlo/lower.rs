@@ -85,8 +85,7 @@ pub fn lower(module: &Module) -> Result<Import> {
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
         let origin = Origin { name: "results".to_string(), at: at.at, ..Origin::default() };
-        body.push(Op::Tuple, outputs, None, &lowering.computations, origin)
-            .map_err(|why| LowerError::new(at, why))?;
+        body.push(Op::Tuple, outputs, None, &lowering.computations, origin).map_err(|why| LowerError::new(at, why))?;
     }
     let root = body.instructions.len() - 1;
     lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
