@@ -261,6 +261,8 @@ fn is_neutral(by: Combiner, start: f64) -> bool {
 pub(super) fn approximate(recall: f32, bins: usize, n: usize) -> String {
     match bins >= n {
         true => "exact".to_string(),
+        // Before compilation the recall may be left out.
+        false if recall == 0.0 => format!("approximate, {bins} bins"),
         false => format!("approximate, recall {recall}, {bins} bins"),
     }
 }

@@ -61,9 +61,10 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
             if is_known(0) && is_known(1) && seen.insert((value, sides)) {
-                let kind = match pair.before.values[value].float {
-                    true => kind(expressions, sides),
-                    false => ChangeKind::OperationChanged,
+                // What is no float may come from a loop that rounds otherwise.
+                let kind = match kind(expressions, sides) {
+                    ChangeKind::PrecisionChanged if !pair.before.values[value].float => ChangeKind::OperationChanged,
+                    kind => kind,
                 };
                 found.push(Disagreement { value, texts: texts(pair, sides), kind });
             }

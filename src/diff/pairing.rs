@@ -35,7 +35,7 @@ impl<'a> Pair<'a> {
         let of_before = expressions_of(&before);
         let mut fewest = usize::MAX;
         loop {
-            let mut open = Open::new(&before, &after, &of_before);
+            let mut open = Open::new(&before, &after, &of_before, &expressions);
             // Each reading matches more than the one before, so there is an end.
             if open.is_empty() || open.len() >= fewest {
                 break;
@@ -110,11 +110,18 @@ struct Open<'a, 'e> {
 }
 
 impl<'a, 'e> Open<'a, 'e> {
-    fn new(before: &Graph<'a>, after: &Graph<'a>, of_before: &'e BTreeMap<ExpressionId, ValueId>) -> Self {
+    /// Steps of a reduction, scan or product are part of the whole, and have no counterpart of their own.
+    fn new(
+        before: &Graph<'a>,
+        after: &Graph<'a>,
+        of_before: &'e BTreeMap<ExpressionId, ValueId>,
+        expressions: &Expressions,
+    ) -> Self {
         let of_after = expressions_of(after);
         let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
         for (side, graph, own, others) in [(0, before, of_before, &of_after), (1, after, &of_after, of_before)] {
-            for (expression, id) in own.iter().filter(|(expression, _)| !others.contains_key(expression)) {
+            let is_open = |id: &ExpressionId| !others.contains_key(id) && !expressions.is_step(*id);
+            for (expression, id) in own.iter().filter(|(expression, _)| is_open(expression)) {
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);
                 open.values.entry(key).or_default()[side].insert(*id, *expression);

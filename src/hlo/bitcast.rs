@@ -89,7 +89,7 @@ pub(super) fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> 
         operand = e.emit(Op::BitcastConvert, vec![operand], Some(from.clone()))?;
     }
     let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
-    if let Some((dims, permutation)) = layout::transposed((from.dims(), source), (claimed.dims(), own)) {
+    if let Some((dims, permutation)) = layout::as_transpose((from.dims(), source), (claimed.dims(), own)) {
         if permutation.is_sorted() && converted && from == claimed {
             return Ok(operand);
         }

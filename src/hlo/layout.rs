@@ -20,7 +20,7 @@ pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Opt
 
 /// The same as dims that the elements of `from` are seen in and the order in which these are `to`'s, major to minor; `None`
 /// where a layout pads, or the two cut memory up so that neither refines the other.
-pub(super) fn transposed(
+pub(super) fn as_transpose(
     from: (&[usize], Option<&Layout>),
     to: (&[usize], Option<&Layout>),
 ) -> Option<(Vec<usize>, Vec<usize>)> {
@@ -229,7 +229,7 @@ mod tests {
         ];
         for (dims, other) in &others {
             let moved = same_address((&[16, 256], Some(&tiled)), (dims, Some(other)));
-            let (seen, permutation) = transposed((&[16, 256], Some(&tiled)), (dims, Some(other))).unwrap();
+            let (seen, permutation) = as_transpose((&[16, 256], Some(&tiled)), (dims, Some(other))).unwrap();
             let wanted: Vec<usize> = permutation.iter().map(|dim| seen[*dim]).collect();
             let steps: Vec<usize> = permutation.iter().map(|dim| seen[dim + 1..].iter().product()).collect();
             let element = |mut flat: usize| {
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(moved, Some((0..4096).map(element).collect()), "{dims:?}");
         }
         let padded = layout(&[1, 0], &[&[8, 128]]);
-        assert_eq!(transposed((&[2, 9], Some(&padded)), (&[2, 9], Some(&padded))), None);
+        assert_eq!(as_transpose((&[2, 9], Some(&padded)), (&[2, 9], Some(&padded))), None);
     }
 
     #[test]
