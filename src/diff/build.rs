@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in, find_contractions};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
-use crate::num::{BF16, F32};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
+use crate::num::BF16;
 use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
 use super::fold;
-use super::rule::{self, Role};
+use super::rule::{self, Habits, Role};
 use super::vertex::Value;
 
 /// What a value is taken for, if it is to be taken for another expression than its own.
@@ -22,13 +22,14 @@ pub(super) struct Builder<'p, 'e> {
     held: &'p [Held],
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
-    /// Whether products are added before they are rounded.
-    pub contracts: bool,
+    pub habits: Habits,
     /// The values that are such products; none where there are no such.
     contracted: Vec<bool>,
     /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
     /// roundings, which readings tell of in the entry.
     pub arguments: Option<Vec<ExpressionId>>,
+    /// Whether integers that no float has part in are told apart: in regions, but for the bodies of loops.
+    pub counts: bool,
     pub expressions: &'e mut Expressions,
     pub values: Vec<Value>,
     pub regions: HashMap<usize, Vec<ExpressionId>>,
@@ -38,8 +39,8 @@ pub(super) struct Builder<'p, 'e> {
 
 impl<'p, 'e> Builder<'p, 'e> {
     /// Of the entry.
-    pub fn new(analysis: &'p Analysis<'p>, contracts: bool, expressions: &'e mut Expressions) -> Self {
-        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), contracts, expressions)
+    pub fn new(analysis: &'p Analysis<'p>, habits: Habits, expressions: &'e mut Expressions) -> Self {
+        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), habits, expressions)
     }
 
     /// Of a region; of a loop's, the parameters stand for these expressions.
@@ -47,10 +48,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         analysis: &'p Analysis<'p>,
         region: ComputationId,
         arguments: Option<Vec<ExpressionId>>,
-        contracts: bool,
+        habits: Habits,
         expressions: &'e mut Expressions,
     ) -> Self {
-        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], contracts, expressions);
+        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], habits, expressions);
         Builder { arguments, ..builder }
     }
 
@@ -58,12 +59,12 @@ impl<'p, 'e> Builder<'p, 'e> {
         analysis: &'p Analysis<'p>,
         computation: &'p Computation,
         held: &'p [Held],
-        contracts: bool,
+        habits: Habits,
         expressions: &'e mut Expressions,
     ) -> Self {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let contracted = if contracts { find_contractions(computation, &uses) } else { Vec::new() };
+        let contracted = if habits.contracts { find_contractions(computation, &uses) } else { Vec::new() };
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
         let arguments = None;
@@ -72,9 +73,10 @@ impl<'p, 'e> Builder<'p, 'e> {
             computation,
             held,
             constants,
-            contracts,
+            habits,
             contracted,
             arguments,
+            counts: false,
             expressions,
             values,
             regions,
@@ -100,6 +102,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         !std::ptr::eq(self.computation, self.analysis.program.entry())
     }
 
+    /// Whether an operation is a dot that takes its operands as bf16, whatever they are.
+    pub fn takes_bf16(&self, instruction: &Instruction) -> bool {
+        self.habits.one_pass && rule::is_at_default(&instruction.op)
+    }
+
     fn value(&mut self, id: ValueId, instruction: &'p Instruction) -> Value {
         let operand = |slot: usize| instruction.operands.get(slot).map(|o| &self.values[*o]);
         let dtype = instruction.shape.dtype();
@@ -112,8 +119,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             _ => (0, 0),
         };
         let moved: Vec<&Value> = (from..to).filter_map(operand).collect();
-        let narrow_operands =
-            instruction.operands.iter().all(|o| self.values[*o].effective.within(Precision::of(&BF16)));
+        let narrow_operands = self.takes_bf16(instruction)
+            || instruction.operands.iter().all(|o| self.values[*o].effective.within(Precision::of(&BF16)));
         let regions = &self.analysis.regions;
         let holds = rule::holds(instruction, self.analysis);
         let moved_bits = moved.iter().map(|v| v.effective).reduce(Precision::join).unwrap_or(Precision::UNLIMITED);
@@ -145,19 +152,30 @@ impl<'p, 'e> Builder<'p, 'e> {
             form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
             fused: matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract))
                 && instruction.operands.iter().any(|id| self.contracted.get(*id) == Some(&true)),
+            order: None,
             scalar: self.constants[id],
         };
+        if self.habits.library {
+            let by_library = matches!(instruction.fusion, Some(Fusion::Custom(_)));
+            let order = if by_library { "in the library's order" } else { "in the compiler's order" };
+            value.order = value.accumulation.map(|_| order);
+            if by_library && instruction.op == Op::Unary(Unary::Exponential) && dtype == Some(DType::F32) {
+                value.form = Some("exponential of the library".to_string());
+            }
+        }
         value.expressions = self.express(instruction, &mut value);
         if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];
             value.scale = value.scale.or_else(|| moved.scale.clone().filter(|_| *whole == moved.expression()));
         }
         if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
-            let sum = value.accumulation.filter(|width| narrows(*width)).map(Head::Accumulated);
+            let sum = value.accumulation.filter(|width| width.narrows()).map(Head::Accumulated);
             let fused = value.fused.then_some(Head::Fused);
-            let rounding = (float && narrows(holds) && !moved_bits.within(holds)).then_some(Head::Rounded(holds));
-            for head in sum.into_iter().chain(fused).chain(rounding).filter(|_| value.scalar.is_none()) {
+            for head in sum.into_iter().chain(fused).filter(|_| value.scalar.is_none()) {
                 *whole = self.expressions.apply(head, vec![*whole]);
+            }
+            if float && value.scalar.is_none() && !moved_bits.within(holds) {
+                *whole = self.expressions.round_to(holds, *whole);
             }
         }
         // A tuple of nothing is no float either.
@@ -166,12 +184,6 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         value
     }
-}
-
-/// Whether a format loses bits of f32.
-fn narrows(format: Precision) -> bool {
-    let wide = Precision::of(&F32);
-    format.within(wide) && format != wide
 }
 
 /// The plan of a matmul, as far as it may change bits: windows over the result do not.

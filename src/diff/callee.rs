@@ -1,7 +1,7 @@
 //! What operations that run regions, or select, are as expressions.
 
-use crate::analysis::Reducer;
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op};
+use crate::analysis::{Precision, Reducer};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
 
 use super::build::Builder;
 use super::expression::{Combiner, ExpressionId, Head};
@@ -89,21 +89,62 @@ impl<'p, 'e> Builder<'p, 'e> {
         let (handed_on, changed): (Vec<usize>, Vec<usize>) = (0..operands.len()).partition(|part| carried(*part));
         let mut arguments = operands.to_vec();
         for part in handed_on {
-            if let Some(number) = self.values[instruction.operands[part]].scalar {
-                arguments[part] = self.expressions.constant(number);
+            let value = &self.values[instruction.operands[part]];
+            arguments[part] = match value.scalar {
+                Some(number) => self.expressions.constant(number),
+                None => self.expressions.round_to(value.effective, operands[part]),
+            };
+        }
+        let mut carried: Vec<Carried> = changed.iter().map(|part| self.carried(instruction.operands[*part])).collect();
+        loop {
+            let arrays = || (0..changed.len()).filter(|at| carried[*at] != Carried::Count);
+            let mut numbers = 0..;
+            for (part, kind) in changed.iter().zip(&carried) {
+                arguments[*part] = match kind {
+                    Carried::Count => self.integers,
+                    Carried::Array(format) => {
+                        let argument = self.expressions.leaf(Head::Argument(numbers.next().unwrap_or_default()));
+                        self.expressions.round_to(*format, argument)
+                    }
+                };
             }
+            let results = self.region_with(body, Some(arguments.clone()), false);
+            let found = changed.iter().zip(&carried).map(|(part, kind)| {
+                let starts_in = self.values[instruction.operands[*part]].effective;
+                match (kind, self.expressions.get(results[*part]).0) {
+                    (Carried::Count, _) if results[*part] != self.integers => Carried::Array(Precision::UNLIMITED),
+                    (Carried::Array(_), Head::Rounded(to)) if starts_in.within(*to) => Carried::Array(*to),
+                    (kind, _) => *kind,
+                }
+            });
+            let found: Vec<Carried> = found.collect();
+            if found != carried {
+                carried = found;
+                continue;
+            }
+            let goes_on = self.region_with(condition, Some(arguments.clone()), true);
+            let given = |at: usize| match (carried[at], self.expressions.get(results[changed[at]])) {
+                (Carried::Array(format), (Head::Rounded(to), &[of])) if *to == format => of,
+                _ => results[changed[at]],
+            };
+            let starts = arrays().map(|at| operands[changed[at]]);
+            let made_of = starts.chain(goes_on).chain(arrays().map(given)).collect::<Vec<_>>();
+            let mut parts = operands.to_vec();
+            for (number, at) in arrays().enumerate() {
+                parts[changed[at]] = self.expressions.apply(Head::Loop(number), made_of.clone());
+            }
+            return parts;
         }
-        for (at, part) in changed.iter().enumerate() {
-            arguments[*part] = self.expressions.leaf(Head::Argument(at));
+    }
+
+    /// How a loop carries a value that starts as this one, before its body is known.
+    fn carried(&self, start: ValueId) -> Carried {
+        let value = &self.values[start];
+        let dtype = self.computation.instructions[start].shape.dtype();
+        if !value.float && value.expression() == self.integers {
+            return Carried::Count;
         }
-        let [goes_on, results] = [condition, body].map(|region| self.region_with(region, Some(arguments.clone())));
-        let of = |list: &[ExpressionId]| changed.iter().map(|part| list[*part]).collect::<Vec<_>>();
-        let made_of = [of(operands), goes_on, of(&results)].concat();
-        let mut parts = operands.to_vec();
-        for (at, part) in changed.into_iter().enumerate() {
-            parts[part] = self.expressions.apply(Head::Loop(at), made_of.clone());
-        }
-        parts
+        Carried::Array(dtype.and_then(Precision::of_dtype).unwrap_or(Precision::UNLIMITED))
     }
 
     pub fn sort(
@@ -166,17 +207,32 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(known) = self.regions.get(&id) {
             return known.clone();
         }
-        let known = self.region_with(id, None);
+        let known = self.region_with(id, None, true);
         self.regions.insert(id, known.clone());
         known
     }
 
     /// The same of a loop's, where its parameters stand for these expressions.
-    fn region_with(&mut self, id: ComputationId, arguments: Option<Vec<ExpressionId>>) -> Vec<ExpressionId> {
-        let values =
-            Builder::region(self.analysis, id, arguments, self.contracts, self.expressions).values(&mut |_, _, _| None);
+    fn region_with(
+        &mut self,
+        id: ComputationId,
+        arguments: Option<Vec<ExpressionId>>,
+        counts: bool,
+    ) -> Vec<ExpressionId> {
+        let mut builder = Builder::region(self.analysis, id, arguments, self.habits, self.expressions);
+        builder.counts = counts;
+        let values = builder.values(&mut |_, _, _| None);
         values[self.analysis.program.computations[id].root].expressions.clone()
     }
+}
+
+/// How a loop carries a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    /// As integers that no float has part in.
+    Count,
+    /// As something else, in this format.
+    Array(Precision),
 }
 
 /// Whether the body of a loop gives a value of its state as it takes it.
@@ -205,6 +261,8 @@ fn is_neutral(by: Combiner, start: f64) -> bool {
 pub(super) fn approximate(recall: f32, bins: usize, n: usize) -> String {
     match bins >= n {
         true => "exact".to_string(),
+        // Before compilation the recall may be left out.
+        false if recall == 0.0 => format!("approximate, {bins} bins"),
         false => format!("approximate, recall {recall}, {bins} bins"),
     }
 }

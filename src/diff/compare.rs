@@ -8,9 +8,11 @@ use crate::ir::{Binary, Op, ValueId};
 use crate::machine::Chip;
 
 use super::change::{Change, ChangeKind, Difference, number};
+use super::choice::find_choices;
 use super::disagree::{Disagreement, disagreements};
 use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
+use super::factors;
 use super::graph::Graph;
 use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
@@ -57,13 +59,14 @@ pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffEr
 }
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
-/// before they are rounded ([`Chip::contracts`]), it is told of where that changed.
+/// before they are rounded ([`Chip::contracts`]), or for which a library computes fusions ([`Chip::library`]), it is told of
+/// where that changed.
 ///
 /// # Errors
 /// If they do not have the same results.
 pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Result<Difference, DiffError> {
     same_results(before, after)?;
-    let pair = Pair::new(before, after, chip.is_some_and(|chip| chip.contracts));
+    let pair = Pair::new(before, after, chip);
     let comparison = Comparison::new(&pair);
     let disagreements = disagreements(&pair);
     let mut changes = Vec::new();
@@ -75,10 +78,12 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
             changes.append(&mut found);
         }
     }
-    comparison.selections(&mut changes);
-    comparison.selected_results(&mut changes);
+    changes.extend(find_choices(&pair).into_iter().map(|d| comparison.told(d)));
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
+    // Several elements of one tuple may have the same to tell.
+    let mut told = BTreeSet::new();
+    changes.retain(|change| told.insert(change.to_string()));
     let [left, right] = pair.without_counterpart();
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
@@ -107,10 +112,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         Comparison { pair, readings }
     }
 
-    /// The values of one expression: BEFORE's and AFTER's.
-    fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
-        let pair = self.pair;
-        [&pair.before, &pair.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
+    fn told(&self, found: Disagreement) -> Change {
+        let [left, right] = found.texts;
+        self.change(found.kind, found.value, left, right)
     }
 
     fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
@@ -125,7 +129,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
     /// The changes of the value that `first` of BEFORE is an instance of.
     fn value(&self, first: ValueId, id: ExpressionId) -> Vec<Change> {
         let mut changes = Vec::new();
-        let [before, after] = self.both(id);
+        let [before, after] = self.pair.both(id);
         if before.is_empty() || after.is_empty() || !before.iter().any(|v| v.is_made()) {
             return changes;
         }
@@ -153,6 +157,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
+        if let Some((left, right)) = sides(&|v| v.order.map(str::to_string)) {
+            changes.push(self.change(ChangeKind::Reordered, first, left, right));
+        }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {
             changes.push(self.change(ChangeKind::PlanChanged, first, left, right));
         }
@@ -168,7 +175,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             Some(match (v.products.filter(|_| of_dots), v.by) {
                 (None, None) if reciprocal && form == "multiply" => "multiply by the reciprocal".to_string(),
                 (Some(width), _) => format!("{form}, products in {width}"),
-                (None, Some(by)) => format!("{form} by {}", number(by)),
+                (None, Some(by)) => factors::step(form, by),
                 (None, None) => form.clone(),
             })
         };
@@ -196,7 +203,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             return;
         }
         let (mut removed, mut added, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        let whole = self.both(id).map(|values| {
+        let whole = self.pair.both(id).map(|values| {
             let picked = values.iter().filter(|v| v.picks).map(|v| v.effective);
             picked.reduce(Precision::join).map(|width| BTreeSet::from([Width::of(width)]))
         });
@@ -204,6 +211,10 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let Some(right) = after.get(reader) else { continue };
             // Whoever reads all that was picked sees what the operands' own lines tell.
             if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
+                continue;
+            }
+            // How many bits a dot takes is told of by the precision that it asks for.
+            if matches!(reader, Reader::Value(id) if self.pair.before.habits.one_pass && self.asks_otherwise(*id)) {
                 continue;
             }
             let entry = (*reader, reading::text(left), reading::text(right));
@@ -232,6 +243,17 @@ impl<'p, 'a> Comparison<'p, 'a> {
             }
             changes.push(self.change(kind, first, left, right));
         }
+    }
+
+    /// Whether a value is a dot in both programs, but of another precision.
+    fn asks_otherwise(&self, id: ExpressionId) -> bool {
+        let graphs = [&self.pair.before, &self.pair.after];
+        let forms = graphs.map(|graph| {
+            let is_dot = |id: &&ValueId| matches!(graph.entry().instructions[**id].op, Op::Dot { .. });
+            let dots = graph.instances(id).iter().filter(is_dot);
+            dots.filter_map(|id| graph.values[*id].form.clone()).collect::<BTreeSet<String>>()
+        });
+        forms[0] != forms[1] && forms.iter().all(|forms| !forms.is_empty())
     }
 
     /// `bf16 for sub.7, result 0; f32 for reduce_sum.15`, readers in BEFORE's order.
@@ -271,47 +293,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
-    /// Top-k that selects otherwise: one line for each operand it is taken of.
-    fn selections(&self, changes: &mut Vec<Change>) {
-        let mut told = BTreeSet::new();
-        for (first, value) in self.pair.before.values.iter().enumerate().filter(|(_, v)| v.live) {
-            if value.selection.is_none() || value.expressions.len() != 1 {
-                continue;
-            }
-            let of = self.selected_of(value.expression());
-            let side =
-                |values: &[&Value]| -> BTreeSet<String> { values.iter().filter_map(|v| v.selection.clone()).collect() };
-            let sides = self.both(value.expression());
-            let (left, right) = (side(&sides[0]), side(&sides[1]));
-            if left != right && !right.is_empty() && told.insert(of) {
-                let text = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" and ");
-                changes.push(self.change(ChangeKind::TopkChanged, first, text(left), text(right)));
-            }
-        }
-    }
-
-    /// Results that a top-k gives in both programs, where all that the two have in common is that they are results: the
-    /// best of each bin are no part of the best of all.
-    fn selected_results(&self, changes: &mut Vec<Change>) {
-        let (before, after) = (&self.pair.before, &self.pair.after);
-        let outputs = before.import.program.outputs().into_iter().zip(after.import.program.outputs());
-        let mut told = BTreeSet::new();
-        for (one, other) in outputs {
-            let (left, right) = (&before.values[one], &after.values[other]);
-            if let (Some(from), Some(to)) = (&left.selection, &right.selection)
-                && left.expression() != right.expression()
-                && from != to
-                && told.insert(self.selected_of(left.expression()))
-            {
-                changes.push(self.change(ChangeKind::TopkChanged, one, from.clone(), to.clone()));
-            }
-        }
-    }
-
     /// Constants that are stored in fewer or more bits, as the operations that use them see them.
     fn constants(&self, changes: &mut Vec<Change>) {
+        // By the value that uses them and the constant.
         let seen = [&self.pair.before, &self.pair.after].map(|graph| {
-            let mut seen: BTreeMap<ExpressionId, (ValueId, BTreeSet<u64>)> = BTreeMap::new();
+            let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<u64>)> = BTreeMap::new();
             for (id, instruction) in graph.entry().instructions.iter().enumerate() {
                 let user = &graph.values[id];
                 for (slot, operand) in
@@ -325,7 +311,10 @@ impl<'p, 'a> Comparison<'p, 'a> {
                     let taken = slot == 1 && instruction.op == Op::Binary(Binary::Subtract);
                     let number = if taken { -number } else { number };
                     if let Some(id) = self.pair.expressions.find_constant(number) {
-                        seen.entry(id).or_insert((*operand, BTreeSet::new())).1.insert(number.to_bits());
+                        seen.entry([user.expression(), id])
+                            .or_insert((*operand, BTreeSet::new()))
+                            .1
+                            .insert(number.to_bits());
                     }
                 }
             }
@@ -334,9 +323,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let [before, after] = seen;
         let text =
             |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
-        for (id, (first, left)) in &before {
+        let mut told = BTreeSet::new();
+        for (at, (first, left)) in &before {
             // A number that is gone has been put together with another.
-            if let Some((_, right)) = after.get(id).filter(|(_, right)| !right.is_subset(left)) {
+            let Some((_, right)) = after.get(at).filter(|(_, right)| !right.is_subset(left)) else { continue };
+            if told.insert((at[1], left, right)) {
                 changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
             }
         }
@@ -368,16 +359,6 @@ impl<'p, 'a> Comparison<'p, 'a> {
         if !changes.iter().any(told) {
             changes.push(change);
         }
-    }
-
-    /// What a top-k, its values or its indices, was taken of.
-    fn selected_of(&self, mut id: ExpressionId) -> ExpressionId {
-        while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
-            self.pair.expressions.get(id)
-        {
-            id = *of;
-        }
-        id
     }
 }
 

@@ -61,9 +61,10 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
             if is_known(0) && is_known(1) && seen.insert((value, sides)) {
-                let kind = match pair.before.values[value].float {
-                    true => kind(expressions, sides),
-                    false => ChangeKind::OperationChanged,
+                // What is no float may come from a loop that rounds otherwise.
+                let kind = match kind(expressions, sides) {
+                    ChangeKind::PrecisionChanged if !pair.before.values[value].float => ChangeKind::OperationChanged,
+                    kind => kind,
                 };
                 found.push(Disagreement { value, texts: texts(pair, sides), kind });
             }
@@ -224,11 +225,13 @@ fn differing(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<Label>
     [only(&left, &right), only(&right, &left)]
 }
 
-/// Whether an expression has to do with how a loop runs: what it carries, and what its first trip takes instead.
+/// Whether an expression has to do with how a loop runs: what it carries, what its first trip takes instead, and where
+/// elements lie.
 fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
     let (head, operands) = expressions.get(id);
     match head {
         Head::Loop(_) | Head::Argument(_) | Head::Integers | Head::Select => true,
+        Head::Slice(_) | Head::Gather { .. } | Head::Reverse | Head::Concatenate | Head::Update => true,
         Head::Compare(Compare::Eq | Compare::Ne) => operands.iter().all(|id| is_leaf(expressions, *id)),
         _ => false,
     }

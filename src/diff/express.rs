@@ -1,7 +1,8 @@
 //! What the operations of a computation are as expressions.
 
-use crate::analysis::fingerprint;
+use crate::analysis::{Precision, fingerprint};
 use crate::ir::{Binary, Instruction, Op, ValueId, approx};
+use crate::num::BF16;
 use crate::tensor::DType;
 
 use super::build::Builder;
@@ -31,7 +32,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
-        if is_integer && !in_region && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
+        if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
             return vec![self.integers];
         }
         if let Some(first) = operands.first()
@@ -68,9 +69,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 _ => Head::FromIntegers,
             },
             Op::Unary(unary) => Head::Unary(*unary),
-            Op::Binary(binary @ (Binary::Multiply | Binary::Divide))
-                if value.float && self.factor(*binary, instruction).is_some() =>
-            {
+            Op::Binary(binary) if value.float && self.factor(*binary, instruction).is_some() => {
                 return vec![self.scale(*binary, instruction, value)];
             }
             // Integers without a float in them are one expression: `k - 1` is `k + -1`.
@@ -99,6 +98,10 @@ impl<'p, 'e> Builder<'p, 'e> {
                         neutral.iter().take_while(|id| !matches!(self.expressions.get(**id).0, Head::FromPredicates));
                     let from = if values.count() == 0 { 1 } else { 0 };
                     value.role = Role::Moves { from, to: 2 };
+                    value.form = None;
+                }
+                if value.float && matches!(self.expressions.get(id).0, Head::Scatter { .. }) {
+                    value.order = Some("updates onto zeros, then the array");
                     value.form = None;
                 }
                 if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
@@ -146,6 +149,9 @@ impl<'p, 'e> Builder<'p, 'e> {
                 {
                     return vec![self.expressions.apply(Head::Update, floats)];
                 }
+                if arrays == 1 && by == Combiner::Known(Binary::Add) {
+                    value.order = Some("updates one by one, onto the array");
+                }
                 let head = |part| Head::Scatter { by, part };
                 return (0..arrays).map(|part| self.expressions.apply(head(part), floats.clone())).collect();
             }
@@ -177,6 +183,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return self.candidates(&operands);
             }
             Op::Dot { .. } => {
+                let operands = self.factors_of_dot(instruction, operands);
                 let product = self.expressions.apply(Head::Binary(Binary::Multiply), operands);
                 let head = Head::Reduce { by: Combiner::Known(Binary::Add), results: elements };
                 return vec![self.expressions.apply(head, vec![product])];
@@ -229,6 +236,19 @@ impl<'p, 'e> Builder<'p, 'e> {
         vec![id]
     }
 
+    /// A dot's operands. In a loop, where expressions tell of roundings, those that it sees as bf16 are rounded to it: where
+    /// is no matter, and compilers do it before the loop.
+    fn factors_of_dot(&mut self, instruction: &Instruction, mut operands: Vec<ExpressionId>) -> Vec<ExpressionId> {
+        let (bf16, takes_bf16) = (Precision::of(&BF16), self.takes_bf16(instruction));
+        for (id, operand) in instruction.operands.iter().zip(&mut operands).filter(|_| self.arguments.is_some()) {
+            let is_narrow = takes_bf16 || self.values[*id].effective.within(bf16);
+            if is_narrow {
+                *operand = self.expressions.round_to(bf16, *operand);
+            }
+        }
+        operands
+    }
+
     /// Arrays side by side; what has the same number before or after it is padded.
     fn concatenate(&mut self, instruction: &Instruction, dim: usize, operands: Vec<ExpressionId>) -> ExpressionId {
         let size = |slot: usize| self.computation.instructions[instruction.operands[slot]].shape.dims()[dim];
@@ -265,30 +285,33 @@ impl<'p, 'e> Builder<'p, 'e> {
         instruction.operands.iter().map(|o| self.values[*o].expression()).collect()
     }
 
-    /// The operand that an operation scales, and the number it does that with.
-    fn factor(&self, binary: Binary, instruction: &Instruction) -> Option<(ValueId, f64)> {
+    /// The operand that an operation scales, or adds a number to, and the number and how it does that.
+    fn factor(&self, binary: Binary, instruction: &Instruction) -> Option<(ValueId, Binary, f64)> {
         let &[left, right] = &instruction.operands[..] else { return None };
         let number = |id: ValueId| self.values[id].scalar.filter(|number| *number != 0.0 && number.is_finite());
-        match (number(right), number(left)) {
-            (Some(by), _) => Some((left, by)),
-            (None, Some(by)) if binary == Binary::Multiply => Some((right, by)),
+        match (binary, number(right), number(left)) {
+            (Binary::Multiply | Binary::Divide | Binary::Add, Some(by), _) => Some((left, binary, by)),
+            (Binary::Subtract, Some(by), _) => Some((left, Binary::Add, -by)),
+            (Binary::Multiply | Binary::Add, None, Some(by)) => Some((right, binary, by)),
             _ => None,
         }
     }
 
-    /// A product with a number, together with those before it.
+    /// A product or sum with a number, together with those before it.
     fn scale(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> ExpressionId {
-        let Some((operand, by)) = self.factor(binary, instruction) else { return self.integers };
+        let Some((operand, binary, by)) = self.factor(binary, instruction) else { return self.integers };
         let of = &self.values[operand];
         // In a loop, expressions tell of roundings between.
         let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
         let whole = |before| Scale::new(of.expression(), before, binary, by);
         // What a second number undoes stays two steps.
-        let before = before.filter(|before| !Expressions::is_about_one(whole(Some(before)).factor));
+        let undoes = |scale: Scale| if scale.adds() { scale.by == 0.0 } else { Expressions::is_about_one(scale.by) };
+        let before = before.filter(|before| before.adds() == (binary == Binary::Add) && !undoes(whole(Some(*before))));
         let scale = whole(before);
         let before = before.map(|_| of.expression());
-        let factor = self.expressions.constant(scale.factor);
-        let id = self.expressions.apply(Head::Binary(Binary::Multiply), vec![scale.of, factor]);
+        let joined = if scale.adds() { Binary::Add } else { Binary::Multiply };
+        let number = self.expressions.constant(scale.by);
+        let id = self.expressions.apply(Head::Binary(joined), vec![scale.of, number]);
         if id == self.values[operand].expression() {
             value.role = Role::Moves { from: 0, to: 2 };
             value.form = None;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::analysis::Precision;
 use crate::ir::{Binary, Compare, Unary};
-use crate::num::{BF16, Direction, round_f64};
+use crate::num::{BF16, Direction, F32, round_f64};
 
 /// Number of an expression in its [`Expressions`].
 pub(super) type ExpressionId = usize;
@@ -24,7 +24,7 @@ pub(super) enum Head {
     Parameter(usize),
     /// Parameter of a region.
     Argument(usize),
-    /// Bits of the value rounded to bf16: a constant keeps its number when it is stored in fewer bits.
+    /// Bits of the value rounded to bf16, near one to f32: a constant keeps its number when it is stored in fewer bits.
     Constant(u64),
     /// Fingerprint of an array of constants, each rounded to bf16.
     Table(u64),
@@ -215,18 +215,20 @@ impl Expressions {
         self.leaf(Expressions::number(value))
     }
 
-    /// Whether a number is one as far as expressions keep it.
+    /// Whether a number is one as far as bf16 holds it.
     pub fn is_about_one(value: f64) -> bool {
-        Expressions::number(value) == Expressions::number(1.0)
+        round_f64(&BF16, value, Direction::NearestEven) == 1.0
     }
 
     fn number(value: f64) -> Head {
         let rounded = round_f64(&BF16, value, Direction::NearestEven);
-        // Zeros are one, and NaNs are.
+        // Zeros are one, and NaNs are; what is nearly one is no factor that vanishes.
         let bits = if rounded == 0.0 {
             0
         } else if rounded.is_nan() {
             f64::NAN.to_bits()
+        } else if rounded == 1.0 {
+            round_f64(&F32, value, Direction::NearestEven).to_bits()
         } else {
             rounded.to_bits()
         };

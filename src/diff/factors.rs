@@ -1,29 +1,30 @@
-//! Products with numbers, one after another: compilers put them together.
+//! Products with numbers, one after another, and sums with numbers: compilers put them together.
 
 use crate::ir::Binary;
 
 use super::change::number;
 use super::expression::ExpressionId;
 
-/// What a value is times a number.
+/// What a value is times a number, or plus a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scale {
     /// The expression that is scaled.
     pub of: ExpressionId,
-    /// By how much in all.
-    pub factor: f64,
-    /// The steps that round: what each multiplies with, or divides by. One that does not round is part of its neighbour,
-    /// or stands alone.
+    /// By how much in all: the factor, or the summand.
+    pub by: f64,
+    /// The steps that round: what each multiplies with, divides by, or adds. A product that does not round is part of its
+    /// neighbour, or stands alone.
     steps: Vec<(Binary, f64)>,
 }
 
 impl Scale {
-    /// `of`, which `before` says to be scaled already, multiplied with or divided by a number.
+    /// `of`, which `before` says to be scaled already, multiplied with a number, divided by one, or with one added.
     pub fn new(of: ExpressionId, before: Option<&Scale>, binary: Binary, by: f64) -> Scale {
         let factor = if binary == Binary::Divide { 1.0 / by } else { by };
+        let is_exact = |factor: f64| binary != Binary::Add && is_exact(factor);
         let Some(before) = before else {
             let step = if is_exact(factor) { (Binary::Multiply, factor) } else { (binary, by) };
-            return Scale { of, factor, steps: vec![step] };
+            return Scale { of, by: factor, steps: vec![step] };
         };
         let mut steps = before.steps.clone();
         match steps.last_mut() {
@@ -35,20 +36,32 @@ impl Scale {
             }
             _ => steps.push((binary, by)),
         }
-        Scale { of: before.of, factor: before.factor * factor, steps }
+        let whole = if before.adds() { before.by + by } else { before.by * factor };
+        Scale { of: before.of, by: whole, steps }
     }
 
-    /// What it is called when it is compared with another way to the same product, and the number it is by where that is
+    /// Whether numbers are added, and not factors.
+    pub fn adds(&self) -> bool {
+        matches!(self.steps[..], [(Binary::Add, _), ..])
+    }
+
+    /// What it is called when it is compared with another way to the same value, and the number it is by where that is
     /// one step.
     pub fn form(&self) -> (String, Option<f64>) {
         match self.steps[..] {
             [(binary, by)] => (binary.name().to_string(), Some(by)),
             _ => {
-                let step = |(binary, by): &(Binary, f64)| format!("{} by {}", binary.name(), number(*by));
-                (self.steps.iter().map(step).collect::<Vec<_>>().join(", then "), None)
+                let steps: Vec<String> = self.steps.iter().map(|(binary, by)| step(binary.name(), *by)).collect();
+                (steps.join(", then "), None)
             }
         }
     }
+}
+
+/// `multiply by 3`, `add 3`.
+pub(super) fn step(name: &str, by: f64) -> String {
+    let by = number(by);
+    if name == Binary::Add.name() { format!("{name} {by}") } else { format!("{name} by {by}") }
 }
 
 /// Whether multiplying with this number rounds nothing, subnormal numbers apart.

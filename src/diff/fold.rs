@@ -12,6 +12,7 @@ pub(super) fn constants(computation: &Computation) -> Vec<Option<f64>> {
     for instruction in &computation.instructions {
         let operands: Option<Vec<ValueId>> = scalar_operands(instruction).iter().map(|id| places[*id]).collect();
         let step = operands.and_then(|operands| Some((scalar_op(instruction, computation)?, operands)));
+        let step = step.or_else(|| Some((Op::Constant(one_of(instruction, computation)?), Vec::new())));
         places.push(step.map(|(op, operands)| {
             let shape = Shape::array(instruction.shape.element_type(), &[]);
             instructions.push(Instruction::new(instruction.name.clone(), op, operands, shape));
@@ -28,6 +29,15 @@ fn scalar_operands(instruction: &Instruction) -> &[ValueId] {
         Class::Moves => &instruction.operands[..1],
         _ => &instruction.operands,
     }
+}
+
+/// The one element that is cut out of an array of constants.
+fn one_of(instruction: &Instruction, computation: &Computation) -> Option<Tensor> {
+    let Op::Slice { start, .. } = &instruction.op else { return None };
+    let Op::Constant(whole) = &computation.instructions[instruction.operands[0]].op else { return None };
+    let at = start.iter().zip(whole.dims()).fold(0, |at, (start, dim)| at * dim + start);
+    let element = || whole.clone().reshape(&[whole.len()]).rows(at..at + 1).reshape(&[]);
+    (instruction.shape.elements() == 1).then(element)
 }
 
 /// What an operation does with numbers that are everywhere the same.

@@ -8,28 +8,28 @@ use crate::ir::{Computation, Instruction, Op, ValueId};
 
 use super::build::{Builder, Settle};
 use super::expression::{ExpressionId, Expressions};
+use super::rule::Habits;
 use super::vertex::Value;
 
 /// A program with what each value of its entry computes.
 pub(super) struct Graph<'a> {
     pub import: &'a Import,
     pub analysis: Analysis<'a>,
-    /// Whether products are added before they are rounded.
-    contracts: bool,
+    pub habits: Habits,
     pub values: Vec<Value>,
     instances: HashMap<ExpressionId, Vec<ValueId>>,
 }
 
 impl<'a> Graph<'a> {
     /// A program whose values are not read yet.
-    pub fn new(import: &'a Import, contracts: bool) -> Graph<'a> {
+    pub fn new(import: &'a Import, habits: Habits) -> Graph<'a> {
         let analysis = Analysis::new(&import.program);
-        Graph { import, analysis, contracts, values: Vec::new(), instances: HashMap::new() }
+        Graph { import, analysis, habits, values: Vec::new(), instances: HashMap::new() }
     }
 
     /// Reads the values; `settle` may take each for another expression than its own before others read it.
     pub fn read(&mut self, expressions: &mut Expressions, settle: &mut Settle) {
-        self.values = Builder::new(&self.analysis, self.contracts, expressions).values(settle);
+        self.values = Builder::new(&self.analysis, self.habits, expressions).values(settle);
         self.instances.clear();
         for (id, value) in self.values.iter().enumerate().filter(|(_, value)| value.live) {
             if let [expression] = value.expressions[..] {
@@ -71,8 +71,9 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// The name of the file's instruction that a value comes from.
     pub fn name(&self, id: ValueId) -> &'a str {
-        &self.entry().instructions[self.known_by(id)].name
+        &self.import.origins[self.known_by(id)].name
     }
 
     pub fn op_name(&self, id: ValueId) -> Option<&'a str> {

@@ -13,6 +13,7 @@
 mod build;
 mod callee;
 mod change;
+mod choice;
 mod compare;
 mod differ;
 mod disagree;

@@ -1,5 +1,6 @@
 //! The one form of what can be written in several ways that round alike.
 
+use crate::analysis::Precision;
 use crate::ir::{Binary, Compare, Unary};
 use crate::num::{Direction, F32, round_f64};
 
@@ -78,6 +79,7 @@ impl Expressions {
             _ => {}
         }
         let found = self.blocked_scan(&head, &operands).or_else(|| self.masked(&head, &operands));
+        let found = found.or_else(|| self.updated(&head, &operands));
         if let Some(id) = found.or_else(|| self.joined(&head, &operands)) {
             return id;
         }
@@ -85,6 +87,22 @@ impl Expressions {
             operands.sort_unstable();
         }
         self.intern(head, operands)
+    }
+
+    /// A value rounded to a format, where that may lose bits of f32: what was moved is moved when it is rounded.
+    pub fn round_to(&mut self, format: Precision, of: ExpressionId) -> ExpressionId {
+        if !format.narrows() || format == Precision::ANY {
+            return of;
+        }
+        match self.get(of) {
+            (Head::Rounded(to), _) if to.within(format) => of,
+            (head @ (Head::Slice(_) | Head::Gather { .. } | Head::Reverse), &[whole]) => {
+                let head = head.clone();
+                let whole = self.round_to(format, whole);
+                self.apply(head, vec![whole])
+            }
+            _ => self.intern(Head::Rounded(format), vec![of]),
+        }
     }
 
     /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
@@ -172,6 +190,22 @@ impl Expressions {
                 self.absorb(mask);
                 let zero = self.constant(0.0);
                 return Some(self.apply(Head::Select, vec![predicate, x, zero]));
+            }
+        }
+        None
+    }
+
+    /// What a sum with updates that were added to zeros is: the array with the updates added.
+    fn updated(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let (Head::Binary(Binary::Add), [a, b]) = (head, operands) else { return None };
+        for (updates, array) in [(*a, *b), (*b, *a)] {
+            let (Head::Scatter { by: Combiner::Known(Binary::Add), .. }, &[zeros, of]) = self.get(updates) else {
+                continue;
+            };
+            if self.is(zeros, 0.0) {
+                let scatter = self.get(updates).0.clone();
+                self.absorb(updates);
+                return Some(self.apply(scatter, vec![array, of]));
             }
         }
         None

@@ -13,6 +13,7 @@ use super::compare::{DiffError, same_results};
 use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
+use super::rule::Habits;
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -174,7 +175,7 @@ fn scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Opt
 /// Pairs of results of which the first is the maximum of each row of the second.
 fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
     let mut expressions = Expressions::default();
-    let mut graph = Graph::new(before, false);
+    let mut graph = Graph::new(before, Habits::default());
     graph.read(&mut expressions, &mut |_, _, _| None);
     let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
     let mut found = Vec::new();

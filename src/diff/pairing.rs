@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::hlo::Import;
 use crate::ir::ValueId;
+use crate::machine::Chip;
 
 use super::expression::{ExpressionId, Expressions};
 use super::graph::Graph;
+use super::rule::Habits;
 use super::vertex::Value;
 
 /// Two programs over the same expressions.
@@ -20,15 +22,20 @@ impl<'a> Pair<'a> {
     /// AFTER is read from its parameters on: each value that BEFORE does not compute is taken for its counterpart, if
     /// it has one, before those that use it are read, so that these match by themselves. What has no counterpart at first
     /// may have one when others are matched: AFTER is read again as long as that matches more.
-    pub fn new(before: &'a Import, after: &'a Import, contracts: bool) -> Pair<'a> {
+    pub fn new(before: &'a Import, after: &'a Import, chip: Option<&Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
-        let (mut before, mut after) = (Graph::new(before, contracts), Graph::new(after, contracts));
+        let habits = Habits {
+            contracts: chip.is_some_and(|chip| chip.contracts),
+            one_pass: before.for_tpu || after.for_tpu,
+            library: chip.is_some_and(|chip| chip.library.is_some()),
+        };
+        let (mut before, mut after) = (Graph::new(before, habits), Graph::new(after, habits));
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);
         let mut fewest = usize::MAX;
         loop {
-            let mut open = Open::new(&before, &after, &of_before);
+            let mut open = Open::new(&before, &after, &of_before, &expressions);
             // Each reading matches more than the one before, so there is an end.
             if open.is_empty() || open.len() >= fewest {
                 break;
@@ -48,6 +55,11 @@ impl<'a> Pair<'a> {
             }
         }
         Pair { before, after, expressions }
+    }
+
+    /// The values of one expression: BEFORE's and AFTER's.
+    pub fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
+        [&self.before, &self.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
     }
 
     /// Expressions that both programs make.
@@ -98,11 +110,18 @@ struct Open<'a, 'e> {
 }
 
 impl<'a, 'e> Open<'a, 'e> {
-    fn new(before: &Graph<'a>, after: &Graph<'a>, of_before: &'e BTreeMap<ExpressionId, ValueId>) -> Self {
+    /// Steps of a reduction, scan or product are part of the whole, and have no counterpart of their own.
+    fn new(
+        before: &Graph<'a>,
+        after: &Graph<'a>,
+        of_before: &'e BTreeMap<ExpressionId, ValueId>,
+        expressions: &Expressions,
+    ) -> Self {
         let of_after = expressions_of(after);
         let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
         for (side, graph, own, others) in [(0, before, of_before, &of_after), (1, after, &of_after, of_before)] {
-            for (expression, id) in own.iter().filter(|(expression, _)| !others.contains_key(expression)) {
+            let is_open = |id: &ExpressionId| !others.contains_key(id) && !expressions.is_step(*id);
+            for (expression, id) in own.iter().filter(|(expression, _)| is_open(expression)) {
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);
                 open.values.entry(key).or_default()[side].insert(*id, *expression);

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Precision;
 use crate::ir::{Op, ValueId};
-use crate::num::F32;
 
 use super::expression::ExpressionId;
 use super::graph::Graph;
@@ -43,9 +42,7 @@ impl Width {
         if format.within(self.left) {
             return Width::of(format);
         }
-        let wide = Precision::of(&F32);
-        let rounds = format.within(wide) && format != wide;
-        let over = if rounds { Some(self.over.map_or(format, |over| over.meet(format))) } else { self.over };
+        let over = if format.narrows() { Some(self.over.map_or(format, |over| over.meet(format))) } else { self.over };
         Width { left: format.meet(self.left), over }
     }
 
@@ -164,7 +161,8 @@ fn read(
     found: &mut Readings,
 ) {
     let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.analysis.regions);
-    let entering = |id: ValueId| rule::entry_precision(&graph.entry().instructions[id], &graph.import.program, slot);
+    let entering =
+        |id: ValueId| rule::entry_precision(&graph.entry().instructions[id], &graph.import.program, graph.habits, slot);
     let through = |reader: ValueId, picks: bool, entering: Precision, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.

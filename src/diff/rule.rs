@@ -1,7 +1,19 @@
 //! What each operation means to a comparison of precision.
 
-use crate::analysis::{Analysis, Precision, Regions, steps_hold, target};
-use crate::ir::{self, Binary, Class, Instruction, Op, Program, Unary, Window};
+use crate::analysis::{Analysis, Precision, Regions, rounds_to, steps_hold, target};
+use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unary, ValueId, Window};
+use crate::num::BF16;
+
+/// How the machine computes, as far as the text of a program leaves it open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habits {
+    /// Whether products are added before they are rounded.
+    pub contracts: bool,
+    /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
+    pub one_pass: bool,
+    /// Whether a library computes some of the fusions.
+    pub library: bool,
+}
 
 /// What an operation is for the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +83,7 @@ pub(super) fn picks(op: &Op, regions: &Regions) -> bool {
 }
 
 /// The bits that the result of an operation can have: its dtype's, or fewer where a `reduce-precision`, or a region
-/// that picks and rounds what it picked, leaves fewer.
+/// that rounds what it gives, leaves fewer.
 pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision {
     let narrowed = match &instruction.op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }
@@ -79,25 +91,66 @@ pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision
         {
             steps_hold(&analysis.program.computations[*to_apply])
         }
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
+            rounds_to(&analysis.program.computations[*to_apply])
+        }
         _ => target(instruction, Some(Precision::UNLIMITED)),
     };
     let declared = instruction.shape.dtype().and_then(Precision::of_dtype);
     narrowed.or(declared).unwrap_or(Precision::UNLIMITED)
 }
 
-/// How much of its operand in `slot` a region sees: what its own conversions leave, before it looks at anything.
-pub(super) fn entry_precision(instruction: &Instruction, program: &Program, slot: usize) -> Precision {
+/// How much of its operand in `slot` an operation sees, before it looks at anything: what the conversions of its region
+/// leave, and of a dot that takes bf16 these.
+pub(super) fn entry_precision(instruction: &Instruction, program: &Program, habits: Habits, slot: usize) -> Precision {
     let operands = instruction.operands.len();
-    let (region, parameter) = match &instruction.op {
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => (*to_apply, operands / 2 + slot),
-        Op::Sort { to_apply, .. } => (*to_apply, 2 * slot),
+    let regions = match &instruction.op {
+        op if habits.one_pass && is_at_default(op) => return Precision::of(&BF16),
+        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![(*to_apply, operands / 2 + slot)],
+        Op::Sort { to_apply, .. } => vec![(*to_apply, 2 * slot)],
+        Op::While { condition, body } => vec![(*condition, slot), (*body, slot)],
         _ => return Precision::UNLIMITED,
     };
-    let region = &program.computations[region];
-    let is_it = |id: &usize| region.instructions[*id].op == Op::Parameter(parameter);
-    let users = region.instructions.iter().filter(|i| i.operands.iter().any(is_it));
-    let seen = users.map(|user| target(user, Some(Precision::UNLIMITED)).unwrap_or(Precision::UNLIMITED));
+    let seen = regions.into_iter().filter_map(|(region, parameter)| {
+        let region = &program.computations[region];
+        let is_it = |instruction: &Instruction| instruction.op == Op::Parameter(parameter);
+        seen_of([region.instructions.iter().position(is_it)?, slot], region, program, habits)
+    });
     seen.reduce(Precision::join).unwrap_or(Precision::UNLIMITED)
+}
+
+/// How much of a value a region sees; `None` if it does nothing but give it as the result in this place.
+fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, habits: Habits) -> Option<Precision> {
+    let uses = |user: &Instruction| {
+        let slots = (0..user.operands.len()).filter(|slot| user.operands[*slot] == id);
+        slots.map(|slot| entry_precision(user, program, habits, slot)).reduce(Precision::join)
+    };
+    let seen = (id + 1..region.instructions.len()).filter_map(|at| {
+        let user = &region.instructions[at];
+        let moves = matches!(
+            user.op,
+            Op::Copy
+                | Op::Reshape
+                | Op::Transpose { .. }
+                | Op::Broadcast { .. }
+                | Op::Slice { .. }
+                | Op::DynamicSlice { .. }
+        );
+        let is_given = |(slot, operand): (usize, &ValueId)| *operand != id || slot == place;
+        match (target(user, Some(Precision::UNLIMITED)), &user.op) {
+            _ if !user.operands.contains(&id) => None,
+            (Some(to), _) => Some(to),
+            (None, Op::Tuple) if at == region.root && user.operands.iter().enumerate().all(is_given) => None,
+            _ if moves && at != region.root => seen_of([at, place], region, program, habits),
+            _ => uses(user),
+        }
+    });
+    seen.reduce(Precision::join)
+}
+
+/// Whether an operation is a dot at default precision.
+pub(super) fn is_at_default(op: &Op) -> bool {
+    matches!(op, Op::Dot { precision, .. } if *precision == [ir::Precision::Default; 2])
 }
 
 /// What an operation that rounds is called when it is compared with another that stands for the same value. `None` where

@@ -39,6 +39,8 @@ pub(super) struct Value {
     pub form: Option<String>,
     /// Whether it adds a product that is not rounded before.
     pub fused: bool,
+    /// The order in which numbers are added up, as far as `steps` do not tell.
+    pub order: Option<&'static str>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }

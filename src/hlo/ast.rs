@@ -151,6 +151,12 @@ impl Module {
         let fused = |c: &Computation| c.instructions.iter().any(|i| i.opcode == "fusion");
         self.attributes.iter().any(|a| a.name == "is_scheduled") || self.computations.iter().any(fused)
     }
+
+    /// Whether arrays lie in tiles, as TPU compilers lay them out.
+    pub fn is_tiled(&self) -> bool {
+        let tiled = |shape: &Shape| shape.layout().is_some_and(|layout| !layout.tiles.is_empty());
+        self.computations.iter().flat_map(|c| &c.instructions).any(|i| tiled(&i.shape))
+    }
 }
 
 impl Shape {

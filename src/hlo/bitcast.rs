@@ -89,6 +89,17 @@ pub(super) fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> 
         operand = e.emit(Op::BitcastConvert, vec![operand], Some(from.clone()))?;
     }
     let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
+    if let Some((dims, permutation)) = layout::as_transpose((from.dims(), source), (claimed.dims(), own)) {
+        if permutation.is_sorted() && converted && from == claimed {
+            return Ok(operand);
+        }
+        if !permutation.is_sorted() {
+            let seen = Shape::array(from.element_type(), &dims);
+            operand = e.emit(Op::Reshape, vec![operand], Some(seen))?;
+            operand = e.emit(Op::Transpose { permutation }, vec![operand], None)?;
+        }
+        return e.emit(Op::Reshape, vec![operand], Some(claimed));
+    }
     let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
     let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
     if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {

@@ -159,7 +159,8 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
         if count(&apart) == count(&state) {
             let mut arrays = Vec::new();
             given.apart_as(&state, devices).leaves(&mut arrays);
-            let results = body.push("results", Op::Tuple, arrays, None, &e.lowering.computations, Origin::default());
+            let origin = Origin { name: "results".to_string(), ..Origin::default() };
+            let results = body.push(Op::Tuple, arrays, None, &e.lowering.computations, origin);
             let results = results.map_err(|why| e.fail(why))?;
             break e.lowering.close_region(e.instruction, "body", body, results)?;
         }

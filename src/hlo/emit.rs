@@ -114,11 +114,6 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     pub fn add(&mut self, op: Op, operands: Vec<ValueId>, shape: Option<Shape>) -> Result<ValueId> {
-        let origin = Origin {
-            at: self.instruction.at,
-            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
-            within: self.scope.within.clone(),
-        };
         let mut name = match &self.scope.within {
             Some(within) => format!("{within}/{}", self.instruction.name),
             None => self.instruction.name.clone(),
@@ -126,7 +121,13 @@ impl<'a> Emitter<'_, 'a> {
         if let Some(device) = self.device {
             name += &format!("@{device}");
         }
-        let added = self.body.push(&name, op, operands, shape, &self.lowering.computations, origin);
+        let origin = Origin {
+            name,
+            at: self.instruction.at,
+            op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
+            within: self.scope.within.clone(),
+        };
+        let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
         if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {

@@ -12,10 +12,54 @@ pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Opt
         return Some((0..to.elements()).collect());
     }
     let mut holder = vec![usize::MAX; from.size()];
-    for flat in 0..from.elements() {
-        *holder.get_mut(from.address(flat))? = flat;
+    for (flat, address) in from.addresses().enumerate() {
+        *holder.get_mut(address)? = flat;
     }
-    (0..to.elements()).map(|flat| holder.get(to.address(flat)).copied().filter(|h| *h != usize::MAX)).collect()
+    to.addresses().map(|address| holder.get(address).copied().filter(|h| *h != usize::MAX)).collect()
+}
+
+/// The same as dims that the elements of `from` are seen in and the order in which these are `to`'s, major to minor; `None`
+/// where a layout pads, or the two cut memory up so that neither refines the other.
+pub(super) fn as_transpose(
+    from: (&[usize], Option<&Layout>),
+    to: (&[usize], Option<&Layout>),
+) -> Option<(Vec<usize>, Vec<usize>)> {
+    let (mut from, mut to) = (Addresses::new(from.0, from.1)?.digits()?, Addresses::new(to.0, to.1)?.digits()?);
+    // Pieces of memory that both see as part of one dim, minor to major: how many, and the place in each.
+    let mut pieces: Vec<(usize, [(usize, usize); 2])> = Vec::new();
+    while let (Some(a), Some(b)) = (from.pop(), to.pop()) {
+        let size = a.size.min(b.size);
+        if a.size % size != 0 || b.size % size != 0 {
+            return None;
+        }
+        pieces.push((size, [(a.dim, a.step), (b.dim, b.step)]));
+        for (list, digit) in [(&mut from, a), (&mut to, b)] {
+            if digit.size > size {
+                list.push(Digit { size: digit.size / size, step: digit.step * size, ..digit });
+            }
+        }
+    }
+    if !from.is_empty() || !to.is_empty() {
+        return None;
+    }
+    // In logical order: dims one after another, in each the larger steps first.
+    let order = |side: usize| {
+        let mut order: Vec<usize> = (0..pieces.len()).collect();
+        order.sort_by_key(|piece| (pieces[*piece].1[side].0, std::cmp::Reverse(pieces[*piece].1[side].1)));
+        order
+    };
+    let (seen, wanted) = (order(0), order(1));
+    let place = |piece: usize| seen.iter().position(|other| *other == piece);
+    let permutation = wanted.into_iter().map(place).collect::<Option<_>>()?;
+    Some((seen.into_iter().map(|piece| pieces[piece].0).collect(), permutation))
+}
+
+/// Part of a logical dim that lies evenly in memory: an index in it is worth so many steps of the dim's own.
+#[derive(Clone, Copy)]
+struct Digit {
+    dim: usize,
+    size: usize,
+    step: usize,
 }
 
 /// The address function of one layout.
@@ -64,6 +108,26 @@ impl Addresses {
         Some(Addresses { dims: dims.to_vec(), major_to_minor, tiles, extents: all })
     }
 
+    /// The parts of dims as they lie in memory, major to minor, without those of one element; `None` where there is padding.
+    fn digits(&self) -> Option<Vec<Digit>> {
+        let mut digits: Vec<Digit> =
+            self.major_to_minor.iter().map(|dim| Digit { dim: *dim, size: self.dims[*dim], step: 1 }).collect();
+        for tile in &self.tiles {
+            let split = digits.len().checked_sub(tile.len())?;
+            let parts = digits.split_off(split);
+            let cut = |part: &dyn Fn(Digit, usize) -> Digit| -> Vec<Digit> {
+                parts.iter().zip(tile).map(|(digit, tile)| part(*digit, *tile)).collect()
+            };
+            if parts.iter().zip(tile).any(|(digit, tile)| digit.size % tile != 0) {
+                return None;
+            }
+            digits.extend(cut(&|digit, tile| Digit { size: digit.size / tile, step: digit.step * tile, ..digit }));
+            digits.extend(cut(&|digit, tile| Digit { size: tile, ..digit }));
+        }
+        digits.retain(|digit| digit.size != 1);
+        (!digits.iter().any(|digit| digit.size == 0)).then_some(digits)
+    }
+
     /// Whether elements lie in their logical order, without padding.
     fn is_row_major(&self) -> bool {
         self.tiles.is_empty() && self.major_to_minor.is_sorted()
@@ -78,13 +142,30 @@ impl Addresses {
         self.extents.last().map_or(1, |e| e.iter().product())
     }
 
-    fn address(&self, flat: usize) -> usize {
+    /// The addresses of all elements in their logical order: each dim's index has a part in it of its own.
+    fn addresses(&self) -> impl Iterator<Item = usize> {
         let mut index = vec![0; self.dims.len()];
-        let mut rest = flat;
-        for (i, n) in index.iter_mut().zip(&self.dims).rev() {
-            *i = rest % n;
-            rest /= n;
-        }
+        let mut of_dim = |dim: usize| -> Vec<usize> {
+            let addresses = (0..self.dims[dim]).map(|i| {
+                index[dim] = i;
+                self.address(&index)
+            });
+            let addresses = addresses.collect();
+            index[dim] = 0;
+            addresses
+        };
+        let parts: Vec<Vec<usize>> = (0..self.dims.len()).map(&mut of_dim).collect();
+        (0..self.elements()).map(move |mut rest| {
+            let part = |of_dim: &Vec<usize>| {
+                let part = of_dim[rest % of_dim.len()];
+                rest /= of_dim.len();
+                part
+            };
+            parts.iter().rev().map(part).sum()
+        })
+    }
+
+    fn address(&self, index: &[usize]) -> usize {
         let mut physical: Vec<usize> = self.major_to_minor.iter().map(|d| index[*d]).collect();
         for (tile, extents) in self.tiles.iter().zip(&self.extents) {
             while physical.len() < extents.len() {
@@ -116,7 +197,7 @@ mod tests {
     fn the_documented_example_comes_out() {
         let layout = layout(&[1, 0], &[&[2, 2]]);
         let addresses = Addresses::new(&[3, 5], Some(&layout));
-        let addresses: Vec<usize> = addresses.map(|a| (0..15).map(|i| a.address(i)).collect()).unwrap_or_default();
+        let addresses: Vec<usize> = addresses.map(|a| a.addresses().collect()).unwrap_or_default();
         assert_eq!(addresses, [0, 1, 4, 5, 8, 2, 3, 6, 7, 10, 12, 13, 16, 17, 20]);
     }
 
@@ -133,6 +214,32 @@ mod tests {
         let moved = same_address((&[2, 9], Some(&tiled)), (&[2, 8], Some(&tiled)));
         assert_eq!(moved, Some((0..18).filter(|i| i % 9 < 8).collect()));
         assert_eq!(same_address((&[2, 8], Some(&tiled)), (&[2, 9], Some(&tiled))), None);
+    }
+
+    /// Element by element, the transposes are what the addresses say.
+    #[test]
+    fn layouts_without_padding_are_transposes() {
+        let tiled = layout(&[1, 0], &[&[8, 128], &[2, 1]]);
+        let others = [
+            (vec![16, 2, 128], layout(&[2, 0, 1], &[&[8, 128], &[2, 1]])),
+            (vec![2, 256, 8], layout(&[1, 2, 0], &[&[8, 128], &[2, 1]])),
+            (vec![256, 16], layout(&[0, 1], &[&[8, 128], &[2, 1]])),
+            (vec![16, 256], layout(&[0, 1], &[])),
+            (vec![4096], layout(&[0], &[])),
+        ];
+        for (dims, other) in &others {
+            let moved = same_address((&[16, 256], Some(&tiled)), (dims, Some(other)));
+            let (seen, permutation) = as_transpose((&[16, 256], Some(&tiled)), (dims, Some(other))).unwrap();
+            let wanted: Vec<usize> = permutation.iter().map(|dim| seen[*dim]).collect();
+            let steps: Vec<usize> = permutation.iter().map(|dim| seen[dim + 1..].iter().product()).collect();
+            let element = |mut flat: usize| {
+                let parts = wanted.iter().zip(&steps).rev();
+                parts.map(|(size, step)| (flat % size * step, flat /= size).0).sum::<usize>()
+            };
+            assert_eq!(moved, Some((0..4096).map(element).collect()), "{dims:?}");
+        }
+        let padded = layout(&[1, 0], &[&[8, 128]]);
+        assert_eq!(as_transpose((&[2, 9], Some(&padded)), (&[2, 9], Some(&padded))), None);
     }
 
     #[test]

@@ -22,6 +22,9 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Where a value of the entry comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
+    /// The instruction's name in the file, behind that of the fusion or call of the entry where it stands in one. One
+    /// instruction may become several operations.
+    pub name: String,
     /// The instruction's place in the file.
     pub at: Position,
     /// `op_name` of its metadata: where it stands in the user's program.
@@ -41,6 +44,8 @@ pub struct Import {
     pub argument_names: Vec<String>,
     /// How many devices run it. What differs between them stands once for each.
     pub devices: usize,
+    /// Whether a TPU compiler wrote the file.
+    pub for_tpu: bool,
 }
 
 /// Instructions that inlining may make: a file whose calls double at each level would never end.
@@ -85,15 +90,20 @@ pub fn lower(module: &Module) -> Result<Import> {
     let (output_names, outputs): (Vec<String>, Vec<ValueId>) = results.into_iter().unzip();
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
-        let origin = Origin { at: at.at, ..Origin::default() };
-        body.push("results", Op::Tuple, outputs, None, &lowering.computations, origin)
-            .map_err(|why| LowerError::new(at, why))?;
+        let origin = Origin { name: "results".to_string(), at: at.at, ..Origin::default() };
+        body.push(Op::Tuple, outputs, None, &lowering.computations, origin).map_err(|why| LowerError::new(at, why))?;
     }
     let root = body.instructions.len() - 1;
     lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
     let entry = lowering.computations.len() - 1;
     let program = Program { name: module.name.clone(), computations: lowering.computations, entry, output_names };
-    Ok(Import { program, origins: body.origins, argument_names: body.argument_names, devices: devices.count() })
+    Ok(Import {
+        program,
+        origins: body.origins,
+        argument_names: body.argument_names,
+        devices: devices.count(),
+        for_tpu: module.is_tiled(),
+    })
 }
 
 /// A computation in the making.
@@ -120,7 +130,6 @@ impl Body {
     /// Adds an operation after checking that it fits.
     pub fn push(
         &mut self,
-        name: &str,
         op: Op,
         operands: Vec<ValueId>,
         given: Option<Shape>,
@@ -129,9 +138,9 @@ impl Body {
     ) -> std::result::Result<ValueId, ShapeError> {
         let shapes: Vec<&Shape> = operands.iter().map(|o| self.shape(*o)).collect();
         let shape = infer(&op, &shapes, computations, given.as_ref())?;
-        let mut unique = name.to_string();
+        let mut unique = origin.name.clone();
         while !self.names.insert(unique.clone()) {
-            unique = format!("{name}.{}", self.names.len());
+            unique = format!("{}.{}", origin.name, self.names.len());
         }
         self.instructions.push(ir::Instruction::new(unique, op, operands, shape));
         self.origins.push(origin);
@@ -213,7 +222,8 @@ impl<'a> Lowering<'a> {
             other => {
                 let mut parts = Vec::new();
                 other.leaves(&mut parts);
-                body.push("results", Op::Tuple, parts, None, &self.computations, Origin::default())
+                let origin = Origin { name: "results".to_string(), ..Origin::default() };
+                body.push(Op::Tuple, parts, None, &self.computations, origin)
                     .map_err(|why| LowerError::new(instruction, why))?
             }
         };

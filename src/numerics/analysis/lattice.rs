@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-use crate::num::{FORMATS, Format};
+use crate::num::{F32, FORMATS, Format};
 use crate::tensor::DType;
 
 /// A binary floating-point format that all numbers of a value belong to, by its bits. A lattice: neither of bf16 and f16
@@ -53,6 +53,12 @@ impl Precision {
             None if self == Precision::ANY => Cow::Borrowed("any"),
             None => Cow::Owned(format!("e{}m{}", self.exponent_bits, self.fraction_bits)),
         }
+    }
+
+    /// Whether numbers of f32 may lose bits when they are rounded to these.
+    pub fn narrows(self) -> bool {
+        let wide = Precision::of(&F32);
+        self.within(wide) && self != wide
     }
 
     /// Whether each of these numbers is one of `other`'s. Of a variant that is said where one more exponent bit leaves room

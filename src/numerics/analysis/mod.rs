@@ -17,7 +17,7 @@ pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
 pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
-pub use precision::{Held, accumulates_in, precisions, steps_hold, target};
+pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use region::{Comparator, Reducer, Regions, comparator};
 
 use std::sync::OnceLock;

@@ -56,6 +56,17 @@ pub fn steps_hold(region: &Computation) -> Option<Precision> {
     steps.reduce(Precision::meet)
 }
 
+/// What a region rounds its result to, the last thing it does; `None` if that is no rounding.
+pub fn rounds_to(region: &Computation) -> Option<Precision> {
+    let mut at = region.root;
+    let mut narrowest: Option<Precision> = None;
+    while let Some(to) = target(&region.instructions[at], Some(Precision::ANY)) {
+        narrowest = Some(narrowest.map_or(to, |narrowest| narrowest.meet(to)));
+        at = region.instructions[at].operands[0];
+    }
+    narrowest
+}
+
 /// What a dot or a reduction accumulates in, as far as the program says it; `None` for what adds up nothing. Matrix units
 /// add in f32 at least, whatever they give (FACTS 2).
 pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instruction) -> Option<Precision> {

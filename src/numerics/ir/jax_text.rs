@@ -1,21 +1,24 @@
 //! Prints a program as HLO text, in the form JAX gives before compilation.
 
+use std::collections::HashSet;
 use std::fmt::{Display, Formatter, Result, Write};
 
 use crate::tensor::{DType, Tensor};
 
 use super::op::{Op, Window};
-use super::program::{Computation, Instruction, Program, Shape};
+use super::program::{Instruction, Program, Shape};
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "HloModule {}", self.name)?;
+        let computations = accepted(self.computations.iter().map(|computation| &computation.name));
         for (id, computation) in self.computations.iter().enumerate() {
             let entry = if id == self.entry { "ENTRY " } else { "" };
-            writeln!(f, "\n{entry}{} {{", computation.name)?;
+            writeln!(f, "\n{entry}{} {{", computations[id])?;
+            let names = accepted(computation.instructions.iter().map(|instruction| &instruction.name));
             for (id, instruction) in computation.instructions.iter().enumerate() {
                 let root = if id == computation.root { "ROOT " } else { "" };
-                writeln!(f, "  {root}{}", line(self, computation, instruction))?;
+                writeln!(f, "  {root}{} = {}", names[id], line(instruction, &names, &computations))?;
             }
             writeln!(f, "}}")?;
         }
@@ -23,9 +26,22 @@ impl Display for Program {
     }
 }
 
-/// `name = shape opcode(operands), attributes`.
-fn line(program: &Program, computation: &Computation, instruction: &Instruction) -> String {
-    let names: Vec<&str> = instruction.operands.iter().map(|o| computation.instructions[*o].name.as_str()).collect();
+/// Names that a reader takes, each once: `fusion.1.add.2` for the `fusion.1/add.2` that inlining makes.
+fn accepted<'n>(names: impl Iterator<Item = &'n String>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '.' };
+    let unique = |name: &String| {
+        let plain: String = name.chars().map(plain).collect();
+        let numbered = (2..).map(|n| format!("{plain}.{n}"));
+        let name = std::iter::once(plain.clone()).chain(numbered).find(|name| taken.insert(name.clone()));
+        name.unwrap_or(plain)
+    };
+    names.map(unique).collect()
+}
+
+/// `shape opcode(operands), attributes`, with the names of the values beside it and of all computations.
+fn line(instruction: &Instruction, names: &[String], computations: &[String]) -> String {
+    let names: Vec<&str> = instruction.operands.iter().map(|o| names[*o].as_str()).collect();
     let operands = match &instruction.op {
         Op::Parameter(number) => number.to_string(),
         Op::Constant(value) => literal(value),
@@ -35,16 +51,16 @@ fn line(program: &Program, computation: &Computation, instruction: &Instruction)
         Op::ApproxTopK(_) | Op::PartialReduce(_) => "custom-call",
         op => op.opcode(),
     };
-    let mut text = format!("{} = {} {opcode}({operands})", instruction.name, laid_out(&instruction.shape));
-    for (key, value) in attributes(program, &instruction.op) {
+    let mut text = format!("{} {opcode}({operands})", laid_out(&instruction.shape));
+    for (key, value) in attributes(&instruction.op, computations) {
         // Writing to a string cannot fail.
         let _ = write!(text, ", {key}={value}");
     }
     text
 }
 
-fn attributes(program: &Program, op: &Op) -> Vec<(&'static str, String)> {
-    let called = |id: usize| program.computations[id].name.clone();
+fn attributes(op: &Op, computations: &[String]) -> Vec<(&'static str, String)> {
+    let called = |id: usize| computations[id].clone();
     match op {
         Op::Iota { dim } => vec![("iota_dimension", dim.to_string())],
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {

@@ -13,6 +13,7 @@ use ulpgate::tensor::{DType, Data, Tensor};
 mod count;
 mod edited;
 mod rebuilt;
+mod unsaid;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
 
