@@ -13,6 +13,7 @@ mod chip;
 mod contract;
 mod evaluate;
 mod integer;
+mod library_dot;
 mod mode;
 pub mod mxu;
 mod prepared;
