@@ -10,7 +10,7 @@ use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
-use super::library_dot::LibraryDot;
+use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
 use super::prepared::{Habits, Prepared};
@@ -355,15 +355,22 @@ impl Machine<'_> {
         );
         let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
         let own_order = self.mode.choices.acc == self.mode.chip.accumulation;
-        let library = (f32s && own_order && self.library_computes(instruction))
-            .then(|| LibraryDot::new([m, k, n], plan.rhs_transpose.is_some()));
+        let order = match self.mode.chip.library {
+            Some(Library::Ynnpack) if f32s && own_order && self.library_computes(instruction) => {
+                Some(DotOrder::of_library([m, k, n], plan.rhs_transpose.is_some()))
+            }
+            Some(Library::Ynnpack) if f32s && own_order => {
+                DotOrder::of_rows([m, k, n], [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()])
+            }
+            _ => None,
+        };
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
-            match (unit, &library) {
-                (DotUnit::Matrix(_), Some(library)) => library.matmul(a, b, &matrix, out),
+            match (unit, &order) {
+                (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
                 (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
                 (DotUnit::Double, _) => unreachable!("f64 operands are taken above"),
                 (DotUnit::Vector, _) => out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n])),

@@ -80,7 +80,7 @@ fn polynomial(x: f64, square: f64, n: i32, negated: bool) -> f32 {
 }
 
 /// An argument of any size, by 96 bits of 2/pi: what is left of it, and the quadrant.
-fn reduce_large(bits: u32) -> (f64, i32) {
+pub(super) fn reduce_large(bits: u32) -> (f64, i32) {
     const INVERSE_BITS: [u32; 24] = [
         0xa2, 0xa2f9, 0xa2f983, 0xa2f9836e, 0xf9836e4e, 0x836e4e44, 0x6e4e4415, 0x4e441529, 0x441529fc, 0x1529fc27,
         0x29fc2757, 0xfc2757d1, 0x2757d1f5, 0x57d1f534, 0xd1f534dd, 0xf534ddc0, 0x34ddc0db, 0xddc0db62, 0xc0db6295,
