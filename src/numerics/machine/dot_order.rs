@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use crate::num::flush_f32;
 
+use super::chip::Library;
+use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 
 /// Rows, columns and products of the blocks that the kernels take, in the library's order.
@@ -115,6 +117,16 @@ fn task_columns([m, k, n]: [usize; 3], kernel: Kernel) -> usize {
 }
 
 impl DotOrder {
+    /// The order of an f32 dot in `mode`, where it is not one chain or the mode says otherwise; `last` tells which operands
+    /// have their products last.
+    pub fn of(mode: &Mode, in_library: bool, sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
+        let library = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation);
+        match library? {
+            Library::Ynnpack if in_library => Some(DotOrder::of_library(sizes, last[1])),
+            Library::Ynnpack => DotOrder::of_rows(sizes, last),
+        }
+    }
+
     /// XLA's own order where one operand is a vector and the other has its products last, as `last` says of both.
     pub fn of_rows(sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
         /// Lanes of a vector, and rows that are taken at a time.

@@ -353,17 +353,9 @@ impl Machine<'_> {
             self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]),
             self.mode.matrix_unit_for(instruction.tiling.as_deref()),
         );
-        let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
-        let own_order = self.mode.choices.acc == self.mode.chip.accumulation;
-        let order = match self.mode.chip.library {
-            Some(Library::Ynnpack) if f32s && own_order && self.library_computes(instruction) => {
-                Some(DotOrder::of_library([m, k, n], plan.rhs_transpose.is_some()))
-            }
-            Some(Library::Ynnpack) if f32s && own_order => {
-                DotOrder::of_rows([m, k, n], [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()])
-            }
-            _ => None,
-        };
+        let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
+        let order = DotOrder::of(self.mode, self.library_computes(instruction), [m, k, n], last)
+            .filter(|_| shapes.iter().all(|shape| shape.dtype() == Some(DType::F32)));
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
