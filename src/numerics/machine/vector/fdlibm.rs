@@ -1,10 +1,10 @@
 //! glibc's `atan2f`, `cbrtf` and `tanf` up to 2.40, which XLA:CPU calls: Sun's fdlibm in f32, without fused multiply-adds
-//! (`sysdeps/ieee754/flt-32/`: `e_atan2f.c`, `s_atanf.c`, `s_cbrtf.c`, `s_tanf.c`, `k_tanf.c`, `e_rem_pio2f.c`). Newer ones
+//! (`sysdeps/ieee754/flt-32/`: `e_atan2f.c`, `s_atanf.c`, `s_cbrtf.c`, `s_tanf.c`, `k_tanf.c`, `e_rem_pio2f.c`, the last with the reduction of `sinf`). Newer ones
 //! are correctly rounded. Subnormals are flushed where they meet arithmetic, as the processor flushes them there.
 
 use crate::num::flush_f32;
 
-use super::glibc::reduce_large;
+use super::glibc::less_half_pis;
 
 const fn bits(code: u32) -> f32 {
     f32::from_bits(code)
@@ -136,51 +136,10 @@ pub fn tangent(x: f32) -> f32 {
     if code <= 0x3f49_0fda {
         return tangent_near_zero(x, 0.0, false);
     }
-    let (high, low, n) = less_half_pis(x);
-    tangent_near_zero(high, low, n & 1 != 0)
-}
-
-/// What is left of x, in two parts, less a number of halves of pi, and that number.
-fn less_half_pis(x: f32) -> (f32, f32, i32) {
-    const INVERSE: f32 = bits(0x3f22_f984);
-    /// pi/2 in parts, and what is left after each.
-    const PARTS: [[u32; 2]; 3] = [[0x3fc9_0f80, 0x3735_4443], [0x3735_4400, 0x2e85_a308], [0x2e85_a300, 0x248d_3132]];
-    let parts = PARTS.map(|part| part.map(bits));
-    let code = x.to_bits() & 0x7fff_ffff;
-    let v = x.abs();
-    let signed = |(high, low, n): (f32, f32, i32)| if x < 0.0 { (-high, -low, -n) } else { (high, low, n) };
-    if code < 0x4016_cbe4 {
-        let z = v - parts[0][0];
-        let (z, rest) =
-            if code & 0xffff_fff0 == 0x3fc9_0fd0 { (z - parts[1][0], parts[1][1]) } else { (z, parts[0][1]) };
-        let high = z - rest;
-        return signed((high, (z - high) - rest, 1));
-    }
-    if code > 0x4349_0f80 {
-        let (left, n) = reduce_large(v.to_bits());
-        let high = left as f32;
-        return signed((high, (left - f64::from(high)) as f32, n));
-    }
-    let n = (v * INVERSE + 0.5) as i32;
-    let count = n as f32;
-    let mut rest = v - count * parts[0][0];
-    let mut w = count * parts[0][1];
-    let mut high = rest - w;
-    let near = (f64::from(n) * std::f64::consts::FRAC_PI_2) as f32;
-    if n >= 32 || code & 0xffff_ff00 == near.to_bits() & 0xffff_ff00 {
-        let lost = |high: f32| (code >> 23) as i32 - (high.to_bits() >> 23 & 0xff) as i32;
-        for (part, most) in parts[1..].iter().zip([8, 25]) {
-            if lost(high) <= most {
-                break;
-            }
-            let before = rest;
-            w = count * part[0];
-            rest = before - w;
-            w = count * part[1] - ((before - rest) - w);
-            high = rest - w;
-        }
-    }
-    signed((high, (rest - high) - w, n))
+    // Halves of pi are taken away in f64, as for the sine, and what is left is cut in two.
+    let (left, n) = less_half_pis(x);
+    let high = left as f32;
+    tangent_near_zero(high, (left - f64::from(high)) as f32, n & 1 != 0)
 }
 
 /// tan(x + y) for |x| up to pi/4, or -1 / tan(x + y).

@@ -45,6 +45,17 @@ fn at_quadrant(y: f32, quadrant: i32) -> f32 {
     }
 }
 
+/// What is left of a number less halves of pi, without fused multiply-adds, and how many they are.
+pub(super) fn less_half_pis(y: f32) -> (f64, i32) {
+    let x = f64::from(y);
+    if top(y) < LARGE {
+        let n = ((x * INVERSE) as i32 + 0x80_0000) >> 24;
+        return (x - f64::from(n) * HALF_PI, n);
+    }
+    let (left, n) = reduce_large(y.to_bits());
+    (if y < 0.0 { -left } else { left }, n)
+}
+
 /// The value `n` quadrants on; `turn` decides signs.
 #[inline(always)]
 fn turned(x: f64, n: i32, turn: i32, quadrant: i32) -> f32 {
@@ -80,7 +91,7 @@ fn polynomial(x: f64, square: f64, n: i32, negated: bool) -> f32 {
 }
 
 /// An argument of any size, by 96 bits of 2/pi: what is left of it, and the quadrant.
-pub(super) fn reduce_large(bits: u32) -> (f64, i32) {
+fn reduce_large(bits: u32) -> (f64, i32) {
     const INVERSE_BITS: [u32; 24] = [
         0xa2, 0xa2f9, 0xa2f983, 0xa2f9836e, 0xf9836e4e, 0x836e4e44, 0x6e4e4415, 0x4e441529, 0x441529fc, 0x1529fc27,
         0x29fc2757, 0xfc2757d1, 0x2757d1f5, 0x57d1f534, 0xd1f534dd, 0xf534ddc0, 0x34ddc0db, 0xddc0db62, 0xc0db6295,
