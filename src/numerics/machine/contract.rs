@@ -40,6 +40,6 @@ pub fn row_sums(products: &[f64], width: usize, init: f32, flush: bool) -> Vec<f
 }
 
 /// The products, rounded after all.
-pub fn rounded(products: &[f64], flush: bool) -> Vec<f32> {
+pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
     products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()
 }

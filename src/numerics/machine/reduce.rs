@@ -74,7 +74,7 @@ pub(super) fn reduce(
             if rows.lanes == 1 || init != 0.0 {
                 Value::float(DType::F32, contract::row_sums(products.f64s(), width, init, unit.flush))
             } else if rows.rounds_products() {
-                let rounded: Vec<f32> = contract::rounded(products.f64s(), unit.flush);
+                let rounded: Vec<f32> = contract::round(products.f64s(), unit.flush);
                 Value::float(DType::F32, RowSum::new(machine.mode, &site).of_rows(&rounded, results, init))
             } else {
                 let lanes: Vec<f64> = rows.in_lanes(products.len()).map(|at| products.f64s()[at]).collect();
