@@ -79,7 +79,7 @@ pub(super) fn reduce(
             } else {
                 let lanes: Vec<f64> = rows.in_lanes(products.len()).map(|at| products.f64s()[at]).collect();
                 let sums = contract::row_sums(&lanes, width / rows.lanes, init, unit.flush);
-                Value::float(DType::F32, rows.joined(sums, &unit))
+                Value::float(DType::F32, rows.join_lanes(sums, &unit))
             }
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {

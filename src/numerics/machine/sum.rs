@@ -89,7 +89,7 @@ impl SideBySide {
     }
 
     /// The lanes' sums, joined by halving.
-    pub fn joined(self, sums: Vec<f32>, unit: &VectorUnit) -> Vec<f32> {
+    pub fn join_lanes(self, sums: Vec<f32>, unit: &VectorUnit) -> Vec<f32> {
         let join = |lanes: &[f32]| {
             let mut lanes = lanes.to_vec();
             while lanes.len() > 1 {
@@ -149,7 +149,7 @@ impl RowSum {
             let lanes = self.side_by_side.in_lanes(values.len()).map(|at| values[at]).collect::<Vec<f32>>();
             let count = count * self.side_by_side.lanes;
             let sums = vector::sums(&lanes, count, values.len() / count, SumOrder::Chain, self.step, &self.unit);
-            return self.side_by_side.joined(sums, &self.unit);
+            return self.side_by_side.join_lanes(sums, &self.unit);
         }
         let mut sums = match &self.windows {
             Some(tree) => {
@@ -276,7 +276,7 @@ mod tests {
             let rows = SideBySide::new(&mode(), &site(&extents, width, Fusion::Compiled(0)));
             let lanes: Vec<f64> = rows.in_lanes(width).map(|at| products[at]).collect();
             let sums = contract::row_sums(&lanes, width / rows.lanes, 0.0, true);
-            assert_eq!(hash(&rows.joined(sums, &mode().vector_unit())), bits, "{extents:?}");
+            assert_eq!(hash(&rows.join_lanes(sums, &mode().vector_unit())), bits, "{extents:?}");
         }
     }
 }
