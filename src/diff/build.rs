@@ -64,7 +64,8 @@ impl<'p, 'e> Builder<'p, 'e> {
     ) -> Self {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let contracted = if habits.contracts { find_contractions(computation, &uses) } else { Vec::new() };
+        // A sum is compared as a sum, however its products join it.
+        let contracted = if habits.contracts { find_contractions(computation, &uses, |_| false) } else { Vec::new() };
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
         let arguments = None;

@@ -46,7 +46,8 @@ const PROGRAMS: &[(&str, &[(usize, f64)])] = &[
     ("top_p", &[]),
 ];
 
-/// The largest f32 logit, un-rounded with excess on: of two blocks of K, as it seems, where our dots are one chain.
+/// The largest f32 logit, un-rounded with excess on: before compilation nothing tells that its dot is left to the library,
+/// which cuts K in two.
 const GREEDY_HEAD: (usize, f64) = (2, 2.0);
 
 /// More functions, of odd shapes (`tests/data/hlo_more`): all bit for bit.
@@ -123,7 +124,7 @@ fn compare(source: &str, excess: &str, policy: &str) {
         for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
             let ulps = loose.iter().filter(|(result, _)| *result == at).map(|(_, ulps)| *ulps).next();
             // Compiled programs say what the library is given.
-            let ulps = ulps.filter(|_| source == "before" || (name, excess) == ("greedy_head", "on"));
+            let ulps = ulps.filter(|_| source == "before");
             if let Some(difference) = difference(ours, xla, ulps) {
                 failed.push(format!("{name} out{at}: {difference}"));
             }

@@ -1,20 +1,24 @@
 //! What is not rounded inside a fusion: products that are added at once, and values that a library keeps wide.
 
-use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
-/// subtracts it in the same fusion: a compiler that contracts (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one
+/// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one
 /// fused multiply-add of both. Of two products the left one is contracted, as in LLVM's `visitFADDForFMACombine`.
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
 /// is how often each value is read, the root once more.
-pub fn find_contractions(computation: &Computation, uses: &[usize]) -> Vec<bool> {
+pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl Fn(ComputationId) -> bool) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     for instruction in instructions {
         let compiled = matches!(instruction.fusion, Some(Fusion::Compiled(_)));
-        let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+        let adds = match instruction.op {
+            Op::Binary(Binary::Add | Binary::Subtract) => true,
+            Op::Reduce { to_apply, .. } => sums(to_apply),
+            _ => false,
+        };
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }

@@ -31,3 +31,15 @@ pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
     let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i), sign * given(right, i)));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
+
+/// The f32 sums of rows of `width` products, each added to the sum so far before it is rounded.
+pub fn row_sums(products: &[f64], width: usize, init: f32, flush: bool) -> Vec<f32> {
+    let flushed = |sum: f32| if flush { flush_f32(sum) } else { sum };
+    let chain = |row: &[f64]| row.iter().fold(flushed(init), |sum, p| flushed(sum_to_f32(f64::from(sum), *p)));
+    products.chunks(width.max(1)).map(chain).collect()
+}
+
+/// The products, rounded after all.
+pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
+    products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()
+}

@@ -10,6 +10,7 @@ use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
+use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
 use super::prepared::{Habits, Prepared};
@@ -352,15 +353,19 @@ impl Machine<'_> {
             self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]),
             self.mode.matrix_unit_for(instruction.tiling.as_deref()),
         );
+        let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
+        let order = DotOrder::of(self.mode, self.library_computes(instruction), [m, k, n], last)
+            .filter(|_| shapes.iter().all(|shape| shape.dtype() == Some(DType::F32)));
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
-            match unit {
-                DotUnit::Matrix(passes) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
-                DotUnit::Double => unreachable!("f64 operands are taken above"),
-                DotUnit::Vector => out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n])),
+            match (unit, &order) {
+                (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
+                (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
+                (DotUnit::Double, _) => unreachable!("f64 operands are taken above"),
+                (DotUnit::Vector, _) => out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n])),
             }
         }
         vector::round_to(dtype, &mut out);

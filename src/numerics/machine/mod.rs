@@ -11,6 +11,7 @@ mod arrange;
 mod blocks;
 mod chip;
 mod contract;
+mod dot_order;
 mod evaluate;
 mod integer;
 mod mode;

@@ -1,6 +1,6 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use crate::analysis::{Regions, find_contractions, find_kept_wide};
+use crate::analysis::{Reducer, Regions, find_contractions, find_kept_wide};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
@@ -41,7 +41,7 @@ pub(super) struct Habits {
 }
 
 impl Frame {
-    fn new(computation: &Computation) -> Frame {
+    fn new(computation: &Computation, regions: &Regions) -> Frame {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let instructions = &computation.instructions;
@@ -49,7 +49,9 @@ impl Frame {
             Op::Constant(value) => Some(Value::of_tensor(value)),
             _ => None,
         };
-        let (contracted, kept_wide) = (find_contractions(computation, &uses), find_kept_wide(computation, &uses));
+        let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
+        let contracted = find_contractions(computation, &uses, sums);
+        let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by_spread: i.op == Op::Binary(Binary::Divide) && is_spread(computation, i.operands[1]),
             contracted: contracted[id],
@@ -82,10 +84,11 @@ impl<'p> Prepared<'p> {
             let takes_scalars = program.computations[region].takes_scalars();
             takes_scalars.then(|| Template::new(program, region))
         };
+        let regions = Regions::new(program);
         Prepared {
             program,
-            regions: Regions::new(program),
-            frames: program.computations.iter().map(Frame::new).collect(),
+            frames: program.computations.iter().map(|computation| Frame::new(computation, &regions)).collect(),
+            regions,
             templates: (0..program.computations.len()).map(template).collect(),
         }
     }

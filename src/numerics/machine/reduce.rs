@@ -8,10 +8,10 @@ use crate::tensor::DType;
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, refuse};
 use super::scalar::{Region, Scalar};
-use super::sum::{RowSum, SumSite};
+use super::sum::{RowSum, SideBySide, SumSite};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
-use super::{integer, select};
+use super::{contract, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -26,6 +26,8 @@ pub(super) fn reduce(
     let count = operands.len() / 2;
     let dims = shapes[0].dims();
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
+    // Whatever order they are listed in, XLA's loops run over them as they lie in memory.
+    let reduced: &[usize] = &(0..dims.len()).filter(|d| reduced.contains(d)).collect::<Vec<usize>>();
     let order: Vec<usize> = kept.iter().chain(reduced).copied().collect();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
@@ -49,18 +51,36 @@ pub(super) fn reduce(
     let rows: Vec<Value> = whole.by_ref().take(count).map(|o| permute(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
+    let site = |dtype: DType, init: f32| SumSite {
+        dtype,
+        extents: &extents,
+        from_zero: init == 0.0,
+        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
+        run: innermost_run(dims, reduced),
+        fusion: instruction.fusion,
+    };
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
-            let site = SumSite {
-                dtype: *dtype,
-                extents: &extents,
-                from_zero: init == 0.0,
-                last: order.is_sorted(),
-                fusion: instruction.fusion,
-            };
-            let sum = RowSum::new(machine.mode, &site);
+            let sum = RowSum::new(machine.mode, &site(*dtype, init));
             Value::float(*dtype, sum.of_rows(values, results, init))
+        }
+        (Some(Reducer::Binary(Binary::Add)), [products @ Value::Double(_)])
+            if instruction.shape.dtype() == Some(DType::F32) && width > 0 =>
+        {
+            let init = inits[0].f32s()[0];
+            let site = site(DType::F32, init);
+            let rows = SideBySide::new(machine.mode, &site);
+            if rows.lanes == 1 || init != 0.0 {
+                Value::float(DType::F32, contract::row_sums(products.f64s(), width, init, unit.flush))
+            } else if rows.rounds_products() {
+                let rounded: Vec<f32> = contract::round(products.f64s(), unit.flush);
+                Value::float(DType::F32, RowSum::new(machine.mode, &site).of_rows(&rounded, results, init))
+            } else {
+                let lanes: Vec<f64> = rows.in_lanes(products.len()).map(|at| products.f64s()[at]).collect();
+                let sums = contract::row_sums(&lanes, width / rows.lanes, init, unit.flush);
+                Value::float(DType::F32, rows.join_lanes(sums, &unit))
+            }
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -128,6 +148,13 @@ pub(super) fn reduce(
             Value::from_parts(columns.iter().zip(&rows).map(value).collect())
         }
     })
+}
+
+/// Elements of the innermost reduced dims that lie side by side; dims of one element part none.
+fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
+    let long = (0..dims.len()).rev().filter(|d| dims[*d] != 1);
+    let inside = long.skip_while(|d| !reduced.contains(d)).take_while(|d| reduced.contains(d));
+    inside.map(|d| dims[d]).product()
 }
 
 /// Updates in their own order, one after the other, as XLA:CPU's loop over them has it.

@@ -17,7 +17,7 @@ pub fn sums(
 ) -> Result<Vec<Element>, Refusal> {
     let (dtype, fusion) = kind;
     let from_zero = init.is_exact() && init.v == 0.0;
-    let site = SumSite { dtype, extents: &[width], from_zero, last: true, fusion };
+    let site = SumSite { dtype, extents: &[width], from_zero, last: true, run: width, fusion };
     let promise = RowSum::new(mode, &site).promise();
     let terms = width + promise.inits;
     let gamma = gamma(promise.chain, terms as u64, promise.format.unit_roundoff())?;

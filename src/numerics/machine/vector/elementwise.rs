@@ -10,7 +10,7 @@ use crate::tensor::DType;
 use super::arrays::{Side, combine, in_chunks, zip};
 use super::error_model::ErrorModel;
 use super::rounded_function;
-use super::{Divide, VectorUnit, ZeroTie, round_to, xla};
+use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, round_to, xla};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
@@ -46,6 +46,9 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::RoundNearestEven => to_integer!(f32::round_ties_even),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
         Unary::Tanh | Unary::ExponentialMinusOne => transcendental(unary, values, unit),
+        Unary::Cbrt | Unary::Sine | Unary::Tan if unit.error == ErrorModel::XlaCpu => {
+            transcendental(unary, values, unit);
+        }
         Unary::Cbrt
         | Unary::Cosine
         | Unary::Erf
@@ -152,6 +155,9 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         }
         Binary::Divide => arithmetic!(|a: f32, b: f32| a / b),
         Binary::Remainder => arithmetic!(|a: f32, b: f32| a % b),
+        // Calls of the C library take subnormals as they are.
+        Binary::Atan2 if unit.error == ErrorModel::XlaCpu => each!(fdlibm::arc_tangent_of_quotient),
+        Binary::Power if unit.error == ErrorModel::XlaCpu => each!(|a, b| flush_f32(glibc_power::power(a, b))),
         Binary::Atan2 => arithmetic!(core_math::atan2f),
         Binary::Power => arithmetic!(core_math::powf),
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),

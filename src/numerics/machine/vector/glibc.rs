@@ -45,6 +45,17 @@ fn at_quadrant(y: f32, quadrant: i32) -> f32 {
     }
 }
 
+/// What is left of a number less halves of pi, without fused multiply-adds, and how many they are.
+pub(super) fn less_half_pis(y: f32) -> (f64, i32) {
+    let x = f64::from(y);
+    if top(y) < LARGE {
+        let n = ((x * INVERSE) as i32 + 0x80_0000) >> 24;
+        return (x - f64::from(n) * HALF_PI, n);
+    }
+    let (left, n) = reduce_large(y.to_bits());
+    (if y < 0.0 { -left } else { left }, n)
+}
+
 /// The value `n` quadrants on; `turn` decides signs.
 #[inline(always)]
 fn turned(x: f64, n: i32, turn: i32, quadrant: i32) -> f32 {

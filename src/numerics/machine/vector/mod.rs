@@ -7,11 +7,14 @@
 mod arrays;
 mod elementwise;
 mod error_model;
+mod fdlibm;
 mod glibc;
+mod glibc_power;
 mod library;
 mod promise;
 mod rounded_function;
 mod rounding;
+mod rsqrt_estimate;
 mod simd;
 mod step;
 mod sum_order;

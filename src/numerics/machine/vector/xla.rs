@@ -6,13 +6,15 @@
 
 use crate::ir::Unary;
 
-use super::glibc;
 use super::simd::{self, Loop};
+use super::{fdlibm, glibc, rsqrt_estimate};
 
 /// Applies the function to each value; false, and nothing done, for one that has no polynomial of XLA's own.
 pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
     match unary {
+        Unary::Cbrt => values.iter_mut().for_each(|v| *v = fdlibm::cube_root(*v)),
         Unary::Cosine => simd::run::<Each<Cosine>>(values),
+        Unary::Erf => simd::run::<Each<Erf>>(values),
         Unary::Sine => simd::run::<Each<Sine>>(values),
         Unary::Exponential => simd::run::<Each<Exponential>>(values),
         Unary::ExponentialMinusOne => simd::run::<Each<ExponentialMinusOne>>(values),
@@ -20,10 +22,10 @@ pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
         Unary::LogPlusOne => simd::run::<Each<LogPlusOne>>(values),
         Unary::Logistic => simd::run::<Each<Logistic>>(values),
         Unary::Tanh => simd::run::<Each<Tanh>>(values),
-        // Correctly rounded, as a processor has them.
-        Unary::Cbrt | Unary::Erf | Unary::Rsqrt | Unary::Sqrt | Unary::Tan => {
-            return false;
-        }
+        Unary::Tan => values.iter_mut().for_each(|v| *v = fdlibm::tangent(*v)),
+        Unary::Rsqrt => values.iter_mut().for_each(|v| *v = rsqrt_estimate::reciprocal_root(*v)),
+        // Correctly rounded, as a processor has it.
+        Unary::Sqrt => return false,
         Unary::Abs
         | Unary::Ceil
         | Unary::CountLeadingZeros
@@ -177,6 +179,22 @@ impl Polynomial for Tanh {
         if x.abs() >= 20.0 {
             return 1f32.copysign(x);
         }
+        let c = clamped(x, -CLAMP, CLAMP);
+        let square = c * c;
+        c * horner(square, &P) / horner(square, &Q)
+    }
+}
+
+/// Eigen's rational approximation, of jaxlib 0.10.2; that of 0.8.1 is cut off at 3.743 921 2.
+struct Erf;
+
+impl Polynomial for Erf {
+    #[inline(always)]
+    fn value(x: f32) -> f32 {
+        const P: [f32; 5] = [2.290_506_5e-4, 3.408_291e-3, 5.095_569_5e-2, 1.852_083_2e-1, f32::from_bits(0x3f90_6eba)];
+        const Q: [f32; 7] =
+            [-1.179_160_3e-7, 2.354_796_6e-5, 1.017_962_6e-3, 1.407_047e-2, 1.109_850_5e-1, 4.974_692_5e-1, 1.0];
+        const CLAMP: f32 = 3.832_507;
         let c = clamped(x, -CLAMP, CLAMP);
         let square = c * c;
         c * horner(square, &P) / horner(square, &Q)

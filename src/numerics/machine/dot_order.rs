@@ -1,0 +1,293 @@
+//! The orders of XLA:CPU's f32 dots that are not one chain (FACTS 3.2).
+//!
+//! YNNPACK computes the dots in fusions of a kind of their own: which kernel runs, in how many lanes it sums, and where
+//! columns and K are cut. The rules are those of google/XNNPACK, `ynnpack/kernels/dot/dot.cc` (the cost of a kernel), `ynnpack/subgraph/dot.cc`
+//! (packing, splits of the columns) and `ynnpack/kernels/dot/schedule.cc` (splits of K). The kernels are those of a processor
+//! with AVX-512 that jaxlib 0.10.2 carries; which processor it is, is a modelling choice: another has other kernels.
+//!
+//! Rows of a matrix times a vector are summed in vectors of eight by XLA's own code (`xla/service/cpu/`
+//! `tiled_dot_emitter.cc`).
+
+use std::ops::Range;
+
+use crate::num::flush_f32;
+
+use super::chip::Library;
+use super::mode::Mode;
+use super::mxu::{self, Passes, Unit};
+
+/// Rows, columns and products of the blocks that the kernels take, in the library's order.
+const KERNELS: [[usize; 3]; 31] = [
+    [1, 64, 1],
+    [2, 64, 1],
+    [3, 64, 1],
+    [4, 64, 1],
+    [5, 64, 1],
+    [1, 32, 1],
+    [2, 32, 1],
+    [3, 32, 1],
+    [4, 32, 1],
+    [5, 32, 1],
+    [5, 16, 1],
+    [1, 32, 2],
+    [2, 32, 2],
+    [3, 32, 2],
+    [4, 32, 2],
+    [5, 32, 2],
+    [1, 16, 2],
+    [4, 16, 2],
+    [4, 8, 2],
+    [8, 8, 2],
+    [1, 32, 4],
+    [2, 32, 4],
+    [1, 16, 4],
+    [3, 16, 4],
+    [4, 16, 4],
+    [5, 16, 4],
+    [2, 8, 4],
+    [4, 8, 4],
+    [6, 8, 4],
+    [4, 4, 4],
+    [8, 4, 4],
+];
+
+/// Lanes of a vector: products of a tile times its columns.
+const LANES: usize = 16;
+/// f32 that the cache is taken to hold: 128 KiB.
+const CACHE: usize = 32 * 1024;
+/// What the library takes for the number of rows when it chooses: it does not know it yet.
+const UNKNOWN: usize = 2048;
+
+/// How the products of a dot `[m,k] x [k,n]` are summed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DotOrder {
+    sizes: [usize; 3],
+    /// Partial sums of one result: a product joins the one of its number's remainder.
+    lanes: usize,
+    /// The same for the products that are left over when the lanes are full.
+    rest: usize,
+    /// Results whose lanes join neighbour by neighbour; those of the others join by halving.
+    paired: usize,
+    /// Columns, and how many products of theirs are summed before the sum joins the others.
+    columns: Vec<(Range<usize>, usize)>,
+}
+
+/// A kernel: its block, and what the library estimates that a dot costs with it.
+#[derive(Clone, Copy)]
+struct Kernel {
+    rows: usize,
+    columns: usize,
+    lanes: usize,
+    cost: f32,
+}
+
+/// The cheapest kernel with at most so many lanes.
+fn cheapest(k: usize, n: usize, most: usize) -> Kernel {
+    let mut best = Kernel { rows: 1, columns: 1, lanes: 1, cost: f32::INFINITY };
+    for [rows, columns, lanes] in KERNELS.into_iter().filter(|kernel| kernel[2] <= most) {
+        // Blocks times loads of both operands, those of the right one twice as dear.
+        let blocks = UNKNOWN.div_ceil(rows) as f32 * n.div_ceil(columns) as f32 * k.div_ceil(lanes) as f32;
+        let loads = (rows * 5 + columns * lanes / LANES * 11 + 9) as f32;
+        let cost = blocks * (loads + LANES as f32 * 1e-4);
+        if cost < best.cost {
+            best = Kernel { rows, columns, lanes, cost };
+        }
+    }
+    best
+}
+
+/// Columns that one task takes of `n`, where the right operand is not packed.
+fn task_columns([m, k, n]: [usize; 3], kernel: Kernel) -> usize {
+    let k = k.min(1024);
+    let least = m.min(64) * n.min(64);
+    let (mut columns, mut rows) = (n.min(kernel.columns.max(LANES)), m.min(16));
+    loop {
+        let area = columns * rows;
+        if area >= least && ((rows + columns) * k >= 64 * 1024 || area >= 64 * 1024) {
+            return columns;
+        }
+        if (4 * columns < rows || rows >= m) && columns < n {
+            columns *= 2;
+        } else if (rows < 4 * columns || columns >= n) && rows < m {
+            rows *= 2;
+        } else {
+            return columns;
+        }
+    }
+}
+
+impl DotOrder {
+    /// The order of an f32 dot in `mode`, where it is not one chain or the mode says otherwise; `last` tells which operands
+    /// have their products last.
+    pub fn of(mode: &Mode, in_library: bool, sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
+        let library = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation);
+        match library? {
+            Library::Ynnpack if in_library => Some(DotOrder::of_library(sizes, last[1])),
+            Library::Ynnpack => DotOrder::of_rows(sizes, last),
+        }
+    }
+
+    /// XLA's own order where one operand is a vector and the other has its products last, as `last` says of both.
+    pub fn of_rows(sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
+        /// Lanes of a vector, and rows that are taken at a time.
+        const TILE: usize = 8;
+        let [m, k, n] = sizes;
+        let rows = match sizes {
+            [1, _, 1] => return None,
+            [1, _, n] if last[1] => n,
+            [m, _, 1] if last[0] => m,
+            _ => return None,
+        };
+        let columns = vec![(0..n, k.max(1))];
+        Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, columns })
+    }
+
+    /// The library's order for f32 operands; `transposed` says that the right one has its products last.
+    pub fn of_library(sizes: [usize; 3], transposed: bool) -> DotOrder {
+        let order = |lanes, columns| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, columns };
+        let [m, k, n] = sizes;
+        let cut = |width: usize| (0..n).step_by(width).map(move |at| at..n.min(at + width));
+        let [packed, plain] = [4, 1].map(|lanes| cheapest(k, n, lanes));
+        // Packing pays where the left operand has many blocks of rows, or where the other kernels are much dearer.
+        let packs = transposed || plain.cost > 2.0 * packed.cost || m.div_ceil(plain.rows) > 10;
+        if !packs {
+            let columns = cut(task_columns(sizes, plain).max(1));
+            let columns = columns.map(|columns| (columns.clone(), CACHE / columns.len())).collect();
+            return order(1, columns);
+        }
+        let Kernel { columns, lanes, .. } = packed;
+        let tile = LANES / lanes;
+        let fitting = columns * (CACHE / (columns * k.max(1))).max(1);
+        let width = fitting.min(n.next_multiple_of(tile)).max(tile);
+        let depth = CACHE / (width * lanes) * lanes;
+        order(lanes, cut(width).map(|columns| (columns, depth)).collect())
+    }
+
+    /// The products of row-major operands, on the unit of a mode, into `out`.
+    pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
+        let [m, k, n] = self.sizes;
+        if k == 0 || self.lanes == 1 && self.columns.iter().all(|(_, depth)| *depth >= k) {
+            return mxu::matmul(lhs, rhs, self.sizes, Passes::F32, unit, out);
+        }
+        let add = |a: f32, b: f32| {
+            let sum = if unit.flush { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
+            if sum.is_nan() { f32::NAN } else { sum }
+        };
+        let joined = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect::<Vec<f32>>();
+        for (columns, depth) in &self.columns {
+            let width = columns.len();
+            // The sums of the products of these numbers.
+            let lane = |numbers: Vec<usize>| {
+                let left: Vec<f32> = lhs.chunks(k).flat_map(|row| numbers.iter().map(|at| row[*at])).collect();
+                let right = numbers.iter().flat_map(|at| &rhs[at * n..][columns.clone()]);
+                let mut sums = vec![0.0; m * width];
+                let sizes = [m, numbers.len(), width];
+                mxu::matmul(&left, &right.copied().collect::<Vec<f32>>(), sizes, Passes::F32, unit, &mut sums);
+                sums
+            };
+            let stretch = |numbers: Range<usize>, lanes: usize| {
+                let of_lane = |first| lane(numbers.clone().skip(first).step_by(lanes).collect());
+                let mut parts: Vec<Vec<f32>> = (0..lanes).map(of_lane).collect();
+                while parts.len() > 1 {
+                    let half = parts.len() / 2;
+                    let pair = |at: usize, i: usize| match at < self.paired {
+                        true => add(parts[2 * i][at], parts[2 * i + 1][at]),
+                        false => add(parts[i][at], parts[i + half][at]),
+                    };
+                    parts = (0..half).map(|i| (0..m * width).map(|at| pair(at, i)).collect()).collect();
+                }
+                parts.swap_remove(0)
+            };
+            // Lanes that the last products do not fill have zeros in their place.
+            let whole = k - k % self.lanes;
+            let starts = (0..whole).step_by(*depth).map(|at| (at..whole.min(at + depth), self.lanes));
+            let stretches = starts.chain((whole < k).then_some((whole..k, self.rest)));
+            let stretches = stretches.map(|(numbers, lanes)| stretch(numbers, lanes));
+            let sums = stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default();
+            for (row, sums) in out.chunks_mut(n).zip(sums.chunks(width)) {
+                row[columns.clone()].copy_from_slice(sums);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DotOrder;
+    use crate::machine::Mode;
+
+    /// Numbers in [-1/2, 1/2), the same as a probe gave XLA.
+    fn numbers(state: &mut u64, count: usize) -> Vec<f32> {
+        let mut next = || {
+            *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (*state >> 40) as f32 / 16_777_216.0 - 0.5
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    /// FNV-1a over the bits.
+    fn hash(values: &[f32]) -> u64 {
+        let step = |hash: u64, v: &f32| (hash ^ u64::from(v.to_bits())).wrapping_mul(0x100_0000_01b3);
+        values.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
+    fn products(order: &DotOrder, [m, k, n]: [usize; 3], transposed: bool) -> Vec<f32> {
+        let unit = "xla-cpu/default/off".parse::<Mode>().unwrap().matrix_unit();
+        let mut state = 1;
+        let (lhs, rhs) = (numbers(&mut state, m * k), numbers(&mut state, k * n));
+        let straight: Vec<f32> = (0..k * n).map(|at| rhs[at % n * k + at / n]).collect();
+        let mut out = vec![0.0; m * n];
+        order.matmul(&lhs, if transposed { &straight } else { &rhs }, &unit, &mut out);
+        out
+    }
+
+    /// The bits that jaxlib 0.10.2 computed: four lanes, with and without products left over, two lanes, columns and K cut
+    /// in tasks of 256 and 232 columns, packed columns, and K cut alone.
+    #[test]
+    fn dots_of_the_library_are_those_of_xla() {
+        let expected = [
+            ([8, 16, 16], false, 4, 0x8045_843c_126b_0e4d),
+            ([20, 15, 15], false, 4, 0x3ce5_e0e4_43c4_3d6c),
+            ([300, 7, 96], true, 2, 0x19f2_caad_e7a7_26ec),
+            ([15, 300, 600], false, 1, 0xb86f_4da3_ed36_5a93),
+            ([80, 80, 33], false, 4, 0xe344_ac71_b13f_03c4),
+            ([4, 1000, 64], true, 1, 0xe30a_ae95_29bb_5f87),
+        ];
+        for (sizes, transposed, lanes, bits) in expected {
+            let order = DotOrder::of_library(sizes, transposed);
+            assert_eq!(order.lanes, lanes, "{sizes:?}");
+            assert_eq!(hash(&products(&order, sizes, transposed)), bits, "{sizes:?}");
+        }
+    }
+
+    /// What gdb showed of the kernels that jaxlib 0.10.2 called on a processor with AVX-512: lanes, columns of a task or a
+    /// block, and products between two cuts of K.
+    #[test]
+    fn the_library_cuts_as_it_was_seen_to() {
+        let seen = [
+            ([8, 256, 1024], false, 1, 256, 128),
+            ([16, 1024, 64], false, 1, 64, 512),
+            ([48, 2, 96], false, 1, 96, 341),
+            ([128, 2, 160], false, 2, 160, 204),
+            ([80, 1000, 200], false, 4, 32, 1024),
+            ([32, 1000, 64], true, 1, 64, 512),
+            ([2, 200, 31], true, 2, 32, 1024),
+            ([8, 64, 10], false, 4, 12, 2728),
+        ];
+        for (sizes, transposed, lanes, width, depth) in seen {
+            let order = DotOrder::of_library(sizes, transposed);
+            let (columns, cut) = &order.columns[0];
+            assert_eq!((order.lanes, columns.len(), *cut), (lanes, width.min(sizes[2]), depth), "{sizes:?}");
+        }
+    }
+
+    /// A matrix of 21 rows times a vector: 16 of them join neighbours, the last five join halves.
+    #[test]
+    fn rows_times_a_vector_are_those_of_xla() {
+        let sizes = [21, 75, 1];
+        let order = DotOrder::of_rows(sizes, [true, false]).unwrap();
+        assert_eq!(hash(&products(&order, sizes, false)), 0x4d04_5c6b_8af8_d10e);
+        assert_eq!(DotOrder::of_rows([1, 75, 21], [true, false]), None);
+        assert_eq!(DotOrder::of_rows([2, 75, 21], [true, true]), None);
+    }
+}
