@@ -414,6 +414,30 @@ fn undecided_elements_stand_beside_the_decided_ones() {
     assert_eq!((code, &lines[1]["undecided"]), (1, &serde_json::json!([1])));
 }
 
+/// Dots of inexact rows with equal columns are one value, which no precision would show: two tokens with equal embeddings.
+#[test]
+fn equal_columns_of_a_dot_are_equal_and_sorted() {
+    let (file, inputs, out) = (scratch("twin.hlo"), scratch("twin.inputs.safetensors"), scratch("twin.safetensors"));
+    let text = "HloModule m\n\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT l = pred[] compare(a, b), \
+                direction=LT\n}\n\nENTRY e {\n  x = f32[2,3] parameter(0)\n  w = f32[3,4] parameter(1)\n  y = f32[2,3] \
+                exponential(x)\n  d = f32[2,4] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n  first = \
+                f32[2,1] slice(d), slice={[0:2], [0:1]}\n  third = f32[2,1] slice(d), slice={[0:2], [2:3]}\n  same = \
+                pred[2,1] compare(first, third), direction=EQ\n  s = f32[2,4] sort(d), dimensions={1}, to_apply=less\n  ROOT \
+                t = (f32[2,4], pred[2,1]) tuple(s, same)\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let x = Tensor::new(&[2, 3], Data::F32(vec![0.3, -1.0, 2.0, 0.1, 0.7, -0.4]));
+    let w = Tensor::new(&[3, 4], Data::F32(vec![1.0, 2.0, 1.0, 0.5, -0.25, 1.0, -0.25, 3.0, 4.0, -1.0, 4.0, 0.0]));
+    safetensors::write(inputs.as_ref(), &[("arg0".into(), x), ("arg1".into(), w)]).unwrap();
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact"]);
+    assert_eq!((code, text.as_str()), (0, "out0 f64[2,4]\nout1 pred[2,1]\n"));
+    let written = safetensors::read(out.as_ref()).unwrap();
+    assert_eq!(written[1].1.data(), &Data::Pred(vec![true, true]));
+    let sorted: Vec<f64> = (0..8).map(|at| written[0].1.data().get_f64(at)).collect();
+    assert!(
+        sorted.chunks(4).all(|row| row.is_sorted() && row.windows(2).filter(|pair| pair[0] == pair[1]).count() == 1)
+    );
+}
+
 #[test]
 fn what_cannot_be_evaluated_is_refused_with_its_place() {
     let out = scratch("refused.safetensors");

@@ -25,6 +25,7 @@ mod sliced;
 mod superaccumulator;
 #[cfg(test)]
 mod tests;
+mod twin;
 
 use std::ops::Range;
 
@@ -35,6 +36,7 @@ use facts::Facts;
 use panel::{BLOCK, Panel};
 use sliced::SlicedSums;
 use superaccumulator::Superaccumulator;
+pub(super) use twin::{Lie, first_twins};
 
 use super::interval::{Interval, two_sum};
 

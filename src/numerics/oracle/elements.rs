@@ -7,6 +7,7 @@ use crate::tensor::DType;
 
 use super::arithmetic::{Arithmetic, Field};
 use super::column::{Column, Mover};
+use super::dot::{Lie, first_twins};
 use super::order::{Classes, Identity};
 
 /// One float element: its enclosure, and what it is up to equality of expressions.
@@ -123,6 +124,19 @@ impl<A: Arithmetic> FloatArray<A> {
         match &self.identities {
             Identities::Known { .. } => 0,
             Identities::Deferred(deferred) => deferred.depth + 1,
+        }
+    }
+}
+
+impl<A: Arithmetic> FloatArray<A> {
+    /// For each of `count` vectors of `len` elements from `start` on, the first one that has the same elements for certain.
+    /// What is deferred is not worked out for that.
+    pub fn first_twins(&self, start: usize, count: usize, len: usize, lie: Lie) -> Vec<usize> {
+        match &self.identities {
+            Identities::Known { classes, keys } => {
+                first_twins(count, len, lie, |at| [*classes.at(start + at), keys.at(start + at).to_bits()])
+            }
+            Identities::Deferred(_) => (0..count).collect(),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::tensor::{DType, Tensor};
 use super::arithmetic::{Arithmetic, Field, Wanted};
 use super::column::{Column, Mover};
 use super::comparison::Comparison;
+use super::dot::{Lie, first_twins};
 use super::elements::{Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
 use super::order::Identity;
@@ -326,24 +327,33 @@ impl<A: Arithmetic> Pass<'_, A> {
             let starts = [b * m * k, b * k * n];
             numbers.extend(self.world.arithmetic.dots([&lhs.numbers, &rhs.numbers], starts, [m, k, n], wanted));
         }
-        self.dotted(numbers, rounded)
+        let twins = (0..plan.batch).flat_map(|b| {
+            let rows = lhs.first_twins(b * m * k, m, k, Lie::Rows);
+            let columns = rhs.first_twins(b * k * n, n, k, Lie::Columns);
+            products(rows, columns).map(move |at| b * m * n + at)
+        });
+        self.dotted(numbers, rounded, twins)
     }
 
     /// A plain matmul of tensors.
     pub(super) fn dot_of_tensors(&mut self, lhs: &Tensor, rhs: &Tensor, sizes: [usize; 3]) -> Value<A> {
         let dots = self.world.arithmetic.tensor_dots(lhs.data(), rhs.data(), sizes);
-        self.dotted(dots.numbers, dots.rounded.unwrap_or_default())
+        let [m, k, n] = sizes;
+        let rows = first_twins(m, k, Lie::Rows, |at| [lhs.data().get_f64(at).to_bits(), 0]);
+        let columns = first_twins(n, k, Lie::Columns, |at| [rhs.data().get_f64(at).to_bits(), 0]);
+        self.dotted(dots.numbers, dots.rounded.unwrap_or_default(), products(rows, columns))
     }
 
-    /// The results of a dot. Exactly known ones tie with equal ones; a NaN is the positive one, not the processor's.
-    fn dotted(&mut self, numbers: Vec<A::Number>, rounded: Vec<f64>) -> Value<A> {
+    /// The results of a dot, and for each the first one that is the same value. Exactly known ones tie with equal ones; a NaN
+    /// is the positive one, not the processor's.
+    fn dotted(&mut self, numbers: Vec<A::Number>, rounded: Vec<f64>, twins: impl Iterator<Item = usize>) -> Value<A> {
         let len = numbers.len();
         let first = self.world.classes.fresh(len as u64);
         let (mut classes, mut keys) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        for (number, fresh) in numbers.iter().zip(first..) {
+        for (number, twin) in numbers.iter().zip(twins) {
             let one_nan = |value: f64| if value.is_nan() { f64::NAN } else { value };
             let exact = self.world.arithmetic.as_exact(number).map(one_nan).map(Identity::exact);
-            let identity = exact.unwrap_or(Identity { class: fresh, key: 0.0 });
+            let identity = exact.unwrap_or(Identity { class: first + twin as u64, key: 0.0 });
             classes.push(identity.class);
             keys.push(identity.key);
         }
@@ -351,6 +361,15 @@ impl<A: Arithmetic> Pass<'_, A> {
         let rounded = (rounded.len() == len).then(|| Rc::new(rounded));
         Value::Float(FloatArray { len, numbers: self.world.arithmetic.collect(numbers), identities, rounded })
     }
+}
+
+/// The first of the same outputs for each output of a product, row-major, by the first of the same rows and columns.
+fn products(rows: Vec<usize>, columns: Vec<usize>) -> impl Iterator<Item = usize> {
+    let columns: Rc<[usize]> = columns.into();
+    rows.into_iter().flat_map(move |row| {
+        let columns = Rc::clone(&columns);
+        (0..columns.len()).map(move |j| row * columns.len() + columns[j])
+    })
 }
 
 /// What every result of a reduction reduces.
