@@ -153,8 +153,11 @@ fn of_all_devices(name: &str) -> Option<String> {
 /// Operations in MPFR from which on they are announced: about a second's.
 const MANY: usize = 1_000_000;
 
-/// The real results as tensors, each with the positions that stay undecided; what takes long is told before it begins.
-fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<(Tensor, Vec<usize>)>, Box<dyn std::error::Error>> {
+/// A real result, and the flat positions that stay undecided.
+type Real = (Tensor, Vec<usize>);
+
+/// The real results; what takes long is told before it begins.
+fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<Real>, Box<dyn std::error::Error>> {
     let demands = vec![Demand::Rounded; program.output_names.len()];
     let announce = &mut |Ahead { bits, open, operations }: Ahead| {
         if operations >= MANY {
