@@ -129,13 +129,18 @@ fn functions() {
         ("tanh", Ok(Unary::Tanh)),
         ("rsqrt", Ok(Unary::Rsqrt)),
         ("logistic", Ok(Unary::Logistic)),
+        ("sine", Ok(Unary::Sine)),
+        ("cosine", Ok(Unary::Cosine)),
+        ("tan", Ok(Unary::Tan)),
+        ("erf", Ok(Unary::Erf)),
         ("divide", Err(Binary::Divide)),
+        ("power", Err(Binary::Power)),
     ];
     for (name, operation) in operations {
         let (whole, part) = (one_operation(n, operation), one_operation(SHARE, operation));
         let arguments = |n| {
             let (x, y) = (logits(n, 1.0, 0), magnitudes(&logits(n, 1.0, 7)));
-            let positive = matches!(operation, Ok(Unary::Log | Unary::Rsqrt));
+            let positive = matches!(operation, Ok(Unary::Log | Unary::Rsqrt) | Err(Binary::Power));
             [if positive { magnitudes(&x) } else { x }, y]
         };
         let (all, some) = (arguments(n), arguments(SHARE));

@@ -1,5 +1,7 @@
 //! The first rung: f64 intervals, an array of lower and one of upper ends.
 
+mod by_pairs;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -13,7 +15,6 @@ use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, regular as kernels};
 use super::isa::{CHUNK, Loop, widest};
-use super::mpfr::functions;
 use super::pair::{self, Pair};
 use super::store;
 
@@ -152,11 +153,11 @@ fn function(unary: Unary) -> fn(Interval) -> Interval {
         Unary::Sign => Interval::sign,
         Unary::Sqrt => Interval::sqrt,
         Unary::Tanh => elementary::tanh,
-        Unary::Cbrt => |x| functions::of_interval(Unary::Cbrt, x),
-        Unary::Cosine => |x| functions::of_interval(Unary::Cosine, x),
-        Unary::Erf => |x| functions::of_interval(Unary::Erf, x),
-        Unary::Sine => |x| functions::of_interval(Unary::Sine, x),
-        Unary::Tan => |x| functions::of_interval(Unary::Tan, x),
+        Unary::Cbrt => |x| by_pairs::of(Unary::Cbrt, x),
+        Unary::Cosine => |x| by_pairs::of(Unary::Cosine, x),
+        Unary::Erf => |x| by_pairs::of(Unary::Erf, x),
+        Unary::Sine => |x| by_pairs::of(Unary::Sine, x),
+        Unary::Tan => |x| by_pairs::of(Unary::Tan, x),
         Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => |_| Interval::UNKNOWN,
     }
 }
@@ -228,7 +229,7 @@ impl Arithmetic for Fast {
     }
 
     fn bivariate(&mut self, function: Bivariate, x: &Interval, y: &Interval) -> Interval {
-        functions::of_intervals(function, *x, *y)
+        by_pairs::of_two(function, *x, *y)
     }
 
     fn sum(&mut self, terms: &[Interval]) -> Interval {
@@ -327,7 +328,8 @@ impl Arithmetic for Fast {
             let kernel = Exp(elementary::table());
             return widest(Apply { operands: [x, x], kernel, whole: |x, _| elementary::exp(x) });
         }
-        map(x, function(unary))
+        let all = (x.lo.run() == 1).then(|| by_pairs::of_all(unary, x)).flatten();
+        all.unwrap_or_else(|| map(x, function(unary)))
     }
 
     fn binary_all(&mut self, operation: Field, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {

@@ -8,20 +8,29 @@
 //! u = 2^-53 throughout. Bounds are computed with a few roundings themselves; the factor [`GROWN`] covers them.
 
 mod basic;
+mod error_function;
 mod exponential;
 mod functions;
+pub(super) mod kernels;
 mod logarithm;
+mod power;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod trigonometry;
+
+use std::sync::LazyLock;
 
 use super::interval::{Interval, directed};
 
 pub(super) use basic::{add, div, mul, rsqrt, sqrt, sub};
+pub(super) use error_function::erf;
 pub(super) use exponential::{exp, expm1};
 pub(super) use functions::{logistic, tanh};
 pub(super) use logarithm::{log, log1p};
+pub(super) use power::power;
 pub(super) use sum::sum;
+pub(super) use trigonometry::{cosine, sine, tan};
 
 /// A value within `error` of `hi + lo`, where `hi` is `hi + lo` rounded to nearest.
 ///
@@ -45,14 +54,22 @@ pub(super) const IRREGULAR: Pair = Pair { hi: 0.0, lo: 0.0, error: f64::NAN };
 /// The tables of the functions, found once for a whole loop.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
+    /// Made on its first use: it takes longer than the others.
+    error_function: &'static LazyLock<Box<error_function::Table>>,
     exponential: &'static exponential::Table,
     logarithm: &'static logarithm::Table,
+    trigonometry: &'static trigonometry::Table,
 }
 
 impl Tables {
-    /// The tables, made on the first call.
+    /// The tables, most of them made on the first call.
     pub fn ready() -> Tables {
-        Tables { exponential: exponential::table(), logarithm: logarithm::table() }
+        Tables {
+            error_function: &error_function::TABLE,
+            exponential: exponential::table(),
+            logarithm: logarithm::table(),
+            trigonometry: trigonometry::table(),
+        }
     }
 }
 
@@ -93,6 +110,7 @@ impl Pair {
     }
 
     /// An f64 interval around it.
+    #[inline]
     pub fn interval(self) -> Interval {
         if let Some(value) = self.as_exact() {
             return Interval::exact(value);

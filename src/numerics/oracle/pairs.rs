@@ -13,6 +13,10 @@ use super::fast;
 use super::interval::{self, Interval};
 use super::isa::{CHUNK, Loop, widest};
 use super::mpfr::functions;
+use super::pair::kernels::{
+    Add, Cosine, Div, Erf, Exp, Expm1, Kernel, Log, Log1p, Logistic, Mul, Neg, One, Power, Rsqrt, Sine, Sqrt, Sub, Tan,
+    Tanh,
+};
 use super::pair::{self, Pair, Tables};
 use super::store;
 
@@ -84,50 +88,14 @@ impl Chunk {
     }
 }
 
-/// A function of one or two pairs for a loop to apply.
-trait Kernel {
-    fn apply(&self, x: Pair, y: Pair, tables: &Tables) -> Pair;
-}
-
-/// A type for each kernel. A function passed as a value is called through a shim that the compiler may leave apart, and
-/// then without the instructions of [`widest`].
-macro_rules! kernels {
-    ($($name:ident = |$x:pat_param, $y:pat_param, $tables:pat_param| $result:expr;)*) => {$(
-        struct $name;
-
-        impl Kernel for $name {
-            #[inline(always)]
-            fn apply(&self, $x: Pair, $y: Pair, $tables: &Tables) -> Pair {
-                $result
-            }
-        }
-    )*};
-}
-
-kernels! {
-    Exp = |x, _, tables| pair::exp(x, tables);
-    Expm1 = |x, _, tables| pair::expm1(x, tables);
-    Log = |x, _, tables| pair::log(x, tables);
-    Log1p = |x, _, tables| pair::log1p(x, tables);
-    Logistic = |x, _, tables| pair::logistic(x, tables);
-    Neg = |x, _, _| x.neg();
-    Rsqrt = |x, _, _| pair::rsqrt(x);
-    Sqrt = |x, _, _| pair::sqrt(x);
-    Tanh = |x, _, tables| pair::tanh(x, tables);
-    Add = |x, y, _| pair::add(x, y);
-    Sub = |x, y, _| pair::sub(x, y);
-    Mul = |x, y, _| pair::mul(x, y);
-    Div = |x, y, _| pair::div(x, y);
-}
-
-/// Applies a kernel to all elements, and the interval operation to those that are irregular.
+/// Applies a kernel to all elements, and the whole operation to those that are irregular.
 struct Apply<'a, K, W> {
     operands: [&'a PairColumns; 2],
     kernel: K,
     whole: W,
 }
 
-impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
+impl<K: Kernel, W: Fn(Pair, Pair) -> Pair> Loop for Apply<'_, K, W> {
     type Output = PairColumns;
 
     #[inline(always)]
@@ -147,8 +115,7 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
             if out.error.iter().fold(false, |any, e| any | e.is_nan()) {
                 for i in 0..count {
                     if out.error[i].is_nan() {
-                        let whole = (self.whole)(x.at(start + i).interval(), y.at(start + i).interval());
-                        out.put(i, Pair::from_interval(whole));
+                        out.put(i, (self.whole)(x.at(start + i), y.at(start + i)));
                     }
                 }
             }
@@ -189,6 +156,14 @@ impl Loop for Round<'_> {
     }
 }
 
+/// A function where the kernel's proof does not hold: of the interval, or MPFR's, whose pairs are as narrow as others.
+fn whole(unary: Unary, x: Pair) -> Pair {
+    match unary {
+        Unary::Cbrt | Unary::Cosine | Unary::Erf | Unary::Sine | Unary::Tan => functions::of_pair(unary, x),
+        _ => Pair::from_interval(fast::of(unary, x.interval())),
+    }
+}
+
 /// The interval operation where the kernel's proof does not hold.
 fn or_interval(regular: Pair, whole: impl Fn() -> Interval) -> Pair {
     if regular.is_irregular() { Pair::from_interval(whole()) } else { regular }
@@ -221,9 +196,13 @@ impl Arithmetic for Pairs {
             Unary::ExponentialMinusOne => pair::expm1(*x, tables),
             Unary::Log => pair::log(*x, tables),
             Unary::LogPlusOne => pair::log1p(*x, tables),
+            Unary::Cosine => pair::cosine(*x, tables),
+            Unary::Erf => pair::erf(*x, tables),
             Unary::Logistic => pair::logistic(*x, tables),
             Unary::Rsqrt => pair::rsqrt(*x),
+            Unary::Sine => pair::sine(*x, tables),
             Unary::Sqrt => pair::sqrt(*x),
+            Unary::Tan => pair::tan(*x, tables),
             Unary::Tanh => pair::tanh(*x, tables),
             Unary::Negate => return x.neg(),
             Unary::Abs => {
@@ -235,7 +214,8 @@ impl Arithmetic for Pairs {
                     _ => Pair::from_interval(x.interval().abs()),
                 };
             }
-            Unary::Ceil
+            Unary::Cbrt
+            | Unary::Ceil
             | Unary::Floor
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
@@ -244,11 +224,8 @@ impl Arithmetic for Pairs {
             | Unary::IsFinite
             | Unary::Not
             | Unary::PopulationCount => pair::IRREGULAR,
-            Unary::Cbrt | Unary::Cosine | Unary::Erf | Unary::Sine | Unary::Tan => {
-                return functions::of_pair(unary, *x);
-            }
         };
-        or_interval(regular, || fast::of(unary, x.interval()))
+        if regular.is_irregular() { whole(unary, *x) } else { regular }
     }
 
     fn binary(&mut self, operation: Field, x: &Pair, y: &Pair) -> Pair {
@@ -262,7 +239,11 @@ impl Arithmetic for Pairs {
     }
 
     fn bivariate(&mut self, function: Bivariate, x: &Pair, y: &Pair) -> Pair {
-        functions::of_pairs(function, *x, *y)
+        let regular = match function {
+            Bivariate::Power => widest(One { kernel: Power, x: *x, y: *y }),
+            Bivariate::Atan2 => pair::IRREGULAR,
+        };
+        if regular.is_irregular() { functions::of_pairs(function, *x, *y) } else { regular }
     }
 
     fn sum(&mut self, terms: &[Pair]) -> Pair {
@@ -385,8 +366,10 @@ impl Arithmetic for Pairs {
             return collected(&results, run);
         }
         let operands = [x, x];
-        let whole = |x, _| fast::of(unary, x);
+        let whole = |x, _| whole(unary, x);
         match unary {
+            Unary::Cosine => widest(Apply { operands, kernel: Cosine, whole }),
+            Unary::Erf => widest(Apply { operands, kernel: Erf, whole }),
             Unary::Exponential => widest(Apply { operands, kernel: Exp, whole }),
             Unary::ExponentialMinusOne => widest(Apply { operands, kernel: Expm1, whole }),
             Unary::Log => widest(Apply { operands, kernel: Log, whole }),
@@ -394,23 +377,21 @@ impl Arithmetic for Pairs {
             Unary::Logistic => widest(Apply { operands, kernel: Logistic, whole }),
             Unary::Negate => widest(Apply { operands, kernel: Neg, whole }),
             Unary::Rsqrt => widest(Apply { operands, kernel: Rsqrt, whole }),
+            Unary::Sine => widest(Apply { operands, kernel: Sine, whole }),
             Unary::Sqrt => widest(Apply { operands, kernel: Sqrt, whole }),
+            Unary::Tan => widest(Apply { operands, kernel: Tan, whole }),
             Unary::Tanh => widest(Apply { operands, kernel: Tanh, whole }),
             Unary::Abs
             | Unary::Cbrt
             | Unary::Ceil
-            | Unary::Cosine
             | Unary::CountLeadingZeros
-            | Unary::Erf
             | Unary::Floor
             | Unary::IsFinite
             | Unary::Not
             | Unary::PopulationCount
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
-            | Unary::Sign
-            | Unary::Sine
-            | Unary::Tan => {
+            | Unary::Sign => {
                 let results: Vec<Pair> = (0..x.hi.len()).map(|at| self.unary(unary, &x.at(at))).collect();
                 collected(&results, 1)
             }
@@ -418,7 +399,8 @@ impl Arithmetic for Pairs {
     }
 
     fn binary_all(&mut self, operation: Field, x: &PairColumns, y: &PairColumns, _wanted: Wanted) -> PairColumns {
-        let (operands, whole) = ([x, y], fast::of_field(operation));
+        let operands = [x, y];
+        let whole = |x: Pair, y: Pair| Pair::from_interval(fast::of_field(operation)(x.interval(), y.interval()));
         match operation {
             Field::Add => widest(Apply { operands, kernel: Add, whole }),
             Field::Subtract => widest(Apply { operands, kernel: Sub, whole }),

@@ -47,7 +47,8 @@ fn arrays_and_elements_agree() {
             }
         }
     }
-    for unary in [Unary::Log, Unary::Tanh, Unary::Rsqrt, Unary::Negate] {
+    let by_pairs = [Unary::Cosine, Unary::Erf, Unary::Sine, Unary::Tan];
+    for unary in [Unary::Log, Unary::Tanh, Unary::Rsqrt, Unary::Negate, Unary::Cbrt].into_iter().chain(by_pairs) {
         let out = fast.unary_all(unary, &x, None);
         all.iter().enumerate().for_each(|(i, a)| assert_eq!(bits(out.at(i)), bits(of(unary, *a)), "{unary:?} {a:?}"));
     }
@@ -132,4 +133,42 @@ fn ends_of_exact_numbers_are_one_column() {
     assert!(exact.is_exact() && moved.is_exact() && fast.pick(&moved, &[2, 0]).is_exact());
     let wide = fast.collect(vec![Interval { lo: 1.0, hi: 2.0 }; 3]);
     assert!(!wide.is_exact() && !fast.rearrange(&[&wide], &mover).is_exact() && !fast.pick(&wide, &[2, 0]).is_exact());
+}
+
+/// By the kernels of pairs or by MPFR: the ends enclose, hardly wider than MPFR has them, and never beyond the range.
+#[test]
+fn functions_by_pairs_enclose_and_are_narrow() {
+    let mut fast = Fast::default();
+    type Case = (Unary, fn(Float) -> Float, f64);
+    let cases: [Case; 4] = [
+        (Unary::Cosine, Float::cos, 1.0),
+        (Unary::Erf, Float::erf, 1.0),
+        (Unary::Sine, Float::sin, 1.0),
+        (Unary::Tan, Float::tan, f64::INFINITY),
+    ];
+    for (unary, truth, most) in cases {
+        for x in intervals().into_iter().filter(|x| x.lo.is_finite() && x.hi.is_finite()) {
+            let got = fast.unary(unary, &x);
+            assert!(got.lo >= -most && got.hi <= most, "{unary:?} {x:?}: {got:?}");
+            for end in [x.lo, x.hi] {
+                let real = truth(Float::with_val(300, end));
+                assert!(got.is_unknown() || real >= got.lo && real <= got.hi, "{unary:?} {x:?}: {got:?}, not {real}");
+            }
+            if x.is_exact() {
+                assert!(got.hi <= got.lo.next_up(), "{unary:?} {x:?}: {got:?}");
+            } else if unary != Unary::Tan {
+                assert!(got.hi - got.lo <= 1.2 * (x.hi - x.lo) + 4.0 * f64::EPSILON, "{unary:?} {x:?}: {got:?}");
+            }
+        }
+    }
+    let all = intervals();
+    for (i, x) in all.iter().enumerate() {
+        let y = &all[(i * 7 + 5) % all.len()];
+        let got = fast.bivariate(Bivariate::Power, x, y);
+        for (a, b) in [(x.lo, y.lo), (x.hi, y.lo), (x.lo, y.hi), (x.hi, y.hi)] {
+            let real = rug::ops::Pow::pow(Float::with_val(300, a), Float::with_val(300, b));
+            let inside = real.is_nan() && got.is_nan() || real >= got.lo && real <= got.hi;
+            assert!(got.is_unknown() || inside, "{x:?}^{y:?}: {got:?}, not {real}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use super::{GROWN, IRREGULAR, Pair, power_of_two};
 
 /// Operands and results between these are far from underflow and overflow: products of two halves, their errors and
 /// quotients stay normal, or are lost within 2^-140 of the result.
-const SMALL: f64 = power_of_two(-900);
+pub const SMALL: f64 = power_of_two(-900);
 const LARGE: f64 = power_of_two(900);
 
 /// Inexact operands are known to this relative error at least, so that second-order terms are below 2^-19 of the first.
@@ -31,6 +31,13 @@ pub fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
 pub fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
     (product, a.mul_add(b, -product))
+}
+
+/// The product of two double-word numbers, normalised: within 6 u^2 of it, as [`mul`] proves.
+#[inline(always)]
+pub fn product(x: (f64, f64), y: (f64, f64)) -> (f64, f64) {
+    let (high, low) = two_product(x.0, y.0);
+    fast_two_sum(high, low + x.1.mul_add(y.0, x.0 * y.1))
 }
 
 /// `x + y`.
@@ -66,8 +73,7 @@ pub fn sub(x: Pair, y: Pair) -> Pair {
 /// the result. The operands' errors add `|x| dy + |y| dx + dx dy`.
 #[inline(always)]
 pub fn mul(x: Pair, y: Pair) -> Pair {
-    let (high, low) = two_product(x.hi, y.hi);
-    let (hi, lo) = fast_two_sum(high, low + x.lo.mul_add(y.hi, x.hi * y.lo));
+    let (hi, lo) = product((x.hi, x.lo), (y.hi, y.lo));
     let is_exact = x.lo == 0.0 && y.lo == 0.0 && x.error == 0.0 && y.error == 0.0;
     let rounding = if is_exact { 0.0 } else { hi.abs() * power_of_two(-103) };
     let carried = (x.hi.abs() * y.error + y.hi.abs() * x.error) * SECOND_ORDER + x.error * y.error;

@@ -12,7 +12,7 @@ use super::{GROWN, IRREGULAR, Pair, Tables, power_of_two};
 /// 2^8 steps an octave.
 const STEPS: usize = 256;
 /// Adding it rounds to the nearest integer, which then stands in the low bits.
-const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
+pub const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 
 /// Results beyond are near overflow, or so near underflow that their low parts are lost.
 const HIGHEST: f64 = 709.0;

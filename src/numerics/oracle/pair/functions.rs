@@ -4,7 +4,7 @@ use super::basic::KNOWN;
 use super::{Pair, Tables, add, div, exp, expm1, power_of_two};
 
 /// One, but for less than 2^-110.
-const NEARLY_ONE: Pair = Pair { hi: 1.0, lo: 0.0, error: power_of_two(-110) };
+pub const NEARLY_ONE: Pair = Pair { hi: 1.0, lo: 0.0, error: power_of_two(-110) };
 
 /// `(e^2|x| - 1) / (e^2|x| + 1)` with the sign of x.
 ///
@@ -30,6 +30,6 @@ pub fn logistic(x: Pair, tables: &Tables) -> Pair {
 
 /// Whether a finite x is above the limit for certain.
 #[inline(always)]
-fn is_large(x: Pair, limit: f64) -> bool {
+pub fn is_large(x: Pair, limit: f64) -> bool {
     x.hi > limit + 1.0 && x.hi < f64::INFINITY && x.error < KNOWN
 }

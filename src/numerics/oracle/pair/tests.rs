@@ -1,5 +1,7 @@
 mod cancellation;
 mod limits;
+mod periodic;
+mod powers;
 
 use std::cmp::Ordering;
 
@@ -8,7 +10,8 @@ use rug::float::Round;
 
 use super::super::interval::Interval;
 use super::{
-    Pair, Tables, add, compare, div, exp, expm1, log, log1p, logistic, mul, power_of_two, rsqrt, sqrt, sum, tanh,
+    Pair, Tables, add, compare, cosine, div, erf, exp, expm1, log, log1p, logistic, mul, power, power_of_two, rsqrt,
+    sine, sqrt, sum, tanh,
 };
 
 const PRECISION: u32 = 300;
@@ -59,25 +62,75 @@ struct Unary {
     name: &'static str,
     pair: fn(Pair, &Tables) -> Pair,
     truth: fn(Float) -> Float,
-    /// The proven relative error for an exact argument.
+    /// The proven relative error for an exact argument, beside an absolute one.
     proven: f64,
+    absolute: f64,
     /// Exponents of the arguments.
     exponents: (i64, i64),
     positive: bool,
 }
 
-const FUNCTIONS: [Unary; 8] = [
-    Unary { name: "exp", pair: exp, truth: Float::exp, proven: 99.9, exponents: (-60, 9), positive: false },
-    Unary { name: "expm1", pair: expm1, truth: Float::exp_m1, proven: 88.0, exponents: (-300, 9), positive: false },
-    Unary { name: "log", pair: log, truth: Float::ln, proven: 97.9, exponents: (-890, 890), positive: true },
-    Unary { name: "log1p", pair: log1p, truth: Float::ln_1p, proven: 95.5, exponents: (-300, 890), positive: false },
-    Unary { name: "tanh", pair: tanh, truth: Float::tanh, proven: 87.0, exponents: (-300, 12), positive: false },
-    Unary { name: "logistic", pair: logistic, truth: sigmoid, proven: 97.0, exponents: (-60, 12), positive: false },
+const FUNCTIONS: [Unary; 11] = [
+    Unary {
+        name: "exp",
+        pair: exp,
+        truth: Float::exp,
+        proven: 99.9,
+        absolute: 0.0,
+        exponents: (-60, 9),
+        positive: false,
+    },
+    Unary {
+        name: "expm1",
+        pair: expm1,
+        truth: Float::exp_m1,
+        proven: 88.0,
+        absolute: 0.0,
+        exponents: (-300, 9),
+        positive: false,
+    },
+    Unary {
+        name: "log",
+        pair: log,
+        truth: Float::ln,
+        proven: 97.9,
+        absolute: 0.0,
+        exponents: (-890, 890),
+        positive: true,
+    },
+    Unary {
+        name: "log1p",
+        pair: log1p,
+        truth: Float::ln_1p,
+        proven: 95.5,
+        absolute: 0.0,
+        exponents: (-300, 890),
+        positive: false,
+    },
+    Unary {
+        name: "tanh",
+        pair: tanh,
+        truth: Float::tanh,
+        proven: 87.0,
+        absolute: 0.0,
+        exponents: (-300, 12),
+        positive: false,
+    },
+    Unary {
+        name: "logistic",
+        pair: logistic,
+        truth: sigmoid,
+        proven: 97.0,
+        absolute: 0.0,
+        exponents: (-60, 12),
+        positive: false,
+    },
     Unary {
         name: "sqrt",
         pair: |x, _| sqrt(x),
         truth: Float::sqrt,
         proven: 102.9,
+        absolute: 0.0,
         exponents: (-890, 890),
         positive: true,
     },
@@ -86,10 +139,40 @@ const FUNCTIONS: [Unary; 8] = [
         pair: |x, _| rsqrt(x),
         truth: Float::recip_sqrt,
         proven: 100.0,
+        absolute: 0.0,
         exponents: (-890, 890),
         positive: true,
     },
+    Unary {
+        name: "sine",
+        pair: sine,
+        truth: Float::sin,
+        proven: 99.9,
+        absolute: REDUCTION,
+        exponents: (-300, 18),
+        positive: false,
+    },
+    Unary {
+        name: "cosine",
+        pair: cosine,
+        truth: Float::cos,
+        proven: 99.9,
+        absolute: REDUCTION,
+        exponents: (-300, 18),
+        positive: false,
+    },
+    Unary {
+        name: "erf",
+        pair: erf,
+        truth: Float::erf,
+        proven: 100.9,
+        absolute: 0.0,
+        exponents: (-300, 12),
+        positive: false,
+    },
 ];
+
+const REDUCTION: f64 = power_of_two(-111) * (1.0 + power_of_two(-40));
 
 fn sigmoid(x: Float) -> Float {
     1u32 / ((-x).exp() + 1u32)
@@ -107,6 +190,9 @@ fn arguments(function: &Unary) -> Vec<Pair> {
     points.extend((-2000..2000).map(|i| f64::from(i) * std::f64::consts::LN_2 / 512.0));
     points.extend((0..2000).map(|i| 680.0 + f64::from(i) * 0.017));
     points.extend((0..2000).map(|i| f64::from(i) * 0.25));
+    // Multiples of pi / 512, zeros and extremes among them, and halves between the points of the error function's table.
+    points.extend((-2000..2000).map(|i| f64::from(i) * std::f64::consts::PI / 512.0));
+    points.extend((0..640).flat_map(|i| [f64::from(i) / 64.0, (f64::from(i) / 64.0).next_down()]));
     // Cell edges of the logarithm's table.
     points.extend((0..=512).flat_map(|i| {
         let edge = 0.5 + f64::from(i) / 512.0;
@@ -136,6 +222,9 @@ within_bounds! {
     logistic_stays_within_its_bounds = "logistic";
     sqrt_stays_within_its_bounds = "sqrt";
     rsqrt_stays_within_its_bounds = "rsqrt";
+    sine_stays_within_its_bounds = "sine";
+    cosine_stays_within_its_bounds = "cosine";
+    erf_stays_within_its_bounds = "erf";
 }
 
 fn stays_within_its_bounds(function: &Unary) {
@@ -155,7 +244,8 @@ fn stays_within_its_bounds(function: &Unary) {
             assert!(off <= y.error, "{}({x:?}) = {y:?} is off by {off:e}", function.name);
             if x.error == 0.0 && i == 0 && real.to_f64().abs() > 1e-290 {
                 worst = worst.max((off / real.clone().abs()).to_f64());
-                widest = widest.max((y.error / real.abs()).to_f64());
+                let relative = (y.error - function.absolute).max(0.0);
+                widest = widest.max((relative / real.abs()).to_f64());
             }
         }
     }
@@ -360,10 +450,24 @@ fn errors_are_those_of_the_proofs() {
         held("div", quotient, (dx + quotient.hi.abs() * dy) / size_y + quotient.hi.abs() * u2(101));
         let root = sqrt(x);
         held("sqrt", root, dx / root.hi + root.hi * u2(103));
-        let power = exp(x, &tables);
-        held("exp", power, power.hi * (u2(100) + dx));
+        let natural = exp(x, &tables);
+        held("exp", natural, natural.hi * (u2(100) + dx));
         let logarithm = log(x, &tables);
         held("log", logarithm, dx / size_x + logarithm.hi.abs() * u2(98));
+        let reduction = if size_x > std::f64::consts::PI / 512.0 { u2(111) } else { 0.0 };
+        for (name, wave) in [("sine", sine(x, &tables)), ("cosine", cosine(x, &tables))] {
+            held(name, wave, dx + wave.hi.abs() * u2(100) + reduction);
+        }
+        let near_one = erf(x, &tables);
+        if size_x < 9.0 {
+            held("erf", near_one, dx * std::f64::consts::FRAC_2_SQRT_PI + near_one.hi * u2(101));
+        }
+        let raised = power(x, y, &tables);
+        let exponent = (y.hi * logarithm.hi).abs();
+        let carried = y.hi.abs() * (dx / size_x + logarithm.hi.abs() * u2(98)) + logarithm.hi.abs() * dy;
+        if exponent < 600.0 && carried < u2(21) {
+            held("power", raised, raised.hi * (u2(100) + carried + dy * (dx / size_x) + exponent * u2(103)));
+        }
     }
 }
 

@@ -42,7 +42,19 @@ fn arrays_elements_and_processors_agree() {
             assert_eq!(bits(out.at(i)), bits(arithmetic.binary(binary, a, b)), "{binary:?} of {a:?} and {b:?}");
         }
     }
+    for function in [Bivariate::Power, Bivariate::Atan2] {
+        for (a, b) in all.iter().zip(&others) {
+            let kernel = pair::power(*a, *b, &Tables::ready());
+            let got = arithmetic.bivariate(function, a, b);
+            let whole = function == Bivariate::Atan2 || kernel.is_irregular();
+            let expected = if whole { functions::of_pairs(function, *a, *b) } else { kernel };
+            assert_eq!(bits(got), bits(expected), "{function:?} of {a:?} and {b:?}");
+        }
+    }
     for unary in [
+        Unary::Cbrt,
+        Unary::Cosine,
+        Unary::Erf,
         Unary::Exponential,
         Unary::ExponentialMinusOne,
         Unary::Log,
@@ -50,7 +62,9 @@ fn arrays_elements_and_processors_agree() {
         Unary::Logistic,
         Unary::Negate,
         Unary::Rsqrt,
+        Unary::Sine,
         Unary::Sqrt,
+        Unary::Tan,
         Unary::Tanh,
     ] {
         let out = arithmetic.unary_all(unary, &x, None);

@@ -3,14 +3,16 @@
 use rug::Float;
 
 use super::{
-    Pair, Random, Tables, add, center, compare, div, exp, expm1, log, log1p, logistic, mul, power_of_two, sqrt, sum,
-    sum_in_one_lane, tanh,
+    Pair, Random, Tables, add, center, compare, cosine, div, erf, exp, expm1, log, log1p, logistic, mul, power_of_two,
+    sine, sqrt, sum, sum_in_one_lane, tanh,
 };
 use crate::oracle::interval::{Interval, two_sum};
 use crate::oracle::pair::sub;
 
 const LOW: f64 = power_of_two(-900);
 const HIGH: f64 = power_of_two(900);
+/// Where angles are left to MPFR.
+const FAR: f64 = power_of_two(20);
 
 fn exactly(value: f64) -> Pair {
     Pair::exact(value)
@@ -69,6 +71,16 @@ fn functions_end_at_their_limits() {
         (log1p, LOW.next_up(), LOW),
         (log1p, -LOW.next_up(), -LOW),
         (log1p, HIGH.next_down(), HIGH),
+        (sine, LOW.next_up(), LOW),
+        (sine, -LOW.next_up(), -LOW),
+        (sine, FAR.next_down(), FAR),
+        (sine, -FAR.next_down(), -FAR),
+        (cosine, LOW.next_up(), LOW),
+        (cosine, FAR.next_down(), FAR),
+        (cosine, -FAR.next_down(), -FAR),
+        (erf, LOW.next_up(), LOW),
+        (erf, -LOW.next_up(), -LOW),
+        (erf, f64::MAX, f64::INFINITY),
     ] {
         assert!(!function(exactly(inside), tables).is_irregular(), "{inside}");
         assert!(function(exactly(outside), tables).is_irregular(), "{outside}");
@@ -79,24 +91,28 @@ fn functions_end_at_their_limits() {
         let limit = power_of_two(-20);
         assert!(expm1(off(limit), tables).is_irregular(), "{hi}");
         assert!(!expm1(off(0.25 * limit), tables).is_irregular(), "{hi}");
+        for function in [sine, cosine, erf] {
+            assert!(function(off(limit), tables).is_irregular() || hi > 9.0 && function(off(limit), tables).hi == 1.0);
+            assert!(!function(off(limit.next_down()), tables).is_irregular(), "{hi}");
+        }
         let limit = hi.abs() * power_of_two(-20);
         assert!(log1p(off(limit), tables).is_irregular(), "{hi}");
         assert!(!log1p(off(0.25 * limit), tables).is_irregular(), "{hi}");
     }
     for special in [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-        for function in [expm1, log1p, tanh] {
+        for function in [expm1, log1p, tanh, sine, cosine, erf] {
             assert!(function(exactly(special), tables).is_irregular(), "{special}");
         }
     }
     assert!(log1p(exactly(-1.0), tables).is_irregular() && log1p(exactly(-2.0), tables).is_irregular());
 }
 
-/// Far out the two are one but for 2^-110: proven from 40 and 80 on, and said of what is certainly beyond.
+/// Far out they are one but for 2^-110: proven from 40, 80 and 8 on, and said of what is certainly beyond.
 #[test]
 fn sigmoids_level_off() {
     let tables = &Tables::ready();
     let is_level = |y: Pair| (y.hi.abs(), y.lo, y.error) == (1.0, 0.0, power_of_two(-110));
-    for (function, limit) in [(tanh as fn(Pair, &Tables) -> Pair, 41f64), (logistic, 81.0)] {
+    for (function, limit) in [(tanh as fn(Pair, &Tables) -> Pair, 41f64), (logistic, 81.0), (erf, 9.0)] {
         for x in [limit.next_up(), 100.0, 1e10, f64::MAX] {
             assert!(is_level(function(exactly(x), tables)), "{x}");
             let off = |error: f64| function(Pair { hi: x, lo: 0.0, error }, tables);
@@ -108,7 +124,7 @@ fn sigmoids_level_off() {
         }
         assert!(function(exactly(f64::INFINITY), tables).is_irregular());
     }
-    assert_eq!(tanh(exactly(-50.0), tables).hi, -1.0);
+    assert_eq!([tanh, erf].map(|function| function(exactly(-50.0), tables).hi), [-1.0; 2]);
     assert!(!is_level(logistic(exactly(-100.0), tables)));
 }
 
