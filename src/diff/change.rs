@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::not_understood::NotUnderstood;
+
 /// The kinds of change, as the first word of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeKind {
@@ -76,6 +78,8 @@ pub struct Difference {
     /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
     /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
+    /// What nothing here has a meaning for.
+    pub not_understood: NotUnderstood,
 }
 
 /// The shortest decimal of a number, as an f32 where it is one.

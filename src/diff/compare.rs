@@ -14,6 +14,7 @@ use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
 use super::factors;
 use super::graph::Graph;
+use super::not_understood::find_unknown;
 use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::rule::Role;
@@ -92,7 +93,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
         ids.map(|id| graph.name(id).to_string()).collect()
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
-    Ok(Difference { changes, unmatched })
+    Ok(Difference { changes, unmatched, not_understood: find_unknown(&pair) })
 }
 
 struct Comparison<'p, 'a> {

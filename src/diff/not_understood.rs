@@ -1,0 +1,38 @@
+//! What nothing here has a meaning for, in two programs.
+
+use crate::ir::Op;
+
+use super::graph::Graph;
+use super::pairing::Pair;
+
+/// Values on which results depend and that nothing here has a meaning for, each with its name and what it is:
+/// `gather.3 (tpu_custom_call)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotUnderstood {
+    /// In BEFORE's words: those that are the same in AFTER and take the same operands, as far as other changes do not tell.
+    pub alike: Vec<String>,
+    /// Those of BEFORE, and of AFTER, that the other program does not have.
+    pub apart: [Vec<String>; 2],
+}
+
+pub(super) fn find_unknown(pair: &Pair) -> NotUnderstood {
+    let [(alike, lost), (_, new)] =
+        [(&pair.before, &pair.after), (&pair.after, &pair.before)].map(|(own, other)| sides(own, other));
+    NotUnderstood { alike, apart: [lost, new] }
+}
+
+/// What is the same in the other program, and what is not.
+fn sides(own: &Graph, other: &Graph) -> (Vec<String>, Vec<String>) {
+    let (mut alike, mut apart) = (Vec::new(), Vec::new());
+    for (id, instruction) in own.entry().instructions.iter().enumerate().filter(|(id, _)| own.values[*id].live) {
+        let Op::Opaque(opaque) = &instruction.op else { continue };
+        let others = other.instances(own.values[id].expression());
+        let is_same = others.iter().any(|id| other.entry().instructions[*id].op == instruction.op);
+        let list = if is_same { &mut alike } else { &mut apart };
+        let name = format!("{} ({})", own.name(id), opaque.name);
+        if !list.contains(&name) {
+            list.push(name);
+        }
+    }
+    (alike, apart)
+}
