@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ulpgate::diff::{Change, Difference, difference};
+use ulpgate::diff::{Change, DiffError, Difference, difference};
 use ulpgate::flow;
 use ulpgate::hlo::{Import, lower, lower_with_opaque, parse};
 use ulpgate::ir::Op;
@@ -152,6 +152,16 @@ fn whatever_runs_a_program_refuses_it() {
     assert!(error.contains("r: opaque is not supported: kernel has no meaning here"), "{error}");
     let error = Oracle::default().evaluate(&import.program, &x, &[Demand::Rounded]).unwrap_err().to_string();
     assert!(error.contains("nothing is known of it"), "{error}");
+}
+
+#[test]
+fn a_whole_program_and_one_cut_for_devices_are_not_compared() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo_devices");
+    let of = |name: &str| seen(&fs::read_to_string(folder.join(name)).unwrap());
+    let error = difference(&of("a2a.before.hlo"), &of("a2a.compiled.hlo"), None).unwrap_err();
+    assert!(matches!(error, DiffError::Devices { before: (4, 1), after: (4, 4) }), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("cut for devices") && said.contains("--xla_dump_hlo_pass_re=spmd-partitioning"), "{said}");
 }
 
 fn written(name: &str, text: &str) -> PathBuf {
