@@ -60,7 +60,10 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         for sides in apart(expressions, before, after) {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
-            if is_known(0) && is_known(1) && !is_opaque(expressions, sides) && seen.insert((value, sides)) {
+            if is_opaque(expressions, sides) {
+                continue;
+            }
+            if is_known(0) && is_known(1) && seen.insert((value, sides)) {
                 // What is no float may come from a loop that rounds otherwise.
                 let kind = match kind(expressions, sides) {
                     ChangeKind::PrecisionChanged if !pair.before.values[value].float => ChangeKind::OperationChanged,
@@ -74,7 +77,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     found
 }
 
-/// Whether one side or the other is what nothing here has a meaning for, which is named apart ([`super::find_unknown`]).
+/// Whether one side or the other is what nothing here has a meaning for, which is named apart ([`super::not_understood`]).
 fn is_opaque(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
     let [one, other] = sides.map(|id| expressions.get(id).0);
     one != other && [one, other].iter().any(|head| matches!(head, Head::Opaque(_)))

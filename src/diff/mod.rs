@@ -31,8 +31,7 @@ mod reading;
 mod rule;
 mod vertex;
 
-pub use change::{Change, ChangeKind, Difference};
+pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::{DiffError, difference};
 pub use differ::{Lost, Right, Verdict};
-pub use not_understood::NotUnderstood;
 pub use outcome::{Maximum, Outcome, OutcomeError, outcomes};

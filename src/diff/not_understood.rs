@@ -2,18 +2,9 @@
 
 use crate::ir::Op;
 
+use super::change::NotUnderstood;
 use super::graph::Graph;
 use super::pairing::Pair;
-
-/// Values on which results depend and that nothing here has a meaning for, each with its name and what it is:
-/// `gather.3 (tpu_custom_call)`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NotUnderstood {
-    /// In BEFORE's words: those that are the same in AFTER and take the same operands, as far as other changes do not tell.
-    pub alike: Vec<String>,
-    /// Those of BEFORE, and of AFTER, that the other program does not have.
-    pub apart: [Vec<String>; 2],
-}
 
 pub(super) fn find_unknown(pair: &Pair) -> NotUnderstood {
     let [(alike, lost), (_, new)] =
