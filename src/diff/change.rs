@@ -76,6 +76,18 @@ pub struct Difference {
     /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
     /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
+    /// What nothing here has a meaning for.
+    pub not_understood: NotUnderstood,
+}
+
+/// Values on which results depend and that nothing here has a meaning for, each with its name and what it is:
+/// `gather.3 (tpu_custom_call)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotUnderstood {
+    /// In BEFORE's words: those that are the same in AFTER and take the same operands, as far as other changes do not tell.
+    pub alike: Vec<String>,
+    /// Those of BEFORE, and of AFTER, that the other program does not have.
+    pub apart: [Vec<String>; 2],
 }
 
 /// The shortest decimal of a number, as an f32 where it is one.

@@ -14,6 +14,7 @@ use super::edited::find_edits;
 use super::expression::{ExpressionId, Head};
 use super::factors;
 use super::graph::Graph;
+use super::not_understood::find_unknown;
 use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::rule::Role;
@@ -30,6 +31,19 @@ pub enum DiffError {
         /// How many AFTER has.
         after: usize,
     },
+    /// One is cut for several devices, each of which has its own part of a result, and the other is not, or otherwise.
+    #[error(
+        "BEFORE is for {} and gives {} arrays, AFTER is for {} and gives {}: one is cut for devices and the other is whole, or \
+         cut otherwise. Compare two that are cut alike: as BEFORE the dump behind the pass that cuts the program \
+         (--xla_dump_hlo_pass_re=spmd-partitioning), or both compiled without a mesh",
+        devices(before.0), before.1, devices(after.0), after.1
+    )]
+    Devices {
+        /// How many devices BEFORE is for, and how many arrays it gives on all of them.
+        before: (usize, usize),
+        /// The same of AFTER.
+        after: (usize, usize),
+    },
     /// A result has other dims in each.
     #[error("result {index} is {before} in BEFORE and {after} in AFTER: these are not two forms of one program")]
     Shape {
@@ -42,9 +56,16 @@ pub enum DiffError {
     },
 }
 
+fn devices(count: usize) -> String {
+    if count == 1 { "one device".to_string() } else { format!("{count} devices") }
+}
+
 /// Whether two programs have the same number of results, of the same dims.
 pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffError> {
     let (left, right) = (before.program.outputs(), after.program.outputs());
+    if left.len() != right.len() && before.devices.max(after.devices) > 1 {
+        return Err(DiffError::Devices { before: (before.devices, left.len()), after: (after.devices, right.len()) });
+    }
     if left.len() != right.len() {
         return Err(DiffError::Results { before: left.len(), after: right.len() });
     }
@@ -92,7 +113,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
         ids.map(|id| graph.name(id).to_string()).collect()
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
-    Ok(Difference { changes, unmatched })
+    Ok(Difference { changes, unmatched, not_understood: find_unknown(&pair) })
 }
 
 struct Comparison<'p, 'a> {

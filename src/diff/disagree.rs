@@ -60,6 +60,9 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         for sides in apart(expressions, before, after) {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
+            if is_opaque(expressions, sides) {
+                continue;
+            }
             if is_known(0) && is_known(1) && seen.insert((value, sides)) {
                 // What is no float may come from a loop that rounds otherwise.
                 let kind = match kind(expressions, sides) {
@@ -72,6 +75,12 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     }
     found.sort_by_key(|d| d.value);
     found
+}
+
+/// Whether one side or the other is what nothing here has a meaning for, which is named apart ([`super::not_understood`]).
+fn is_opaque(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
+    let [one, other] = sides.map(|id| expressions.get(id).0);
+    one != other && [one, other].iter().any(|head| matches!(head, Head::Opaque(_)))
 }
 
 /// What two expressions on floats differ in: operations that make new bits, which have to be rounded, or others; loops in
@@ -341,6 +350,7 @@ fn label(head: &Head) -> String {
         Head::Scatter { by: combiner, .. } => format!("scatter by {}", by(combiner)),
         Head::Gather { elements } => format!("gather of {elements}"),
         Head::Loop(_) => "loop".to_string(),
+        Head::Opaque(opaque) => opaque.name.clone(),
         Head::Other(name) => name.clone(),
     }
 }

@@ -48,6 +48,10 @@ pub(super) fn find_edits(before: &Graph, after: &Graph, expressions: &Expression
         if same_op && of_a == of_b {
             continue;
         }
+        // What nothing here has a meaning for is named apart.
+        if !same_op && [&a, &b].iter().any(|op| matches!(op, Op::Opaque(_))) {
+            continue;
+        }
         // Top-k are compared by what they select.
         if [&a, &b].iter().all(|op| matches!(op, Op::ApproxTopK(_) | Op::PartialReduce(_))) && of_a == of_b {
             continue;
@@ -116,6 +120,7 @@ fn text(op: &Op) -> String {
         Op::Constant(tensor) => constant(tensor).unwrap_or_else(|| "array of constants".to_string()),
         Op::Iota { dim } => format!("iota along dim {dim}"),
         Op::Compare { direction, .. } => format!("compare {}", direction.name()),
+        Op::Opaque(opaque) => opaque.name.clone(),
         Op::Sort { stable: true, .. } => "stable sort".to_string(),
         op => op.opcode().to_string(),
     }

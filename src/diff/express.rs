@@ -30,6 +30,9 @@ impl<'p, 'e> Builder<'p, 'e> {
             value.accumulation = group.accumulation.filter(|_| value.float);
             return vec![group.expressions.get(index).copied().unwrap_or(self.integers)];
         }
+        if let Op::Opaque(opaque) = &instruction.op {
+            return vec![self.expressions.apply(Head::Opaque(opaque.clone()), operands)];
+        }
         let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
         if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
@@ -230,7 +233,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             | Op::Reshape
             | Op::Transpose { .. }
             | Op::GetTupleElement(_)
-            | Op::Call { .. }) => Head::Other(other.opcode().to_string()),
+            | Op::Call { .. }
+            | Op::Opaque(_)) => Head::Other(other.opcode().to_string()),
         };
         let id = self.expressions.apply(head, operands);
         vec![id]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::analysis::Precision;
-use crate::ir::{Binary, Compare, Unary};
+use crate::ir::{Binary, Compare, Opaque, Unary};
 use crate::num::{BF16, Direction, F32, round_f64};
 
 /// Number of an expression in its [`Expressions`].
@@ -83,6 +83,8 @@ pub(super) enum Head {
     },
     /// One of the values that a loop carries; what it computes are the operands, the body's values among them.
     Loop(usize),
+    /// What nothing here has a meaning for.
+    Opaque(Opaque),
     /// Anything else, with what tells it apart.
     Other(String),
 }

@@ -23,6 +23,7 @@ mod expression;
 mod factors;
 mod fold;
 mod graph;
+mod not_understood;
 mod one_form;
 mod outcome;
 mod pairing;
@@ -30,7 +31,7 @@ mod reading;
 mod rule;
 mod vertex;
 
-pub use change::{Change, ChangeKind, Difference};
+pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::{DiffError, difference};
 pub use differ::{Lost, Right, Verdict};
 pub use outcome::{Maximum, Outcome, OutcomeError, outcomes};

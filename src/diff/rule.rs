@@ -70,7 +70,8 @@ pub(super) fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool
         | Op::Dot { .. }
         | Op::GetTupleElement(_)
         | Op::Call { .. }
-        | Op::While { .. } => Role::Computes,
+        | Op::While { .. }
+        | Op::Opaque(_) => Role::Computes,
     }
 }
 

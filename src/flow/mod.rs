@@ -12,6 +12,7 @@ mod graphviz;
 mod group;
 mod node;
 mod text;
+mod unknown;
 mod uses;
 
 pub use accumulation::Accumulation;
@@ -21,6 +22,7 @@ pub use graphviz::dot;
 pub use group::Shape;
 pub use node::{Read, Use, Value};
 pub use text::text;
+pub use unknown::Unknown;
 pub use uses::{Reader, View, views};
 
 use serde::Serialize;
@@ -41,6 +43,8 @@ pub struct Flow {
     pub compiled: bool,
     /// How many devices run it. What differs between them is a value for each, `NAME@DEVICE`.
     pub devices: usize,
+    /// What nothing here has a meaning for, in the file's order. The rest is told as if it were a function of its operands.
+    pub unknown: Vec<Unknown>,
     /// The modes that `elisions` are about, as they print: `v5e/default/tpu`.
     pub modes: Vec<String>,
     /// The values of the entry in its order, those that only move or convert included.
@@ -99,7 +103,8 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let counts = counts(&values, &findings, &elisions);
     let modes = modes.iter().map(Mode::to_string).collect();
     let (module, devices) = (program.name.clone(), import.devices);
-    Flow { module, compiled, devices, modes, values, groups, findings, elisions, counts }
+    let unknown = unknown::unknown(import);
+    Flow { module, compiled, devices, unknown, modes, values, groups, findings, elisions, counts }
 }
 
 fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Counts {

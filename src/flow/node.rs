@@ -204,7 +204,7 @@ fn constants(program: &Program) -> Vec<bool> {
     for instruction in &program.entry().instructions {
         let made = match instruction.op {
             Op::Constant(_) => true,
-            Op::Parameter(_) => false,
+            Op::Parameter(_) | Op::Opaque(_) => false,
             _ => instruction.operands.iter().all(|o| constant[*o]),
         };
         constant.push(made);
@@ -251,6 +251,7 @@ fn what(analysis: &Analysis, id: ValueId) -> String {
                 _ => opcode.to_string(),
             }
         }
+        Op::Opaque(opaque) => opaque.name.clone(),
         Op::Compare { direction, .. } => format!("compare {}", direction.name()),
         _ => opcode.to_string(),
     }

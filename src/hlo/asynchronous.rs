@@ -64,7 +64,9 @@ pub(super) fn lower(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> 
 fn slice(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     if let [Value::Bytes(whole)] = operands {
         let ranges = e.attributes().ranges("slice")?;
-        let [[start, limit, 1]] = ranges[..] else { return Err(e.refuse("slice", "bytes are sliced in one piece")) };
+        let [[start, limit, 1]] = ranges[..] else {
+            return Err(e.unknown_at("slice", "bytes are sliced in one piece"));
+        };
         let begin = whole.range.start;
         let range = begin + start as u64..begin + limit as u64;
         if range.start > range.end || range.end > whole.range.end {
@@ -130,24 +132,24 @@ pub(super) fn join(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         let in_order = pieces.windows(2).all(|p| p[0].array == p[1].array && p[0].range.end == p[1].range.start);
         let is_all = first.range.start == 0 && pieces.last().is_some_and(|last| last.range.end == last.size);
         if !in_order || !is_all || InMemory::of(&first.shape) != Some(whole) {
-            return Err(e.fail("only the pieces of one array, in order and in its own layout, are supported"));
+            return Err(e.unknown("only the pieces of one array, in order and in its own layout, are supported"));
         }
         return Ok(Value::Array(first.array));
     }
     let InMemory { dims, minor_to_major, tiles, .. } = whole;
     let refused = "only pieces along the dim that varies most slowly in memory, of whole tiles, are supported";
-    let dim = *minor_to_major.last().ok_or_else(|| e.fail(refused))? as usize;
+    let dim = *minor_to_major.last().ok_or_else(|| e.unknown(refused))? as usize;
     // How many of the dim's elements lie in one tile.
     let tile = tiles.first().filter(|tile| tile.len() == dims.len()).map_or(1, |tile| tile[0]);
     let mut arrays = Vec::with_capacity(operands.len());
     for (operand, source) in operands.iter().zip(&e.sources) {
         let (Value::Array(id), Some(piece)) = (operand, InMemory::of(&source.shape)) else {
-            return Err(e.fail(refused));
+            return Err(e.unknown(refused));
         };
         let whole_tiles = piece.dims.get(dim).is_some_and(|n| n.is_multiple_of(tile));
         // Other dims and types that differ, the concatenation refuses.
         if !whole_tiles || (piece.minor_to_major, piece.tiles) != (minor_to_major, tiles) {
-            return Err(e.fail(refused));
+            return Err(e.unknown(refused));
         }
         arrays.push(*id);
     }

@@ -201,7 +201,7 @@ fn broadcast(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
 
 /// What another device has; zeros where none gives.
 fn permute(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
-    let [operand] = operands else { return Err(e.fail("a collective-permute of one operand is supported")) };
+    let [operand] = operands else { return Err(e.unknown("a collective-permute of one operand is supported")) };
     let pairs = pairs(e)?;
     let mut each = Vec::new();
     for device in 0..e.lowering.devices.count() {

@@ -41,7 +41,7 @@ pub(super) fn takes(e: &Emitter, operands: &[Value]) -> bool {
 }
 
 /// A constant: its parts, of each element's text `(1, -2)`, or `1`.
-pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<Option<Value>> {
+fn constant(e: &mut Emitter, literal: &Literal) -> Result<Option<Value>> {
     if !is_complex(&e.instruction.shape) {
         return Ok(None);
     }
@@ -54,6 +54,14 @@ pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<Option<Valu
         *part = constant?;
     }
     Ok(Some(Value::Complex(parts)))
+}
+
+/// A constant, of complex or of other numbers.
+pub(super) fn any_constant(e: &mut Emitter, literal: &Literal) -> Result<Value> {
+    match constant(e, literal)? {
+        Some(complex) => Ok(complex),
+        None => Ok(Value::Array(operation::constant(e, literal)?)),
+    }
 }
 
 /// The literal of one part.
@@ -100,7 +108,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
                 e.part = false;
                 match lowered? {
                     Value::Array(id) => *part = id,
-                    _ => return Err(e.fail("several complex arrays at once are not supported")),
+                    _ => return Err(e.unknown("several complex arrays at once are not supported")),
                 }
             }
             Ok(Value::Complex(parts))
@@ -151,7 +159,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
                 function::KNOWN,
                 more::KNOWN.join(", ")
             );
-            Err(e.fail(why))
+            Err(e.unknown(why))
         }
     }
 }

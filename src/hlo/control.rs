@@ -63,7 +63,7 @@ pub(super) fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     };
     let which = match which {
         Value::Array(which) => *which,
-        Value::Devices(_) => return Err(e.fail("devices that exchange values in a branch must all take the same")),
+        Value::Devices(_) => return Err(e.unknown("devices that exchange values in a branch must all take the same")),
         _ => return Err(e.fail("the first operand must be a predicate or an index")),
     };
     let names = branches(e)?;

@@ -66,7 +66,7 @@ fn marked(e: &mut Emitter, target: &str, id: ValueId) -> Result<ValueId> {
     let claimed = e.instruction.shape.arrays() == 1;
     if claimed && !parameter_list::is_complex(&e.instruction.shape) && e.claimed_shape()?.dims() != e.shape(id).dims() {
         let why = format!("{target} cuts an array for several devices: give the program that the compiler cut");
-        return Err(e.refuse("custom_call_target", why));
+        return Err(e.unknown_at("custom_call_target", why));
     }
     Ok(copy)
 }
@@ -135,7 +135,7 @@ pub(super) fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
         other => {
             let known: Vec<&str> = KNOWN.iter().chain(MARKS).copied().collect();
             let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
-            Err(e.refuse("custom_call_target", why))
+            Err(e.unknown_at("custom_call_target", why))
         }
     }
 }
@@ -150,7 +150,7 @@ fn largest(e: &mut Emitter) -> Result<()> {
         Some(c) if c.descending && c.key == 0 => Ok(()),
         _ => {
             let why = "only a comparator that takes the largest values first is supported";
-            Err(e.refuse("called_computations", why))
+            Err(e.unknown_at("called_computations", why))
         }
     }
 }

@@ -9,7 +9,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Origin;
 use super::lowered_value::Value;
-use super::{control, manual};
+use super::{control, manual, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -68,7 +68,12 @@ impl Devices {
     /// # Errors
     /// If there are more than [`DEVICES`], or a count is no number.
     pub fn of(module: &Module) -> Result<Devices> {
-        let fail = |why: String| LowerError { at: Position { line: 1, column: 1 }, name: module.name.clone(), why };
+        let fail = |why: String| LowerError {
+            at: Position { line: 1, column: 1 },
+            name: module.name.clone(),
+            why,
+            is_unknown: false,
+        };
         let count = |name: &str| {
             let Some(attribute) = module.attributes.iter().find(|a| a.name == name) else { return Ok(1) };
             let number = if let ast::Value::Word(word) = &attribute.value { word.parse().ok() } else { None };
@@ -115,6 +120,11 @@ pub(super) fn tellers(module: &Module) -> Vec<bool> {
         telling.insert(computation.name.as_str(), is_telling);
     }
     found
+}
+
+/// Whether an instruction itself lets devices tell themselves apart, or learn of another.
+pub(super) fn tells(instruction: &ast::Instruction) -> bool {
+    TELLING.contains(&instruction.opcode.as_str()) || operation::refusal(&instruction.opcode).is_some()
 }
 
 /// Whether an operation is lowered once for each device: it takes what differs between them, and does not hand it on.
@@ -168,7 +178,7 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
     };
     let (condition, holds) = e.lowering.open_region(e.instruction, "condition", &state, depth)?;
     let Value::Array(holds) = holds else {
-        return Err(e.fail("devices that exchange values in a loop must take as many steps: its condition differs"));
+        return Err(e.unknown("devices that exchange values in a loop must take as many steps: its condition differs"));
     };
     let condition = e.lowering.close_region(e.instruction, "condition", condition, holds)?;
     control::state_after(e, &state, Op::While { condition, body })

@@ -48,6 +48,16 @@ impl<'a> Emitter<'_, 'a> {
         self.attributes().refuse(attribute, why)
     }
 
+    /// As [`Emitter::fail`], of something that has no meaning here.
+    pub fn unknown(&self, why: impl ToString) -> LowerError {
+        self.fail(why).unknown()
+    }
+
+    /// As [`Emitter::unknown`], at the attribute that tells of it.
+    pub fn unknown_at(&self, attribute: &str, why: impl ToString) -> LowerError {
+        self.refuse(attribute, why).unknown()
+    }
+
     pub fn shape(&self, id: ValueId) -> &Shape {
         &self.body.instructions[id].shape
     }
@@ -68,7 +78,7 @@ impl<'a> Emitter<'_, 'a> {
             let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
             let is_sum = region.instructions.get(region.root).is_some_and(|root| root.opcode == "add");
             if !is_sum || region.instructions.len() != 3 {
-                return Err(self.refuse(attribute, "of regions over complex numbers sums are supported"));
+                return Err(self.unknown_at(attribute, "of regions over complex numbers sums are supported"));
             }
             let dtype = self.claimed_shape()?.element_type();
             return Ok(self.adder(dtype));
@@ -107,7 +117,7 @@ impl<'a> Emitter<'_, 'a> {
             return self.add(Op::Broadcast { dims: vec![] }, vec![scalar], Some(spread));
         }
         if !matches!(op.class(), Class::Elementwise | Class::Converts) && op != Op::Copy {
-            return Err(self.fail("only elementwise operations can be mapped"));
+            return Err(self.unknown("only elementwise operations can be mapped"));
         }
         let spread = shape.and_then(|s| s.dtype()).map(|dtype| Shape::array(dtype, &over));
         self.add(op, operands, spread)
@@ -153,7 +163,7 @@ impl<'a> Emitter<'_, 'a> {
     pub fn instruction(&mut self, operands: Vec<Value>) -> Result<Value> {
         let opcode = &self.instruction.opcode;
         if let Some(why) = operation::refusal(opcode) {
-            return Err(self.fail(format!("opcode `{opcode}` is not supported: {why}")));
+            return Err(self.unknown(format!("opcode `{opcode}` is not supported: {why}")));
         }
         if let Some(value) = collective::lower(self, &operands)? {
             return Ok(value);
@@ -344,7 +354,7 @@ impl<'a> Emitter<'_, 'a> {
                 let each = each.iter().map(|own| self.each_array(own, change));
                 Value::Devices(each.collect::<Result<_>>()?)
             }
-            Value::Bytes(_) => return Err(self.fail("the bytes of an array are only sliced and put together again")),
+            Value::Bytes(_) => return Err(self.unknown("the bytes of an array are only sliced and put together again")),
             Value::Nothing => Value::Nothing,
         })
     }
@@ -361,7 +371,7 @@ pub(super) fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape, part:
                 Element::Other(name) => {
                     let known: Vec<&str> = DTYPES.iter().map(|d| d.name()).collect();
                     let why = format!("element type {name} is not supported; supported are {}", known.join(", "));
-                    return Err(LowerError::new(instruction, why));
+                    return Err(LowerError::new(instruction, why).unknown());
                 }
             };
             let count = dims.iter().try_fold(1u64, |count, d| count.checked_mul(*d)).filter(|c| *c <= ELEMENTS);

@@ -12,11 +12,19 @@ pub struct LowerError {
     pub name: String,
     /// What of it has no meaning here.
     pub why: String,
+    /// Whether this is about something that HLO has a meaning for, as far as is known, but that has none here: no
+    /// contradiction.
+    pub is_unknown: bool,
 }
 
 impl LowerError {
     pub(super) fn new(instruction: &ast::Instruction, why: impl ToString) -> LowerError {
         let name = format!("{} of opcode `{}`", instruction.name, instruction.opcode);
-        LowerError { at: instruction.at, name, why: why.to_string() }
+        LowerError { at: instruction.at, name, why: why.to_string(), is_unknown: false }
+    }
+
+    /// The same, of something that has no meaning here.
+    pub(super) fn unknown(self) -> LowerError {
+        LowerError { is_unknown: true, ..self }
     }
 }

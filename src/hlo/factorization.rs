@@ -67,7 +67,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
             let system = System { is_left: true, is_lower: true, is_transposed: false, has_ones: false };
             Value::Array(solve(e, system, *a, identity)?)
         }
-        _ => return Err(e.fail(format!("{target} takes real matrices only, one to factor or two to solve"))),
+        _ => return Err(e.unknown(format!("{target} takes real matrices only, one to factor or two to solve"))),
     }))
 }
 
@@ -80,7 +80,7 @@ fn letter(e: &Emitter, name: &str) -> Result<char> {
     });
     let why = || {
         let hint = "as XLA prints it; dumps of older versions before optimization leave it out";
-        e.refuse("backend_config", format!("backend_config must say `{name} = CODE : ui8`, {hint}"))
+        e.unknown_at("backend_config", format!("backend_config must say `{name} = CODE : ui8`, {hint}"))
     };
     code.map(char::from).ok_or_else(why)
 }
@@ -110,7 +110,7 @@ fn square(e: &Emitter, a: ValueId) -> Result<(Vec<usize>, usize)> {
     match shape.dims() {
         [batch @ .., rows, columns] if rows == columns && shape.dtype().is_some_and(DType::is_float) => {
             if *rows > ROWS {
-                return Err(e.fail(format!("a matrix of {ROWS} rows at most is supported, not {shape}")));
+                return Err(e.unknown(format!("a matrix of {ROWS} rows at most is supported, not {shape}")));
             }
             Ok((batch.to_vec(), *rows))
         }

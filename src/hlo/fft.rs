@@ -22,7 +22,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     for length in &lengths {
         if !(1..=LENGTH).contains(length) {
             let why = format!("a length of {length}: from 1 to {LENGTH} are supported; give the result as an argument");
-            return Err(e.refuse("fft_length", why));
+            return Err(e.unknown_at("fft_length", why));
         }
     }
     let kind = e.attributes().word("fft_type").unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         [Value::Array(one)] if kind == "RFFT" && e.shape(*one).dtype().is_some_and(DType::is_float) => *one,
         _ if !matches!(kind, "FFT" | "IFFT" | "RFFT" | "IRFFT") => {
             let why = format!("unknown fft_type `{kind}`; known are FFT, IFFT, RFFT and IRFFT");
-            return Err(e.refuse("fft_type", why));
+            return Err(e.unknown_at("fft_type", why));
         }
         _ => {
             return Err(

@@ -14,8 +14,9 @@ use super::device::{self, Devices};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::unless_known::{self, Unknown, unless_known};
 use super::view::Attributes;
-use super::{complex, operation, parameter_list};
+use super::{complex, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -46,6 +47,8 @@ pub struct Import {
     pub devices: usize,
     /// Whether a TPU compiler wrote the file.
     pub for_tpu: bool,
+    /// What has no meaning here and stands as [`Op::Opaque`], in the file's order; nothing where [`lower`] took the file.
+    pub unknown: Vec<Unknown>,
 }
 
 /// Instructions that inlining may make: a file whose calls double at each level would never end.
@@ -61,11 +64,24 @@ const DEPTH: usize = 128;
 /// # Errors
 /// If an operation is not supported, lacks an attribute, or does not fit its operands.
 pub fn lower(module: &Module) -> Result<Import> {
+    lower_or(module, None)
+}
+
+/// As [`lower`], but what has no meaning here becomes [`Op::Opaque`], for those who read a program and do not run it.
+///
+/// # Errors
+/// If the file contradicts itself, or a parameter is of an element type that has no meaning here.
+pub fn lower_with_opaque(module: &Module) -> Result<Import> {
+    lower_or(module, Some(Vec::new()))
+}
+
+fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>) -> Result<Import> {
     let devices = Devices::of(module)?;
     let mut lowering = Lowering {
         devices,
         telling: if devices.count() > 1 { device::tellers(module) } else { Vec::new() },
         fusions: 0,
+        unknown,
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -75,6 +91,7 @@ pub fn lower(module: &Module) -> Result<Import> {
         at: Position { line: 1, column: 1 },
         name: module.name.clone(),
         why: "the module has no computation".to_string(),
+        is_unknown: false,
     })?;
     let mut body = Body::default();
     let root = lowering.inline(entry, Given::Entry, &mut body, &Scope::default())?;
@@ -103,6 +120,7 @@ pub fn lower(module: &Module) -> Result<Import> {
         argument_names: body.argument_names,
         devices: devices.count(),
         for_tpu: module.is_tiled(),
+        unknown: unless_known::in_order(lowering.unknown.unwrap_or_default()),
     })
 }
 
@@ -187,6 +205,8 @@ pub(super) struct Lowering<'a> {
     regions: HashMap<(usize, bool), ComputationId>,
     /// How many fusions were inlined.
     pub fusions: usize,
+    /// What has no meaning here, if that is not to be refused.
+    pub unknown: Option<Vec<Unknown>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -198,6 +218,11 @@ impl<'a> Lowering<'a> {
     fn place(&self, instruction: &ast::Instruction, name: &str) -> Result<usize> {
         let place = self.places.get(name).copied();
         place.ok_or_else(|| LowerError::new(instruction, format!("no computation is called {name}")))
+    }
+
+    /// The computation of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<&'a ast::Computation> {
+        self.places.get(name).map(|place| &self.module.computations[*place])
     }
 
     /// The region that an attribute names, as a computation of its own; its result is a tuple if it is one in the file,
@@ -279,7 +304,8 @@ impl<'a> Lowering<'a> {
         body: &mut Body,
         scope: &Scope,
     ) -> Result<Value> {
-        let refuse = |why: String| Err(LowerError { at: computation.at, name: computation.name.clone(), why });
+        let name = || computation.name.clone();
+        let refuse = |why: String| Err(LowerError { at: computation.at, name: name(), why, is_unknown: false });
         if scope.depth > DEPTH {
             return refuse(format!("calls lie deeper than {DEPTH}"));
         }
@@ -308,12 +334,11 @@ impl<'a> Lowering<'a> {
                         operands.push(value.clone());
                         emitter.sources.push(source);
                     }
-                    emitter.instruction(operands)?
+                    unless_known(&mut emitter, operands, |e, operands| e.instruction(operands))?
                 }
-                Operands::Literal(literal) => match complex::constant(&mut emitter, literal)? {
-                    Some(complex) => complex,
-                    None => Value::Array(operation::constant(&mut emitter, literal)?),
-                },
+                Operands::Literal(literal) => {
+                    unless_known(&mut emitter, Vec::new(), |e, _| complex::any_constant(e, literal))?
+                }
             };
             values.insert(&instruction.name, (value, instruction));
         }

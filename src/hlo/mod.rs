@@ -30,10 +30,12 @@ mod print;
 mod product;
 mod replica_groups;
 mod rng_bit_generator;
+mod unless_known;
 mod view;
 mod wide;
 mod window_config;
 
 pub use error::LowerError;
-pub use lower::{Import, Origin, lower};
+pub use lower::{Import, Origin, lower, lower_with_opaque};
 pub use parse::{ParseError, parse};
+pub use unless_known::Unknown;

@@ -9,6 +9,7 @@ use crate::ir::{
 use crate::tensor::{DType, Data, Tensor};
 
 use super::ast::Literal;
+use super::constant::LiteralError;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::view::WindowSpec;
@@ -19,8 +20,11 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// `constant(...)`.
 pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
     let claimed = e.claimed_shape()?;
-    let Shape::Array { dtype, dims } = &claimed else { return Err(e.fail("a constant tuple is not supported")) };
-    let tensor = constant::tensor(literal, *dtype, dims).map_err(|why| e.fail(why))?;
+    let Shape::Array { dtype, dims } = &claimed else { return Err(e.unknown("a constant tuple is not supported")) };
+    let tensor = constant::tensor(literal, *dtype, dims).map_err(|why| match why {
+        LiteralError::Elided => e.unknown(why),
+        why => e.fail(why),
+    })?;
     e.emit(Op::Constant(tensor), vec![], Some(claimed))
 }
 
@@ -112,7 +116,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "reduce-window" => {
             let window = attributes.window("window")?;
             if window.iter().any(|w| w.reversed) {
-                return Err(e.refuse("window", "a reversed window is not supported"));
+                return Err(e.unknown_at("window", "a reversed window is not supported"));
             }
             let window = Window(window.iter().map(window_dim).collect());
             if let [array, _] = operands[..]
@@ -157,7 +161,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         }
         "triangular-solve" => return factorization::triangular_solve(e, &operands),
         "topk" => Op::TopK { k: attributes.number("k")?, largest: attributes.flag("largest")? },
-        other => return Err(e.fail(format!("opcode `{other}` is not supported"))),
+        other => return Err(e.unknown(format!("opcode `{other}` is not supported"))),
     };
     let mut operands = operands;
     match op {
@@ -200,7 +204,7 @@ fn dimension_size(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Res
         Some(Op::Constant(given)) if given.data().to_i64s().first() == Some(&(size as i64)) => {
             e.emit(Op::Copy, vec![array], None)
         }
-        _ => Err(e.fail(format!("a size other than the shape's {size} is not supported"))),
+        _ => Err(e.unknown(format!("a size other than the shape's {size} is not supported"))),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct First {
 }
 
 /// Whether a shape is that of a token, which holds nothing.
-fn is_token(shape: &ast::Shape) -> bool {
+pub(super) fn is_token(shape: &ast::Shape) -> bool {
     matches!(shape, ast::Shape::Array { element: Element::Other(name), .. } if name == "token")
 }
 

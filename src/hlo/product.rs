@@ -31,7 +31,7 @@ fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
         Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
         Some(other) => {
             let known = "dot_bf16_bf16_f32, dot_bf16_bf16_f32_x3 and dot_bf16_bf16_f32_x6";
-            Err(e.refuse("algorithm", format!("algorithm `{other}` is not supported; a TPU has {known}")))
+            Err(e.unknown_at("algorithm", format!("algorithm `{other}` is not supported; a TPU has {known}")))
         }
     }
 }
@@ -162,7 +162,7 @@ pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape
         _ => {
             let why =
                 "only [m,k] x [g,k,n] with ragged rows and [m,k] x [k,n] with a ragged contracted dim are supported";
-            return Err(e.refuse("lhs_ragged_dims", why));
+            return Err(e.unknown_at("lhs_ragged_dims", why));
         }
     };
     let (groups, index) = (e.shape(sizes).dims()[0], e.shape(sizes).element_type());

@@ -43,7 +43,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         }
         (other, _) => {
             let why = format!("unknown algorithm `{other}`; known are rng_three_fry, rng_philox and rng_default");
-            return Err(e.refuse("algorithm", why));
+            return Err(e.unknown_at("algorithm", why));
         }
     };
     if are_alone {

@@ -6,6 +6,7 @@ mod diff;
 mod eval;
 mod linear;
 mod lower;
+mod not_understood;
 mod opcodes;
 mod show;
 mod show_runs;

@@ -29,6 +29,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "product",
             "replica_groups",
             "rng_bit_generator",
+            "unless_known",
             "wide",
         ],
         "operations call computations, which hold operations",

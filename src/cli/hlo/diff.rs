@@ -10,7 +10,7 @@ use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, differen
 use crate::machine::Mode;
 
 use super::eval::inputs;
-use super::{Exit, Failure, import};
+use super::{Exit, Failure, read, read_with_opaque};
 
 #[derive(Args)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
@@ -41,7 +41,9 @@ pub struct Arguments {
 
 /// Prints a line for each change of precision; finds nothing where there is none.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let (before, after) = (import(&arguments.before)?, import(&arguments.after)?);
+    // What is run has to be understood.
+    let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
+    let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
     let chip = arguments.inputs.as_ref().map(|_| arguments.mode.chip);
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
@@ -51,10 +53,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         }
         None => Vec::new(),
     };
+    let ([left, right], [lost, new]) = (&found.unmatched, &found.not_understood.apart);
     if arguments.json {
         let changes: Vec<serde_json::Value> = found.changes.iter().map(as_json).collect();
-        let [left, right] = &found.unmatched;
-        let mut value = json!({"changes": changes, "unmatched": {"before": left, "after": right}});
+        let mut value = json!({
+            "changes": changes,
+            "unmatched": {"before": left, "after": right},
+            "not_understood": {"before": lost, "after": new, "alike": found.not_understood.alike},
+        });
         if arguments.inputs.is_some() {
             value["results"] = serde_json::to_value(&results).map_err(|e| e.to_string())?;
         }
@@ -68,17 +74,30 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         }
     }
     let is_same = found.changes.is_empty() && results.is_empty();
-    let [left, right] = &found.unmatched;
-    if !left.is_empty() || !right.is_empty() {
-        let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
-        let sides = [(left, &one, &other), (right, &other, &one)];
-        let notes: Vec<String> = sides.into_iter().filter_map(|(names, of, to)| without(names, of, to)).collect();
-        let why = format!("nothing is known about values without a counterpart: {}", notes.join("; "));
-        if is_same {
-            return Err(Failure::Message(why));
-        }
+    let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
+    let of_both = |sides: [&Vec<String>; 2]| -> String {
+        let [left, right] = sides;
+        let notes = [without(left, &one, &other), without(right, &other, &one)];
+        notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    };
+    let open = [
+        ("nothing is known about values without a counterpart", of_both([left, right])),
+        ("not understood, and not the same in both files", of_both([lost, new])),
+    ];
+    let open: Vec<String> = open
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what}: {names}"))
+        .collect();
+    if is_same && !open.is_empty() {
+        return Err(Failure::Message(open.join("; ")));
+    }
+    let alike = &found.not_understood.alike;
+    let alike =
+        (!alike.is_empty()).then(|| format!("not understood, but the same in both files: {}", alike.join(", ")));
+    for note in open.into_iter().chain(alike) {
         // Nobody may be left to read it.
-        let _ = writeln!(std::io::stderr(), "ulpgate: {why}");
+        let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
     }
     if found == Difference::default() && !results.is_empty() {
         let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use crate::hlo::ast::Module;
-use crate::hlo::{Import, lower, parse};
+use crate::hlo::{Import, LowerError, lower, lower_with_opaque, parse};
 use crate::machine::Mode;
 
 use super::{Exit, Failure};
@@ -33,8 +33,17 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
     }
 }
 
-/// A file and the program in it. The error names the file and the place in it.
+/// A file and the program in it, to be run. The error names the file and the place in it.
 fn read(path: &Path) -> Result<(Module, Import), Failure> {
+    read_by(path, lower)
+}
+
+/// A file and the program in it, to be read: what has no meaning here stands in it as [`crate::ir::Op::Opaque`].
+fn read_with_opaque(path: &Path) -> Result<(Module, Import), Failure> {
+    read_by(path, lower_with_opaque)
+}
+
+fn read_by(path: &Path, lower: fn(&Module) -> Result<Import, LowerError>) -> Result<(Module, Import), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
     let text = std::fs::read(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
@@ -50,9 +59,4 @@ fn note_second_compilation(path: &Path, module: &Module, mode: &Mode) {
         // Nobody may be left to read it.
         let _ = writeln!(std::io::stderr(), "note: {note}; as-compiled runs it as it stands");
     }
-}
-
-/// The program in a file.
-fn import(path: &Path) -> Result<Import, Failure> {
-    Ok(read(path)?.1)
 }

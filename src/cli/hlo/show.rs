@@ -8,7 +8,7 @@ use clap::Args;
 use crate::flow;
 use crate::machine::Mode;
 
-use super::{Exit, Failure, read};
+use super::{Exit, Failure, read_with_opaque};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -33,7 +33,7 @@ pub struct Arguments {
 const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let (module, import) = read(&arguments.file)?;
+    let (module, import) = read_with_opaque(&arguments.file)?;
     let compiled = module.is_compiled();
     let names: Vec<&str> = match &arguments.mode {
         Some(mode) => vec![mode],

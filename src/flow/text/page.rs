@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::flow::Flow;
 use crate::flow::finding::list;
+use crate::flow::{Flow, Unknown};
 
 use super::wrap::wrap;
 use super::{elided, listing, sentence, sums};
@@ -48,10 +48,21 @@ fn heading(out: &mut String, flow: &Flow) {
         );
         wrap(out, "", "  ", &text);
     }
-    let opaque = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
-    let opaque: Vec<&str> = opaque.collect();
-    if !opaque.is_empty() {
-        wrap(out, "", "  ", &format!("Not looked into: what is inside {}.", list(&opaque)));
+    let closed = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
+    let closed: Vec<&str> = closed.collect();
+    if !closed.is_empty() {
+        wrap(out, "", "  ", &format!("Not looked into: what is inside {}.", list(&closed)));
+    }
+    for Unknown { name, what, line, why, results, .. } in &flow.unknown {
+        // What else would be understood stands behind a semicolon.
+        let why = why.split(';').next().unwrap_or_default();
+        let results: Vec<&str> = results.iter().map(String::as_str).collect();
+        let follows = match &results[..] {
+            [] => "No result follows from it.".to_string(),
+            [one] => format!("{one} follows from it."),
+            more => format!("{} follow from it.", list(more)),
+        };
+        wrap(out, "", "  ", &format!("Not understood: {name} ({what}), line {line}: {why}. {follows}"));
     }
 }
 

@@ -204,7 +204,8 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
         | Op::Scatter { .. }
         | Op::Dot { .. }
         | Op::Call { .. }
-        | Op::While { .. } => Held { elements: declared(), computes: true },
+        | Op::While { .. }
+        | Op::Opaque(_) => Held { elements: declared(), computes: true },
     }
 }
 

@@ -56,6 +56,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(0)?;
             claimed()
         }
+        Op::Opaque(_) => claimed(),
         Op::Constant(tensor) => {
             need(0)?;
             Ok(Shape::array(tensor.dtype(), tensor.dims()))

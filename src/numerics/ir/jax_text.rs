@@ -167,7 +167,8 @@ fn attributes(op: &Op, computations: &[String]) -> Vec<(&'static str, String)> {
         | Op::Binary(_)
         | Op::Select
         | Op::Clamp
-        | Op::Tuple => Vec::new(),
+        | Op::Tuple
+        | Op::Opaque(_) => Vec::new(),
     }
 }
 

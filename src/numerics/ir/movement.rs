@@ -116,7 +116,8 @@ pub fn apply<T: Clone>(
         | Op::Tuple
         | Op::GetTupleElement(_)
         | Op::Call { .. }
-        | Op::While { .. } => unreachable!("{} does not move elements", op.opcode()),
+        | Op::While { .. }
+        | Op::Opaque(_) => unreachable!("{} does not move elements", op.opcode()),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::tensor::Tensor;
 
 use super::dot_dims::DotDims;
 use super::index_dims::{GatherDims, ScatterDims};
+use super::opaque::Opaque;
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 
 /// Position of a computation in its program; a computation is only called by later ones.
@@ -177,6 +178,8 @@ pub enum Op {
         /// Takes the state and gives a tuple of the next one.
         body: ComputationId,
     },
+    /// What nothing here has a meaning for. The shape is given.
+    Opaque(Opaque),
 }
 
 /// Trips after which a `while` is refused instead of awaited.
@@ -329,7 +332,9 @@ impl Op {
             | Op::Gather(_) => Class::Moves,
             Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => Class::Converts,
             Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => Class::Elementwise,
-            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Scatter { .. } | Op::Dot { .. } => Class::Combines,
+            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Scatter { .. } | Op::Dot { .. } | Op::Opaque(_) => {
+                Class::Combines
+            }
             Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => Class::Ranks,
             Op::Tuple | Op::GetTupleElement(_) => Class::Lists,
             Op::Call { .. } | Op::While { .. } => Class::Calls,
@@ -383,6 +388,7 @@ impl Op {
             Op::GetTupleElement(_) => "get-tuple-element",
             Op::Call { .. } => "call",
             Op::While { .. } => "while",
+            Op::Opaque(_) => "opaque",
         }
     }
 }

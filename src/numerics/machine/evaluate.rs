@@ -200,6 +200,7 @@ impl Machine<'_> {
             Op::Dot { dims, precision } => self.dot(instruction, dims, *precision, &written_out(operands), shapes)?,
             Op::Tuple => Value::Tuple(written_out(operands)),
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
+            Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => self.call(*to_apply, written_out(operands))?,
             Op::While { condition, body } => {
                 let mut state = written_out(operands);

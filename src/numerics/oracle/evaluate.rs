@@ -270,6 +270,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes, wanted),
             Op::Tuple => Value::Tuple(operands.to_vec()),
             Op::GetTupleElement(index) => operands[0].clone().into_parts().swap_remove(*index),
+            Op::Opaque(_) => return Err(refuse("nothing is known of it")),
             Op::Call { to_apply } => self.call(*to_apply, operands)?,
             Op::While { condition, body } => {
                 let mut state = operands.to_vec();
