@@ -21,8 +21,8 @@ use super::{Exit, Failure, read, read_with_opaque};
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set or the maximum of \
     another result. The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
-    programs that are not two forms of one, values without a counterpart, results that differ without a reason, \
-    unsupported operation).")]
+    programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
+    without a reason; with --inputs an unsupported operation).")]
 pub struct Arguments {
     /// The program as it was: what JAX hands over, or another compiler's output
     before: PathBuf,
