@@ -20,6 +20,7 @@ pub(super) fn reduce(
     instruction: &Instruction,
     reduced: &[usize],
     to_apply: usize,
+    starts_with_two: bool,
     operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
@@ -71,7 +72,9 @@ pub(super) fn reduce(
             let init = inits[0].f32s()[0];
             let site = site(DType::F32, init);
             let rows = SideBySide::new(machine.mode, &site);
-            if rows.lanes == 1 || init != 0.0 {
+            if rows.lanes == 1 && starts_with_two {
+                Value::float(DType::F32, contract::row_sums_of_two(products.f64s(), width, unit.flush))
+            } else if rows.lanes == 1 || init != 0.0 {
                 Value::float(DType::F32, contract::row_sums(products.f64s(), width, init, unit.flush))
             } else if rows.rounds_products() {
                 let rounded: Vec<f32> = contract::round(products.f64s(), unit.flush);
