@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
@@ -64,6 +64,17 @@ impl<'c> Emission<'c> {
         }
     }
 
+    /// How many reads there are for each element.
+    pub fn reads(&self) -> u32 {
+        self.reads
+    }
+
+    /// Whether any of the values computed is such an operation.
+    pub fn has(&self, wanted: impl Fn(&Op) -> bool) -> bool {
+        let inside = |id: &ValueId| self.computation.instructions[*id].fusion == self.fusion;
+        self.ranks.keys().any(|(id, _)| inside(id) && wanted(&self.computation.instructions[*id].op))
+    }
+
     /// How many instructions there are for each element, reads among them.
     pub fn instructions(&self) -> u32 {
         self.instructions
@@ -120,6 +131,11 @@ impl<'c> Emission<'c> {
                 self.pass()
             }
             op => {
+                if let Some(parts) = self.factors_of_complex_product(id) {
+                    parts.into_iter().for_each(|part| {
+                        self.visit_in(part, place);
+                    });
+                }
                 let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place));
                 let highest = ranks.max().unwrap_or(0);
                 let steps = steps(op);
@@ -129,6 +145,26 @@ impl<'c> Emission<'c> {
         };
         self.ranks.insert(key, rank);
         rank
+    }
+
+    /// The parts a, b, c, d of (a + bi) (c + di) of which `id` is the imaginary part bc + ad: XLA computes them first.
+    fn factors_of_complex_product(&self, id: ValueId) -> Option<[ValueId; 4]> {
+        let instructions = &self.computation.instructions;
+        let product = |id: ValueId| match instructions[id].op {
+            Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
+            _ => None,
+        };
+        let sum = &instructions[id];
+        if sum.op != Op::Binary(Binary::Add) {
+            return None;
+        }
+        let ([b, c], [a, d]) = (product(sum.operands[0])?, product(sum.operands[1])?);
+        let is_real_part = |sub: &Instruction| {
+            sub.op == Op::Binary(Binary::Subtract)
+                && product(sub.operands[0]) == Some([a, c])
+                && product(sub.operands[1]) == Some([b, d])
+        };
+        instructions.iter().any(is_real_part).then_some([a, b, c, d])
     }
 
     /// What loops and branches leave is there where they end.

@@ -63,6 +63,32 @@ pub fn find_sums_without_zero(computation: &Computation, products: &[bool]) -> V
     computation.instructions.iter().map(starts).collect()
 }
 
+/// For each value of a computation, into how many lanes of rows LLVM's loop vectorizer takes a sum of products over two dims,
+/// whose rows' loop is unrolled: 1 where it takes none. Differences make it worth its while, and elements of neighbouring rows
+/// that lie side by side (FACTS 3.2); `products` are the values that [`find_contractions`] found.
+pub fn find_lanes_of_rows(computation: &Computation, products: &[bool]) -> Vec<usize> {
+    let lanes = |instruction: &Instruction| {
+        let (Op::Reduce { dims, .. }, [term, init]) = (&instruction.op, &instruction.operands[..]) else { return 1 };
+        let terms = &computation.instructions[*term];
+        let extents: Vec<usize> = dims.iter().map(|d| terms.shape.dims()[*d]).collect();
+        let &[rows, columns] = &extents[..] else { return 1 };
+        if !products[*term] || terms.shape.dims().len() != 2 || !is_zero(computation, *init) {
+            return 1;
+        }
+        let emission = Emission::of_sum(computation, instruction.fusion, *term);
+        let across = emission.has(|op| matches!(op, Op::Transpose { .. }));
+        let worth = across || emission.has(|op| *op == Op::Binary(Binary::Subtract));
+        match rows {
+            _ if !worth || columns * (emission.instructions() as usize + LOOP) + 2 >= UNROLLED => 1,
+            2 if across || emission.reads() == 1 => 2,
+            4 => 4,
+            _ if rows.is_multiple_of(8) => 8,
+            _ => 1,
+        }
+    };
+    computation.instructions.iter().map(lanes).collect()
+}
+
 /// LLVM's threshold of a loop's size that is unrolled.
 const UNROLLED: usize = 300;
 

@@ -13,7 +13,7 @@ mod pattern;
 mod precision;
 mod region;
 
-pub use fusion::{find_contractions, find_kept_wide, find_sums_without_zero};
+pub use fusion::{find_contractions, find_kept_wide, find_lanes_of_rows, find_sums_without_zero};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};

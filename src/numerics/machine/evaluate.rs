@@ -185,8 +185,7 @@ impl Machine<'_> {
             }
             Op::Clamp => self.clamp(&written_out(operands)),
             Op::Reduce { dims, to_apply } => {
-                let starts_with_two = habits.starts_with_two;
-                reduce::reduce(self, instruction, dims, *to_apply, starts_with_two, operands, shapes)?
+                reduce::reduce(self, instruction, dims, (*to_apply, habits.products), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
