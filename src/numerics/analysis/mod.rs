@@ -4,6 +4,7 @@
 //! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
+mod emission;
 mod fusion;
 mod lattice;
 mod liveness;
@@ -12,7 +13,7 @@ mod pattern;
 mod precision;
 mod region;
 
-pub use fusion::{find_contractions, find_kept_wide};
+pub use fusion::{find_contractions, find_kept_wide, find_lanes_of_rows, find_sums_without_zero};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};

@@ -39,6 +39,16 @@ pub fn row_sums(products: &[f64], width: usize, init: f32, flush: bool) -> Vec<f
     products.chunks(width.max(1)).map(chain).collect()
 }
 
+/// The f32 sums of rows of `width` products that begin with the first two, of which the second is rounded.
+pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> {
+    let starts = |row: &[f64]| match *row {
+        [first, second, ..] => [second, first].into_iter().chain(row[2..].iter().copied()).collect(),
+        _ => row.to_vec(),
+    };
+    let swapped: Vec<f64> = products.chunks(width.max(1)).flat_map(starts).collect();
+    row_sums(&swapped, width, 0.0, flush)
+}
+
 /// The products, rounded after all.
 pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
     products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()

@@ -184,7 +184,9 @@ impl Machine<'_> {
                 integer::select(&operands[0], on_true, on_false)
             }
             Op::Clamp => self.clamp(&written_out(operands)),
-            Op::Reduce { dims, to_apply } => reduce::reduce(self, instruction, dims, *to_apply, operands, shapes)?,
+            Op::Reduce { dims, to_apply } => {
+                reduce::reduce(self, instruction, dims, (*to_apply, habits.products), operands, shapes)?
+            }
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
             }

@@ -7,6 +7,7 @@ use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, refuse};
+use super::prepared::Products;
 use super::scalar::{Region, Scalar};
 use super::sum::{RowSum, SideBySide, SumSite};
 use super::value::{Operand, Value};
@@ -19,7 +20,7 @@ pub(super) fn reduce(
     machine: &Machine,
     instruction: &Instruction,
     reduced: &[usize],
-    to_apply: usize,
+    (to_apply, how): (usize, Products),
     operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
@@ -70,8 +71,10 @@ pub(super) fn reduce(
         {
             let init = inits[0].f32s()[0];
             let site = site(DType::F32, init);
-            let rows = SideBySide::new(machine.mode, &site);
-            if rows.lanes == 1 || init != 0.0 {
+            let rows = SideBySide::new(machine.mode, &site).or_lanes(how.lanes_of_rows, &extents);
+            if rows.lanes == 1 && how.starts_with_two {
+                Value::float(DType::F32, contract::row_sums_of_two(products.f64s(), width, unit.flush))
+            } else if rows.lanes == 1 || init != 0.0 {
                 Value::float(DType::F32, contract::row_sums(products.f64s(), width, init, unit.flush))
             } else if rows.rounds_products() {
                 let rounded: Vec<f32> = contract::round(products.f64s(), unit.flush);

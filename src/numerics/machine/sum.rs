@@ -52,6 +52,8 @@ pub struct SideBySide {
     pub lanes: usize,
     rows: usize,
     columns: usize,
+    /// Whether products join their lane before they are rounded, however many columns there are.
+    exact: bool,
 }
 
 impl SideBySide {
@@ -72,17 +74,25 @@ impl SideBySide {
             }
             _ => (1, 1, site.extents.iter().product()),
         };
-        SideBySide { lanes, rows, columns }
+        SideBySide { lanes, rows, columns, exact: false }
+    }
+
+    /// Those lanes, if there are several, of rows of exact products.
+    pub fn or_lanes(self, lanes: usize, extents: &[usize]) -> SideBySide {
+        match *extents {
+            [rows, columns] if lanes > 1 => SideBySide { lanes, rows, columns, exact: true },
+            _ => self,
+        }
     }
 
     /// Whether products of such rows are rounded before they are added, which of longer rows none are.
     pub fn rounds_products(&self) -> bool {
-        self.lanes > 1 && self.columns >= 6
+        self.lanes > 1 && self.columns >= 6 && !self.exact
     }
 
     /// Positions of so many elements, so that each lane's lie together.
     pub fn in_lanes(self, elements: usize) -> impl Iterator<Item = usize> {
-        let SideBySide { lanes, rows, columns } = self;
+        let SideBySide { lanes, rows, columns, .. } = self;
         let sums = elements / (rows * columns).max(1);
         let of_lane = move |lane: usize| (lane..rows).step_by(lanes).flat_map(move |r| r * columns..(r + 1) * columns);
         (0..sums).flat_map(move |sum| (0..lanes).flat_map(of_lane).map(move |at| sum * rows * columns + at))

@@ -1,0 +1,222 @@
+//! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
+
+use std::collections::HashMap;
+
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::tensor::DType;
+
+/// More values than any fusion of a program has: one that says them again and again in different places is not followed.
+const MOST_VALUES: usize = 20_000;
+
+/// What a value's code costs and when it can be there, as LLVM counts both.
+pub struct Emission<'c> {
+    computation: &'c Computation,
+    fusion: Option<Fusion>,
+    /// Whether it is a loop: what is a scalar outside does not change in it.
+    loops: bool,
+    /// Ranks of values, each in a place: the moves between it and what is read outside.
+    ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
+    /// Reads so far. Each has the rank of its position.
+    reads: u32,
+    /// Instructions so far, reads among them.
+    instructions: u32,
+}
+
+impl<'c> Emission<'c> {
+    /// The code of one fusion, results of which are read outside.
+    pub fn new(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
+        let mut emission = Emission::nothing(computation, fusion);
+        let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
+        let mut results: Vec<ValueId> = Vec::new();
+        for (id, instruction) in computation.instructions.iter().enumerate() {
+            let is_inside = instruction.fusion == fusion;
+            results.extend(
+                (!is_inside).then(|| instruction.operands.iter().copied().filter(inside)).into_iter().flatten(),
+            );
+            results.extend((is_inside && id == computation.root).then_some(id));
+        }
+        results.sort_unstable();
+        results.dedup();
+        results.into_iter().for_each(|result| emission.visit(result));
+        emission
+    }
+
+    /// The code of the terms of a sum, for each of them.
+    pub fn of_sum(computation: &'c Computation, fusion: Option<Fusion>, term: ValueId) -> Emission<'c> {
+        let mut emission = Emission::nothing(computation, fusion);
+        emission.visit(term);
+        emission
+    }
+
+    fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
+        let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
+        let loops = inside.any(|instruction| instruction.shape.elements() > 1);
+        Emission { computation, fusion, loops, ranks: HashMap::new(), reads: 0, instructions: 0 }
+    }
+
+    /// Puts in order what stands for the operands of `reader`, which adds them: LLVM puts the operand of lower rank first
+    /// (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has rank 0, a read that of the
+    /// position that it stands at, everything else one more than the highest rank among its operands.
+    pub fn sort_operands(&self, reader: ValueId, paths: &mut [Vec<ValueId>]) {
+        let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place);
+        if let Some(place) = places.min() {
+            paths.sort_by_key(|path| self.ranks.get(&(path[0], place.clone())));
+        }
+    }
+
+    /// How many reads there are for each element.
+    pub fn reads(&self) -> u32 {
+        self.reads
+    }
+
+    /// Whether any of the values computed is such an operation.
+    pub fn has(&self, wanted: impl Fn(&Op) -> bool) -> bool {
+        let inside = |id: &ValueId| self.computation.instructions[*id].fusion == self.fusion;
+        self.ranks.keys().any(|(id, _)| inside(id) && wanted(&self.computation.instructions[*id].op))
+    }
+
+    /// How many instructions there are for each element, reads among them.
+    pub fn instructions(&self) -> u32 {
+        self.instructions
+    }
+
+    fn visit(&mut self, id: ValueId) {
+        self.visit_in(id, &[]);
+    }
+
+    fn visit_in(&mut self, id: ValueId, place: &[ValueId]) -> u32 {
+        let key = (id, place.to_vec());
+        if let Some(rank) = self.ranks.get(&key) {
+            return *rank;
+        }
+        if self.ranks.len() >= MOST_VALUES {
+            return 0;
+        }
+        let computation = self.computation;
+        let instruction = &computation.instructions[id];
+        let is_inside = instruction.fusion == self.fusion;
+        let rank = match &instruction.op {
+            Op::Constant(_) => 0,
+            _ if !is_inside && self.loops && instruction.shape.dims().is_empty() => 0,
+            _ if !is_inside => {
+                self.reads += 1;
+                let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
+                self.instructions += 1 + widening;
+                LOOP_BODY + self.reads + widening
+            }
+            // Indices are there before anything is read.
+            Op::Iota { .. } => 0,
+            Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => {
+                // It is computed before the innermost loop.
+                0
+            }
+            Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
+                self.visit_in(instruction.operands[0], place)
+            }
+            Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
+                let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
+                self.visit_in(instruction.operands[0], &place)
+            }
+            Op::Concatenate { .. } => {
+                for (branch, operand) in instruction.operands.iter().enumerate() {
+                    let place: Vec<ValueId> = place.iter().copied().chain([id, branch]).collect();
+                    self.visit_in(*operand, &place);
+                }
+                self.pass()
+            }
+            Op::Reduce { .. } | Op::Pad { .. } | Op::Gather(_) | Op::ReduceWindow { .. } => {
+                instruction.operands.iter().for_each(|operand| {
+                    self.visit_in(*operand, place);
+                });
+                self.pass()
+            }
+            op => {
+                if let Some(parts) = self.factors_of_complex_product(id) {
+                    parts.into_iter().for_each(|part| {
+                        self.visit_in(part, place);
+                    });
+                }
+                let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place));
+                let highest = ranks.max().unwrap_or(0);
+                let steps = steps(op);
+                self.instructions += steps;
+                highest + steps
+            }
+        };
+        self.ranks.insert(key, rank);
+        rank
+    }
+
+    /// The parts a, b, c, d of (a + bi) (c + di) of which `id` is the imaginary part bc + ad: XLA computes them first.
+    fn factors_of_complex_product(&self, id: ValueId) -> Option<[ValueId; 4]> {
+        let instructions = &self.computation.instructions;
+        let product = |id: ValueId| match instructions[id].op {
+            Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
+            _ => None,
+        };
+        let sum = &instructions[id];
+        if sum.op != Op::Binary(Binary::Add) {
+            return None;
+        }
+        let ([b, c], [a, d]) = (product(sum.operands[0])?, product(sum.operands[1])?);
+        let is_real_part = |sub: &Instruction| {
+            sub.op == Op::Binary(Binary::Subtract)
+                && product(sub.operands[0]) == Some([a, c])
+                && product(sub.operands[1]) == Some([b, d])
+        };
+        instructions.iter().any(is_real_part).then_some([a, b, c, d])
+    }
+
+    /// What loops and branches leave is there where they end.
+    fn pass(&mut self) -> u32 {
+        self.reads += 1;
+        self.instructions += 1;
+        LOOP_BODY + self.reads
+    }
+}
+
+/// The rank of a loop's body, above those of the indices.
+const LOOP_BODY: u32 = 1 << 16;
+
+/// How many instructions, each of the one before, an operation is.
+fn steps(op: &Op) -> u32 {
+    match op {
+        Op::Unary(Unary::Logistic) => 3,
+        Op::Unary(Unary::Rsqrt) | Op::Clamp => 2,
+        _ => 1,
+    }
+}
+
+/// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
+pub fn is_no_negative_zero(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    let operands = &instruction.operands;
+    match &instruction.op {
+        Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
+        Op::Binary(Binary::Multiply) => operands.iter().all(|operand| has_no_sign(computation, *operand)),
+        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
+            is_no_negative_zero(computation, operands[0])
+        }
+        _ => has_no_sign(computation, id),
+    }
+}
+
+/// Whether LLVM sees that a value's sign bit is clear.
+fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    let operands = &instruction.operands;
+    match &instruction.op {
+        Op::Constant(value) => value.data().to_f32s().iter().all(|v| v.is_sign_positive()),
+        Op::Binary(Binary::Multiply) => {
+            operands[0] == operands[1] || operands.iter().all(|operand| has_no_sign(computation, *operand))
+        }
+        Op::Unary(Unary::Abs | Unary::Exponential) => true,
+        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => has_no_sign(computation, operands[0]),
+        _ => false,
+    }
+}
+
+/// Whether the innermost dim of a broadcast is one of its operand's.
+pub fn keeps_innermost(along: &[usize], dims: &[usize]) -> bool {
+    along.last().is_some_and(|last| last + 1 == dims.len())
+}
