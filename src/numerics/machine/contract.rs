@@ -53,3 +53,17 @@ pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> 
 pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
     products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{row_sums, row_sums_of_two};
+
+    /// The bits that jaxlib 0.10.2 computed for the sum of three squares in a fusion; one chain has another last bit.
+    #[test]
+    fn a_sum_without_a_zero_begins_with_two_products() {
+        let numbers = [0x3f8c_f62b, 0x3ead_46dd, 0xbf0a_3b93].map(f32::from_bits);
+        let squares = numbers.map(|v| f64::from(v) * f64::from(v));
+        assert_eq!(row_sums_of_two(&squares, 3, true)[0].to_bits(), 0x3fcf_3797);
+        assert_eq!(row_sums(&squares, 3, 0.0, true)[0].to_bits(), 0x3fcf_3796);
+    }
+}
