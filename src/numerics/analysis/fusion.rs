@@ -8,8 +8,9 @@ use crate::tensor::DType;
 use super::emission::{Emission, is_no_negative_zero, keeps_innermost};
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
-/// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one
-/// fused multiply-add of both. Of two products the left one is contracted, as in LLVM's `visitFADDForFMACombine`; the left
+/// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
+/// (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one fused multiply-add of both. Of two products the left one
+/// is contracted, as in LLVM's `visitFADDForFMACombine`; the left
 /// operand of an addition is the one of lower rank ([`Emission::sort_operands`]).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
