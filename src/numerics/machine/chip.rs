@@ -173,8 +173,8 @@ static XLA_CPU: Chip = Chip {
           they are rounded, f32 dots one chain of fused multiply-adds or in lanes (3.2), unstable sorts as std::sort leaves \
           them (9); its polynomials for exp, expm1, log, log1p, tanh, logistic and erf and glibc's sine, cosine, power, \
           tan, cbrt and atan2 (3.5), in fusions left to YNNPACK that library's sums, dots and exponential, with nothing \
-          rounded to bf16 inside (3.2, 10.3): bit for bit as measured on jaxlib 0.10.2 on x86-64 with AVX-512; rsqrt refined from the estimate of an AMD \
-          EPYC (Zen 4), which other processors do not share.",
+          rounded to bf16 inside (3.2, 10.3): bit for bit as measured on jaxlib 0.10.2 on x86-64 with \
+          AVX-512; rsqrt refined from the estimate of an AMD EPYC (Zen 4), which other processors do not share.",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
     functions: ErrorModel::XlaCpu,
