@@ -10,8 +10,8 @@ use super::emission::{Emission, is_no_negative_zero, keeps_innermost};
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
 /// (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one fused multiply-add of both. Of two products the left one
-/// is contracted, as in LLVM's `visitFADDForFMACombine`; the left
-/// operand of an addition is the one of lower rank ([`Emission::sort_operands`]).
+/// is contracted, as in LLVM's `visitFADDForFMACombine`; the left operand of an addition is the one of lower rank
+/// (`Emission::sort_operands`).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
 /// is how often each value is read, the root once more.
@@ -43,7 +43,7 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
 /// For each value of a computation, whether it sums products of f32 in code without a loop, from a zero that is left out: of
 /// the first two products the first is contracted then ([`find_contractions`]), the second rounded.
 ///
-/// LLVM unrolls a loop that has less than [`UNROLLED`] instructions then; `products` are the values that
+/// LLVM unrolls a loop that has less than `UNROLLED` instructions then; `products` are the values that
 /// [`find_contractions`] found.
 pub fn find_sums_without_zero(computation: &Computation, products: &[bool]) -> Vec<bool> {
     let starts = |instruction: &Instruction| {
