@@ -197,12 +197,12 @@ impl Project {
 
     /// Builds the tests of these targets: the errors, if any.
     fn compile(&mut self, targets: &BTreeSet<String>) -> Result<Vec<Diagnostic>, Failure> {
+        // One flag builds both libraries, and cargo takes it once.
+        let (libraries, others): (Vec<&String>, Vec<&String>) = targets.iter().partition(|t| t.starts_with("--lib "));
         let built = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--message-format=json"])
-            .args(targets.iter().flat_map(|target| match target.split_once(' ') {
-                Some(("--lib", _)) => vec!["--lib"],
-                _ => target.split(' ').collect(),
-            }))
+            .args(libraries.first().map(|_| "--lib"))
+            .args(others.iter().flat_map(|target| target.split(' ')))
             .args(
                 PACKAGES
                     .iter()

@@ -419,14 +419,16 @@ fn undecided_elements_stand_beside_the_decided_ones() {
 fn equal_columns_of_a_dot_are_equal_and_sorted() {
     let (file, inputs, out) = (scratch("twin.hlo"), scratch("twin.inputs.safetensors"), scratch("twin.safetensors"));
     let text = "HloModule m\n\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT l = pred[] compare(a, b), \
-                direction=LT\n}\n\nENTRY e {\n  x = f32[2,3] parameter(0)\n  w = f32[3,4] parameter(1)\n  y = f32[2,3] \
+                direction=LT\n}\n\nENTRY e {\n  x = f32[2,40] parameter(0)\n  w = f32[40,4] parameter(1)\n  y = f32[2,40] \
                 exponential(x)\n  d = f32[2,4] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n  first = \
                 f32[2,1] slice(d), slice={[0:2], [0:1]}\n  third = f32[2,1] slice(d), slice={[0:2], [2:3]}\n  same = \
                 pred[2,1] compare(first, third), direction=EQ\n  s = f32[2,4] sort(d), dimensions={1}, to_apply=less\n  ROOT \
                 t = (f32[2,4], pred[2,1]) tuple(s, same)\n}\n";
     std::fs::write(&file, text).unwrap();
-    let x = Tensor::new(&[2, 3], Data::F32(vec![0.3, -1.0, 2.0, 0.1, 0.7, -0.4]));
-    let w = Tensor::new(&[3, 4], Data::F32(vec![1.0, 2.0, 1.0, 0.5, -0.25, 1.0, -0.25, 3.0, 4.0, -1.0, 4.0, 0.0]));
+    // Longer sums than those that are compared term by term.
+    let x = (0..80).map(|at| (at * 37 % 80) as f32 / 40.0 - 1.0).collect();
+    let w = (0..160).map(|at| ((at / 4 + 1) * [6, 12, 6, 18][at % 4] % 23) as f32).collect();
+    let [x, w] = [([2, 40], x), ([40, 4], w)].map(|(dims, values)| Tensor::new(&dims, Data::F32(values)));
     safetensors::write(inputs.as_ref(), &[("arg0".into(), x), ("arg1".into(), w)]).unwrap();
     let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--exact"]);
     assert_eq!((code, text.as_str()), (0, "out0 f64[2,4]\nout1 pred[2,1]\n"));
