@@ -141,10 +141,10 @@ impl Oracle {
         };
         let mut is_open = true;
         if first <= Rung::Intervals {
-            is_open = search.pass(Rung::Intervals, Fast::default())?;
+            is_open = search.pass(Rung::Intervals, Fast::default(), None)?;
         }
         if first <= Rung::Pairs && is_open {
-            is_open = search.pass(Rung::Pairs, Pairs::default())?;
+            is_open = search.pass(Rung::Pairs, Pairs::default(), None)?;
         }
         search.drop_idle_sums();
         let mut bits = self.start_bits.max(2);
@@ -153,8 +153,7 @@ impl Oracle {
             let is_partial = search.answers.only_roundings_open() && !search.sums.is_empty();
             let is_last = bits >= self.max_bits && !is_partial;
             search.stats.highest_bits = bits;
-            announce(search.ahead(bits));
-            is_open = search.pass(Rung::Mpfr, Mpfr::new(bits))? && !is_last;
+            is_open = search.pass(Rung::Mpfr, Mpfr::new(bits), Some(announce))? && !is_last;
             if !is_partial {
                 bits = (bits * 2).min(self.max_bits);
             }
@@ -188,19 +187,22 @@ impl Search<'_> {
         Plan::new(program, self.answers.demands(), &self.answers.needs(), sums).operations(program)
     }
 
-    /// A pass in MPFR that is about to begin.
-    fn ahead(&self, bits: u32) -> Ahead {
-        let sums = if self.answers.only_roundings_open() { self.sums.clone() } else { Sums::new() };
-        Ahead { bits, open: self.answers.open(), operations: self.operations(sums) }
-    }
-
-    /// Answers what a rung can of what is open, and returns whether anything still is.
-    fn pass<A: Arithmetic>(&mut self, rung: Rung, arithmetic: A) -> Result<bool, OracleError> {
+    /// Answers what a rung can of what is open, and returns whether anything still is. What it is about to do is announced.
+    fn pass<A: Arithmetic>(
+        &mut self,
+        rung: Rung,
+        arithmetic: A,
+        announce: Option<&mut dyn FnMut(Ahead)>,
+    ) -> Result<bool, OracleError> {
         let is_first = self.passes == 0;
         self.passes += 1;
         self.stats.escalations += u64::from(!is_first);
         let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
         let plan = Plan::new(&self.prepared.program, self.answers.demands(), &self.answers.needs(), sums);
+        if let Some(announce) = announce {
+            let operations = plan.operations(&self.prepared.program);
+            announce(Ahead { bits: self.stats.highest_bits, open: self.answers.open(), operations });
+        }
         let (truth, found) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
         if is_first {
             self.stats.merge(&truth.stats);
