@@ -1,9 +1,10 @@
 //! The orders of XLA:CPU's f32 dots that are not one chain (FACTS 3.2).
 //!
 //! YNNPACK computes the dots in fusions of a kind of their own: which kernel runs, in how many lanes it sums, and where
-//! columns and K are cut. The rules are those of google/XNNPACK, `ynnpack/kernels/dot/dot.cc` (the cost of a kernel), `ynnpack/subgraph/dot.cc`
-//! (packing, splits of the columns) and `ynnpack/kernels/dot/schedule.cc` (splits of K). The kernels are those of a processor
-//! with AVX-512 that jaxlib 0.10.2 carries; which processor it is, is a modelling choice: another has other kernels.
+//! columns and K are cut. The rules are those of google/XNNPACK, `ynnpack/kernels/dot/dot.cc` (the cost of a kernel),
+//! `ynnpack/subgraph/dot.cc` (packing, splits of the columns) and `ynnpack/kernels/dot/schedule.cc` (splits of K). The
+//! kernels are those of a processor with AVX-512 that jaxlib 0.10.2 carries; which processor it is, is a modelling choice:
+//! another has other kernels.
 //!
 //! Rows of a matrix times a vector are summed in vectors of eight by XLA's own code (`xla/service/cpu/`
 //! `tiled_dot_emitter.cc`).
@@ -215,21 +216,7 @@ impl DotOrder {
 mod tests {
     use super::DotOrder;
     use crate::machine::Mode;
-
-    /// Numbers in [-1/2, 1/2), the same as a probe gave XLA.
-    fn numbers(state: &mut u64, count: usize) -> Vec<f32> {
-        let mut next = || {
-            *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (*state >> 40) as f32 / 16_777_216.0 - 0.5
-        };
-        (0..count).map(|_| next()).collect()
-    }
-
-    /// FNV-1a over the bits.
-    fn hash(values: &[f32]) -> u64 {
-        let step = |hash: u64, v: &f32| (hash ^ u64::from(v.to_bits())).wrapping_mul(0x100_0000_01b3);
-        values.iter().fold(0xcbf2_9ce4_8422_2325, step)
-    }
+    use crate::machine::probe::{hash, numbers};
 
     fn products(order: &DotOrder, [m, k, n]: [usize; 3], transposed: bool) -> Vec<f32> {
         let unit = "xla-cpu/default/off".parse::<Mode>().unwrap().matrix_unit();
@@ -256,7 +243,7 @@ mod tests {
         for (sizes, transposed, lanes, bits) in expected {
             let order = DotOrder::of_library(sizes, transposed);
             assert_eq!(order.lanes, lanes, "{sizes:?}");
-            assert_eq!(hash(&products(&order, sizes, transposed)), bits, "{sizes:?}");
+            assert_eq!(hash(products(&order, sizes, transposed)), bits, "{sizes:?}");
         }
     }
 
@@ -286,7 +273,7 @@ mod tests {
     fn rows_times_a_vector_are_those_of_xla() {
         let sizes = [21, 75, 1];
         let order = DotOrder::of_rows(sizes, [true, false]).unwrap();
-        assert_eq!(hash(&products(&order, sizes, false)), 0x4d04_5c6b_8af8_d10e);
+        assert_eq!(hash(products(&order, sizes, false)), 0x4d04_5c6b_8af8_d10e);
         assert_eq!(DotOrder::of_rows([1, 75, 21], [true, false]), None);
         assert_eq!(DotOrder::of_rows([2, 75, 21], [true, true]), None);
     }

@@ -17,6 +17,8 @@ mod integer;
 mod mode;
 pub mod mxu;
 mod prepared;
+#[cfg(test)]
+mod probe;
 mod promise;
 mod rank;
 mod reduce;

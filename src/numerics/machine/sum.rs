@@ -218,23 +218,9 @@ impl RowSum {
 mod tests {
     use super::{RowSum, SideBySide, SumSite};
     use crate::ir::Fusion;
+    use crate::machine::probe::{hash, numbers};
     use crate::machine::{Mode, contract};
     use crate::tensor::DType;
-
-    /// Numbers in [-1/2, 1/2), the same as a probe gave XLA.
-    fn numbers(state: &mut u64, count: usize) -> Vec<f32> {
-        let mut next = || {
-            *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (*state >> 40) as f32 / 16_777_216.0 - 0.5
-        };
-        (0..count).map(|_| next()).collect()
-    }
-
-    /// FNV-1a over the bits.
-    fn hash(values: &[f32]) -> u64 {
-        let step = |hash: u64, v: &f32| (hash ^ u64::from(v.to_bits())).wrapping_mul(0x100_0000_01b3);
-        values.iter().fold(0xcbf2_9ce4_8422_2325, step)
-    }
 
     fn mode() -> Mode {
         "xla-cpu/default/as-compiled".parse().unwrap()
@@ -252,7 +238,7 @@ mod tests {
         let at = |row: usize, i: usize| ((row / 8 * 16 + i / 20) * 8 + row % 8) * 20 + i % 20;
         let rows: Vec<f32> = (0..16 * 320).map(|n| values[at(n / 320, n % 320)]).collect();
         let sum = RowSum::new(&mode(), &site(&[16, 20], 20, Fusion::Custom(0)));
-        assert_eq!(hash(&sum.of_rows(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);
+        assert_eq!(hash(sum.of_rows(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);
         assert!(sum.promise().chain >= 16);
     }
 
@@ -271,7 +257,7 @@ mod tests {
             let site = site(&extents, rows * columns, Fusion::Compiled(0));
             assert_eq!(SideBySide::new(&mode(), &site).lanes, lanes, "{extents:?}");
             let sums = RowSum::new(&mode(), &site).of_rows(&numbers(&mut 1, count * rows * columns), count, 0.0);
-            assert_eq!(hash(&sums), bits, "{extents:?}");
+            assert_eq!(hash(sums), bits, "{extents:?}");
         }
     }
 
@@ -286,7 +272,7 @@ mod tests {
             let rows = SideBySide::new(&mode(), &site(&extents, width, Fusion::Compiled(0)));
             let lanes: Vec<f64> = rows.in_lanes(width).map(|at| products[at]).collect();
             let sums = contract::row_sums(&lanes, width / rows.lanes, 0.0, true);
-            assert_eq!(hash(&rows.join_lanes(sums, &mode().vector_unit())), bits, "{extents:?}");
+            assert_eq!(hash(rows.join_lanes(sums, &mode().vector_unit())), bits, "{extents:?}");
         }
     }
 }

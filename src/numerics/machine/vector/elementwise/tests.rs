@@ -251,30 +251,12 @@ fn quotients_err_within_their_bound_alone() {
 mod as_xla_calls_them {
     use crate::ir::{Binary, Unary};
     use crate::machine::Mode;
+    use crate::machine::probe::{hash, of_all_sizes};
     use crate::machine::vector::{Side, binary, unary};
     use crate::tensor::DType;
 
-    /// 20,000 arguments of all sizes, the same as a probe gave XLA.
-    fn arguments() -> Vec<f32> {
-        let mut state = 1u64;
-        let mut next = |i: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let uniform = (state >> 40) as f32 / 16_777_216.0 - 0.5;
-            let x = match i % 3 {
-                0 => f32::from_bits((state >> 33) as u32 % 0x7f80_0000),
-                1 => uniform * 300.0,
-                _ => uniform * 8.0,
-            };
-            if state >> 32 & 1 == 1 { -x } else { x }
-        };
-        (0..20_000).map(&mut next).collect()
-    }
-
-    /// FNV-1a over the bits, those of a NaN being the usual ones.
-    fn hash(values: impl Iterator<Item = f32>) -> u64 {
-        let usual = |v: f32| if v.is_nan() { 0x7fc0_0000 } else { v.to_bits() };
-        values.fold(0xcbf2_9ce4_8422_2325, |hash, v| (hash ^ u64::from(usual(v))).wrapping_mul(0x100_0000_01b3))
-    }
+    /// As many as the probe gave XLA.
+    const COUNT: usize = 20_000;
 
     #[test]
     fn functions_of_one_operand() {
@@ -286,12 +268,12 @@ mod as_xla_calls_them {
             (Unary::Tan, 0x847f_a213_8bd6_f750),
         ];
         for (function, bits) in expected {
-            let mut values = arguments();
+            let mut values = of_all_sizes(COUNT);
             if function == Unary::Rsqrt {
                 values.iter_mut().for_each(|v| *v = v.abs());
             }
             unary(function, DType::F32, &mut values, &unit);
-            assert_eq!(hash(values.into_iter()), bits, "{}", function.name());
+            assert_eq!(hash(values), bits, "{}", function.name());
         }
     }
 
@@ -299,14 +281,14 @@ mod as_xla_calls_them {
     fn functions_of_two_operands() {
         let unit = "xla-cpu/default/off".parse::<Mode>().unwrap().vector_unit();
         for (function, bits) in [(Binary::Atan2, 0xa71b_cccd_273e_4fa7), (Binary::Power, 0xb643_8990_3391_4100)] {
-            let mut values = arguments();
+            let mut values = of_all_sizes(COUNT);
             let mut others = values.clone();
             others.rotate_right(7);
             if function == Binary::Power {
                 values.iter_mut().for_each(|v| *v = v.abs());
             }
             binary(function, DType::F32, &mut values, Side::whole(&others), &unit);
-            assert_eq!(hash(values.into_iter()), bits, "{}", function.name());
+            assert_eq!(hash(values), bits, "{}", function.name());
         }
     }
 
@@ -333,7 +315,7 @@ mod as_xla_calls_them {
         for (x, y, power) in expected {
             let mut values = [x];
             binary(Binary::Power, DType::F32, &mut values, Side::whole(&[y]), &unit);
-            assert_eq!(hash(values.into_iter()), hash([power].into_iter()), "{x:e}^{y:e}");
+            assert_eq!(hash(values), hash([power]), "{x:e}^{y:e}");
         }
     }
 }
