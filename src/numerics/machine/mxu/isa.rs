@@ -125,6 +125,8 @@ mod x86 {
             match (A::KIND, C) {
                 (Kind::Fused, 64) => unsafe { avx512::fused::<R, C, 4>(tile) },
                 (Kind::Separate, 64) => unsafe { avx512::separate::<R, C, 4>(tile) },
+                (Kind::Truncated, 64) => unsafe { avx512::truncated::<R, C, 4>(tile) },
+                (Kind::TruncatedFused, 64) => unsafe { avx512::truncated_fused::<R, C, 4>(tile) },
                 (Kind::Fused, 32) => unsafe { avx512::fused::<R, C, 2>(tile) },
                 (Kind::Separate, 32) => unsafe { avx512::separate::<R, C, 2>(tile) },
                 (Kind::Truncated, 32) => unsafe { avx512::truncated::<R, C, 2>(tile) },
