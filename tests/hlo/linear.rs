@@ -2,29 +2,20 @@
 //! end.
 
 use ulpgate::hlo::{lower, parse};
-use ulpgate::machine::Mode;
-use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
+use crate::worlds::{self, program};
+
 /// The results in f64, of the machine and in truth.
 #[track_caller]
-fn both(text: &str, arguments: &[Tensor]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let program = lower(&parse(text).unwrap()).unwrap_or_else(|error| panic!("{error} in\n{text}")).program;
-    let machine = subject::evaluate(&program, &"cpu/f32/as-compiled".parse::<Mode>().unwrap(), arguments).unwrap();
-    let demands = vec![Demand::Rounded; machine.len()];
-    let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
-    let real = |truth: &TruthTensor| match truth {
-        TruthTensor::Float(float) => float.rounded.clone(),
-        TruthTensor::Integer { values, .. } => values.iter().map(|v| v.unwrap() as f64).collect(),
-        other => panic!("{other:?}"),
-    };
-    (machine.iter().map(|t| t.data().to_f64s()).collect(), truth.outputs.iter().map(real).collect())
+fn both(text: &str, arguments: &[Tensor]) -> [Vec<Vec<f64>>; 2] {
+    worlds::both("cpu/f32/as-compiled", &program(text), arguments)
 }
 
 #[track_caller]
 fn alike(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
-    let (machine, truth) = both(text, arguments);
+    let [machine, truth] = both(text, arguments);
     assert_eq!(machine, truth, "{text}");
     machine
 }
@@ -73,11 +64,8 @@ fn matrices_are_factored_by_their_lower_or_upper_half() {
     // The second pivot is the root of a negative number.
     let mut bad = PRODUCT;
     bad[4] = 8.0;
-    let got = subject::evaluate(
-        &lower(&parse(&lapack(b'L')).unwrap()).unwrap().program,
-        &"cpu/f32/as-compiled".parse().unwrap(),
-        &[f32s(&[3, 3], &bad)],
-    );
+    let got =
+        subject::evaluate(&program(&lapack(b'L')), &"cpu/f32/as-compiled".parse().unwrap(), &[f32s(&[3, 3], &bad)]);
     let got = got.unwrap();
     assert_eq!((got[1].data().get_i64(0), got[0].data().get_f64(3)), (2, 3.0));
     assert!(got[0].data().get_f64(4).is_nan());
@@ -153,7 +141,7 @@ fn halves_of_integers_are_joined_and_parted() {
     );
     let u32s = |values: &[i64]| Tensor::new(&[2], Data::from_i64s(DType::U32, values).unwrap());
     let (low, high) = ([7, 0xffff_fff0], [1, 0xffff_ffff]);
-    let program = lower(&parse(&text).unwrap()).unwrap().program;
+    let program = program(&text);
     let got = subject::evaluate(&program, &"cpu/f32/as-compiled".parse().unwrap(), &[u32s(&low), u32s(&high)]).unwrap();
     let got: Vec<Vec<i64>> = got.iter().map(|t| (0..2).map(|i| t.data().get_i64(i)).collect()).collect();
     assert_eq!(got[1..], [vec![(1 << 32) + 7, -16], low.to_vec(), high.to_vec()]);
@@ -275,7 +263,7 @@ fn complex_functions_are_the_functions() {
     ];
     for (opcode, [real, imaginary]) in expected {
         let text = entry(&format!("  z = c64[3] parameter(0)\n  ROOT r = c64[3] {opcode}(z)\n"));
-        let (machine, truth) = both(&text, &[f32s(&[3], &re), f32s(&[3], &im)]);
+        let [machine, truth] = both(&text, &[f32s(&[3], &re), f32s(&[3], &im)]);
         for (side, expected) in [real, imaginary].iter().enumerate() {
             for (i, value) in expected.iter().enumerate() {
                 assert!(
@@ -289,7 +277,7 @@ fn complex_functions_are_the_functions() {
     }
     let text =
         entry("  z = c64[3] parameter(0)\n  w = c64[3] reverse(z), dimensions={0}\n  ROOT r = c64[3] power(z, w)\n");
-    let (_, truth) = both(&text, &[f32s(&[3], &[2.0, 0.0, 0.5]), f32s(&[3], &[0.0, 0.0, 1.0])]);
+    let [_, truth] = both(&text, &[f32s(&[3], &[2.0, 0.0, 0.5]), f32s(&[3], &[0.0, 0.0, 1.0])]);
     // 2^(1/2 + i), 0^0 and (1/2 + i)^2
     let (root, (sine, cosine)) = (2f64.sqrt(), 2f64.ln().sin_cos());
     for (got, expected) in truth.iter().zip([[root * cosine, 1.0, -0.75], [root * sine, 0.0, 1.0]]) {

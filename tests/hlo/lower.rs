@@ -7,9 +7,10 @@ use ulpgate::analysis::Regions;
 use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Op;
 use ulpgate::machine::Mode;
-use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
+
+use crate::worlds::{self, program};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -65,18 +66,8 @@ fn every_region_of_the_reference_files_is_known() {
 
 /// The results of a program in both worlds, which must agree: on the machine in f32, and over the real numbers.
 fn results(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
-    let program = lower(&parse(text).unwrap()).unwrap().program;
-    let mode: Mode = "v5e/f32/as-compiled".parse().unwrap();
-    let machine = subject::evaluate(&program, &mode, arguments).unwrap();
-    let machine: Vec<Vec<f64>> = machine.iter().map(|t| t.data().to_f64s()).collect();
-    let demands = vec![Demand::Rounded; machine.len()];
-    let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
-    let real = |truth: &TruthTensor| match truth {
-        TruthTensor::Float(float) => float.rounded.clone(),
-        TruthTensor::Integer { values, .. } => values.iter().map(|v| v.unwrap() as f64).collect(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(machine, truth.outputs.iter().map(real).collect::<Vec<_>>());
+    let [machine, truth] = worlds::both("v5e/f32/as-compiled", &program(text), arguments);
+    assert_eq!(machine, truth);
     machine
 }
 
@@ -145,7 +136,7 @@ fn moving_may_convert() {
                 h = f32[] constant(1.00390625)\n  b = bf16[2] broadcast(h), dimensions={}\n  ROOT t = (f32[2,2], bf16[2]) \
                 tuple(w, b)\n}\n";
     let x = Tensor::new(&[2], Data::from_f64s(DType::BF16, &[1.5, -3.0]).unwrap());
-    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let program = program(text);
     let results = subject::evaluate(&program, &"v5e/default/as-compiled".parse().unwrap(), &[x]).unwrap();
     assert_eq!(results[0].data().to_f64s(), [1.5, 1.5, -3.0, -3.0]);
     assert_eq!((results[1].dtype(), results[1].data().to_f64s()), (DType::BF16, vec![1.0, 1.0]));
@@ -156,7 +147,7 @@ fn moving_may_convert() {
 fn copies_convert() {
     let text = "HloModule m\n\nENTRY e {\n  x = f32[2] parameter(0)\n  c = bf16[2] copy(x)\n  ROOT w = f32[2] \
                 convert(c)\n}\n";
-    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let program = program(text);
     let rounded = program.entry().instructions.iter().any(|i| i.shape.dtype() == Some(DType::BF16));
     assert!(rounded, "{program:?}");
     let mode: Mode = "v5e/f32/as-compiled".parse().unwrap();

@@ -12,3 +12,4 @@ mod show;
 mod show_runs;
 mod suites;
 mod text;
+mod worlds;

@@ -6,6 +6,8 @@ use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
+use crate::worlds::{self, program};
+
 /// The results on a machine that keeps subnormals; over the real numbers they are the same to the sign of a zero, and every
 /// NaN is one.
 #[track_caller]
@@ -16,26 +18,16 @@ fn both(text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
 /// [`both`] in a mode of one's own.
 #[track_caller]
 fn agreed(mode: &str, text: &str, arguments: &[Tensor]) -> Vec<Vec<f64>> {
-    let program = lower(&parse(text).unwrap()).unwrap().program;
+    let program = program(text);
     // What is printed says the same again.
     let printed = program.to_string();
-    assert_eq!(lower(&parse(&printed).unwrap()).unwrap().program.to_string(), printed);
-    let machine = subject::evaluate(&program, &mode.parse::<Mode>().unwrap(), arguments).unwrap();
-    let machine: Vec<Vec<f64>> = machine.iter().map(|t| t.data().to_f64s()).collect();
-    let demands = vec![Demand::Rounded; machine.len()];
-    let truth = Oracle::default().evaluate(&program, arguments, &demands).unwrap();
-    let real = |truth: &TruthTensor| match truth {
-        TruthTensor::Float(float) => float.rounded.clone(),
-        TruthTensor::Integer { values, .. } => values.iter().map(|v| v.unwrap() as f64).collect(),
-        TruthTensor::Predicate { values, .. } => values.iter().map(|v| f64::from(u8::from(v.unwrap()))).collect(),
-        TruthTensor::Skipped => panic!("{text}"),
-    };
+    assert_eq!(worlds::program(&printed).to_string(), printed);
+    let [machine, truth] = worlds::both(mode, &program, arguments);
     let bits = |values: &[f64]| -> Vec<u64> {
         values.iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect()
     };
-    for (machine, truth) in machine.iter().zip(&truth.outputs) {
-        let truth = real(truth);
-        let off = machine.iter().zip(&truth).position(|(a, b)| bits(&[*a]) != bits(&[*b]));
+    for (machine, truth) in machine.iter().zip(&truth) {
+        let off = machine.iter().zip(truth).position(|(a, b)| bits(&[*a]) != bits(&[*b]));
         assert_eq!(off, None, "{:?} and {:?} in {text}", off.map(|at| machine[at]), off.map(|at| truth[at]));
     }
     machine
@@ -220,7 +212,7 @@ fn updates_of_one_element_have_no_order() {
           ROOT s = f32[3] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, \
           scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=last }}"
     );
-    let program = lower(&parse(&text).unwrap()).unwrap().program;
+    let program = program(&text);
     let indices = integers(DType::S32, &[4], &[0, 1, 0, 1]);
     let arguments = [floats(&[3], &[7.0, 8.0, 9.0]), indices, floats(&[4], &[1.0, 2.0, 3.0, 2.0])];
     let truth = Oracle::default().evaluate(&program, &arguments, &[Demand::Rounded]).unwrap();
@@ -337,7 +329,7 @@ fn fused(body: &str, kind: &str) -> Vec<f64> {
          ENTRY e {{\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  z = f32[4] parameter(2)\n  ROOT r = f32[4] \
          fusion(x, y, z), kind={kind}, calls=f\n}}\n"
     );
-    let program = lower(&parse(&text).unwrap()).unwrap().program;
+    let program = program(&text);
     let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
     let arrays = FUSED.map(|values| Tensor::new(&[4], Data::F32(values.to_vec())));
     subject::evaluate(&program, &mode, &arrays).unwrap()[0].data().to_f64s()
@@ -400,7 +392,7 @@ fn unstable_sorts_leave_ties_as_the_chip_does() {
              s32[40] iota(), iota_dimension=0\n  s = (f32[40], s32[40]) sort(x, n), dimensions={{0}}{stable}, to_apply=less\n  \
              ROOT i = s32[40] get-tuple-element(s), index=1\n}}\n"
         );
-        let program = lower(&parse(&text).unwrap()).unwrap().program;
+        let program = program(&text);
         let keys = Tensor::new(&[40], Data::F32(keys.clone()));
         subject::evaluate(&program, &mode.parse::<Mode>().unwrap(), &[keys]).unwrap()[0].data().to_f64s()
     };
@@ -669,7 +661,7 @@ fn asynchronous_slices_are_slices() {
   u = ((f32[4,8]{1,0}), f32[4,8]{1,0}, u32[]) async-update(s)
   v = f32[4,8]{1,0} async-done(u)
   w = f32[4,8]{1,0} negate(v)";
-    let called = lower(&parse(&of(called)).unwrap()).unwrap().program;
+    let called = program(&of(called));
     let results = subject::evaluate(&called, &"v5e/f32/as-compiled".parse().unwrap(), &argument).unwrap();
     assert_eq!(results[0].data().to_f64s(), expected[0]);
     for (wrong, why) in [
