@@ -5,6 +5,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::integer;
 use super::layout;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -74,9 +75,7 @@ fn shifted(e: &mut Emitter, shift: Binary, value: ValueId, bits: u32) -> Result<
         return Ok(value);
     }
     let shape = e.shape(value).clone();
-    let bits = Data::from_i64s(shape.element_type(), &[i64::from(bits)]).ok_or_else(|| e.fail("bits are integers"))?;
-    let bits = e.emit(Op::Constant(Tensor::new(&[], bits)), vec![], None)?;
-    let bits = e.emit(Op::Broadcast { dims: vec![] }, vec![bits], Some(shape))?;
+    let bits = integer(e, shape.element_type(), i64::from(bits), shape.dims())?;
     e.emit(Op::Binary(shift), vec![value, bits], None)
 }
 

@@ -43,10 +43,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>
 
 /// The tuple of operands, results and contexts that a collective begins with.
 fn begun(operands: &[Value], result: Value) -> Value {
-    let operand = match operands {
-        [one] => one.clone(),
-        several => Value::Tuple(several.to_vec()),
-    };
+    let operand = Value::of_parts(operands.to_vec());
     Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
 }
 
@@ -55,15 +52,14 @@ type OfOne = fn(&mut Emitter, &Value) -> Result<Vec<Value>>;
 
 /// A collective over several operands is one over each.
 fn each_operand(e: &mut Emitter, operands: &[Value], collective: OfOne) -> Result<Value> {
+    if operands.is_empty() {
+        return Err(e.fail("the operand is missing"));
+    }
     let mut results = Vec::with_capacity(operands.len());
     for operand in operands {
         results.push(Value::of_devices(collective(e, operand)?));
     }
-    match results.len() {
-        0 => Err(e.fail("the operand is missing")),
-        1 => Ok(results.swap_remove(0)),
-        _ => Ok(Value::Tuple(results)),
-    }
+    Ok(Value::of_parts(results))
 }
 
 /// The arrays that a value is made of, and a value of the same kind made of others.

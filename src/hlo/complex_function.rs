@@ -1,10 +1,11 @@
 //! Functions of complex numbers as arithmetic of their parts, in the formulas of XLA:CPU (FACTS 3.6).
 
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::number;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -28,17 +29,6 @@ pub(super) fn compare(e: &mut Emitter, direction: Compare, x: ValueId, y: ValueI
 
 pub(super) fn select(e: &mut Emitter, which: ValueId, x: ValueId, y: ValueId) -> Result<ValueId> {
     e.emit(Op::Select, vec![which, x, y], None)
-}
-
-/// A number for each element of an array of floats.
-pub(super) fn number(e: &mut Emitter, like: ValueId, number: f64) -> Result<ValueId> {
-    let shape = e.shape(like).clone();
-    let data = Data::from_f64s(shape.element_type(), &[number]).ok_or_else(|| e.fail("parts are floats"))?;
-    let scalar = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-    if shape.dims().is_empty() {
-        return Ok(scalar);
-    }
-    e.emit(Op::Broadcast { dims: vec![] }, vec![scalar], Some(shape))
 }
 
 /// `magnitude` with the sign of `x`, its zeros' signs included.

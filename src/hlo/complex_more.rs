@@ -2,9 +2,10 @@
 
 use crate::ir::{Binary, Compare, Unary};
 
-use super::complex_function::{Parts, abs, binary, compare, divide, exponential, log, number, select, unary};
+use super::complex_function::{Parts, abs, binary, compare, divide, exponential, log, select, unary};
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::number;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -1,11 +1,12 @@
 //! Loops and choices between computations.
 
 use crate::ir::{Compare, CompareOrder, Op, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::device;
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::integer;
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -107,8 +108,7 @@ fn pick(e: &mut Emitter, which: ValueId, mut branches: Vec<Value>) -> Result<Val
 /// Whether an integer scalar is this number.
 fn equals(e: &mut Emitter, scalar: ValueId, number: usize) -> Result<ValueId> {
     let dtype = e.shape(scalar).element_type();
-    let data = Data::from_i64s(dtype, &[number as i64]).ok_or_else(|| e.fail("the index is no integer"))?;
-    let constant = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
+    let constant = integer(e, dtype, number as i64, &[]).map_err(|_| e.fail("the index is no integer"))?;
     let equal = Op::Compare { direction: Compare::Eq, order: CompareOrder::Partial };
     e.emit(equal, vec![scalar, constant], None)
 }

@@ -2,12 +2,12 @@
 //! goes from one's values to another's (DESIGN, "Programs for several devices").
 
 use crate::ir::Op;
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::ast::{self, Module, Position};
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::Origin;
+use super::fill::integer;
 use super::lowered_value::Value;
 use super::{control, manual, operation};
 
@@ -151,8 +151,7 @@ pub(super) fn own_number(e: &mut Emitter) -> Result<Value> {
     let is_partition = e.instruction.opcode == "partition-id";
     let mut numbers = Vec::new();
     for number in 0..if is_partition { partitions } else { replicas } {
-        let data = Data::from_i64s(DType::U32, &[number as i64]).ok_or_else(|| e.fail("a number beyond u32"))?;
-        numbers.push(Value::Array(e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?));
+        numbers.push(Value::Array(integer(e, DType::U32, number as i64, &[])?));
     }
     let own = |device: usize| numbers[if is_partition { device % partitions } else { device / partitions }].clone();
     Ok(Value::of_devices((0..replicas * partitions).map(own).collect()))
@@ -169,8 +168,7 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
         if count(&apart) == count(&state) {
             let mut arrays = Vec::new();
             given.apart_as(&state, devices).leaves(&mut arrays);
-            let origin = Origin { name: "results".to_string(), ..Origin::default() };
-            let results = body.push(Op::Tuple, arrays, None, &e.lowering.computations, origin);
+            let results = body.push_results(arrays, Position::default(), &e.lowering.computations);
             let results = results.map_err(|why| e.fail(why))?;
             break e.lowering.close_region(e.instruction, "body", body, results)?;
         }

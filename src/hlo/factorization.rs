@@ -5,10 +5,11 @@
 //! LAPACK and TPUs take blocks, so that last bits differ.
 
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::integer;
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -221,23 +222,17 @@ fn first_failure(e: &mut Emitter, factor: ValueId) -> Result<ValueId> {
         let pivot = block(e, factor, [column, column + 1], [column, column + 1])?;
         let pivot = e.emit(Op::Reshape, vec![pivot], Some(Shape::array(e.shape(factor).element_type(), &batch)))?;
         let is_number = compare(e, Compare::Eq, pivot, pivot)?;
-        let number = constant(e, column as i64 + 1, &batch)?;
+        let number = integer(e, DType::S32, column as i64 + 1, &batch)?;
         let others = match info {
             Some(others) => others,
-            None => constant(e, 0, &batch)?,
+            None => integer(e, DType::S32, 0, &batch)?,
         };
         info = Some(e.emit(Op::Select, vec![is_number, others, number], None)?);
     }
     match info {
         Some(info) => Ok(info),
-        None => constant(e, 0, &batch),
+        None => integer(e, DType::S32, 0, &batch),
     }
-}
-
-fn constant(e: &mut Emitter, number: i64, dims: &[usize]) -> Result<ValueId> {
-    let data = Data::from_i64s(DType::S32, &[number]).ok_or_else(|| e.fail("a number beyond s32"))?;
-    let scalar = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-    e.emit(Op::Broadcast { dims: vec![] }, vec![scalar], Some(Shape::array(DType::S32, dims)))
 }
 
 /// The unknowns, one row after the other.

@@ -6,6 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::number;
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -81,10 +82,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 
 /// `x / count`, element by element.
 fn scaled(e: &mut Emitter, x: ValueId, count: f64) -> Result<ValueId> {
-    let shape = e.shape(x).clone();
-    let count = Data::from_f64s(shape.element_type(), &[count]).ok_or_else(|| e.fail("parts are floats"))?;
-    let count = e.emit(Op::Constant(Tensor::new(&[], count)), vec![], None)?;
-    let count = e.emit(Op::Broadcast { dims: vec![] }, vec![count], Some(shape))?;
+    let count = number(e, x, count)?;
     e.emit(Op::Binary(Binary::Divide), vec![x, count], None)
 }
 

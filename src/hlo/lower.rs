@@ -107,8 +107,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>) -> Result<Import> {
     let (output_names, outputs): (Vec<String>, Vec<ValueId>) = results.into_iter().unzip();
     let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
     if !single {
-        let origin = Origin { name: "results".to_string(), at: at.at, ..Origin::default() };
-        body.push(Op::Tuple, outputs, None, &lowering.computations, origin).map_err(|why| LowerError::new(at, why))?;
+        body.push_results(outputs, at.at, &lowering.computations).map_err(|why| LowerError::new(at, why))?;
     }
     let root = body.instructions.len() - 1;
     lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
@@ -163,6 +162,17 @@ impl Body {
         self.instructions.push(ir::Instruction::new(unique, op, operands, shape));
         self.origins.push(origin);
         Ok(self.instructions.len() - 1)
+    }
+
+    /// Adds the tuple of a computation's results, which no instruction of the file stands for.
+    pub fn push_results(
+        &mut self,
+        results: Vec<ValueId>,
+        at: Position,
+        computations: &[ir::Computation],
+    ) -> std::result::Result<ValueId, ShapeError> {
+        let origin = Origin { name: "results".to_string(), at, ..Origin::default() };
+        self.push(Op::Tuple, results, None, computations, origin)
     }
 }
 
@@ -247,8 +257,7 @@ impl<'a> Lowering<'a> {
             other => {
                 let mut parts = Vec::new();
                 other.leaves(&mut parts);
-                let origin = Origin { name: "results".to_string(), ..Origin::default() };
-                body.push(Op::Tuple, parts, None, &self.computations, origin)
+                body.push_results(parts, Position::default(), &self.computations)
                     .map_err(|why| LowerError::new(instruction, why))?
             }
         };

@@ -21,6 +21,11 @@ pub(super) enum Value {
 }
 
 impl Value {
+    /// The only one of several values, or a tuple of them.
+    pub fn of_parts(mut parts: Vec<Value>) -> Value {
+        if parts.len() == 1 { parts.swap_remove(0) } else { Value::Tuple(parts) }
+    }
+
     pub fn leaves(&self, into: &mut Vec<ValueId>) {
         match self {
             Value::Array(id) => into.push(*id),

@@ -190,8 +190,5 @@ fn over(
     for (cut, operand) in cuts.iter().zip(operands) {
         results.push(of_one(e, cut, operand)?);
     }
-    match results.len() {
-        1 => Ok(results.swap_remove(0)),
-        _ => Ok(Value::Tuple(results)),
-    }
+    Ok(Value::of_parts(results))
 }

@@ -19,6 +19,7 @@ mod emit;
 mod error;
 mod factorization;
 mod fft;
+mod fill;
 mod layout;
 mod lower;
 mod lowered_value;

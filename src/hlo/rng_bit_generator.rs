@@ -3,10 +3,11 @@
 //! Source of the functions: Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
 
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::{integer, spread};
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -52,22 +53,6 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     Ok(Value::Tuple(vec![Value::Array(state), Value::Array(bits)]))
 }
 
-/// One number for each element of an array.
-fn constant(e: &mut Emitter, dtype: DType, number: i64, dims: &[usize]) -> Result<ValueId> {
-    let number = Data::from_i64s(dtype, &[number]).ok_or_else(|| e.fail(format!("{dtype} is no integer type")))?;
-    let number = e.emit(Op::Constant(Tensor::new(&[], number)), vec![], None)?;
-    spread(e, number, dims)
-}
-
-/// A scalar for each element of an array.
-fn spread(e: &mut Emitter, scalar: ValueId, dims: &[usize]) -> Result<ValueId> {
-    if dims.is_empty() {
-        return Ok(scalar);
-    }
-    let shape = Shape::array(e.shape(scalar).element_type(), dims);
-    e.emit(Op::Broadcast { dims: vec![] }, vec![scalar], Some(shape))
-}
-
 fn apply(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
     e.emit(Op::Binary(binary), vec![x, y], None)
 }
@@ -75,7 +60,7 @@ fn apply(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<Valu
 /// `x op number`, element by element.
 fn with(e: &mut Emitter, binary: Binary, x: ValueId, number: i64) -> Result<ValueId> {
     let (dtype, dims) = (e.shape(x).element_type(), e.shape(x).dims().to_vec());
-    let number = constant(e, dtype, number, &dims)?;
+    let number = integer(e, dtype, number, &dims)?;
     apply(e, binary, x, number)
 }
 
@@ -253,7 +238,7 @@ fn philox(e: &mut Emitter, state: ValueId, dtype: DType, dims: &[usize]) -> Resu
     let bits = reshape(e, bits, &[blocks * each])?;
     let bits = slice(e, bits, 0, count)?;
     let bits = reshape(e, bits, dims)?;
-    let blocks = constant(e, DType::U64, blocks as i64, &[])?;
+    let blocks = integer(e, DType::U64, blocks as i64, &[])?;
     let next = added(e, counter, blocks)?;
     let state = if has_long_counter { listed(e, &[key, next[0], next[1]])? } else { listed(e, &[key, next[0]])? };
     Ok((state, convert(e, bits, dtype)?))

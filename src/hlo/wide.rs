@@ -1,25 +1,16 @@
 //! Integers of 64 bits as two halves of 32, as the TPU compiler takes them apart.
 
 use crate::ir::{Binary, Op, Shape, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::fill::integer;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Bits of a half.
 const HALF: i64 = 32;
-
-/// One number for each element of an array.
-fn number(e: &mut Emitter, number: i64, dims: &[usize]) -> Result<ValueId> {
-    let data = Data::from_i64s(DType::U64, &[number]).ok_or_else(|| e.fail("a number beyond u64"))?;
-    let scalar = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-    if dims.is_empty() {
-        return Ok(scalar);
-    }
-    e.emit(Op::Broadcast { dims: vec![] }, vec![scalar], Some(Shape::array(DType::U64, dims)))
-}
 
 /// `X64Combine(low, high)`: integers of two halves.
 pub(super) fn combine(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Result<ValueId> {
@@ -37,7 +28,7 @@ pub(super) fn combine(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) ->
         }
         *half = e.emit(Op::Convert, vec![*half], Some(Shape::array(DType::U64, &dims)))?;
     }
-    let half = number(e, HALF, &dims)?;
+    let half = integer(e, DType::U64, HALF, &dims)?;
     let upper = e.emit(Op::Binary(Binary::ShiftLeft), vec![wide[1], half], None)?;
     let both = e.emit(Op::Binary(Binary::Or), vec![upper, wide[0]], None)?;
     match claimed.dtype() {
@@ -56,10 +47,10 @@ pub(super) fn split(e: &mut Emitter, operands: &[ValueId], is_high: bool) -> Res
         _ => return Err(e.fail("integers of 64 bits are taken apart, no other numbers")),
     };
     let half = if is_high {
-        let half = number(e, HALF, &dims)?;
+        let half = integer(e, DType::U64, HALF, &dims)?;
         e.emit(Op::Binary(Binary::ShiftRightLogical), vec![whole, half], None)?
     } else {
-        let mask = number(e, i64::from(u32::MAX), &dims)?;
+        let mask = integer(e, DType::U64, i64::from(u32::MAX), &dims)?;
         e.emit(Op::Binary(Binary::And), vec![whole, mask], None)?
     };
     e.emit(Op::Convert, vec![half], Some(Shape::array(DType::U32, &dims)))

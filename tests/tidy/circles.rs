@@ -21,6 +21,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "emit",
             "factorization",
             "fft",
+            "fill",
             "lower",
             "lowered_value",
             "manual",
