@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::file::read_text;
 use crate::metric::Better;
 use crate::report::{File, GROWTH, Table, better_of, is_suite_report, parse};
 
@@ -69,7 +70,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
     for File { name, text: fresh, .. } in files {
         let path = baseline.join(name);
         let fail = |source| GateError::Baseline { path: path.clone(), source };
-        let old = match std::fs::read_to_string(&path) {
+        let old = match read_text(&path) {
             Ok(old) => old,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let what = "the baseline has no such report".to_string();
@@ -127,7 +128,7 @@ pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, Gat
         let path = entry.map_err(fail)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let known = files.iter().any(|file| file.name == name);
-        if known || !name.ends_with(".csv") || !std::fs::read_to_string(&path).is_ok_and(|t| is_suite_report(&t)) {
+        if known || !name.ends_with(".csv") || !read_text(&path).is_ok_and(|t| is_suite_report(&t)) {
             continue;
         }
         let what = "no suite gives this report".to_string();

@@ -1,12 +1,10 @@
 //! The files of records: one a suite, `NAME.jsonl`, with a line of JSON for the header, each case and each series.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::write_whole;
+use crate::file::{read_text, write_whole};
 
 use super::case_record::Record;
 use super::series::SeriesRecord;
@@ -177,16 +175,17 @@ pub fn read_folder(reports: &Path) -> Result<Vec<SuiteRecord>, FileError> {
 fn read(path: &Path) -> Result<SuiteRecord, FileError> {
     let fail = |source| FileError::Read { path: path.to_path_buf(), source };
     let damaged = |line: usize, why: String| FileError::Damaged { path: path.to_path_buf(), line, why };
-    let mut lines = BufReader::new(File::open(path).map_err(fail)?).lines().enumerate();
-    let first = lines.next().map(|(_, line)| line).transpose().map_err(fail)?.unwrap_or_default();
-    let Version { version, ulpgate: made_by } = serde_json::from_str(&first).map_err(|e| damaged(1, e.to_string()))?;
+    let text = read_text(path).map_err(fail)?;
+    let mut lines = text.lines().enumerate();
+    let first = lines.next().map(|(_, line)| line).unwrap_or_default();
+    let Version { version, ulpgate: made_by } = serde_json::from_str(first).map_err(|e| damaged(1, e.to_string()))?;
     if version != VERSION {
         return Err(FileError::Version { path: path.to_path_buf(), version, made_by });
     }
-    let head: Head<SuiteHeader> = serde_json::from_str(&first).map_err(|e| damaged(1, e.to_string()))?;
+    let head: Head<SuiteHeader> = serde_json::from_str(first).map_err(|e| damaged(1, e.to_string()))?;
     let mut suite = SuiteRecord { header: head.suite, cases: Vec::new(), series: Vec::new() };
     for (at, line) in lines {
-        match serde_json::from_str(&line.map_err(fail)?).map_err(|e| damaged(at + 1, e.to_string()))? {
+        match serde_json::from_str(line).map_err(|e| damaged(at + 1, e.to_string()))? {
             Line::Case(record) => suite.cases.push(record),
             Line::Series(record) => suite.series.push(record),
         }

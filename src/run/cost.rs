@@ -1,4 +1,4 @@
-//! What a run cost: time against work, and memory. For the terminal, never for a report.
+//! What a run cost: time against work. For the terminal, never for a report.
 
 use crate::ir::{Class, DotPlan, Op, Program};
 use crate::stat::fit_log_log;
@@ -85,13 +85,6 @@ pub fn operations(program: &Program) -> f64 {
         },
     };
     entry.instructions.iter().map(count).sum()
-}
-
-/// The most memory that this process has held, in bytes, where the system tells (Linux).
-pub fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::program::BuildError;
 use crate::subject::SubjectError;
 use crate::suite::Case;
 
-use super::JournalError;
+use super::{JournalError, TooLarge};
 
 /// Why a run stopped.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,14 @@ pub enum CaseError {
     /// The program cannot be built for the case's size.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The system has not the memory.
+    #[error("`n = {n}` is too large for this machine: {source}")]
+    Memory {
+        /// The size that the suite asks for.
+        n: usize,
+        /// What it would hold.
+        source: TooLarge,
+    },
     /// The arguments cannot be filled.
     #[error(transparent)]
     Input(#[from] InputError),

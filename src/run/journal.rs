@@ -1,17 +1,20 @@
-//! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes.
+//! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes. Each line has
+//! a check over itself and all lines above it, so that nothing is believed that a run did not write there.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use crate::suite::Suite;
+use crate::file::read_whole;
+use crate::suite::{Suite, fingerprint};
 
 use crate::record::Record;
 
 /// Changes whenever a record or an evaluation means something else.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,11 +57,27 @@ struct Header {
     suites: Vec<(String, String)>,
 }
 
+/// A line below the first.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    /// [`chained`] over the record's text.
+    check: String,
+    record: Box<RawValue>,
+}
+
+/// The check of a text below a line whose own is `above`.
+fn chained(above: u64, text: &str) -> u64 {
+    fingerprint([above.to_le_bytes().as_slice(), text.as_bytes()].into_iter())
+}
+
 /// The open journal of a run.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Of the last line.
+    check: u64,
 }
 
 impl Journal {
@@ -84,8 +103,10 @@ impl Journal {
         };
         let known = if resume { read(&path, &header)? } else { Vec::new() };
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(&path).map_err(write)?;
-        let mut journal = Journal { path, file };
-        journal.line(&header)?;
+        let mut journal = Journal { path, file, check: 0 };
+        let header = journal.text_of(&header)?;
+        journal.check = chained(0, &header);
+        journal.line(header)?;
         for record in &known {
             journal.append(record)?;
         }
@@ -94,14 +115,24 @@ impl Journal {
 
     /// Writes a record at the end.
     pub(super) fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-        self.line(record)
+        let text = self.text_of(record)?;
+        self.check = chained(self.check, &text);
+        let record = RawValue::from_string(text).map_err(|e| self.unwritten(e.into()))?;
+        let line = self.text_of(&Line { check: format!("{:016x}", self.check), record })?;
+        self.line(line)
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), JournalError> {
-        let fail = |source| JournalError::Write { path: self.path.clone(), source };
-        let mut text = serde_json::to_string(value).map_err(|e| fail(e.into()))?;
+    fn unwritten(&self, source: std::io::Error) -> JournalError {
+        JournalError::Write { path: self.path.clone(), source }
+    }
+
+    fn text_of(&self, value: &impl Serialize) -> Result<String, JournalError> {
+        serde_json::to_string(value).map_err(|e| self.unwritten(e.into()))
+    }
+
+    fn line(&mut self, mut text: String) -> Result<(), JournalError> {
         text.push('\n');
-        self.file.write_all(text.as_bytes()).map_err(fail)
+        self.file.write_all(text.as_bytes()).map_err(|source| self.unwritten(source))
     }
 
     /// Removes the journal of a run that came to its end from a folder of reports, if there is one.
@@ -118,31 +149,31 @@ impl Journal {
 }
 
 fn read(path: &Path, header: &Header) -> Result<Vec<Record>, JournalError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    // Bytes and not text: a killed run may have stopped inside a character.
+    let bytes = match read_whole(path) {
+        Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(JournalError::Read { path: path.to_path_buf(), source }),
     };
-    let mut reader = BufReader::new(file);
     let mut records = Vec::new();
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        // Bytes and not text: a killed run may have stopped inside a character.
-        let read = reader.read_until(b'\n', &mut line);
-        read.map_err(|source| JournalError::Read { path: path.to_path_buf(), source })?;
-        if line.last() != Some(&b'\n') {
-            break;
-        }
-        let damaged =
-            |e: serde_json::Error| JournalError::Damaged { path: path.to_path_buf(), line: number, why: e.to_string() };
-        if number == 1 {
-            if serde_json::from_slice::<Header>(&line).map_err(damaged)? != *header {
+    let mut check = 0;
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let Some(line) = line.strip_suffix(b"\n") else { break };
+        let damaged = |why: String| JournalError::Damaged { path: path.to_path_buf(), line: at + 1, why };
+        let line = std::str::from_utf8(line).map_err(|e| damaged(e.to_string()))?;
+        if at == 0 {
+            if serde_json::from_str::<Header>(line).map_err(|e| damaged(e.to_string()))? != *header {
                 return Ok(Vec::new());
             }
-        } else {
-            records.push(serde_json::from_slice::<Record>(&line).map_err(damaged)?);
+            check = chained(0, line);
+            continue;
         }
+        let Line { check: written, record } = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
+        check = chained(check, record.get());
+        if written != format!("{check:016x}") {
+            return Err(damaged("it, or a line above it, is not as the run wrote it".to_string()));
+        }
+        records.push(serde_json::from_str::<Record>(record.get()).map_err(|e| damaged(e.to_string()))?);
     }
     Ok(records)
 }

@@ -8,6 +8,7 @@ mod cost;
 mod error;
 mod journal;
 mod judge;
+mod memory;
 mod progress;
 mod question;
 mod selection;
@@ -24,10 +25,11 @@ use crate::oracle::{Oracle, Stats};
 use crate::record::Record;
 use crate::suite::{Case, Suite};
 
-pub use cost::{Cost, SuiteCost, peak_memory, slowest};
+pub use cost::{Cost, SuiteCost, slowest};
 pub use error::{CaseError, RunError};
 pub use journal::{Journal, JournalError};
 pub use judge::evaluate;
+pub use memory::{Largest, TooLarge, World, check_memory, peak_memory};
 pub use progress::{Progress, Silent};
 pub use question::{Question, QuestionError};
 pub use selection::{Selection, Shard, ShardError};
@@ -59,7 +61,7 @@ pub struct Settings {
 /// the journal is given; the result does not depend on the number of threads.
 ///
 /// # Errors
-/// The first failure by the order of groups. What finished before it stays in the journal.
+/// A case too large for memory, before anything is evaluated; then the first failure by the order of groups. What finished before it stays in the journal.
 pub fn run(
     suites: &[Suite],
     selection: &Selection,
@@ -74,6 +76,9 @@ pub fn run(
         .filter(|(at, _)| selection.shard.takes(*at))
         .map(|(_, g)| g)
         .collect();
+    if let Some(too_large) = groups.par_iter().find_map_first(|group| group.check_memory().err()) {
+        return Err(too_large);
+    }
     let (journal, known) = match journal_folder {
         Some(folder) => {
             let (journal, known) = Journal::open(folder, suites, settings.resume)?;

@@ -201,7 +201,9 @@ impl Question {
         }
         let id = Case::id_of(&problem, subject.as_ref());
         let case = Case { id, problem, subject, output, metrics, checks, fits: Vec::new(), slow: false };
-        let Outcome { mut records, .. } = evaluate(&Group { cases: vec![&case] }, &oracle)?;
+        let group = Group { cases: vec![&case] };
+        group.check_memory()?;
+        let Outcome { mut records, .. } = evaluate(&group, &oracle)?;
         Ok(records.swap_remove(0))
     }
 }

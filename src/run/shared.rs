@@ -12,6 +12,7 @@ use crate::subject;
 use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
 
+use super::memory::{World, check_memory};
 use super::{CaseError, RunError};
 
 /// Cases whose programs take the same arguments, and so share the input bits; and with them the truth, where programs are the
@@ -38,6 +39,27 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
             .push(case);
     }
     by_arguments.into_values().map(|cases| Group { cases }).collect()
+}
+
+impl Group<'_> {
+    /// Refuses a group that does not fit in memory, before anything is evaluated.
+    ///
+    /// # Errors
+    /// Names the first case whose program is too large, or cannot be built.
+    pub(super) fn check_memory(&self) -> Result<(), RunError> {
+        let mut seen: Vec<&ProgramSpec> = Vec::new();
+        for case in &self.cases {
+            let Problem { program, n, .. } = &case.problem;
+            if seen.iter().any(|other| other.is_same_program(program)) {
+                continue;
+            }
+            seen.push(program);
+            let built = program.build(*n, program.batch(*n)).map_err(|e| RunError::of(case, e.into()))?;
+            check_memory(&built, World::Truth)
+                .map_err(|source| RunError::of(case, CaseError::Memory { n: *n, source }))?;
+        }
+        Ok(())
+    }
 }
 
 /// The programs of a group over a number of rows, with what ranks their tokens.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file::safetensors;
+use crate::file::{read_whole, safetensors};
 use crate::hlo::{Import, LowerError, ParseError, ast::Position, lower, parse};
 use crate::input::{Argument, Binding, InputError, InputSpec, Unfit};
 use crate::ir::{Op, ValueId};
@@ -114,7 +114,7 @@ impl Files {
         let bytes = match self.arrays.entry(path.clone()) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let bytes = std::fs::read(&path);
+                let bytes = read_whole(&path);
                 entry.insert(bytes.map_err(|source| FileError::Unread { path: path.clone(), source })?)
             }
         };
@@ -165,7 +165,7 @@ impl Files {
 impl Read {
     fn of(path: &Path) -> Result<Read> {
         let here = || path.to_path_buf();
-        let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: here(), source })?;
+        let bytes = read_whole(path).map_err(|source| FileError::Unread { path: here(), source })?;
         let text = String::from_utf8(bytes).map_err(|source| FileError::NoText { path: here(), source })?;
         let module = parse(&text).map_err(|source| FileError::NoHlo { path: here(), source })?;
         let import = lower(&module).map_err(|source| FileError::NoProgram { path: here(), source })?;

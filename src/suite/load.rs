@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::file::read_text;
+
 use super::case::Case;
 use super::error::{Source, SuiteError};
 use super::expand::expand;
@@ -58,7 +60,7 @@ pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
 /// together; or if it has no case, or one twice. The error has the place in the file, where it has one.
 pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let fail = |why: String| SuiteError { path: path.to_path_buf(), at: None, why };
-    let text = std::fs::read_to_string(path).map_err(|e| fail(format!("failed to read the suite: {e}")))?;
+    let text = read_text(path).map_err(|e| fail(format!("failed to read the suite: {e}")))?;
     let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_string();
     let here = Source { path, text: &text };
     let table: SuiteTable = toml::from_str(&text).map_err(|e| SuiteError {
@@ -91,7 +93,7 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
 }
 
 /// FNV-1a: short, stable, and only ever compared with itself.
-fn fingerprint<'a>(contents: impl Iterator<Item = &'a [u8]>) -> u64 {
+pub(crate) fn fingerprint<'a>(contents: impl Iterator<Item = &'a [u8]>) -> u64 {
     let bytes = contents.flatten();
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

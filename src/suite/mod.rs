@@ -12,5 +12,6 @@ mod table;
 
 pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use error::SuiteError;
+pub(crate) use load::fingerprint;
 pub use load::{Suite, load, load_folder};
 pub use table::Expect;

@@ -40,10 +40,29 @@ fn a_journal_resumes_after_its_last_whole_line() {
     assert_eq!(folder.bytes("reports"), expected);
 }
 
+/// A journal with the checks that its lines would have, had a run written them: FNV-1a over the check above and the record.
+fn checked(journal: &str) -> String {
+    let chained = |above: u64, text: &str| {
+        let bytes = above.to_le_bytes().into_iter().chain(text.bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    };
+    let mut check = 0;
+    let mut whole = String::new();
+    for (at, line) in journal.lines().enumerate() {
+        let record = line.split_once("\"record\":").map(|(_, rest)| &rest[..rest.len() - 1]);
+        assert_eq!(record.is_none(), at == 0, "{line}");
+        check = chained(check, record.unwrap_or(line));
+        whole += &record.map_or(line.to_string(), |r| format!("{{\"check\":\"{check:016x}\",\"record\":{r}}}"));
+        whole.push('\n');
+    }
+    whole
+}
+
 #[test]
 fn records_of_a_journal_are_taken_and_not_evaluated_again() {
     let (folder, journal) = journaled();
-    let planted = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    assert_eq!(checked(&journal), journal);
+    let planted = checked(&journal.replacen("\"rows\":2", "\"rows\":7", 1));
     assert_ne!(planted, journal);
     folder.write("reports/.journal.jsonl", &planted);
     folder.exits(0, &["run", "--resume"]);
@@ -72,9 +91,23 @@ fn a_damaged_journal_is_refused_where_it_is_damaged() {
 }
 
 #[test]
+fn a_journal_that_no_run_wrote_is_not_believed() {
+    let (folder, journal) = journaled();
+    let lines: Vec<&str> = journal.lines().collect();
+    let edited = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    let left_out = [&lines[..3], &lines[4..]].concat().join("\n") + "\n";
+    let twice = [&lines[..4], &lines[3..]].concat().join("\n") + "\n";
+    for (what, forged) in [("edited", edited), ("left out", left_out), ("twice", twice)] {
+        folder.write("reports/.journal.jsonl", &forged);
+        let err = folder.exits(2, &["run", "--resume"]).err;
+        assert!(err.contains("is not as the run wrote it") && err.contains("without --resume"), "{what}: {err}");
+    }
+}
+
+#[test]
 fn a_journal_of_other_suites_is_begun_anew() {
     let (folder, journal) = journaled();
-    let planted = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    let planted = checked(&journal.replacen("\"rows\":2", "\"rows\":7", 1));
     // Another text of a suite of the same name.
     folder.write("suites/tiny.toml", &format!("{TINY}# changed\n"));
     folder.write("reports/.journal.jsonl", &planted);

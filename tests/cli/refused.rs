@@ -142,6 +142,7 @@ fn sizes_beyond_memory_are_refused() {
         let folder = Folder::new(&[("tiny", &edited(TINY, &[("n = [8]", &format!("n = [{n}]"))]))]);
         let err = folder.exits(2, &["run"]).err;
         assert!(err.contains(&format!("/normal/{n}/0")) && err.contains("memory"), "{err}");
+        assert!(err.contains(&format!("`n = {n}`")) && err.contains("GiB"), "{err}");
     }
 }
 

@@ -359,6 +359,32 @@ fn results_are_written_and_listed() {
     assert_eq!((code, lines[2]["name"].as_str(), lines[2]["shape"].as_str()), (0, Some("out2"), Some("s32[8]")));
 }
 
+/// What is no plain file is written to, read up to a limit, and never replaced.
+#[cfg(unix)]
+#[test]
+fn devices_stay_devices() {
+    let (file, inputs) = (reference("prob_max.before.hlo"), reference("prob_max.inputs.safetensors"));
+    let (code, text, err) = eval(&[&file, "--inputs", &inputs, "--out", "/dev/null"]);
+    assert_eq!((code, text.lines().count(), err.as_str()), (0, 4, ""));
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    let (code, _, err) = eval(&[&file, "--inputs", "/dev/zero", "--out", "/dev/null"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("/dev/zero") && err.contains("no plain file") && err.lines().count() == 1, "{err}");
+}
+
+/// What no memory holds is refused before anything is evaluated.
+#[test]
+fn programs_beyond_memory_are_refused() {
+    let (file, inputs) = (scratch("large.hlo"), scratch("large.inputs.safetensors"));
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  wide = f32[1000000,1000000000] broadcast(x), \
+                dimensions={}\n  ROOT root = f32[1000000,1000000000] sqrt(wide)\n}\n";
+    std::fs::write(&file, text).unwrap();
+    safetensors::write(inputs.as_ref(), &[("arg0".to_string(), Tensor::new(&[], Data::F32(vec![1.0])))]).unwrap();
+    let (code, _, err) = eval(&[&file, "--inputs", &inputs, "--out", &scratch("large.safetensors")]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("needs at least 7450580.6 GiB") && err.contains("`sqrt`"), "{err}");
+}
+
 /// A bf16 result that another order of an f32 sum would change says so.
 #[test]
 fn what_the_order_of_a_sum_decides_is_named() {

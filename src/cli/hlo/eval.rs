@@ -10,6 +10,7 @@ use crate::hlo::Import;
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
 use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
+use crate::run::{World, check_memory};
 use crate::subject;
 use crate::tensor::{Data, Tensor};
 
@@ -55,6 +56,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let inputs = inputs(&arguments.inputs, &import)?;
     let program = import.program;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
+    let world = if arguments.exact { World::Truth } else { World::Machine };
+    check_memory(&program, world).map_err(|error| fail(&error))?;
     let (results, sensitive, undecided) = if arguments.exact {
         let (results, undecided): (Vec<_>, Vec<_>) =
             exact(&program, &inputs).map_err(|why| fail(&*why))?.into_iter().unzip();

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
+use crate::file::read_whole;
 use crate::hlo::ast::Module;
 use crate::hlo::{Import, LowerError, lower, lower_with_opaque, parse};
 use crate::machine::Mode;
@@ -45,7 +46,7 @@ fn read_with_opaque(path: &Path) -> Result<(Module, Import), Failure> {
 
 fn read_by(path: &Path, lower: fn(&Module) -> Result<Import, LowerError>) -> Result<(Module, Import), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
-    let text = std::fs::read(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
+    let text = read_whole(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
     let module = parse(&text).map_err(|error| fail(&error))?;
     let import = lower(&module).map_err(|error| fail(&error))?;

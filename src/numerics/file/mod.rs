@@ -1,4 +1,4 @@
-//! Files that outlive a run: arrays in the safetensors format, and writing of any file whole or not at all.
+//! Files that outlive a run: arrays in the safetensors format, and any file read whole and written whole or not at all.
 
 mod entry;
 pub mod npy;
@@ -6,4 +6,4 @@ pub mod safetensors;
 mod whole;
 
 pub use entry::Entry;
-pub use whole::write_whole;
+pub use whole::{read_text, read_whole, write_whole};

@@ -6,6 +6,7 @@ use npyz::{DType as Described, Deserialize, NpyFile, Order, TypeChar};
 
 use crate::tensor::{Data, Tensor};
 
+use super::read_whole;
 use super::safetensors::FileError;
 
 /// The array of a file.
@@ -14,7 +15,7 @@ use super::safetensors::FileError;
 /// If the file cannot be read, breaks the format, or holds records or element types that this project has not. NumPy has no
 /// bf16 and no 8-bit floats: what writes them as raw bytes (`V2`, `V1`) is refused, as their type is not in the file.
 pub fn read(path: &Path) -> Result<Tensor, FileError> {
-    let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
+    let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
 }
 

@@ -14,7 +14,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use crate::name::hint;
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
-use super::write_whole;
+use super::{read_whole, write_whole};
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -145,7 +145,7 @@ fn format_name(dtype: DType) -> Option<Dtype> {
 /// # Errors
 /// If the file cannot be read, breaks the format, or has an element type that this crate does not.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
-    let bytes = std::fs::read(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
+    let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
 }
 
