@@ -166,6 +166,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     let mut operands = operands;
     match op {
         Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Pad { .. } => e.widest(&mut operands)?,
+        Op::Clamp => {
+            e.widest(&mut operands)?;
+            return e.emit(op, operands, None);
+        }
         Op::Select if operands.len() == 3 => {
             e.widest(&mut operands[1..])?;
             return e.emit(op, operands, None);
