@@ -28,6 +28,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "operation",
             "parameter_list",
             "product",
+            "ragged_kernel",
             "replica_groups",
             "rng_bit_generator",
             "unless_known",
