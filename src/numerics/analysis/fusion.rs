@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::emission::{Emission, is_no_negative_zero, keeps_innermost};
+use super::emission::{Emission, keeps_innermost};
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
@@ -38,66 +38,6 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
         paths.into_iter().next().unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
     }
     contracted
-}
-
-/// For each value of a computation, whether it sums products of f32 in code without a loop, from a zero that is left out: of
-/// the first two products the first is contracted then ([`find_contractions`]), the second rounded.
-///
-/// LLVM unrolls a loop that has less than `UNROLLED` instructions then; `products` are the values that
-/// [`find_contractions`] found.
-pub fn find_sums_without_zero(computation: &Computation, products: &[bool]) -> Vec<bool> {
-    let starts = |instruction: &Instruction| {
-        let (Op::Reduce { dims, .. }, Some(Fusion::Compiled(_)), [term, init]) =
-            (&instruction.op, instruction.fusion, &instruction.operands[..])
-        else {
-            return false;
-        };
-        let terms = &computation.instructions[*term];
-        let extents = terms.shape.dims();
-        let count: usize = dims.iter().map(|d| extents[*d]).product();
-        let zero = is_zero(computation, *init);
-        products[*term] && zero && is_no_negative_zero(computation, *term) && {
-            let emission = Emission::of_sum(computation, instruction.fusion, *term);
-            count * (emission.instructions() as usize + LOOP) + 2 < UNROLLED
-        }
-    };
-    computation.instructions.iter().map(starts).collect()
-}
-
-/// For each value of a computation, into how many lanes of rows LLVM's loop vectorizer takes a sum of products over two dims,
-/// whose rows' loop is unrolled: 1 where it takes none. Differences make it worth its while, and elements of neighbouring rows
-/// that lie side by side (FACTS 3.2); `products` are the values that [`find_contractions`] found.
-pub fn find_lanes_of_rows(computation: &Computation, products: &[bool]) -> Vec<usize> {
-    let lanes = |instruction: &Instruction| {
-        let (Op::Reduce { dims, .. }, [term, init]) = (&instruction.op, &instruction.operands[..]) else { return 1 };
-        let terms = &computation.instructions[*term];
-        let extents: Vec<usize> = dims.iter().map(|d| terms.shape.dims()[*d]).collect();
-        let &[rows, columns] = &extents[..] else { return 1 };
-        if !products[*term] || terms.shape.dims().len() != 2 || !is_zero(computation, *init) {
-            return 1;
-        }
-        let emission = Emission::of_sum(computation, instruction.fusion, *term);
-        let across = emission.has(|op| matches!(op, Op::Transpose { .. }));
-        let worth = across || emission.has(|op| *op == Op::Binary(Binary::Subtract));
-        match rows {
-            _ if !worth || columns * (emission.instructions() as usize + LOOP) + 2 >= UNROLLED => 1,
-            2 if across || emission.reads() == 1 => 2,
-            4 => 4,
-            _ if rows.is_multiple_of(8) => 8,
-            _ => 1,
-        }
-    };
-    computation.instructions.iter().map(lanes).collect()
-}
-
-/// LLVM's threshold of a loop's size that is unrolled.
-const UNROLLED: usize = 300;
-
-/// Instructions of a loop beside a term's own: the addition, and that of the index.
-const LOOP: usize = 2;
-
-fn is_zero(computation: &Computation, id: ValueId) -> bool {
-    matches!(&computation.instructions[id].op, Op::Constant(value) if value.data().to_f32s() == [0.0])
 }
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom

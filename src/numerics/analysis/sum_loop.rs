@@ -1,0 +1,208 @@
+//! The loops that LLVM makes of a sum in a fusion that it compiles: unrolled, or with several elements side by side.
+//!
+//! Each addition may be reordered (`reassoc`), so the loop vectorizer takes a sum where its estimate of costs says that it
+//! pays (`LoopVectorizationCostModel`, with the costs of an x86-64 processor with AVX-512 whose registers are used in halves of
+//! 256 bits). It takes innermost loops only: that over the innermost dim, or, where that one was unrolled before
+//! (`LoopFullUnrollPass`), the one around it.
+
+use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, ValueId};
+use crate::tensor::DType;
+
+use super::emission::is_no_negative_zero;
+use super::sum_term::Term;
+
+/// In what order a sum adds its terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumLoop {
+    /// One after the other.
+    Chain,
+    /// One after the other without a loop, from a zero that is left out: of the first two products the first joins the second
+    /// before it is rounded.
+    ChainOfTwo,
+    /// Several rows side by side.
+    Rows(Rows),
+    /// Several elements of each row side by side.
+    Columns(Columns),
+}
+
+/// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by halving,
+/// and rows left over follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// How many rows.
+    pub lanes: usize,
+    /// Elements of a row.
+    pub columns: usize,
+    /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight columns as
+    /// they lie in memory, all rows at once, before it parts them by columns.
+    pub rounds_products: bool,
+}
+
+/// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in turn. The
+/// registers are joined in order, their lanes by halving, and what is left over follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// Elements of the innermost dim.
+    pub extent: usize,
+    /// Elements of a register.
+    pub lanes: usize,
+    /// Registers that take turns.
+    pub registers: usize,
+    /// Whether the last step leaves out lanes, so that nothing is left over.
+    pub masked: bool,
+    /// Lanes of a register for what is left over; 1 where it follows element by element.
+    pub lanes_of_rest: usize,
+    /// Whether the first register begins with two products too: nothing is added to its first ones.
+    pub starts_with_two: bool,
+}
+
+/// LLVM's threshold of a loop's size that is unrolled (`UnrollThresholdAggressive`).
+const UNROLLED: usize = 300;
+
+/// Iterations up to which LLVM looks at what unrolling saves (`unroll-max-iteration-count-to-analyze`).
+const ANALYZED: usize = 10;
+
+/// What it allows such loops: the saved branches and indices are about two of a hundred instructions (measured: the largest
+/// unrolled are 304, 308, 306, 308, 312, 315 and 310 instructions for 2, 4, 6, 7, 8, 9 and 10 iterations).
+const UNROLLED_IF_ANALYZED: usize = 312;
+
+/// Instructions of a loop beside a term's own: the addition, and that of the index.
+const LOOP: usize = 2;
+
+/// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
+const REST: usize = 16;
+
+/// Elements of the widest register that is used.
+const WIDEST: usize = 8;
+
+/// Registers that may take turns (x86's `getMaxInterleaveFactor`).
+const MOST_REGISTERS: usize = 4;
+
+/// Elements a step from which on LLVM vectorizes what is left over, too (`EpilogueVectorizationMinVF`).
+const REST_IN_LANES: usize = 16;
+
+/// The most columns whose elements LLVM reads as one run of memory (`MaxInterleaveGroupFactor`).
+const RUN: usize = 8;
+
+/// For each value of a computation, how it is added up if it is a sum of f32 in a fusion that is compiled; `sums` says which
+/// regions add, `products` which values are products that are not rounded (`find_contractions`).
+pub fn find_sum_loops(
+    computation: &Computation,
+    products: &[bool],
+    sums: impl Fn(ComputationId) -> bool,
+) -> Vec<SumLoop> {
+    let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
+        (Op::Reduce { dims, to_apply }, &[term, init])
+            if matches!(instruction.fusion, Some(Fusion::Compiled(_)))
+                && instruction.shape.dtype() == Some(DType::F32)
+                && sums(*to_apply) =>
+        {
+            of_sum(computation, instruction, dims, [term, init], products[term])
+        }
+        _ => SumLoop::Chain,
+    };
+    computation.instructions.iter().map(sum_loop).collect()
+}
+
+fn of_sum(
+    computation: &Computation,
+    instruction: &Instruction,
+    dims: &[usize],
+    [id, init]: [ValueId; 2],
+    is_product: bool,
+) -> SumLoop {
+    let extents = computation.instructions[id].shape.dims();
+    let mut long = (0..extents.len()).rev().filter(|d| extents[*d] > 1);
+    // Dims of one element are no loops; what is summed is innermost, whatever lies there in memory.
+    let mut summed = (0..extents.len()).rev().filter(|d| dims.contains(d) && extents[*d] > 1);
+    let Some(innermost) = summed.next() else { return SumLoop::Chain };
+    let around = summed.next();
+    let columns = extents[innermost];
+    let count: usize = dims.iter().map(|d| extents[*d]).product();
+    let zero = is_zero(computation, init);
+    let term = Term::new(computation, instruction.fusion, id, innermost, around);
+    let from_products = is_product && zero && is_no_negative_zero(computation, id);
+    if !is_unrolled(columns, term.instructions()) {
+        let starts_with_two = from_products && around.is_none();
+        let columns = Columns::new(columns, starts_with_two).filter(|_| term.lies_along());
+        return columns.map_or(SumLoop::Chain, SumLoop::Columns);
+    }
+    let rows = around.filter(|_| long.next() == Some(innermost)).map(|around| extents[around]);
+    match rows.and_then(|rows| cheapest_lanes(rows, columns, &term)) {
+        Some(lanes) => {
+            let multiplies = if lanes == 2 { columns > 5 } else { columns > 4 };
+            let rounds_products = columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1);
+            SumLoop::Rows(Rows { lanes, columns, rounds_products })
+        }
+        None if from_products && count * (term.instructions() + LOOP) + 2 < UNROLLED => SumLoop::ChainOfTwo,
+        None => SumLoop::Chain,
+    }
+}
+
+/// Whether LLVM unrolls a loop of so many iterations.
+fn is_unrolled(iterations: usize, instructions: usize) -> bool {
+    let simply = iterations * (instructions + LOOP) + 2 < UNROLLED;
+    simply || (iterations <= ANALYZED && iterations * instructions <= UNROLLED_IF_ANALYZED)
+}
+
+/// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.
+fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
+    if !term.is_regular() {
+        return None;
+    }
+    // Of few rows none may be left over.
+    let whole = |lanes: &usize| rows >= REST || rows.is_multiple_of(*lanes);
+    let few = rows.is_power_of_two() || rows >= REST;
+    let candidates = [2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= rows && few).filter(whole);
+    let cost = |lanes: usize| {
+        let (steps, left) = (rows / lanes, rows % lanes);
+        steps as f64 * term.cost(lanes, columns) + left as f64 * term.cost(1, columns)
+    };
+    let mut best = (None, rows as f64 * term.cost(1, columns));
+    for lanes in candidates {
+        if lanes == 2 && (rows > 2 || term.arrays() > 1) {
+            continue;
+        }
+        if cost(lanes) < best.1 {
+            best = (Some(lanes), cost(lanes));
+        }
+    }
+    best.0
+}
+
+impl Columns {
+    /// How LLVM takes a loop over the innermost dim; `None` where it takes each element alone.
+    pub fn new(extent: usize, starts_with_two: bool) -> Option<Columns> {
+        if extent <= 2 {
+            return None;
+        }
+        if extent < REST {
+            let lanes = extent.next_power_of_two().min(WIDEST);
+            let masked = !extent.is_multiple_of(lanes);
+            return Some(Columns { extent, lanes, registers: 1, masked, lanes_of_rest: 1, starts_with_two });
+        }
+        let lanes = most_even(extent);
+        let registers = registers(extent, lanes);
+        let rest = extent % (lanes * registers);
+        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { most_even(rest) } else { 1 };
+        Some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
+    }
+}
+
+/// Lanes that leave the fewest steps, single ones for what is left over among them; of several the fewest lanes.
+fn most_even(extent: usize) -> usize {
+    let steps = |lanes: &usize| extent / lanes + extent % lanes;
+    [1, 2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= extent.max(1)).min_by_key(steps).unwrap_or(1)
+}
+
+/// How many registers take turns (`selectInterleaveCount` for a known count): half of what the elements fill, or all of it if
+/// as much is left over.
+fn registers(extent: usize, lanes: usize) -> usize {
+    let below = |count: usize| 1 << count.clamp(1, MOST_REGISTERS).ilog2();
+    let (few, many) = (below(extent / (2 * lanes)), below(extent / lanes));
+    if extent % (lanes * few) == extent % (lanes * many) { many } else { few }
+}
+
+fn is_zero(computation: &Computation, id: ValueId) -> bool {
+    matches!(&computation.instructions[id].op, Op::Constant(value) if value.data().to_f32s() == [0.0])
+}
