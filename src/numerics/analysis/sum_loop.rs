@@ -19,6 +19,8 @@ pub enum SumLoop {
     /// One after the other without a loop, from a zero that is left out: of the first two products the first joins the second
     /// before it is rounded.
     ChainOfTwo,
+    /// One after the other, products rounded before they are added: several sums are taken side by side.
+    ChainOfRounded,
     /// Several rows side by side.
     Rows(Rows),
     /// Several elements of each row side by side.
@@ -36,6 +38,8 @@ pub struct Rows {
     /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight columns as
     /// they lie in memory, all rows at once, before it parts them by columns.
     pub rounds_products: bool,
+    /// Whether each row begins with two products: there is no loop left, and no zero.
+    pub starts_with_two: bool,
 }
 
 /// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in turn. The
@@ -120,22 +124,26 @@ fn of_sum(
     let columns = extents[innermost];
     let count: usize = dims.iter().map(|d| extents[*d]).product();
     let zero = is_zero(computation, init);
-    let term = Term::new(computation, instruction.fusion, id, innermost, around);
     let from_products = is_product && zero && is_no_negative_zero(computation, id);
+    let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
+    let term = Term::new(computation, instruction.fusion, id, innermost, around.or(outside));
     if !is_unrolled(columns, term.instructions()) {
         let starts_with_two = from_products && around.is_none();
-        let columns = Columns::new(columns, starts_with_two).filter(|_| term.lies_along());
-        return columns.map_or(SumLoop::Chain, SumLoop::Columns);
+        let columns = Columns::new(columns, starts_with_two, |lanes| term.cost_along(lanes));
+        return columns.filter(|_| term.is_regular()).map_or(SumLoop::Chain, SumLoop::Columns);
     }
-    let rows = around.filter(|_| long.next() == Some(innermost)).map(|around| extents[around]);
-    match rows.and_then(|rows| cheapest_lanes(rows, columns, &term)) {
-        Some(lanes) => {
-            let multiplies = if lanes == 2 { columns > 5 } else { columns > 4 };
-            let rounds_products = columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1);
-            SumLoop::Rows(Rows { lanes, columns, rounds_products })
+    let lanes = outside.filter(|outside| around.is_none_or(|around| around == *outside));
+    let lanes = lanes.and_then(|outside| cheapest_lanes(extents[outside], columns, &term));
+    let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
+    let rounds_products = columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1);
+    match lanes {
+        Some(lanes) if around.is_some() => {
+            let starts_with_two = from_products && around.is_some_and(|around| extents[around] == lanes);
+            SumLoop::Rows(Rows { lanes, columns, rounds_products, starts_with_two })
         }
-        None if from_products && count * (term.instructions() + LOOP) + 2 < UNROLLED => SumLoop::ChainOfTwo,
-        None => SumLoop::Chain,
+        Some(_) if rounds_products => SumLoop::ChainOfRounded,
+        _ if from_products && count * (term.instructions() + LOOP) + 2 < UNROLLED => SumLoop::ChainOfTwo,
+        _ => SumLoop::Chain,
     }
 }
 
@@ -171,8 +179,9 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
 }
 
 impl Columns {
-    /// How LLVM takes a loop over the innermost dim; `None` where it takes each element alone.
-    pub fn new(extent: usize, starts_with_two: bool) -> Option<Columns> {
+    /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
+    /// each element alone.
+    pub fn new(extent: usize, starts_with_two: bool, cost: impl Fn(usize) -> f64) -> Option<Columns> {
         if extent <= 2 {
             return None;
         }
@@ -181,18 +190,19 @@ impl Columns {
             let masked = !extent.is_multiple_of(lanes);
             return Some(Columns { extent, lanes, registers: 1, masked, lanes_of_rest: 1, starts_with_two });
         }
-        let lanes = most_even(extent);
+        let lanes = cheapest(extent, &cost);
         let registers = registers(extent, lanes);
         let rest = extent % (lanes * registers);
-        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { most_even(rest) } else { 1 };
-        Some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
+        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { cheapest(rest, &cost) } else { 1 };
+        (lanes > 1).then_some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
     }
 }
 
-/// Lanes that leave the fewest steps, single ones for what is left over among them; of several the fewest lanes.
-fn most_even(extent: usize) -> usize {
-    let steps = |lanes: &usize| extent / lanes + extent % lanes;
-    [1, 2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= extent.max(1)).min_by_key(steps).unwrap_or(1)
+/// Lanes whose steps, single ones for what is left over among them, cost least; of several the fewest lanes.
+fn cheapest(extent: usize, cost: impl Fn(usize) -> f64) -> usize {
+    let all = |lanes: usize| (extent / lanes) as f64 * cost(lanes) + (extent % lanes) as f64 * cost(1);
+    let cheaper = |best: usize, lanes: usize| if all(lanes) < all(best) { lanes } else { best };
+    [2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= extent).fold(1, cheaper)
 }
 
 /// How many registers take turns (`selectInterleaveCount` for a known count): half of what the elements fill, or all of it if

@@ -26,6 +26,10 @@ pub struct Term<'c> {
     instructions: usize,
     /// What arithmetic in the innermost loop costs, additions of the sum not among it; one multiplication costs 1.
     arithmetic: usize,
+    /// Exponentials and logarithms: they gain nothing from registers of two elements.
+    calls: usize,
+    /// Divisions and square roots: registers of eight elements take them in two halves.
+    slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
     only_multiplies: bool,
@@ -51,6 +55,8 @@ impl<'c> Term<'c> {
             rows_read: 0,
             instructions: 0,
             arithmetic: 0,
+            calls: 0,
+            slow: 0,
             regular: true,
             only_multiplies: true,
         };
@@ -81,9 +87,11 @@ impl<'c> Term<'c> {
         self.regular
     }
 
-    /// Whether all that is read lies side by side along the innermost dim.
-    pub fn lies_along(&self) -> bool {
-        self.regular && self.reads.iter().all(|along| along.last() == Some(&Some(self.innermost)))
+    /// What a step over so many elements of the innermost dim costs.
+    pub fn cost_along(&self, lanes: usize) -> f64 {
+        let beside = |along: &&Along| along.last() == Some(&Some(self.innermost));
+        let beside = self.reads.iter().filter(beside).count();
+        self.cost_of_element([beside, self.reads.len() - beside], lanes, usize::MAX)
     }
 
     /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
@@ -92,20 +100,28 @@ impl<'c> Term<'c> {
     pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
         let beside = |along: &&Along| self.changes_around(along) && along.last() == Some(&self.around);
         let apart = |along: &&Along| self.changes_around(along) && along.last() != Some(&self.around);
-        let (beside, apart) = (self.reads.iter().filter(beside).count(), self.reads.iter().filter(apart).count());
+        let reads = [self.reads.iter().filter(beside).count(), self.reads.iter().filter(apart).count()];
+        columns as f64 * self.cost_of_element(reads, lanes, columns) + OF_LOOP
+    }
+
+    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
         let apart_each = match (lanes, columns) {
             (1, _) => 1.0,
-            (2, ..=8) => 2.0,
-            (4, ..=8) => 2.0,
+            (2 | 4, ..=8) => 2.0,
             (_, ..=6) => 4.9,
             (_, ..=8) => 6.7,
             (2, _) => 5.0,
             (4, _) => 12.0,
             _ => 26.0,
         };
-        let index = usize::from(self.shares_index());
-        let of_element = (beside + self.arithmetic + 1 + index) as f64 + apart as f64 * apart_each;
-        columns as f64 * of_element + OF_LOOP
+        let more = match lanes {
+            2 => self.calls as f64 * 6.5,
+            8 => self.slow as f64 * 2.0,
+            _ => 0.0,
+        };
+        let addition = 1;
+        let simple = beside + self.arithmetic + usize::from(self.shares_index()) + addition;
+        simple as f64 + apart as f64 * apart_each + more
     }
 
     fn changes_around(&self, along: &Along) -> bool {
@@ -162,9 +178,11 @@ impl<'c> Term<'c> {
             | Op::Select
             | Op::Clamp
             | Op::ReducePrecision { .. } => {
-                let (instructions, arithmetic) = self.weight(id);
+                let (instructions, arithmetic) = self.weight(id, along);
                 self.instructions += instructions;
                 self.arithmetic += arithmetic;
+                self.calls += usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log)));
+                self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
                 for operand in operands {
@@ -177,6 +195,17 @@ impl<'c> Term<'c> {
         }
     }
 
+    /// Whether a value is the same in both loops, as far as broadcasts tell.
+    fn stays(&self, id: ValueId, along: &Along) -> bool {
+        let instruction = &self.computation.instructions[id];
+        let changes =
+            |along: &Option<usize>| *along == Some(self.innermost) || (along.is_some() && *along == self.around);
+        match &instruction.op {
+            Op::Broadcast { dims } => !dims.iter().any(|d| changes(&along[*d])),
+            _ => instruction.shape.dims().is_empty(),
+        }
+    }
+
     /// At what has branches or loops of its own.
     fn stop(&mut self) {
         self.instructions += 1;
@@ -184,10 +213,12 @@ impl<'c> Term<'c> {
     }
 
     /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
-    fn weight(&self, id: ValueId) -> (usize, usize) {
+    fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
         let instruction = &self.computation.instructions[id];
         let from = || self.computation.instructions[instruction.operands[0]].shape.dtype();
         match &instruction.op {
+            // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
+            Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
             Op::Unary(unary) => match unary {
                 Unary::Exponential | Unary::Log => (1, 6),
                 Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),

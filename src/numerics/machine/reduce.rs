@@ -88,6 +88,10 @@ pub(super) fn reduce(
                 match side_by_side {
                     Some(sum) => sum.sums(products, width, init, true),
                     None if sum_loop == SumLoop::ChainOfTwo => contract::row_sums_of_two(products, width, unit.flush),
+                    None if sum_loop == SumLoop::ChainOfRounded && as_compiled => {
+                        let rounded: Vec<f32> = contract::round(products, unit.flush);
+                        RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init)
+                    }
                     None => contract::row_sums(products, width, init, unit.flush),
                 },
             )

@@ -15,7 +15,8 @@ pub struct SideBySide {
 impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
     pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
-        matches!(sum_loop, SumLoop::Rows(_) | SumLoop::Columns(_)).then_some(SideBySide { sum_loop, flush })
+        let chain = matches!(sum_loop, SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded);
+        (!chain).then_some(SideBySide { sum_loop, flush })
     }
 
     /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
@@ -23,15 +24,17 @@ impl SideBySide {
         match self.sum_loop {
             SumLoop::Rows(rows) if exact && rows.rounds_products => {
                 let rounded: Vec<f64> = contract::round(terms, self.flush).into_iter().map(f64::from).collect();
-                rounded.chunks(width).map(|terms| self.rows(&rows, terms, init)).collect()
+                rounded.chunks(width).map(|terms| self.rows(&rows, terms, init, false)).collect()
             }
-            SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.rows(&rows, terms, init)).collect(),
+            SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.rows(&rows, terms, init, exact)).collect(),
             SumLoop::Columns(columns) => {
                 let row = |sum: f32, row: &[f64]| self.columns(&columns, row, sum, exact);
                 let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
-            SumLoop::Chain | SumLoop::ChainOfTwo => contract::row_sums(terms, width, init, self.flush),
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => {
+                contract::row_sums(terms, width, init, self.flush)
+            }
         }
     }
 
@@ -47,12 +50,20 @@ impl SideBySide {
         terms.into_iter().fold(sum, |sum, term| self.add(sum, *term))
     }
 
-    fn rows(&self, rows: &Rows, terms: &[f64], init: f32) -> f32 {
+    /// A lane's sum. Where nothing is added to the first product, that is one of two.
+    fn lane(&self, sum: f32, mut terms: Vec<f64>, starts_with_two: bool) -> f32 {
+        if starts_with_two && terms.len() > 1 {
+            terms.swap(0, 1);
+        }
+        self.chain(sum, &terms)
+    }
+
+    fn rows(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
         let Rows { lanes, columns, .. } = *rows;
         let (whole, left) = terms.split_at(terms.len() / (columns * lanes) * columns * lanes);
         let lane = |lane: usize| {
-            let own = whole.chunks(columns).skip(lane).step_by(lanes).flatten();
-            self.chain(if lane == 0 { self.flushed(init) } else { NOTHING }, own)
+            let own = whole.chunks(columns).skip(lane).step_by(lanes).flatten().copied().collect();
+            self.lane(if lane == 0 { self.flushed(init) } else { NOTHING }, own, exact && rows.starts_with_two)
         };
         self.chain(self.halves((0..lanes).map(lane).collect()), left)
     }
@@ -65,14 +76,8 @@ impl SideBySide {
         let lane = |register: usize, lane: usize| {
             let own = row.iter().skip(register * lanes + lane).step_by(lanes * registers);
             let sum = if (register, lane) == (0, 0) { sum } else { NOTHING };
-            let own: Vec<f64> = own.copied().collect();
-            match own[..] {
-                // Nothing is added to the first product, which is then one of two.
-                [first, second, ..] if exact && (register > 0 || columns.starts_with_two) => {
-                    self.chain(self.chain(sum, [&second, &first]), &own[2..])
-                }
-                _ => self.chain(sum, &own),
-            }
+            let two = exact && (register > 0 || columns.starts_with_two);
+            self.lane(sum, own.copied().collect(), two)
         };
         let join = |at: usize| {
             let first = lane(0, at);
@@ -106,3 +111,74 @@ impl SideBySide {
 
 /// What lanes begin with: adding it changes nothing.
 const NOTHING: f32 = -0.0;
+
+#[cfg(test)]
+mod tests {
+    use super::SideBySide;
+    use crate::analysis::{Columns, Rows, SumLoop};
+    use crate::machine::probe::{hash, numbers};
+
+    fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
+        SumLoop::Rows(Rows { lanes, columns, rounds_products, starts_with_two: false })
+    }
+
+    fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
+        SideBySide::new(sum_loop, true).unwrap().sums(terms, width, 0.0, exact)
+    }
+
+    fn wide(numbers: &[f32]) -> Vec<f64> {
+        numbers.iter().copied().map(f64::from).collect()
+    }
+
+    /// The bits that jaxlib 0.10.2 computed for sums over both dims, or the last two of three.
+    #[test]
+    fn short_rows_are_summed_side_by_side() {
+        for ([count, extent, columns], lanes, bits) in [
+            ([1, 32, 4], 8, 0x3416_64cf_a97d_4b57),
+            ([1, 20, 8], 4, 0x06f3_77d1_0fca_f2a0),
+            ([1, 2, 5], 2, 0x18b8_34cd_c7fc_3fc7),
+            ([3, 24, 6], 8, 0xe4c3_50da_9fde_9d7b),
+        ] {
+            let terms = wide(&numbers(&mut 1, count * extent * columns));
+            let sums = sums(rows(lanes, columns, false), &terms, extent * columns, false);
+            assert_eq!(hash(sums), bits, "{extent} x {columns}");
+        }
+    }
+
+    /// The bits that jaxlib 0.10.2 computed for a sum of products: eight rows of fused multiply-adds side by side.
+    #[test]
+    fn products_are_added_before_they_are_rounded() {
+        let mut state = 1;
+        let (a, b) = (numbers(&mut state, 128), numbers(&mut state, 128));
+        let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).collect();
+        assert_eq!(hash(sums(rows(8, 4, false), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
+        assert_ne!(hash(sums(rows(8, 4, true), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
+    }
+
+    /// What stands in the optimised LLVM IR of jaxlib 0.10.2, by numbers that show which two meet: a large one and its
+    /// negative leave of the others what joins after them.
+    #[test]
+    fn elements_of_a_row_meet_as_their_registers_do() {
+        let left = |extent: usize, [a, b]: [usize; 2]| {
+            let columns = SumLoop::Columns(Columns::new(extent, false, |_| 1.0).unwrap());
+            let mut terms = vec![1.0; extent];
+            (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));
+            sums(columns, &terms, extent, false)[0]
+        };
+        // One lane of four registers of eight: with nothing of the other lanes.
+        assert_eq!(left(32, [0, 8]), 30.0);
+        assert_eq!(left(32, [0, 24]), 28.0);
+        // Neighbours of one register meet last: the lanes of four others are joined before.
+        assert_eq!(left(32, [0, 1]), 0.0);
+        // Three steps of one register.
+        assert_eq!(left(24, [1, 9]), 22.0);
+        // Four lanes, four registers, and four lanes for the last four elements.
+        assert_eq!(left(20, [0, 4]), 18.0);
+        assert_eq!(left(20, [0, 16]), 3.0);
+        // Two registers of four lanes in three steps, and four elements alone.
+        assert_eq!(left(28, [0, 27]), 0.0);
+        assert_eq!(left(28, [24, 25]), 2.0);
+        // Eight lanes, of which the last step leaves out two.
+        assert_eq!(left(14, [6, 7]), 12.0);
+    }
+}
