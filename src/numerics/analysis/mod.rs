@@ -14,6 +14,7 @@ mod precision;
 mod region;
 mod sum_loop;
 mod sum_term;
+mod unroll;
 
 pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;

@@ -10,6 +10,7 @@ use crate::tensor::DType;
 
 use super::emission::is_no_negative_zero;
 use super::sum_term::Term;
+use super::unroll::{is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,19 +60,6 @@ pub struct Columns {
     /// Whether the first register begins with two products too: nothing is added to its first ones.
     pub starts_with_two: bool,
 }
-
-/// LLVM's threshold of a loop's size that is unrolled (`UnrollThresholdAggressive`).
-const UNROLLED: usize = 300;
-
-/// Iterations up to which LLVM looks at what unrolling saves (`unroll-max-iteration-count-to-analyze`).
-const ANALYZED: usize = 10;
-
-/// What it allows such loops: the saved branches and indices are about two of a hundred instructions (measured: the largest
-/// unrolled are 304, 308, 306, 308, 312, 315 and 310 instructions for 2, 4, 6, 7, 8, 9 and 10 iterations).
-const UNROLLED_IF_ANALYZED: usize = 312;
-
-/// Instructions of a loop beside a term's own: the addition, and that of the index.
-const LOOP: usize = 2;
 
 /// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
 const REST: usize = 16;
@@ -142,15 +130,9 @@ fn of_sum(
             SumLoop::Rows(Rows { lanes, columns, rounds_products, starts_with_two })
         }
         Some(_) if rounds_products => SumLoop::ChainOfRounded,
-        _ if from_products && count * (term.instructions() + LOOP) + 2 < UNROLLED => SumLoop::ChainOfTwo,
+        _ if from_products && is_small(count, term.instructions()) => SumLoop::ChainOfTwo,
         _ => SumLoop::Chain,
     }
-}
-
-/// Whether LLVM unrolls a loop of so many iterations.
-fn is_unrolled(iterations: usize, instructions: usize) -> bool {
-    let simply = iterations * (instructions + LOOP) + 2 < UNROLLED;
-    simply || (iterations <= ANALYZED && iterations * instructions <= UNROLLED_IF_ANALYZED)
 }
 
 /// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.
@@ -215,4 +197,105 @@ fn registers(extent: usize, lanes: usize) -> usize {
 
 fn is_zero(computation: &Computation, id: ValueId) -> bool {
     matches!(&computation.instructions[id].op, Op::Constant(value) if value.data().to_f32s() == [0.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Columns, SumLoop, find_sum_loops};
+    use crate::ir::{Binary, Builder, Fusion, Result, Unary, ValueId};
+    use crate::tensor::DType;
+
+    /// The loop of a sum over `dims` of what `body` makes of an array of `extents` and a row of as many columns.
+    fn of(
+        extents: &[usize],
+        dims: &[usize],
+        body: impl Fn(&mut Builder, ValueId, ValueId) -> Result<ValueId>,
+    ) -> SumLoop {
+        let mut builder = Builder::new("m");
+        let x = builder.parameter("x", DType::F32, extents).unwrap();
+        let last = extents.len() - 1;
+        let row = builder.parameter("row", DType::F32, &extents[last..]).unwrap();
+        let spread = builder.broadcast(row, extents, &[last]).unwrap();
+        let term = body(&mut builder, x, spread).unwrap();
+        let sum = builder.reduce(Binary::Add, term, 0.0, dims).unwrap();
+        let mut program = builder.finish(&[("r", sum)]).unwrap();
+        let entry = program.entry;
+        let computation = &mut program.computations[entry];
+        (2..=sum).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        let mut products = vec![false; computation.instructions.len()];
+        products[term] = true;
+        find_sum_loops(computation, &products, |_| true)[sum]
+    }
+
+    fn square(builder: &mut Builder, x: ValueId) -> Result<ValueId> {
+        builder.binary(Binary::Multiply, x, x)
+    }
+
+    /// How many rows, and whether products are rounded first.
+    fn rows(sum_loop: SumLoop) -> (usize, bool) {
+        match sum_loop {
+            SumLoop::Rows(rows) => (rows.lanes, rows.rounds_products),
+            _ => (1, false),
+        }
+    }
+
+    /// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+    #[test]
+    fn rows_are_taken_side_by_side_where_it_pays() {
+        let plain = |extents: [usize; 2]| rows(of(&extents, &[0, 1], |_, x, _| Ok(x))).0;
+        let lanes = [[32, 4], [20, 8], [2, 5], [12, 4], [24, 6], [16, 9], [3, 8], [17, 4]].map(plain);
+        assert_eq!(lanes, [8, 4, 2, 1, 8, 1, 1, 8]);
+        // Elements that stand apart are dear: two products an element do not pay, a difference and a product do.
+        let squares = |extents: [usize; 2]| rows(of(&extents, &[0, 1], |b, x, _| square(b, x)));
+        assert_eq!([[16, 9], [16, 4], [16, 5], [16, 8]].map(squares), [(1, false), (8, false), (8, true), (4, true)]);
+        let differences = |extents: [usize; 2]| {
+            rows(of(&extents, &[0, 1], |b, x, row| {
+                let difference = b.binary(Binary::Subtract, x, row)?;
+                square(b, difference)
+            }))
+        };
+        assert_eq!(
+            [[16, 9], [4, 9], [2, 9], [16, 8]].map(differences),
+            [(8, false), (4, false), (2, false), (8, false)]
+        );
+    }
+
+    #[test]
+    fn long_terms_leave_a_loop_over_columns() {
+        let of = |extent: usize, logs: usize| {
+            of(&[5, extent], &[1], |b, x, _| (0..logs).try_fold(x, |x, _| b.unary(Unary::Log, x)))
+        };
+        // 32 (1 + n + 2) + 2 instructions, of at most 299.
+        assert_eq!(of(32, 6), SumLoop::Chain);
+        let SumLoop::Columns(columns) = of(32, 7) else { panic!("it is unrolled") };
+        assert_eq!((columns.lanes, columns.registers), (8, 4));
+        // Of up to ten columns LLVM looks at what unrolling saves.
+        assert_eq!((of(10, 27), of(11, 24)), (SumLoop::Chain, SumLoop::Chain));
+        assert!(matches!((of(10, 32), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
+    }
+
+    /// Lanes, registers, lanes for what is left over, and whether the last step is masked, as jaxlib 0.10.2 has them.
+    #[test]
+    fn columns_fill_registers_by_their_number() {
+        let columns = |extent: usize| {
+            let columns = Columns::new(extent, false, |_| 1.0).unwrap();
+            (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
+        };
+        for (extent, expected) in [
+            (8, (8, 1, 1, false)),
+            (12, (8, 1, 1, true)),
+            (16, (8, 2, 1, false)),
+            (18, (8, 2, 2, false)),
+            (20, (4, 4, 4, false)),
+            (22, (4, 4, 2, false)),
+            (24, (8, 1, 1, false)),
+            (28, (4, 2, 1, false)),
+            (32, (8, 4, 1, false)),
+            (36, (8, 4, 4, false)),
+            (48, (8, 2, 1, false)),
+            (56, (8, 2, 8, false)),
+        ] {
+            assert_eq!(columns(extent), expected, "{extent}");
+        }
+    }
 }

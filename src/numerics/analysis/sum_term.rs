@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::unroll::is_unrolled;
+
 /// More values than any fusion of a program has.
 const MOST_VALUES: usize = 20_000;
 
@@ -130,7 +132,9 @@ impl<'c> Term<'c> {
 
     /// Whether an index is computed for several reads; for one it is part of the read.
     fn shares_index(&self) -> bool {
-        let changes = |along: &Along| along.iter().flatten().count() > 1;
+        // Elements of a reduction within are at places of their own.
+        let changes =
+            |along: &Along| along.iter().flatten().count() > 1 && along.iter().flatten().all(|dim| *dim < WITHIN);
         let mut reads = self.reads.iter().enumerate();
         reads.any(|(i, along)| changes(along) && self.reads[i + 1..].contains(along))
     }
@@ -191,8 +195,30 @@ impl<'c> Term<'c> {
                     self.visit(*operand, &along);
                 }
             }
+            Op::Reduce { dims, .. } if operands.len() == 2 => self.visit_sum(operands[0], dims, along),
             _ => self.stop(),
         }
+    }
+
+    /// A reduction within a term, whose loop is unrolled.
+    fn visit_sum(&mut self, id: ValueId, dims: &[usize], along: &Along) {
+        let extents = self.computation.instructions[id].shape.dims();
+        let count: usize = dims.iter().map(|d| extents[*d]).product();
+        let mut kept = along.iter();
+        let within = |d: usize| if dims.contains(&d) { Some(WITHIN + d) } else { kept.next().copied().flatten() };
+        let within: Along = (0..extents.len()).map(within).collect();
+        let (instructions, arithmetic, reads) = (self.instructions, self.arithmetic, self.reads.len());
+        self.visit(id, &within);
+        let of_one = self.instructions - instructions;
+        if !is_unrolled(count, of_one) {
+            self.stop();
+        }
+        self.instructions = instructions + count.saturating_mul(of_one + 1);
+        self.arithmetic = arithmetic + count.saturating_mul(self.arithmetic - arithmetic + 1);
+        self.only_multiplies = false;
+        let read = self.reads.split_off(reads);
+        let most = if self.regular { count } else { 1 };
+        self.reads.extend(read.iter().cycle().take(read.len() * most).cloned());
     }
 
     /// Whether a value is the same in both loops, as far as broadcasts tell.
@@ -241,6 +267,9 @@ impl<'c> Term<'c> {
         }
     }
 }
+
+/// Dims that run along none of the term's.
+const WITHIN: usize = 1 << 16;
 
 /// What an iteration of a loop costs beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
