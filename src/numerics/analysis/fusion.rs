@@ -162,10 +162,10 @@ fn varies_inside(computation: &Computation, id: ValueId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::find_contractions;
-    use crate::ir::{Binary, Builder, Compare, Fusion, Unary, ValueId};
+    use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, Unary, ValueId};
     use crate::tensor::DType;
 
-    type Built = crate::ir::Result<Vec<ValueId>>;
+    type Built = Result<Vec<ValueId>, ShapeError>;
 
     /// Which of the values that `body` makes of four arrays, the last one of which is the result, join a sum before they are
     /// rounded.

@@ -202,14 +202,14 @@ fn is_zero(computation: &Computation, id: ValueId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Columns, SumLoop, find_sum_loops};
-    use crate::ir::{Binary, Builder, Fusion, Result, Unary, ValueId};
+    use crate::ir::{Binary, Builder, Fusion, ShapeError, Unary, ValueId};
     use crate::tensor::DType;
 
     /// The loop of a sum over `dims` of what `body` makes of an array of `extents` and a row of as many columns.
     fn of(
         extents: &[usize],
         dims: &[usize],
-        body: impl Fn(&mut Builder, ValueId, ValueId) -> Result<ValueId>,
+        body: impl Fn(&mut Builder, ValueId, ValueId) -> Result<ValueId, ShapeError>,
     ) -> SumLoop {
         let mut builder = Builder::new("m");
         let x = builder.parameter("x", DType::F32, extents).unwrap();
@@ -227,7 +227,7 @@ mod tests {
         find_sum_loops(computation, &products, |_| true)[sum]
     }
 
-    fn square(builder: &mut Builder, x: ValueId) -> Result<ValueId> {
+    fn square(builder: &mut Builder, x: ValueId) -> Result<ValueId, ShapeError> {
         builder.binary(Binary::Multiply, x, x)
     }
 
