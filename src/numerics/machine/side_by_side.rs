@@ -152,7 +152,6 @@ mod tests {
         let (a, b) = (numbers(&mut state, 128), numbers(&mut state, 128));
         let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).collect();
         assert_eq!(hash(sums(rows(8, 4, false), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
-        assert_ne!(hash(sums(rows(8, 4, true), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
     }
 
     /// What stands in the optimised LLVM IR of jaxlib 0.10.2, by numbers that show which two meet: a large one and its
@@ -179,6 +178,7 @@ mod tests {
         assert_eq!(left(28, [0, 27]), 0.0);
         assert_eq!(left(28, [24, 25]), 2.0);
         // Eight lanes, of which the last step leaves out two.
-        assert_eq!(left(14, [6, 7]), 12.0);
+        assert_eq!(left(14, [0, 8]), 12.0);
+        assert_eq!(left(14, [6, 7]), 0.0);
     }
 }
