@@ -39,7 +39,17 @@ const LEFT: &[(&str, &[&str], &str)] = &[
     (
         "machine",
         &[
-            "arrange", "blocks", "contract", "evaluate", "integer", "prepared", "rank", "reduce", "scalar", "sum",
+            "arrange",
+            "blocks",
+            "contract",
+            "evaluate",
+            "integer",
+            "prepared",
+            "rank",
+            "reduce",
+            "scalar",
+            "side_by_side",
+            "sum",
             "value",
         ],
         "operations apply regions, which hold operations",

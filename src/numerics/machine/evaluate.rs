@@ -185,7 +185,7 @@ impl Machine<'_> {
             }
             Op::Clamp => self.clamp(&written_out(operands)),
             Op::Reduce { dims, to_apply } => {
-                reduce::reduce(self, instruction, dims, (*to_apply, habits.products), operands, shapes)?
+                reduce::reduce(self, instruction, dims, (*to_apply, habits.sum_loop), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?

@@ -25,6 +25,7 @@ mod reduce;
 mod refinement;
 mod scalar;
 pub mod select;
+mod side_by_side;
 mod sum;
 mod value;
 pub mod vector;
