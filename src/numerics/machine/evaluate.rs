@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
-    Program, Shape, TRIP_BOUND, Unary,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction, Op,
+    Precision, Program, Shape, TRIP_BOUND, Unary,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
@@ -16,7 +16,7 @@ use super::mxu;
 use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{arrange, contract, integer, rank, reduce};
+use super::{arrange, contract, ducc, integer, rank, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -203,7 +203,10 @@ impl Machine<'_> {
             Op::Tuple => Value::Tuple(written_out(operands)),
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
-            Op::Call { to_apply } => self.call(*to_apply, written_out(operands))?,
+            Op::Call { to_apply } => match self.library_function(instruction) {
+                Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
+                None => self.call(*to_apply, written_out(operands))?,
+            },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);
                 let mut trips = 0;
@@ -225,6 +228,12 @@ impl Machine<'_> {
         let f32s = instruction.shape.dtype() == Some(DType::F32);
         f32s && matches!(instruction.fusion, Some(Fusion::Custom(_)))
             && self.mode.chip.library == Some(Library::Ynnpack)
+    }
+
+    /// What a library computes in an instruction's place, where the machine has it and the mode leaves sums as they are.
+    fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
+        let own = self.mode.chip.library.is_some() && self.mode.choices.acc == self.mode.chip.accumulation;
+        instruction.library.as_deref().filter(|_| own)
     }
 
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's

@@ -12,6 +12,7 @@ mod blocks;
 mod chip;
 mod contract;
 mod dot_order;
+mod ducc;
 mod evaluate;
 mod integer;
 mod mode;
