@@ -15,6 +15,7 @@ mod roots;
 use crate::ir::{Fft, FftKind};
 use crate::tensor::DType;
 
+use super::chip::THREADS;
 use super::value::Value;
 
 use complex_plan::ComplexPlan;
@@ -117,11 +118,16 @@ fn complex(mut data: Vec<Complex>, dims: &[usize], axes: &[usize], forward: bool
         let alone = ComplexPlan::new(length, &roots, true);
         let count = data.len() / length.max(1);
         let side_by_side = stride > 1 || 8 * (2 * length * LANES + plan.scratch(length)) <= CACHE;
-        let in_lanes = if side_by_side { count / LANES * LANES } else { 0 };
+        let shares = shares(data.len(), length);
+        // A share's last transforms are alone where they do not fill the lanes.
+        let is_alone = |number: usize| {
+            let (share, first) = share_of(number, count, shares);
+            !side_by_side || number - first >= share / LANES * LANES
+        };
         for number in 0..count {
             let start = number / stride * stride * length + number % stride;
             let row: Vec<Complex> = (0..length).map(|i| data[start + i * stride]).collect();
-            let row = if number < in_lanes { &plan } else { &alone }.transform(row, forward);
+            let row = if is_alone(number) { &alone } else { &plan }.transform(row, forward);
             for (i, value) in row.into_iter().enumerate() {
                 data[start + i * stride] = match scale.filter(|_| at == 0) {
                     Some(scale) => Complex::new(scaled(value.re, scale), scaled(value.im, scale)),
@@ -131,4 +137,21 @@ fn complex(mut data: Vec<Complex>, dims: &[usize], axes: &[usize], forward: bool
         }
     }
     data
+}
+
+/// Among how many threads the transforms of an array are shared out.
+fn shares(elements: usize, length: usize) -> usize {
+    let vectors = elements / (length * LANES).max(1);
+    let vectors = if length < 1000 { vectors / 4 } else { vectors };
+    vectors.min(elements / 4096).clamp(1, THREADS)
+}
+
+/// The size of the share that a transform falls in, and the first of it: earlier shares take one more where they differ.
+fn share_of(number: usize, count: usize, shares: usize) -> (usize, usize) {
+    let (each, more) = (count / shares, count % shares);
+    let larger = more * (each + 1);
+    match number < larger {
+        true => (each + 1, number / (each + 1) * (each + 1)),
+        false => (each, larger + (number - larger) / each.max(1) * each),
+    }
 }
