@@ -5,6 +5,8 @@
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
     Fft(Fft),
+    /// Beside a dot that stands for it.
+    Convolution(Convolution),
 }
 
 /// A discrete Fourier transform over an array's last dims.
@@ -27,4 +29,19 @@ pub enum FftKind {
     Rfft,
     /// The opposite, divided by the number of elements.
     Irfft,
+}
+
+/// What a dot does not tell of the convolution that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Convolution {
+    /// Elements of the window: a sum has so many runs of products, one after the other, each over the features of a group.
+    pub taps: usize,
+    /// Rows of the dot that lie side by side in the result: its last spatial dim, or 1 where features come in groups.
+    pub row: usize,
+    /// Whether a library takes it: f32, two spatial dims at most, none of them read backwards, no groups of the batch.
+    pub canonical: bool,
+    /// Whether elements of the operand lie apart, and windows side by side: each element is multiplied with all of the kernel.
+    pub transposed: bool,
+    /// Positions of the operand, in all of its batch.
+    pub inputs: usize,
 }

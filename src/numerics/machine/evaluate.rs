@@ -10,6 +10,7 @@ use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
+use super::contraction_order::ContractionOrder;
 use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
@@ -205,7 +206,7 @@ impl Machine<'_> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                None => self.call(*to_apply, written_out(operands))?,
+                Some(LibraryFunction::Convolution(_)) | None => self.call(*to_apply, written_out(operands))?,
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);
@@ -366,13 +367,28 @@ impl Machine<'_> {
             self.mode.matrix_unit_for(instruction.tiling.as_deref()),
         );
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        let order = DotOrder::of(self.mode, self.library_computes(instruction), [m, k, n], last)
-            .filter(|_| shapes.iter().all(|shape| shape.dtype() == Some(DType::F32)));
+        let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
+        let convolution = match self.library_function(instruction) {
+            Some(LibraryFunction::Convolution(convolution)) if f32s => Some(convolution),
+            _ => None,
+        };
+        let in_library = self.library_computes(instruction);
+        let order = match convolution {
+            Some(convolution) if in_library => Some(DotOrder::of_convolution([m, k, n], plan.batch, convolution)),
+            Some(_) => None,
+            None => DotOrder::of(self.mode, in_library, [m, k, n], last).filter(|_| f32s),
+        };
+        let contraction =
+            convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
+            if let (DotUnit::Matrix(_), Some(contraction)) = (unit, &contraction) {
+                contraction.matmul(a, b, &matrix, out);
+                continue;
+            }
             match (unit, &order) {
                 (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
                 (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),

@@ -11,6 +11,7 @@ mod arrange;
 mod blocks;
 mod chip;
 mod contract;
+mod contraction_order;
 mod dot_order;
 mod ducc;
 mod evaluate;
