@@ -35,7 +35,8 @@ pub(super) fn call(
     }
     let mut numbers = 0..;
     let mut parameter = |_: &mut Emitter, id| Ok(numbers.next().unwrap_or(id));
-    let parameters = operands.iter().map(|operand| e.each_array(operand, &mut parameter)).collect::<Result<Vec<_>>>()?;
+    let parameters =
+        operands.iter().map(|operand| e.each_array(operand, &mut parameter)).collect::<Result<Vec<_>>>()?;
     let Emitter { instruction, scope, part, device, .. } = *e;
     let sources = e.sources.clone();
     let mut inner = Emitter { lowering: e.lowering, body: &mut body, instruction, sources, scope, part, device };

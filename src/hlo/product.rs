@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{
-    Binary, Compare, CompareOrder, Convolution, DotDims, LibraryFunction, Op, Precision, Shape, ValueId,
-};
+use crate::ir::{Binary, Compare, CompareOrder, Convolution, DotDims, LibraryFunction, Op, Precision, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::convolution;
@@ -138,7 +136,8 @@ fn describe(
         row: row.unwrap_or(1),
         canonical: (1..=2).contains(&window.len()) && batches == 1 && window.iter().all(|w| !w.reversed),
         transposed: dilated && plain && features == 1,
-        inputs: size('b') * (0..window.len()).filter_map(|d| char::from_digit(d as u32, 10)).map(size).product::<usize>(),
+        inputs: size('b')
+            * (0..window.len()).filter_map(|d| char::from_digit(d as u32, 10)).map(size).product::<usize>(),
     }
 }
 

@@ -33,6 +33,8 @@ const SHARD: f64 = 3_000.0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractionOrder {
     sizes: [usize; 3],
+    /// Whether the kernel is one vector, which oneDNN multiplies in another way.
+    vector: bool,
     /// Parts that are summed on their own, each the sum of its pieces, one after the other.
     parts: Vec<Vec<Range<usize>>>,
 }
@@ -52,26 +54,26 @@ impl ContractionOrder {
         if !convolution.canonical || positions < 2 {
             return None;
         }
+        let rows = if convolution.transposed { features * convolution.taps } else { features };
         let parts = if convolution.transposed {
             // The products of each element under a window with the kernel's features; windows then add up.
             let channels = k / convolution.taps.max(1);
             let inputs = convolution.inputs;
-            let cut = parts(features * convolution.taps, inputs, channels, MEMORY);
+            let cut = parts(rows, inputs, channels, MEMORY);
             let tap = |tap: usize| {
                 let at = |range: &Range<usize>| range.start + tap * channels..range.end + tap * channels;
                 cut.iter().flatten().map(at).collect()
             };
-            // A cut of few features among threads would need a sum of its own.
             (0..convolution.taps).map(tap).collect()
         } else {
             parts(features, positions, k, PATCH + MEMORY)
         };
-        let order = ContractionOrder { sizes, parts };
+        let order = ContractionOrder { sizes, vector: rows == 1, parts };
         (!order.is_chain()).then_some(order)
     }
 
     fn is_chain(&self) -> bool {
-        self.sizes[2] > 1 && self.parts.iter().map(Vec::len).sum::<usize>() == 1
+        !self.vector && self.parts.iter().map(Vec::len).sum::<usize>() == 1
     }
 
     /// The products of row-major operands, on the unit of a mode, into `out`.
@@ -85,7 +87,7 @@ impl ContractionOrder {
         let piece = |range: &Range<usize>| {
             let left: Vec<f32> = lhs.chunks(k).flat_map(|row| &row[range.clone()]).copied().collect();
             let right = &rhs[range.start * columns..range.end * columns];
-            if columns == 1 {
+            if self.vector {
                 return left.chunks(range.len()).map(|row| vector_product(row, right)).collect();
             }
             let mut sums = vec![0.0; rows * columns];
@@ -145,7 +147,8 @@ impl Threads {
         let by_column = shards_by_column(m, n);
         // What is shared out is not loaded again.
         let (left, right_alone) = if by_column { (0.0, right) } else { (MEMORY, right - MEMORY) };
-        let each = slice * bandwidth(m < NR || n < MR) / PACKET + MEMORY + left * slice / columns + right_alone * slice / rows;
+        let each =
+            slice * bandwidth(m < NR || n < MR) / PACKET + MEMORY + left * slice / columns + right_alone * slice / rows;
         let estimate = (each * rows * columns - STARTUP) / THREAD + 0.9;
         let outer = (estimate as usize).clamp(1, THREADS);
         let inner_cost = bandwidth(n < NR || m < MR) * rows * columns / PACKET + MEMORY + right * columns;
@@ -155,7 +158,8 @@ impl Threads {
             1 => total,
             _ => total / threads as f64 + STARTUP + threads as f64 * (reduction + SHARD),
         };
-        let inner = (2..=THREADS).step_by(2).fold(1, |best, threads| if cost(threads) < cost(best) { threads } else { best });
+        let inner =
+            (2..=THREADS).step_by(2).fold(1, |best, threads| if cost(threads) < cost(best) { threads } else { best });
         Threads { outer, inner }
     }
 
@@ -188,7 +192,7 @@ fn vector_product(a: &[f32], b: &[f32]) -> f32 {
         }
     };
     let whole = a.len() - a.len() % 16;
-    let mut sum = None;
+    let mut sum = 0.0;
     if whole > 0 {
         let mut lanes = [0.0f32; 8];
         for at in (0..whole).step_by(8) {
@@ -196,16 +200,15 @@ fn vector_product(a: &[f32], b: &[f32]) -> f32 {
                 *sum = flush_f32(flush_f32(a[at + lane]).mul_add(flush_f32(b[at + lane]), *sum));
             }
         }
-        sum = Some(join(&lanes));
+        sum = join(&lanes);
     }
     let mut at = whole;
     for width in [8, 4, 2, 1] {
         if a.len() - at >= width {
             let products: Vec<f32> = (at..at + width).map(|i| multiply(a[i], b[i])).collect();
-            let joined = join(&products);
-            sum = Some(sum.map_or(joined, |sum| add(sum, joined)));
+            sum = add(sum, join(&products));
             at += width;
         }
     }
-    sum.filter(|sum| !sum.is_nan()).unwrap_or(if sum.is_some() { f32::NAN } else { 0.0 })
+    if sum.is_nan() { f32::NAN } else { sum }
 }

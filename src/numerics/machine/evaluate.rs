@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction, Op,
-    Precision, Program, Shape, TRIP_BOUND, Unary,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
+    Op, Precision, Program, Shape, TRIP_BOUND, Unary,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};

@@ -102,7 +102,8 @@ impl ComplexPlan {
 
     /// The transform, times no factor.
     pub fn transform(&self, data: Vec<Complex>, forward: bool) -> Vec<Complex> {
-        let all = |passes: &[Pass], data| passes.iter().fold(data, |data: Vec<Complex>, pass| pass.apply(&data, forward));
+        let all =
+            |passes: &[Pass], data| passes.iter().fold(data, |data: Vec<Complex>, pass| pass.apply(&data, forward));
         if !self.in_quarters {
             return all(&self.passes, data);
         }

@@ -58,7 +58,8 @@ fn transform(fft: &Fft, parts: &[&[f32]]) -> Parts {
         let axes: Vec<usize> = (1..=outer.len()).collect();
         return split(&complex(data, &dims(last / 2 + 1), &axes, true, None));
     }
-    let data = parts[0].iter().zip(parts[1]).map(|(re, im)| Complex::new(Flushed::new(*re), Flushed::new(*im))).collect();
+    let data =
+        parts[0].iter().zip(parts[1]).map(|(re, im)| Complex::new(Flushed::new(*re), Flushed::new(*im))).collect();
     if fft.kind != FftKind::Irfft {
         let forward = fft.kind == FftKind::Fft;
         let dims = dims(last);
@@ -109,7 +110,13 @@ fn ordered(dims: &[usize], count: usize) -> Vec<usize> {
 }
 
 /// Complex transforms along several axes, one after the other; the first of them scales.
-fn complex(mut data: Vec<Complex>, dims: &[usize], axes: &[usize], forward: bool, scale: Option<Flushed>) -> Vec<Complex> {
+fn complex(
+    mut data: Vec<Complex>,
+    dims: &[usize],
+    axes: &[usize],
+    forward: bool,
+    scale: Option<Flushed>,
+) -> Vec<Complex> {
     for (at, &axis) in axes.iter().enumerate() {
         let length = dims[axis];
         let stride: usize = dims[axis + 1..].iter().product();
@@ -155,3 +162,6 @@ fn share_of(number: usize, count: usize, shares: usize) -> (usize, usize) {
         false => (each, larger + (number - larger) / each.max(1) * each),
     }
 }
+
+#[cfg(test)]
+mod tests;

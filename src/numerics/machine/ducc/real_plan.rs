@@ -129,8 +129,7 @@ impl Pass {
             }
             for pair in 1..=(after - 1) / 2 {
                 let (i, mirror) = (2 * pair, after - 2 * pair);
-                let mut x: Vec<Complex> =
-                    at(i - 1).zip(at(i)).map(|(re, im)| Complex::new(re, im)).collect();
+                let mut x: Vec<Complex> = at(i - 1).zip(at(i)).map(|(re, im)| Complex::new(re, im)).collect();
                 x[1..].iter_mut().zip(self.roots(pair)).for_each(|(x, root)| *x = x.turn(*root, true));
                 for (m, y) in self.radix.pair_forward(x).into_iter().enumerate() {
                     let i = if m % 2 == 1 { mirror } else { i };

@@ -298,7 +298,8 @@ fn interleaved(x: &[Flushed]) -> Vec<Flushed> {
 
 /// [`sums`] of real and imaginary parts.
 fn complex_sums(unity: &[Complex], x: &[Complex]) -> Vec<Complex> {
-    let parts = [|x: &Complex| x.re, |x: &Complex| x.im].map(|part| sums(unity, &x.iter().map(part).collect::<Vec<_>>()));
+    let parts =
+        [|x: &Complex| x.re, |x: &Complex| x.im].map(|part| sums(unity, &x.iter().map(part).collect::<Vec<_>>()));
     parts[0].iter().zip(&parts[1]).map(|(re, im)| Complex::new(*re, *im)).collect()
 }
 
@@ -319,7 +320,13 @@ fn sums(unity: &[Complex], x: &[Flushed]) -> Vec<Flushed> {
         let (mut a, mut b) = (x[0] + first.0 + second.0, first.1 + second.1);
         let mut j = 3;
         while j <= half {
-            let width = if j + 2 < half { 4 } else if j < half { 2 } else { 1 };
+            let width = if j + 2 < half {
+                4
+            } else if j < half {
+                2
+            } else {
+                1
+            };
             let (of_a, of_b) = block(j..=j + width - 1);
             (a, b) = (a + of_a, b + of_b);
             j += width;
