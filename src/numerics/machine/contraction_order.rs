@@ -1,7 +1,7 @@
 //! The order of the convolutions that XLA:CPU leaves to Eigen: a contraction of the elements under each window with the
 //! kernel (`xla/backends/cpu/runtime/convolution_thunk_internal.h`), its products cut among threads and for the cache
 //! (`TensorContractionThreadPool.h`, `GeneralBlockPanelKernel.h`), each part summed by oneDNN's sgemm
-//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`). FACTS 3.9 has what was measured.
+//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`). FACTS 3.8 has what was measured.
 
 use std::ops::Range;
 

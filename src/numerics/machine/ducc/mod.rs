@@ -1,4 +1,4 @@
-//! DUCC's fast Fourier transforms in f32, as XLA:CPU calls them (FACTS 3.8): which factors a length is cut in, in which
+//! DUCC's fast Fourier transforms in f32, as XLA:CPU calls them (FACTS 3.7): which factors a length is cut in, in which
 //! order each pass adds, and which of several transforms run side by side.
 //!
 //! Source: mreineck/ducc at 3d28aad, which XLA pins (`third_party/ducc/workspace.bzl`), `src/ducc0/fft`. Compiled for AVX:
