@@ -21,6 +21,7 @@ mod factorization;
 mod fft;
 mod fill;
 mod layout;
+mod library_call;
 mod lower;
 mod lowered_value;
 mod manual;
@@ -38,6 +39,6 @@ mod wide;
 mod window_config;
 
 pub use error::LowerError;
-pub use lower::{Import, Origin, lower, lower_with_opaque};
+pub use lower::{Import, Origin, lower, lower_with_libraries, lower_with_opaque};
 pub use parse::{ParseError, parse};
 pub use unless_known::Unknown;

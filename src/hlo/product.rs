@@ -1,6 +1,8 @@
 //! Products of arrays: dots, ragged dots and convolutions, all of which become dots.
 
-use crate::ir::{Binary, Compare, CompareOrder, DotDims, Op, Precision, Shape, ValueId};
+use std::sync::Arc;
+
+use crate::ir::{Binary, Compare, CompareOrder, Convolution, DotDims, LibraryFunction, Op, Precision, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::convolution;
@@ -108,6 +110,7 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     let window = attributes.window("window")?;
     let as_dot = convolution::as_dot(labels, &window, groups, e.shape(lhs).dims(), e.shape(rhs).dims());
     let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
+    let described = describe(e.shape(lhs).dims(), &as_dot, labels, &window, groups);
     for (dim, window) in &as_dot.windows {
         lhs = lay_out(e, lhs, *dim, window)?;
     }
@@ -122,10 +125,37 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
     let passes = passes(e)?;
     let mut result = product(e, as_dot.dims, sides, passes, result)?;
+    if e.lowering.libraries {
+        e.body.instructions[result].library = Some(Arc::new(LibraryFunction::Convolution(described)));
+    }
     if !as_dot.permutation.is_sorted() {
         result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
     }
     reshaped(e, result, &as_dot.output)
+}
+
+/// What the dot does not tell of the convolution.
+fn describe(
+    dims: &[usize],
+    as_dot: &convolution::AsDot,
+    labels: &str,
+    window: &[WindowSpec],
+    [features, batches]: [usize; 2],
+) -> Convolution {
+    let (input, output) = labels.split_once("->").unwrap_or_default();
+    let size = |label: char| input.chars().position(|c| c == label).and_then(|at| dims.get(at)).copied().unwrap_or(1);
+    let last = char::from_digit(window.len().saturating_sub(1) as u32, 10);
+    let row = output.chars().position(|c| Some(c) == last).and_then(|at| as_dot.output.get(at)).copied();
+    let dilated = window.iter().any(|w| w.lhs_dilate > 1);
+    let plain = window.iter().all(|w| w.stride == 1 && w.rhs_dilate == 1);
+    Convolution {
+        taps: window.iter().map(|w| w.size).product(),
+        row: row.unwrap_or(1),
+        canonical: (1..=2).contains(&window.len()) && batches == 1 && window.iter().all(|w| !w.reversed),
+        transposed: dilated && plain && features == 1,
+        inputs: size('b')
+            * (0..window.len()).filter_map(|d| char::from_digit(d as u32, 10)).map(size).product::<usize>(),
+    }
 }
 
 /// A value in other dims of as many elements; as it is where they are the same.

@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use crate::file::read_whole;
 use crate::hlo::ast::Module;
-use crate::hlo::{Import, LowerError, lower, lower_with_opaque, parse};
+use crate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
 use crate::machine::Mode;
 
 use super::{Exit, Failure};
@@ -36,7 +36,7 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
 
 /// A file and the program in it, to be run. The error names the file and the place in it.
 fn read(path: &Path) -> Result<(Module, Import), Failure> {
-    read_by(path, lower)
+    read_by(path, lower_with_libraries)
 }
 
 /// A file and the program in it, to be read: what has no meaning here stands in it as [`crate::ir::Op::Opaque`].
