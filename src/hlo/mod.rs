@@ -29,6 +29,7 @@ mod parameter_list;
 mod parse;
 mod print;
 mod product;
+mod ragged_exchange;
 mod replica_groups;
 mod rng_bit_generator;
 mod unless_known;
