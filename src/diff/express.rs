@@ -1,7 +1,7 @@
 //! What the operations of a computation are as expressions.
 
 use crate::analysis::{Precision, fingerprint};
-use crate::ir::{Binary, Instruction, Op, ScatterDims, ValueId, approx};
+use crate::ir::{Binary, Instruction, Op, ScatterDims, Unary, ValueId, approx};
 use crate::num::BF16;
 use crate::tensor::DType;
 
@@ -81,6 +81,16 @@ impl<'p, 'e> Builder<'p, 'e> {
                 Some(DType::Pred) => Head::FromPredicates,
                 _ => Head::FromIntegers,
             },
+            // A product with the negative number is another value, by one step more.
+            Op::Unary(Unary::Negate) => {
+                let id = self.expressions.apply(Head::Unary(Unary::Negate), operands.clone());
+                let is_product = |id: ExpressionId| *self.expressions.get(id).0 == Head::Binary(Binary::Multiply);
+                if is_product(operands[0]) && is_product(id) && value.float {
+                    value.role = Role::Computes;
+                    self.expressions.absorb(operands[0]);
+                }
+                return vec![id];
+            }
             Op::Unary(unary) => Head::Unary(*unary),
             Op::Binary(binary) if value.float && self.factor(*binary, instruction).is_some() => {
                 return vec![self.scale(*binary, instruction, value)];
