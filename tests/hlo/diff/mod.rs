@@ -162,7 +162,7 @@ fn another_plan_is_another_order() {
     let arguments = [argument("arg0"), argument("arg1")];
     let results = |text: &str, mode: &str| {
         let mode: ulpgate::machine::Mode = mode.parse().unwrap();
-        ulpgate::subject::evaluate(&import(text).program, &mode, &arguments, &mut |_| {}).unwrap().remove(0)
+        ulpgate::subject::evaluate(&import(text).program, &mode, &arguments).unwrap().remove(0)
     };
     // Stretches of 128 are blocks of 128; with those of 256 on v6e the order is another.
     let (whole, tiled) = ("v6e/default/as-compiled", "v6e/default/as-compiled+acc=tiled");
