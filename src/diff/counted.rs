@@ -18,7 +18,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let counts = instruction.shape.dtype().is_some_and(DType::is_integer);
         let is_counted = |id: &ExpressionId| matches!(self.expressions.get(*id).0, Head::Counts);
         let is_free = match &instruction.op {
-            Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply) => counts && operands.iter().any(is_counted),
+            Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply) => false,
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Gather(_) | Op::Reverse { .. } => is_counted(&operands[0]),
             Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Clamp => counts,
             Op::Concatenate { .. } | Op::Pad { .. } | Op::DynamicUpdateSlice => true,
