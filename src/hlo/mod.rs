@@ -30,6 +30,7 @@ mod parameter_list;
 mod parse;
 mod print;
 mod product;
+mod ragged_exchange;
 mod ragged_kernel;
 mod replica_groups;
 mod rng_bit_generator;

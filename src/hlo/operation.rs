@@ -189,7 +189,6 @@ pub(super) fn refusal(opcode: &str) -> Option<&'static str> {
         "infeed" | "outfeed" | "recv" | "recv-done" | "send" | "send-done" => {
             Some("what it exchanges with the world outside is not known")
         }
-        "ragged-all-to-all" => Some("of collectives those over whole arrays are"),
         _ => None,
     }
 }

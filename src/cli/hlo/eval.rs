@@ -9,13 +9,13 @@ use crate::file::safetensors;
 use crate::hlo::Import;
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
-use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
+use crate::oracle::{Demand, Oracle, Prepared, TruthTensor};
 use crate::run::{World, check_memory};
 use crate::subject;
 use crate::tensor::{Data, Tensor};
 
 use super::super::{Exit, Failure};
-use super::{note_second_compilation, read};
+use super::{announce, note_second_compilation, read};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -153,24 +153,13 @@ fn of_all_devices(name: &str) -> Option<String> {
     Some(format!("{argument}{part}"))
 }
 
-/// Operations in MPFR from which on they are announced: about a second's.
-const MANY: usize = 1_000_000;
-
 /// A real result, and the flat positions that stay undecided.
 type Real = (Tensor, Vec<usize>);
 
 /// The real results; what takes long is told before it begins.
 fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<Real>, Box<dyn std::error::Error>> {
     let demands = vec![Demand::Rounded; program.output_names.len()];
-    let announce = &mut |Ahead { bits, open, operations }: Ahead| {
-        if operations >= MANY {
-            let work =
-                format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
-            // A closed standard error loses the note, not the results.
-            let _ = writeln!(std::io::stderr(), "note: {work}, each of a microsecond or so");
-        }
-    };
-    let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, announce)?;
+    let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, &mut announce)?;
     let dtypes = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.dtype());
     let results = truth.outputs.into_iter().zip(dtypes).zip(&program.output_names).map(|((output, dtype), name)| {
         let result = match output {
