@@ -8,7 +8,7 @@ Reads tests/data/language_model/{train,held_out}.txt, and writes beside them
 
     vocabulary.json        512 pieces of text by token id: characters, then byte-pair merges in the order they were made
     decoder.safetensors    the weights in bf16, named as in scripts/decoder.py
-    tokens.safetensors     held_out: the held-out text's tokens; prompts: parts of it to start from
+    tokens.safetensors     held_out: the tokens of the held-out text s32[N,1], one a row; prompts: s32[64,16], parts of it
 
 The text is forty thousand lines of William Shakespeare's plays (died 1616; in the public domain) as github.com/karpathy/char-rnn
 has them in data/tinyshakespeare/input.txt (1,115,394 characters, sha256 86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed):
@@ -184,7 +184,7 @@ def main():
     (options.out / "vocabulary.json").write_text(json.dumps(pieces, ensure_ascii=False, indent=0) + "\n")
     starts = np.arange(PROMPTS) * (len(unseen) // PROMPTS)
     prompts = np.stack([unseen[start : start + PROMPT_LENGTH] for start in starts])
-    save_file({"held_out": unseen, "prompts": prompts}, options.out / "tokens.safetensors")
+    save_file({"held_out": unseen[:, None], "prompts": prompts}, options.out / "tokens.safetensors")
     weights = train(initial(jax.random.key(options.seed)), data, options.steps, options.seed)
     print(f"{sum(w.size for w in weights.values())} parameters", flush=True)
     rounded = {name: np.asarray(w).astype(ml_dtypes.bfloat16) for name, w in weights.items()}

@@ -13,4 +13,4 @@ mod table;
 pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use error::SuiteError;
 pub use load::{Suite, load, load_folder};
-pub use table::Expect;
+pub use table::{Expect, Rounded};

@@ -12,4 +12,5 @@ mod show;
 mod show_runs;
 mod suites;
 mod text;
+mod weights;
 mod worlds;
