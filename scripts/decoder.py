@@ -135,3 +135,9 @@ def generate(prompts, embedding, norm, attention_norm, query, key, value, output
     first = (prompts[:, 0], empty_caches(weights, batch, length))
     _, chosen = jax.lax.scan(one, first, jnp.arange(length, dtype=jnp.int32))
     return chosen[given - 1 :].T
+
+
+def generate_f32(prompts, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
+    """`generate` in f32 throughout, from the same weights."""
+    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
+    return generate(prompts, *(wide(weight) for weight in weights))

@@ -57,7 +57,7 @@ fn drifting(slope: f64, error: fn(f64) -> f64) -> Record {
         Ok(vec![Tensor::new(&[8, 2], Data::from_f64s(DType::F32, &y).ok_or("f32 is a float")?)])
     };
     let settings = Settings { metric: Some("max_abs_error".into()), slope: Some(slope), ..none() };
-    let question = Question::about(negated()).unwrap().input("zeros").unwrap();
+    let question = Question::about(negated()).unwrap().input("fixture-zeros").unwrap();
     let subject = Function::new("wrong", "cpu/highest/off".parse().unwrap(), wrong);
     question.subject(subject).check("drift", settings).unwrap().ask().unwrap()
 }

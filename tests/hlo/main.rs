@@ -4,6 +4,7 @@ mod compiled;
 mod devices;
 mod diff;
 mod eval;
+mod language_model;
 mod linear;
 mod lower;
 mod not_understood;
