@@ -141,3 +141,13 @@ def generate_f32(prompts, embedding, norm, attention_norm, query, key, value, ou
     """`generate` in f32 throughout, from the same weights."""
     weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
     return generate(prompts, *(wide(weight) for weight in weights))
+
+
+def state(x):
+    """What a recurrent layer without decay keeps: the sums of x [T,D] up to each position, in x's own type."""
+
+    def one(kept, new):
+        kept = kept + new
+        return kept, kept
+
+    return jax.lax.scan(one, jnp.zeros_like(x[0]), x)[1]
