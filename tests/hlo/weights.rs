@@ -121,7 +121,7 @@ fn arguments_answer_to_the_names_of_a_file() {
 #[test]
 fn what_is_not_bound_or_of_another_shape_is_refused_at_its_place() {
     let folder = Folder::new("refused");
-    folder.refused(("{ ids = ", "{ id = "), &["suites/model.toml:13:", "there is no argument `id`"]);
+    folder.refused(("{ ids = ", "{ id = \"normal\", ids = "), &["suites/model.toml:13:", "there is no argument `id`"]);
     folder.refused(
         ("arguments = { ids = \"tokens.safetensors:text\" }\n", ""),
         &["suites/model.toml:12:", "the rows of `ids.1` are integers"],
@@ -134,7 +134,7 @@ fn what_is_not_bound_or_of_another_shape_is_refused_at_its_place() {
     folder.write("wide.hlo", &LOOK_UP.replace("[3,2]", "[5,2]"));
     folder.refused(
         ("truth = \"look_up.hlo\"", "truth = \"wide.hlo\""),
-        &["suites/model.toml:8:9: ", "wide.hlo is not the truth of look_up.hlo", "f32[5,2]"],
+        &["suites/model.toml:8:9: ", "wide.hlo[rows=4] is not the truth of look_up.hlo[rows=4]", "f32[5,2]"],
     );
     folder.refused(("\"stored\"", "\"bf16\""), &["suites/model.toml:9:11: "]);
 }
