@@ -26,13 +26,21 @@ impl<A: Arithmetic> Pass<'_, A> {
             let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
-                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.round(array, dims)),
-                // Between neighbours of f64 lies no f64 that a number could be compared with.
-                (Some(Value::Float(array)), Demand::Stored) if *format == num::F64 => {
-                    TruthTensor::Float(self.round(array, dims))
-                }
-                (Some(Value::Float(array)), Demand::Stored) => TruthTensor::Float(self.stored(array, dims, format)),
                 (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
+                (Some(Value::Float(array)), demand) => {
+                    let target = match demand {
+                        Demand::Stored => format,
+                        Demand::RoundedTo(dtype) => dtype.format().unwrap_or(&num::F64),
+                        _ => &num::F64,
+                    };
+                    // Between neighbours of f64 lies no f64 that a number could be compared with.
+                    let is_widest = *target == num::F64;
+                    TruthTensor::Float(if is_widest {
+                        self.round(array, dims)
+                    } else {
+                        self.stored(array, dims, target)
+                    })
+                }
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
                     let values = value.integers().values.iter().map(|v| v.map(|v| v != 0)).collect();
                     TruthTensor::Predicate { dims, values }

@@ -222,6 +222,8 @@ fn asks_for_pairs(program: &Program, demands: &[Demand]) -> bool {
     let entry = program.entry();
     program.outputs().iter().zip(demands).any(|(output, demand)| {
         let Instruction { op, shape, .. } = &entry.instructions[*output];
-        *demand == Demand::Rounded && shape.dtype().is_some_and(DType::is_float) && !matches!(op, Op::Dot { .. })
+        matches!(demand, Demand::Rounded | Demand::RoundedTo(DType::F64))
+            && shape.dtype().is_some_and(DType::is_float)
+            && !matches!(op, Op::Dot { .. })
     })
 }
