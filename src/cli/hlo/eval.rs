@@ -173,7 +173,7 @@ fn of_all_devices(name: &str) -> Option<String> {
     Some(format!("{argument}{part}"))
 }
 
-/// Operations in MPFR from which on they are announced: about a second's.
+/// Operations in MPFR from which on they are announced: between a tenth of a second and some.
 const MANY: usize = 1_000_000;
 
 /// A result that was asked for.
@@ -211,7 +211,7 @@ fn exact(
             let work =
                 format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
             // A closed standard error loses the note, not the results.
-            let _ = writeln!(std::io::stderr(), "note: {work}, each of a microsecond or so");
+            let _ = writeln!(std::io::stderr(), "note: {work}");
         }
     };
     let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, announce)?;

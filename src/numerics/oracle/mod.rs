@@ -77,7 +77,8 @@ pub enum Rung {
 /// Bits that pairs have after some operations.
 const PAIR_BITS: u32 = 104;
 
-/// What a search for the truth is about to do in MPFR, where an operation takes about a thousand times as long as in f64.
+/// What a search for the truth is about to do in MPFR, where an element takes about a thousand times as long as in f64, and a product
+/// of a large dot about as many times as a number has digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The precision, in bits.

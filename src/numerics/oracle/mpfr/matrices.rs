@@ -310,6 +310,20 @@ mod tests {
         }
     }
 
+    /// Numbers that their digits hold: only levels that are left out keep the dot from being exact.
+    #[test]
+    fn levels_that_are_left_out_count() {
+        let mut state = 9;
+        let values: Vec<Float> = (0..60).map(|_| long(&mut state, 100)).collect();
+        let reals = Reals::Enclosed(Column::new(values.iter().map(|v| Rc::new(Between::Exact(v.clone()))).collect()));
+        let layout = Layout { start: 0, vector: 30, entry: 1, length: 30 };
+        let operand = Operand { reals: &reals, layout };
+        let found = matrix_product([operand, operand], &[0], &[1], 60).unwrap();
+        let [Found::Between(lo, hi)] = &found[..] else { panic!("{found:?}") };
+        let dot = Float::with_val(500, Float::dot(values[..30].iter().zip(&values[30..])));
+        assert!(*lo < dot && dot < *hi && Float::with_val(60, hi - lo) < 1e-15, "{lo} to {hi} around {dot}");
+    }
+
     /// What one vector leaves open does not reach dots of others.
     #[test]
     fn vectors_without_digits_keep_to_themselves() {

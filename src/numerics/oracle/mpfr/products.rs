@@ -283,6 +283,33 @@ mod tests {
         assert!(by_middles > 200, "{by_middles}");
     }
 
+    /// A long dot has the form of its sum where that is short: of one atom that all entries are, of 32 atoms, but not of 33.
+    #[test]
+    fn long_dots_have_the_forms_of_their_sums() {
+        const K: usize = 40;
+        for (atoms, zeros) in [(1, 0), (K, 0), (K, K - 32), (K, K - 33)] {
+            let mut mpfr = Mpfr::new(80);
+            let own: Vec<Rc<Between>> = (0..atoms).map(|_| real(&mpfr, 1.0, 1.5)).collect();
+            let row: Vec<Rc<Between>> = (0..K).map(|l| Rc::clone(&own[l % atoms])).collect();
+            let n = 128;
+            let weight = |l: usize, j: usize| if l < zeros { 0.0 } else { (l * 3 + j * 5 + 1) as f64 };
+            let weights: Vec<f64> = (0..K * n).map(|at| weight(at / n, at % n)).collect();
+            let [lhs, rhs] = [Reals::Enclosed(Column::new(row.clone())), Reals::Plain(Column::new(weights))];
+            let dots = mpfr.products([&lhs, &rhs], [0; 2], [1, K, n], None);
+            for j in [0, 1, n - 1] {
+                let forms: Vec<(Form, Form)> =
+                    (0..K).map(|l| (row[l].form().unwrap(), Between::exact(weight(l, j)).form().unwrap())).collect();
+                let expected = Form::of_products(forms.iter().map(|(x, y)| (x, y)));
+                assert_eq!(expected.is_some(), atoms == 1 || zeros == K - 32);
+                // Without a form of its own it is an atom.
+                match expected {
+                    Some(form) => assert_eq!(dots[j].form(), Some(form)),
+                    None => assert!(!own.iter().any(|atom| atom.form() == dots[j].form())),
+                }
+            }
+        }
+    }
+
     /// Numbers as small and as large as MPFR holds: near zero they are no larger than what the enclosure says, far from it
     /// they go the other way.
     #[test]
