@@ -307,6 +307,11 @@ struct Fates<'a, A: Arithmetic> {
     known: Vec<Option<Fate>>,
 }
 
+/// Whether this is NaN or an infinity, for certain.
+fn is_special<A: Arithmetic>(arithmetic: &A, x: &A::Number) -> bool {
+    arithmetic.is_nan(x) || arithmetic.as_exact(x).is_some_and(f64::is_infinite)
+}
+
 impl<A: Arithmetic> Fates<'_, A> {
     fn of(&mut self, arithmetic: &A, vector: usize, length: usize) -> Fate {
         if let Some(fate) = self.known[vector] {
@@ -315,7 +320,7 @@ impl<A: Arithmetic> Fates<'_, A> {
         let mut fate = Fate::Number;
         for l in 0..length {
             let x = arithmetic.at(self.numbers, self.start + vector * self.vector + l * self.entry);
-            if arithmetic.is_nan(&x) || arithmetic.as_exact(&x).is_some_and(f64::is_infinite) {
+            if is_special(arithmetic, &x) {
                 fate = Fate::Special;
                 break;
             }
@@ -345,10 +350,6 @@ pub(super) fn dots_by_products<A: Arithmetic>(
     if asked * k < FEW || 8 * asked < m * n {
         return dots_one_by_one(arithmetic, [lhs, rhs], starts, [m, k, n], wanted);
     }
-    let entries =
-        |numbers, start, count| (start..start + count).map(|at| (pairs.pair)(numbers, at)).collect::<Entries>();
-    let (left, right) = (entries(lhs, starts[0], m * k), entries(rhs, starts[1], k * n));
-    let products = enclosed_products(&left, &right, [m, k, n], pairs.depth);
     let mut fates =
         [(lhs, starts[0], k, 1, m), (rhs, starts[1], 1, n, n)].map(|(numbers, start, vector, entry, count)| Fates {
             numbers,
@@ -357,6 +358,15 @@ pub(super) fn dots_by_products<A: Arithmetic>(
             entry,
             known: vec![None; count],
         });
+    // Where nothing is known any more, nothing is multiplied.
+    let is_special = |at: usize| is_special(arithmetic, &arithmetic.at(rhs, starts[1] + at));
+    if (0..m).all(|i| fates[0].of(arithmetic, i, k) == Fate::Unknown) && !(0..k * n).any(is_special) {
+        return vec![arithmetic.unknown(); m * n];
+    }
+    let entries =
+        |numbers, start, count| (start..start + count).map(|at| (pairs.pair)(numbers, at)).collect::<Entries>();
+    let (left, right) = (entries(lhs, starts[0], m * k), entries(rhs, starts[1], k * n));
+    let products = enclosed_products(&left, &right, [m, k, n], pairs.depth);
     let mut numbers = Vec::with_capacity(m * n);
     for (at, product) in products.into_iter().enumerate() {
         let is_unknown = product.is_irregular() && {

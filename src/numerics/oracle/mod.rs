@@ -77,8 +77,8 @@ pub enum Rung {
 /// Bits that pairs have after some operations.
 const PAIR_BITS: u32 = 104;
 
-/// What a search for the truth is about to do in MPFR, where an element takes about a thousand times as long as in f64, and a product
-/// of a large dot about as many times as a number has digits of 22 bits.
+/// What a search for the truth is about to do in MPFR, where an element takes about a thousand times as long as in f64, and
+/// a product of a large dot as many f64 products as a number has digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The precision, in bits.
@@ -233,8 +233,7 @@ fn asks_for_pairs(program: &Program, demands: &[Demand]) -> bool {
     let entry = program.entry();
     program.outputs().iter().zip(demands).any(|(output, demand)| {
         let Instruction { op, shape, .. } = &entry.instructions[*output];
-        matches!(demand, Demand::Rounded | Demand::RoundedTo(DType::F64))
-            && shape.dtype().is_some_and(DType::is_float)
-            && !matches!(op, Op::Dot { .. })
+        let is_widest = matches!(demand, Demand::Rounded | Demand::RoundedTo(DType::F64));
+        is_widest && shape.dtype().is_some_and(DType::is_float) && !matches!(op, Op::Dot { .. })
     })
 }

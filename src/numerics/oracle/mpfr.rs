@@ -3,6 +3,7 @@
 mod digits;
 pub(super) mod functions;
 mod matrices;
+mod middle;
 mod products;
 mod reals;
 mod terms;
@@ -366,11 +367,8 @@ impl Arithmetic for Mpfr {
 
     fn unary_all(&mut self, unary: Unary, x: &Reals, wanted: Wanted) -> Reals {
         let Some(wanted) = wanted else { return x.map(|v| Arithmetic::unary(self, unary, v)) };
-        let of = |(at, wanted): (usize, &bool)| match wanted {
-            true => Arithmetic::unary(self, unary, &x.at(at)),
-            false => Rc::clone(&self.unknown),
-        };
-        Reals::Enclosed(Column::new(wanted.iter().enumerate().map(of).collect()))
+        let of = |at: usize| if wanted[at] { self.unary(unary, &x.at(at)) } else { Rc::clone(&self.unknown) };
+        Reals::Enclosed(Column::new((0..x.len()).map(of).collect()))
     }
 
     fn binary_all(&mut self, operation: Field, x: &Reals, y: &Reals, wanted: Wanted) -> Reals {
@@ -382,8 +380,8 @@ impl Arithmetic for Mpfr {
     }
 
     fn sum_range(&mut self, init: &Rc<Between>, terms: &Reals, range: Range<usize>) -> Rc<Between> {
-        let all = std::iter::once(Rc::clone(init)).chain(range.map(|at| terms.at(at)));
-        Arithmetic::sum(self, &all.collect::<Vec<_>>())
+        let all: Vec<_> = std::iter::once(Rc::clone(init)).chain(range.map(|at| terms.at(at))).collect();
+        Arithmetic::sum(self, &all)
     }
 
     fn all_numbers(&self, numbers: &Reals) -> bool {
@@ -395,7 +393,6 @@ impl Arithmetic for Mpfr {
     }
 
     fn rounded_all(&self, numbers: &Reals) -> Vec<f64> {
-        let round = |at| self.round(&numbers.at(at)).unwrap_or(f64::NAN);
-        (0..numbers.len()).map(round).collect()
+        (0..numbers.len()).map(|at| self.round(&numbers.at(at)).unwrap_or(f64::NAN)).collect()
     }
 }

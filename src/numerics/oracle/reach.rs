@@ -1,25 +1,27 @@
 //! How far a pass came, and what that says of the precision that it takes.
 
+use crate::num::floor_log2;
+
 use super::arithmetic::Arithmetic;
 use super::demand::{Truth, TruthTensor};
 use super::elements::{FloatArray, Value, World};
 
 /// How far a pass came before its enclosures said nothing any more. In a deep network each layer costs about as many bits
 /// as the one before it: what the first ones cost tells what all will.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Dots of the entry that were evaluated.
     dots: usize,
     /// Those before the first of which hardly anything is known.
     known: usize,
     /// The median of the bits known of the results' elements that stay open, 53 at most.
-    bits: f64,
+    bits: u32,
 }
 
 /// So many elements of a dot are looked at.
 const SAMPLE: usize = 64;
 /// What is asked for beside the bits that are lost: those of an f64, and some that a result may lie near a tie.
-const ASKED: f64 = 53.0 + 16.0;
+const ASKED: u32 = 53 + 16;
 
 impl Reach {
     /// Takes note of the results of a dot.
@@ -44,30 +46,29 @@ impl Reach {
             if let (Some(Value::Float(array)), TruthTensor::Float(float)) = (result, output) {
                 let known = float.open.iter().map(|at| {
                     let (lo, hi) = world.arithmetic.bounds(&world.number(array, *at));
-                    let size = lo.abs().max(hi.abs());
-                    let bits = (size / (hi - lo)).log2();
-                    if size.is_finite() && bits > 0.0 { bits.min(53.0) } else { 0.0 }
+                    let (size, width) = (lo.abs().max(hi.abs()), hi - lo);
+                    let is_some = size.is_finite() && width > 0.0;
+                    if is_some { (floor_log2(size) - floor_log2(width)).clamp(0, 53) as u32 } else { 0 }
                 });
                 all.extend(known);
             }
         }
         let middle = all.len() / 2;
-        let bits = if all.is_empty() { 0.0 } else { *all.select_nth_unstable_by(middle, f64::total_cmp).1 };
+        let bits = if all.is_empty() { 0 } else { *all.select_nth_unstable(middle).1 };
         Reach { bits, ..self }
     }
 
     /// About how many bits would decide what is open, after a pass with `bits`; 0 where nothing says that.
     pub fn next_bits(self, bits: u32) -> u32 {
-        let spent = f64::from(bits);
         let needed = if 0 < self.known && self.known < self.dots {
-            spent * self.dots as f64 / self.known as f64 + ASKED
-        } else if self.bits > 0.0 {
-            spent - self.bits + ASKED
+            (bits as usize * self.dots / self.known) as u32 + ASKED
+        } else if self.bits > 0 {
+            (bits + ASKED).saturating_sub(self.bits)
         } else {
-            0.0
+            0
         };
         // MPFR computes in words of 64 bits.
-        (needed as u32).div_ceil(64) * 64
+        needed.div_ceil(64) * 64
     }
 }
 
@@ -96,9 +97,9 @@ mod tests {
     #[test]
     fn bits_are_asked_for_as_they_are_missing() {
         let reach = |known, bits| Reach { dots: 8, known, bits };
-        assert_eq!(reach(8, 53.0).next_bits(104), 128);
-        assert_eq!(reach(8, 10.0).next_bits(104), 192);
-        assert_eq!(reach(8, 0.0).next_bits(104), 0);
-        assert_eq!(reach(1, 0.0).next_bits(128), 1152);
+        assert_eq!(reach(8, 53).next_bits(104), 128);
+        assert_eq!(reach(8, 10).next_bits(104), 192);
+        assert_eq!(reach(8, 0).next_bits(104), 0);
+        assert_eq!(reach(1, 0).next_bits(128), 1152);
     }
 }

@@ -17,7 +17,7 @@ use rug::Float;
 use rug::float::Round;
 use rug::integer::Order;
 
-use super::products::Entry;
+use super::middle::{Entry, REACH};
 use super::reals::Reals;
 use crate::num::{exp2i, floor_log2};
 use crate::oracle::between::Between;
@@ -290,7 +290,7 @@ fn kind(value: &Between) -> Kind {
         Between::Real { lo, hi, .. } => {
             let [low, high] = [lo, hi].map(|end| end.get_exp().unwrap_or(i32::MIN));
             let is_wide = low.abs_diff(high) > 1 || lo.is_sign_negative() != hi.is_sign_negative();
-            if low.max(high) > super::products::REACH && is_wide { Kind::Unbounded } else { Kind::Regular }
+            if low.max(high) > REACH && is_wide { Kind::Unbounded } else { Kind::Regular }
         }
     }
 }

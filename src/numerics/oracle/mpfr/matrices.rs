@@ -21,7 +21,7 @@ use rug::float::Round;
 use rug::{Float, Integer};
 
 use super::digits::{DIGIT, Digits, Kind, Layout, Scale};
-use super::products::SHORT;
+use super::middle::SHORT;
 use super::reals::Reals;
 use crate::oracle::between::Between;
 use crate::oracle::dot::{Vectors, dgemm};

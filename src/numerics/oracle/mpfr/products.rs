@@ -20,6 +20,7 @@ use rug::float::Round;
 use super::Mpfr;
 use super::digits::Layout;
 use super::matrices::{Found, Operand, matrix_product};
+use super::middle::{Entry, SHORT};
 use super::reals::Reals;
 use super::terms::Terms;
 use crate::oracle::arithmetic::{Arithmetic, Wanted, dot};
@@ -27,58 +28,10 @@ use crate::oracle::between::Between;
 use crate::oracle::dot::exact_dot;
 use crate::oracle::form::Form;
 
-/// Bits of radii and bounds.
-pub(super) const SHORT: u32 = 64;
-/// The largest exponent of a middle, and the smallest. Products and sums of such numbers never leave MPFR's range.
-pub(super) const REACH: i32 = 1 << 20;
-
 /// Fewer products than these are not worth taking apart into digits.
 const FEW: usize = 4096;
 /// Where one dot in so many is asked for, it is made by itself.
 const SPARSE: usize = 16;
-
-/// An entry of a row or a column.
-pub(super) struct Entry {
-    pub middle: Float,
-    /// `|middle|`, rounded up.
-    size: Float,
-    pub radius: Float,
-    /// `size + radius`, rounded up.
-    pub reach: Float,
-}
-
-impl Entry {
-    /// `None` for what is no moderate number.
-    pub fn new(value: &Between, bits: u32) -> Option<Entry> {
-        let (lo, hi) = value.ends()?;
-        if !lo.is_finite() || !hi.is_finite() {
-            return None;
-        }
-        let up = |value: (Float, Ordering)| value.0;
-        let least = || Float::with_val(SHORT, Float::i_exp(1, -REACH));
-        let (middle, mut radius) = match [lo, hi].into_iter().filter_map(Float::get_exp).max() {
-            Some(exponent) if exponent > REACH => return None,
-            // As near to zero as makes no difference, or zero itself.
-            Some(exponent) if exponent < -REACH => (Float::new(bits), least()),
-            None => (Float::new(bits), Float::new(SHORT)),
-            Some(_) => {
-                let mut middle: Float = Float::with_val(bits, lo + hi) / 2u32;
-                if middle.get_exp().is_some_and(|exponent| exponent < -REACH) {
-                    middle = Float::new(bits);
-                }
-                let above = up(Float::with_val_round(SHORT, hi - &middle, Round::Up));
-                let below = up(Float::with_val_round(SHORT, &middle - lo, Round::Up));
-                (middle, if above > below { above } else { below })
-            }
-        };
-        if !radius.is_zero() && radius < least() {
-            radius = least();
-        }
-        let size = up(Float::with_val_round(SHORT, middle.abs_ref(), Round::Up));
-        let reach = up(Float::with_val_round(SHORT, &size + &radius, Round::Up));
-        Some(Entry { middle, size, radius, reach })
-    }
-}
 
 /// A row or a column.
 struct Vector {
