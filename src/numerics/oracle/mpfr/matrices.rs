@@ -304,9 +304,10 @@ mod tests {
                 let largest = |of: &dyn Fn(usize) -> f64| (0..k).map(of).fold(0.0, f64::max);
                 let (x, y) = (largest(&|l| size(&left[i * k + l])), largest(&|l| size(&right[l * n + j])));
                 let (e, f) = (largest(&|l| radius(i * k + l, &lhs)), largest(&|l| radius(l * n + j, &rhs)));
-                // Entries reach a width beyond the numbers that were drawn of them.
+                // Entries reach a width beyond the numbers that were drawn of them. Rounding a middle adds half a step to
+                // its radius, and each end of the dot is rounded outwards: 8 times 2^-bits of the products.
                 let (x, y) = (x + e, y + f);
-                let room = k as f64 * (x * f + e * y + x * y * 2f64.powi(1 - bits as i32));
+                let room = k as f64 * (x * f + e * y + x * y * 2f64.powi(3 - bits as i32));
                 assert!(Float::with_val(64, hi - lo) <= room, "{lo} to {hi} is wider than {room}");
             }
         }
