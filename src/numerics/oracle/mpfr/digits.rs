@@ -331,7 +331,7 @@ mod tests {
                 let mut word = || Integer::from(draw(&mut state));
                 let words = (word() << 128) + (word() << 64) + word();
                 let value: Float = Float::with_val(bits, words) >> 192;
-                (if at % 3 == 0 { -value } else { value }) << (at as i32 % 7 * (round as i32 % 40) - 60)
+                (if at.is_multiple_of(3) { -value } else { value }) << (at as i32 % 7 * (round as i32 % 40) - 60)
             };
             let wide: Vec<Float> = (0..24).map(&mut number).collect();
             let plain: Vec<f64> = wide.iter().map(Float::to_f64).collect();
