@@ -50,7 +50,8 @@ fn measure(decoder: &Decoder) -> (Vec<Tensor>, Option<FloatTruth>) {
 
 fn main() {
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    if let [layers, positions, checked @ ..] = numbers[..] {
+    if let [layers, positions, checked @ ..] = numbers.as_slice() {
+        let (layers, positions) = (*layers, *positions);
         let decoder = Decoder { layers, positions, ..SMOL };
         let (arguments, Some(truth)) = measure(&decoder) else { return };
         for at in 0..checked.first().copied().unwrap_or(0).min(positions) {
