@@ -403,7 +403,8 @@ fn exact_results_are_rounded_as_asked() {
     let of = |more: &[&str]| eval(&[&[&file, "--inputs", &inputs, "--out", &out, "--exact"], more].concat());
     let bf16 = |value: f64| f64::from(half::bf16::from_f64(value));
     let f32 = |value: f64| f64::from(value as f32);
-    let rounded: [(&[&str], &str, fn(f64) -> f64); 4] = [
+    type Round = fn(f64) -> f64;
+    let rounded: [(&[&str], &str, Round); 4] = [
         (&[], "f64", |value| value),
         (&["--round-to", "f32"], "f32", f32),
         (&["--round-to", "bf16"], "bf16", bf16),
