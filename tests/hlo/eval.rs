@@ -420,6 +420,49 @@ fn exact_results_are_the_real_ones() {
     }
 }
 
+/// The truth is rounded once, to the type asked for, and of the results asked for alone.
+#[test]
+fn exact_results_are_rounded_as_asked() {
+    let (file, inputs, out) = (scratch("round.hlo"), scratch("round.inputs.safetensors"), scratch("round.safetensors"));
+    let text = "HloModule m\n\nENTRY e {\n  x = bf16[2] parameter(0)\n  e = bf16[2] exponential(x)\n  y = f32[2] \
+                convert(x)\n  d = f32[2] divide(y, y)\n  ROOT t = (bf16[2], f32[2]) tuple(e, d)\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let x = Data::from_f64s(ulpgate::tensor::DType::BF16, &[1.0, 0.5]).unwrap();
+    safetensors::write(inputs.as_ref(), &[("arg0".into(), Tensor::new(&[2], x))]).unwrap();
+    let of = |more: &[&str]| eval(&[&[&file, "--inputs", &inputs, "--out", &out, "--exact"], more].concat());
+    let bf16 = |value: f64| f64::from(half::bf16::from_f64(value));
+    let f32 = |value: f64| f64::from(value as f32);
+    type Round = fn(f64) -> f64;
+    let rounded: [(&[&str], &str, Round); 4] = [
+        (&[], "f64", |value| value),
+        (&["--round-to", "f32"], "f32", f32),
+        (&["--round-to", "bf16"], "bf16", bf16),
+        (&["--round-to", "stored"], "bf16", bf16),
+    ];
+    for (more, dtype, round) in rounded {
+        let (code, text, error) = of(&[more, &["--result", "out0"]].concat());
+        assert_eq!((code, text), (0, format!("out0 {dtype}[2]\n")), "{error}");
+        let written = safetensors::read(out.as_ref()).unwrap();
+        let values: Vec<f64> = (0..2).map(|at| written[0].1.data().get_f64(at)).collect();
+        let e = |x: f64| round(rug::Float::with_val(53, rug::Float::with_val(53, x).exp_ref()).to_f64());
+        assert_eq!((written.len(), values), (1, vec![e(1.0), e(0.5)]));
+    }
+    let (code, text, _) = of(&["--round-to", "stored", "--result", "out1", "--result", "out0"]);
+    assert_eq!((code, text.as_str()), (0, "out0 bf16[2]\nout1 f32[2]\n"));
+    // On a machine, too, only what is asked for is written.
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--result", "out1"]);
+    assert_eq!((code, text.as_str()), (0, "out1 f32[2]\n"));
+    for (more, part) in [
+        (&["--round-to", "s8"][..], "no float type is called that"),
+        (&["--result", "out2"][..], "there is no result `out2`"),
+    ] {
+        let (code, _, error) = of(more);
+        assert!(code == 2 && error.contains(part) && error.lines().count() == 1, "{error}");
+    }
+    let (code, _, error) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--round-to", "f32"]);
+    assert!(code == 2 && error.contains("--exact"), "{error}");
+}
+
 /// What stays open takes nothing away from what is decided, and shows in the exit code.
 #[test]
 fn undecided_elements_stand_beside_the_decided_ones() {

@@ -65,7 +65,7 @@ const LINES: usize = 400;
 const LONGER: &[(&str, usize)] = &[
     ("machine/evaluate.rs", 450),
     ("oracle/dot/enclosed.rs", 495),
-    ("oracle/evaluate.rs", 470),
+    ("oracle/evaluate.rs", 460),
     ("oracle/pairs.rs", 460),
 ];
 

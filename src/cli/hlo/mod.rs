@@ -63,7 +63,7 @@ fn announce(ahead: Ahead) {
     if operations >= MANY {
         let work = format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
         // A closed standard error loses the note, not the results.
-        let _ = writeln!(std::io::stderr(), "note: {work}, each of a microsecond or so");
+        let _ = writeln!(std::io::stderr(), "note: {work}");
     }
 }
 

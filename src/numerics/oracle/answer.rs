@@ -26,18 +26,20 @@ impl<A: Arithmetic> Pass<'_, A> {
             let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
-                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.round(array, dims)),
-                // Between neighbours of f64 lies no f64 that a number could be compared with.
-                (Some(Value::Float(array)), Demand::Stored | Demand::Near) if *format == num::F64 => {
-                    TruthTensor::Float(self.round(array, dims))
-                }
-                (Some(Value::Float(array)), Demand::Near) => {
-                    TruthTensor::Float(self.each(array, dims, |number| self.near(number, format)))
-                }
-                (Some(Value::Float(array)), Demand::Stored) => {
-                    TruthTensor::Float(self.each(array, dims, |number| self.round_to(number, format)))
-                }
                 (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
+                (Some(Value::Float(array)), demand) => {
+                    let target = match demand {
+                        Demand::Stored | Demand::Near => format,
+                        Demand::RoundedTo(dtype) => dtype.format().unwrap_or(&num::F64),
+                        _ => &num::F64,
+                    };
+                    TruthTensor::Float(match demand {
+                        // Between neighbours of f64 lies no f64 that a number could be compared with.
+                        _ if *target == num::F64 => self.round(array, dims),
+                        Demand::Near => self.each(array, dims, |number| self.near(number, target)),
+                        _ => self.each(array, dims, |number| self.round_to(number, target)),
+                    })
+                }
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
                     let values = value.integers().values.iter().map(|v| v.map(|v| v != 0)).collect();
                     TruthTensor::Predicate { dims, values }
