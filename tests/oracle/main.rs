@@ -30,12 +30,14 @@ fn oracles() -> [Oracle; 6] {
 }
 
 /// On the smallest subjects of every suite, 8 rows of each, whole records are the same wherever the precision starts. Those
-/// with millions of numbers would keep MPFR busy for minutes.
+/// with a model of weights would keep MPFR busy for minutes.
 #[test]
 fn records_do_not_depend_on_the_starting_precision() {
     let mut suites = suite::load_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("suites")).unwrap();
     for Problem { program, .. } in suites.iter_mut().flat_map(|s| &mut s.cases).map(|case| &mut case.problem) {
-        *program = program.over(program.rows.min(8));
+        // A program in a file takes its rows so many at a time.
+        let at_once = program.file().map_or(1, |file| file.rows());
+        *program = program.over(program.rows.min(8usize.next_multiple_of(at_once)));
     }
     let smallest = suites.iter().flat_map(|suite| {
         let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
@@ -45,7 +47,7 @@ fn records_do_not_depend_on_the_starting_precision() {
             let program = program.build(*n, program.rows).unwrap();
             program.entry().parameter_shapes().iter().map(|shape| shape.elements()).sum()
         };
-        groups.retain(|group| numbers(group) < 1 << 20);
+        groups.retain(|group| numbers(group) < 1 << 18);
         let size = |problem: &Problem| problem.n * problem.program.rows;
         groups.sort_by_key(|group| size(&group.cases[0].problem));
         groups.into_iter().take(2)
@@ -99,7 +101,7 @@ fn softmax_is_correctly_rounded() {
     for (got, e) in rounded(&truth, 0).iter().zip(&wide) {
         assert_eq!(*got, Float::with_val(300, e / &sum).to_f64());
     }
-    assert!(stats.escalations >= 3, "{stats:?}");
+    assert!(stats.escalations >= 1, "{stats:?}");
 }
 
 /// 1 + 2^-53 + 2^-200 lies just above the middle of two f64 numbers, 1 + 2^-53 - 2^-200 just below. What is rational is

@@ -31,7 +31,7 @@ pub const FLOATS: &[DType] = {
 };
 pub const INTEGERS: &[DType] = {
     use DType::*;
-    &[S32, S64, U64, U32, S8, U8, S16, U16, S32, U32, S2, S4, U2, U4]
+    &[S32, S64, U64, U32, S8, U8, S16, U16, S32, U32, S1, S2, S4, U1, U2, U4]
 };
 /// Arrays grow no larger.
 pub const LARGEST: usize = 64;

@@ -71,8 +71,11 @@ pub fn integer_unary(unary: Unary, v: i128, dtype: DType) -> i128 {
         Unary::Not if dtype == DType::Pred => 1 - v,
         Unary::Not => wrap(dtype, !v),
         Unary::Sign => v.signum(),
-        Unary::CountLeadingZeros => i128::from(code_of(dtype, v).leading_zeros() - (u64::BITS - dtype.bits())),
-        Unary::PopulationCount => i128::from(code_of(dtype, v).count_ones()),
+        // Of two bits both may be counted, and s2 has no 2.
+        Unary::CountLeadingZeros => {
+            wrap(dtype, i128::from(code_of(dtype, v).leading_zeros() - (u64::BITS - dtype.bits())))
+        }
+        Unary::PopulationCount => wrap(dtype, i128::from(code_of(dtype, v).count_ones())),
         other => panic!("{} of integers", other.name()),
     }
 }
