@@ -15,7 +15,7 @@ pub(super) fn scores(graph: &Graph, expressions: &Expressions, results: &[Tensor
     let picked_by = picked_by(graph, expressions);
     let outputs = graph.import.program.outputs();
     let is_score = |(result, id): (&Tensor, usize)| {
-        let picks = picked_by.contains(&expressions.moved(graph.values[id].expression()));
+        let picks = picked_by.contains(&expressions.origin(graph.values[id].expression()));
         result.dtype().is_float() && (picks || results.iter().any(|other| goes_with(other, result)))
     };
     results.iter().zip(outputs).map(is_score).collect()
@@ -37,7 +37,7 @@ fn goes_with(picked: &Tensor, scores: &Tensor) -> bool {
 /// All values by whose size something is picked.
 fn picked_by(graph: &Graph, expressions: &Expressions) -> BTreeSet<ExpressionId> {
     let live = graph.values.iter().filter(|value| value.live).flat_map(|value| value.expressions.iter().copied());
-    let maximum_of = |id: ExpressionId| match expressions.get(expressions.moved(id)) {
+    let maximum_of = |id: ExpressionId| match expressions.get(expressions.origin(id)) {
         (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, &[of]) => Some(of),
         _ => None,
     };
@@ -48,5 +48,5 @@ fn picked_by(graph: &Graph, expressions: &Expressions) -> BTreeSet<ExpressionId>
         }
         _ => None,
     };
-    expressions.parts(live).into_iter().filter_map(key).map(|key| expressions.moved(key)).collect()
+    expressions.parts(live).into_iter().filter_map(key).map(|key| expressions.origin(key)).collect()
 }
