@@ -130,6 +130,9 @@ impl<'p, 'e> Builder<'p, 'e> {
             Some(held) => held.first().unwrap_or(Precision::UNLIMITED),
             None => holds.meet(moved_bits),
         };
+        // An element of a tuple is rounded by what makes the tuple.
+        let made_by = if let Op::GetTupleElement(_) = instruction.op { instruction.operands[0] } else { id };
+        let rounds = self.held.get(made_by).is_some_and(|held| held.computes);
         let accumulation = accumulates_in(self.analysis.program, regions, instruction);
         let picks = match instruction.op {
             Op::GetTupleElement(_) => operand(0).is_some_and(|group| group.picks),
@@ -144,6 +147,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             float,
             picks,
             effective,
+            rounds,
             holds,
             steps: first.map(|v| v.steps.clone()).unwrap_or_default(),
             accumulation: accumulation.filter(|_| float),

@@ -189,6 +189,17 @@ impl<'p, 'e> Builder<'p, 'e> {
         parts.to_vec()
     }
 
+    /// What a top-k, whose values or indices these are, took the first of: its own first few are the first of the same.
+    pub fn order_of(&self, id: ValueId) -> Option<ExpressionId> {
+        let element = &self.computation.instructions[id];
+        let Op::GetTupleElement(_) = element.op else { return None };
+        let Op::TopK { .. } = self.computation.instructions[element.operands[0]].op else { return None };
+        match self.expressions.get(self.values[id].expression()) {
+            (Head::Slice(_), &[sorted]) => Some(sorted),
+            _ => None,
+        }
+    }
+
     /// Operands: values, indices, and what an empty bin gets.
     pub fn candidates(&mut self, operands: &[ExpressionId]) -> Vec<ExpressionId> {
         let by = operands[0];

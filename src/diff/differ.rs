@@ -25,8 +25,11 @@ pub enum Verdict {
         zero_in_one: usize,
         /// Elements that are not finite in one program, and another value in the other.
         not_finite_in_one: usize,
-        /// Rows whose largest element is another one: the greedy tokens, if these are logits.
+        /// Rows whose largest element is another one.
         largest: Right,
+        /// Whether these are scores: the largest of a row is a token. The program picks by them, or gives what was picked
+        /// beside them.
+        scores: bool,
     },
     /// Rows whose tokens or counts changed.
     Tokens {
@@ -116,7 +119,13 @@ pub(super) fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
     (0..a.len()).map(|i| !same(i)).collect()
 }
 
-pub(super) fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>) -> Verdict {
+pub(super) fn float(
+    format: &'static Format,
+    a: &Tensor,
+    b: &Tensor,
+    truth: Option<&TruthTensor>,
+    scores: bool,
+) -> Verdict {
     let truth = truth.and_then(|truth| match truth {
         TruthTensor::Float(float) => Some(float),
         _ => None,
@@ -146,6 +155,7 @@ pub(super) fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Opti
         zero_in_one: count(&|x, y| (x == 0.0) != (y == 0.0)),
         not_finite_in_one: count(&|x, y| !(x == y || x.is_finite() && y.is_finite() || x.is_nan() && y.is_nan())),
         largest,
+        scores,
     }
 }
 
@@ -278,7 +288,8 @@ mod tests {
     #[test]
     fn masked_logits_and_zeros_are_counted_apart() {
         let (a, b) = (of(&[1.0, f64::NEG_INFINITY, 0.0, 2.0, -1e10]), of(&[3.0, -1e10, 1e-30, 2.0, -1e10]));
-        let Verdict::Float { change, zero_in_one, not_finite_in_one, largest, .. } = float(&F32, &a, &b, None) else {
+        let Verdict::Float { change, zero_in_one, not_finite_in_one, largest, .. } = float(&F32, &a, &b, None, false)
+        else {
             panic!()
         };
         assert_eq!((zero_in_one, not_finite_in_one), (1, 1));
@@ -286,7 +297,7 @@ mod tests {
         assert_eq!(largest, Right { undecided: 1, ..Right::default() });
         // The same infinities, and NaN for NaN, are no difference; a NaN is the largest.
         let (a, b) = (of(&[f64::NAN, f64::INFINITY, 1.0]), of(&[f64::NAN, f64::INFINITY, 9.0]));
-        let Verdict::Float { not_finite_in_one, largest, .. } = float(&F32, &a, &b, None) else { panic!() };
+        let Verdict::Float { not_finite_in_one, largest, .. } = float(&F32, &a, &b, None, false) else { panic!() };
         assert_eq!((not_finite_in_one, largest.count()), (0, 0));
     }
 

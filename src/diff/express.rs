@@ -56,7 +56,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(scalar) = value.scalar.filter(|_| value.float) {
             return vec![self.expressions.constant(scalar)];
         }
-        if let Some(id) = self.as_counts(instruction, &operands) {
+        if let Some(id) = self.count(instruction, &operands) {
             return vec![id];
         }
         if let Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) = instruction.op
@@ -228,15 +228,22 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             Op::Slice { start, limit, stride } => {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
-                let cut = (0..over.len()).filter(|d| (start[*d], limit[*d], stride[*d]) != (0, over[*d], 1));
+                let cut_dims: Vec<usize> =
+                    (0..over.len()).filter(|d| (start[*d], limit[*d], stride[*d]) != (0, over[*d], 1)).collect();
                 // One element needs no stride, and nothing is read behind the last.
                 let told = |d: usize| match (limit[d] - start[d]).div_ceil(stride[d]) {
                     count @ (0 | 1) => (start[d], start[d] + count, 1),
                     count => (start[d], start[d] + (count - 1) * stride[d] + 1, stride[d]),
                 };
-                let cut: Vec<_> = cut.map(told).collect();
+                let cut: Vec<_> = cut_dims.iter().copied().map(told).collect();
                 if cut.is_empty() {
                     return vec![operands[0]];
+                }
+                if let (&[d], Some(sorted)) = (&cut_dims[..], self.order_of(instruction.operands[0]))
+                    && d + 1 == over.len()
+                {
+                    self.expressions.absorb(operands[0]);
+                    return vec![self.expressions.apply(Head::Slice(cut), vec![sorted])];
                 }
                 Head::Slice(cut)
             }

@@ -31,6 +31,7 @@ mod pairing;
 mod quotient;
 mod reading;
 mod rule;
+mod scores;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};

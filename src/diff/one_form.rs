@@ -67,6 +67,10 @@ impl Expressions {
                     return self.apply(Head::Binary(Binary::Add), vec![a, negated]);
                 }
             }
+            (Head::Select, &[predicate, yes, no]) if *self.get(predicate).0 == Head::Unary(Unary::Not) => {
+                let predicate = self.get(predicate).1[0];
+                return self.apply(head, vec![predicate, no, yes]);
+            }
             (Head::Select, [predicate, yes, no]) => {
                 if let Some(is_so) = self.known_predicate(*predicate) {
                     return if is_so { *yes } else { *no };
@@ -85,7 +89,7 @@ impl Expressions {
             (Head::Update, &[array, updates]) => {
                 if let (Head::Select, &[places, updates, kept]) = self.get(updates)
                     && *self.get(places).0 == Head::Integers
-                    && self.under_moves(kept) == array
+                    && self.origin(kept) == array
                 {
                     return self.apply(head, vec![array, updates]);
                 }
@@ -164,10 +168,10 @@ impl Expressions {
         let by = Combiner::Known(*by);
         for (blocks, totals) in [(*a, *b), (*b, *a)] {
             let (Head::Scan { by: inner, .. }, [x]) = self.get(blocks) else { continue };
-            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.under_moves(totals)) else { continue };
-            if *inner == by && *outer == by && self.under_moves(*of) == blocks {
+            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.origin(totals)) else { continue };
+            if *inner == by && *outer == by && self.origin(*of) == blocks {
                 let (head, x) = (Head::Scan { by, rows: *rows }, *x);
-                let totals = self.under_moves(totals);
+                let totals = self.origin(totals);
                 self.absorb(blocks);
                 self.absorb(totals);
                 return Some(self.intern(head, vec![x]));
@@ -309,7 +313,7 @@ impl Expressions {
     }
 
     /// What slices, pads and gathers were taken of.
-    pub fn under_moves(&self, mut id: ExpressionId) -> ExpressionId {
+    pub fn origin(&self, mut id: ExpressionId) -> ExpressionId {
         while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
             id = *of;
         }

@@ -14,6 +14,7 @@ use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, w
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 use super::rule::Habits;
+use super::scores::scores;
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -104,7 +105,11 @@ pub fn outcomes(
         return Ok(Vec::new());
     }
     let (truth, why) = truth(before, arguments, &one, &differs, announce);
-    let maxima = maxima(before, &one);
+    let mut expressions = Expressions::default();
+    let mut graph = Graph::new(before, Habits::default());
+    graph.read(&mut expressions, &mut |_, _, _| None);
+    let maxima = maxima(&graph, &expressions, &one);
+    let scores = scores(&graph, &expressions, &one);
     let outcomes = (0..differing.len()).filter(|result| differs(*result)).map(|result| {
         let (a, b) = (&one[result], &other[result]);
         let width = width(a);
@@ -127,9 +132,9 @@ pub fn outcomes(
             rows_differing: differing[result].chunks(width.max(1)).filter(|row| row.contains(&true)).count(),
             truth_unknown: why.clone(),
             verdict: match a.dtype() {
-                DType::Pred => sets(a, b, known, scores(&one, &truth, a)),
+                DType::Pred => sets(a, b, known, exact_scores(&one, &truth, a)),
                 dtype => match dtype.format() {
-                    Some(format) => float(format, a, b, known),
+                    Some(format) => float(format, a, b, known, scores[result]),
                     None if dtype.bits() < 32 => integers(a, b, &differing[result], known),
                     None => tokens(a, b, &differing[result], known, ties(&one, &other, result)),
                 },
@@ -169,7 +174,7 @@ fn ranks(scores: &Tensor, set: &Tensor) -> bool {
 }
 
 /// The exact scores of a kept set.
-fn scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Option<&'t [f64]> {
+fn exact_scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Option<&'t [f64]> {
     results.iter().zip(truth).find_map(|(result, truth)| match truth {
         TruthTensor::Float(float) if ranks(result, set) && float.open.is_empty() => Some(float.rounded.as_slice()),
         _ => None,
@@ -177,11 +182,8 @@ fn scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) -> Opt
 }
 
 /// Pairs of results of which the first is the maximum of each row of the second.
-fn maxima(before: &Import, results: &[Tensor]) -> Vec<(usize, usize)> {
-    let mut expressions = Expressions::default();
-    let mut graph = Graph::new(before, Habits::default());
-    graph.read(&mut expressions, &mut |_, _, _| None);
-    let outputs: Vec<_> = before.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
+fn maxima(graph: &Graph, expressions: &Expressions, results: &[Tensor]) -> Vec<(usize, usize)> {
+    let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {
         let (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, [of]) = expressions.get(*id) else { continue };

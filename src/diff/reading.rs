@@ -8,6 +8,7 @@ use crate::ir::{Op, ValueId};
 use super::expression::ExpressionId;
 use super::graph::Graph;
 use super::rule::{self, Role};
+use super::vertex::Value;
 
 /// Where a value ends up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,9 +47,16 @@ impl Width {
         Width { left: format.meet(self.left), over }
     }
 
-    /// The same of a value that has only these bits.
-    fn with(self, effective: Precision) -> Width {
-        Width { left: self.left.meet(effective), over: self.over.filter(|over| !effective.within(*over)) }
+    /// The same of a value that has only these bits: where it has them without being rounded to them, rounding to as many
+    /// is none.
+    fn of_value(self, value: &Value) -> Width {
+        let rounds = |over: &Precision| value.rounds || !value.effective.within(*over);
+        Width { left: self.left.meet(value.effective), over: self.over.filter(rounds) }
+    }
+
+    /// What a reader sees that sees both: roundings on the way only where both have the same.
+    fn join(self, other: Width) -> Width {
+        Width { left: self.left.join(other.left), over: self.over.filter(|_| self.over == other.over) }
     }
 }
 
@@ -109,7 +117,7 @@ pub(super) fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
         if value.is_made() && value.float {
             let whole = of_expressions.entry(value.expression()).or_default();
             for (reader, widths) in &seen {
-                widths.iter().for_each(|w| add(whole, *reader, w.with(value.effective)));
+                widths.iter().for_each(|w| add(whole, *reader, w.of_value(value)));
             }
         }
         of_values[id] = seen;
@@ -166,9 +174,10 @@ fn read(
     let through = |reader: ValueId, picks: bool, entering: Precision, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.
-        let rest = of_values[reader].values().flatten().map(|width| width.left).reduce(Precision::join);
-        let width = rest.filter(|_| picks && value.float).unwrap_or(Precision::UNLIMITED);
-        add(found, Reader::Value(value.expression()), Width::of(width.meet(entering)));
+        let rest = of_values[reader].values().flatten().copied().reduce(Width::join);
+        let width = rest.filter(|_| picks && value.float).unwrap_or(Width::WHOLE);
+        let width = Width { left: width.left.meet(entering), ..width };
+        add(found, Reader::Value(value.expression()), width);
     };
     let pass = |moved: ValueId, found: &mut Readings| {
         for (reader, widths) in &of_values[moved] {

@@ -21,6 +21,8 @@ pub(super) struct Value {
     pub picks: bool,
     /// The bits that it can have.
     pub effective: Precision,
+    /// Whether it computes numbers that no operand has, and so rounds them to what it holds.
+    pub rounds: bool,
     /// The bits that its type holds, or that a `reduce-precision` leaves.
     pub holds: Precision,
     /// The steps in which a sum or scan is taken: elements a step.

@@ -18,8 +18,9 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
     in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
     With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
     spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
-    changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set or the maximum of \
-    another result. The truth is BEFORE's, over the real numbers.\n\n\
+    changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set, the maximum of \
+    another result, or scores: the program picks by it, or gives a token or kept set beside it; `largest:`, rows of \
+    other floats whose largest element is another one. The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
     programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
     without a reason; with --inputs an unsupported operation).")]
@@ -129,7 +130,7 @@ fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         false => writeln!(out, ", in {rows_differing} of {rows} rows")?,
     }
     match &result.verdict {
-        Verdict::Float { format, before, change, after, zero_in_one, not_finite_in_one, largest } => {
+        Verdict::Float { format, before, change, after, zero_in_one, not_finite_in_one, largest, scores } => {
             match before {
                 Some(before) => writeln!(out, "  dtypes: before is up to {} from the truth", ulps(*before, format))?,
                 None => no_truth(result, out)?,
@@ -147,7 +148,8 @@ fn write_result(result: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
                 writeln!(out, "and another value in the other")?;
             }
             if largest.count() > 0 {
-                write!(out, "  tokens: the largest element is another in {} of {rows} rows; ", largest.count())?;
+                let label = if *scores { "tokens" } else { "largest" };
+                write!(out, "  {label}: the largest element is another in {} of {rows} rows; ", largest.count())?;
                 agreement(largest, out)?;
             }
         }

@@ -154,3 +154,42 @@ fn a_rounding_before_a_narrower_one_is_told_of() {
     };
     assert_eq!(lines(&of_texts(&moved("r"), &moved("w"))), [""; 0]);
 }
+
+/// An operation in bf16 ends with a rounding to bf16, whatever picks among its results before they are rounded again.
+#[test]
+fn the_rounding_that_ends_an_operation_is_one_before_a_narrower() {
+    const LARGER: &str =
+        "larger {\n  a = TYPE[] parameter(0)\n  b = TYPE[] parameter(1)\n  ROOT m = TYPE[] maximum(a, b)\n}\n";
+    let quotient = |dtype: &str, picks: &str| {
+        let text = format!(
+            "HloModule m\n{LARGER}ENTRY main {{\n  x = bf16[8] parameter(0)\n  y = bf16[8] parameter(1)\n  p = pred[8] \
+             parameter(2)\n  a = TYPE[8] convert(x)\n  b = TYPE[8] convert(y)\n  l = TYPE[] constant(-448)\n  h = TYPE[] \
+             constant(448)\n  low = TYPE[8] broadcast(l), dimensions={{}}\n  high = TYPE[8] broadcast(h), dimensions={{}}\n  \
+             d = TYPE[8] divide(a, b)\n{picks}}}\n"
+        );
+        text.replace("TYPE", dtype)
+    };
+    let clip = "  m = TYPE[8] maximum(low, d)\n  c = TYPE[8] minimum(high, m)\n  ROOT q = f8e4m3fn[8] convert(c)\n";
+    let clamp = "  c = TYPE[8] clamp(low, d, high)\n  ROOT q = f8e4m3fn[8] convert(c)\n";
+    let select =
+        "  c = TYPE[8] select(p, d, low)\n  s = TYPE[4] slice(c), slice={[0:4]}\n  ROOT q = f8e4m3fn[4] convert(s)\n";
+    let largest = "  n = TYPE[] constant(-inf)\n  c = TYPE[] reduce(d, n), dimensions={0}, to_apply=larger\n  \
+                   ROOT q = f8e4m3fn[] convert(c)\n";
+    for (one, other) in [(clip, clip), (clip, clamp), (select, select), (largest, largest)] {
+        let found = of_texts(&quotient("bf16", one), &quotient("f32", other));
+        assert_eq!(kinds(&found), [ChangeKind::RoundingRemoved], "{one}{other}");
+        assert!(lines(&found)[0].contains("d: bf16, then f8e4m3fn for "), "{:?}", lines(&found));
+    }
+    // One that is written down is the same.
+    let rounded = "  r = f32[8] reduce-precision(d), exponent_bits=8, mantissa_bits=7\n";
+    let written = quotient("f32", &format!("{rounded}{}", clip.replace("d)", "r)")));
+    assert_eq!(lines(&of_texts(&quotient("bf16", clip), &written)), [""; 0]);
+    // What only picks or scales by a power of two rounds nothing.
+    let moved = |dtype: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = bf16[8] parameter(0)\n  a = {dtype}[8] convert(x)\n  k = {dtype}[] constant(0.5)\n  \
+             s = {dtype}[8] broadcast(k), dimensions={{}}\n  h = {dtype}[8] multiply(a, s)\n  ROOT q = f8e4m3fn[8] convert(h)\n}}\n"
+        )
+    };
+    assert_eq!(lines(&of_texts(&moved("bf16"), &moved("f32"))), [""; 0]);
+}

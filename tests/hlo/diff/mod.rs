@@ -12,6 +12,7 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 mod count;
 mod edited;
+mod picked;
 mod rebuilt;
 mod unsaid;
 

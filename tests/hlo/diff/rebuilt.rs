@@ -289,3 +289,33 @@ fn two_signs_cancel() {
     assert_eq!(of(twice, "ROOT r = f32[4] exponential(x)"), NOTHING);
     assert_ne!(of(twice, "a = f32[4] negate(x); ROOT r = f32[4] exponential(a)"), NOTHING);
 }
+
+/// Compilers drop a `not` before a choice.
+#[test]
+fn a_negated_choice_takes_the_other() {
+    let choice = |predicate: &str, picked: &str| {
+        let negated = if predicate == "q" { "  q = pred[8] not(p)\n" } else { "" };
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n  p = pred[8] is-finite(x)\n\
+             {negated}  ROOT m = f32[8] select({predicate}, {picked})\n}}\n"
+        )
+    };
+    assert_eq!(of_texts(&choice("q", "x, y"), &choice("p", "y, x")), Difference::default());
+    assert_ne!(of_texts(&choice("q", "x, y"), &choice("p", "x, y")), Difference::default());
+}
+
+/// A compiler sorts once and cuts what each reader takes; the first of the best two are the first of all.
+#[test]
+fn the_first_of_a_top_k_are_the_first_of_all_in_order() {
+    let first = |count: usize, from: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[4,16] parameter(0)\n  t = (f32[4,{from}], s32[4,{from}]) topk(x), k={from}, \
+             largest=true\n  v = f32[4,{from}] get-tuple-element(t), index=0\n  \
+             ROOT c = f32[4,1] slice(v), slice={{[0:4], [{count}:{}]}}\n}}\n",
+            count + 1
+        )
+    };
+    assert_eq!(of_texts(&first(0, "2"), &first(0, "8")), Difference::default());
+    assert_eq!(of_texts(&first(1, "2"), &first(1, "16")), Difference::default());
+    assert_ne!(of_texts(&first(0, "2"), &first(1, "2")), Difference::default());
+}

@@ -1,0 +1,52 @@
+//! Which results are scores: numbers by which tokens are picked.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Binary;
+use crate::tensor::{DType, Tensor};
+
+use super::expression::{Combiner, ExpressionId, Expressions, Head};
+use super::graph::Graph;
+
+/// Whether each result is scores: the program itself picks by it (an argmax, a top-k, a sort or a comparison with its
+/// maximum reads it), or a row of it goes with an integer or a kept set that is a result as well. Of other floats, such
+/// as gradients, nothing says that the largest of a row is a token.
+pub(super) fn scores(graph: &Graph, expressions: &Expressions, results: &[Tensor]) -> Vec<bool> {
+    let picked_by = picked_by(graph, expressions);
+    let outputs = graph.import.program.outputs();
+    let is_score = |(result, id): (&Tensor, usize)| {
+        let picks = picked_by.contains(&expressions.origin(graph.values[id].expression()));
+        result.dtype().is_float() && (picks || results.iter().any(|other| goes_with(other, result)))
+    };
+    results.iter().zip(outputs).map(is_score).collect()
+}
+
+/// Whether a result can be what was picked by the rows of another: tokens, one or several a row, or a kept set.
+fn goes_with(picked: &Tensor, scores: &Tensor) -> bool {
+    let Some((_, rows)) = scores.dims().split_last() else { return false };
+    let dtype = picked.dtype();
+    match dtype {
+        DType::Pred => picked.dims() == scores.dims(),
+        _ if dtype.is_float() || dtype.bits() < 32 => false,
+        _ => {
+            picked.dims() == rows || picked.dims().split_last().is_some_and(|(_, own)| own == rows && !rows.is_empty())
+        }
+    }
+}
+
+/// All values by whose size something is picked.
+fn picked_by(graph: &Graph, expressions: &Expressions) -> BTreeSet<ExpressionId> {
+    let live = graph.values.iter().filter(|value| value.live).flat_map(|value| value.expressions.iter().copied());
+    let maximum_of = |id: ExpressionId| match expressions.get(expressions.origin(id)) {
+        (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, &[of]) => Some(of),
+        _ => None,
+    };
+    let key = |id: ExpressionId| match expressions.get(id) {
+        (Head::Index { .. } | Head::Sorted { .. } | Head::Candidates, &[key, ..]) => Some(key),
+        (Head::Compare(_), &[a, b]) => {
+            [(a, b), (b, a)].into_iter().find(|(x, y)| maximum_of(*y) == Some(*x)).map(|(x, _)| x)
+        }
+        _ => None,
+    };
+    expressions.parts(live).into_iter().filter_map(key).map(|key| expressions.origin(key)).collect()
+}
