@@ -11,7 +11,8 @@ use super::emission::{Emission, is_no_negative_zero, keeps_innermost};
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
 /// (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one fused multiply-add of both. Of two products the left one
 /// is contracted, as in LLVM's `visitFADDForFMACombine`; the left operand of an addition is the one of lower rank
-/// (`Emission::sort_operands`).
+/// (`Emission::exchanges`), or what a negated product is subtracted from. An exponential ends in a product, and is exact
+/// however that is taken: where it is the left one, the other is rounded.
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
 /// is how often each value is read, the root once more.
@@ -29,13 +30,31 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
-        let path = |operand: &ValueId| path_to_product(computation, uses, *operand, instruction.fusion);
-        let mut paths: Vec<Vec<ValueId>> = instruction.operands.iter().filter_map(path).collect();
-        if let ([_, _], Op::Binary(Binary::Add), Some(fusion)) = (&paths[..], &instruction.op, instruction.fusion) {
-            let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
-            emission.sort_operands(id, &mut paths);
+        let term = |operand: &ValueId| product_behind(computation, uses, *operand, instruction.fusion);
+        let terms: Vec<Product> = instruction.operands.iter().filter_map(term).collect();
+        let first = match (&terms[..], &instruction.op, instruction.fusion) {
+            ([left, right], Op::Binary(binary), Some(fusion)) => {
+                let subtracts = *binary == Binary::Subtract;
+                match (left.negated, right.negated != subtracts) {
+                    // A sum of both, in the order of their ranks.
+                    (false, false) => {
+                        let emission =
+                            emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
+                        let [one, other] = [left.path[0], right.path[0]];
+                        if emission.exchanges(id, [one, other]) { right } else { left }
+                    }
+                    // LLVM's InstCombine makes c - ab of (-a)b + c.
+                    (true, false) => right,
+                    (true, true) if !subtracts || left.exponential => right,
+                    (_, true) => left,
+                }
+            }
+            ([only], ..) => only,
+            _ => continue,
+        };
+        if !first.exponential {
+            first.path.iter().for_each(|id| contracted[*id] = true);
         }
-        paths.into_iter().next().unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
     }
     contracted
 }
@@ -125,14 +144,28 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
     kept
 }
 
-/// The values from `id` back to a product of the same fusion, each read once.
-fn path_to_product(
+/// An operand of an addition that is a product.
+struct Product {
+    /// The values from the operand back to the product.
+    path: Vec<ValueId>,
+    /// Whether it is negated, on the way or by one of its factors.
+    negated: bool,
+    /// Whether it is the last product of an exponential: that with a power of two, which is exact.
+    exponential: bool,
+}
+
+/// The product of the same fusion that `id` is, each value on the way read once.
+fn product_behind(
     computation: &Computation,
     uses: &[usize],
     mut id: ValueId,
     fusion: Option<Fusion>,
-) -> Option<Vec<ValueId>> {
+) -> Option<Product> {
+    let negates = |id: ValueId| computation.instructions[id].op == Op::Unary(Unary::Negate);
+    let is_bare = |id: &ValueId| negates(*id) && computation.instructions[*id].fusion == fusion;
+    let is_known = |id: &ValueId| computation.instructions[*id].fusion == fusion && is_spread(computation, *id);
     let mut path = Vec::new();
+    let mut negated = false;
     loop {
         let instruction = &computation.instructions[id];
         if uses[id] != 1 || instruction.fusion != fusion {
@@ -140,7 +173,15 @@ fn path_to_product(
         }
         path.push(id);
         match &instruction.op {
-            Op::Binary(Binary::Multiply) => return varies_inside(computation, id).then_some(path),
+            // LLVM's InstCombine makes |ab| of |a| |b|.
+            Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => return None,
+            op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
+                let exponential = *op == Op::Unary(Unary::Exponential);
+                negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
+                // A constant takes up the sign.
+                negated &= exponential || !instruction.operands.iter().any(is_known);
+                return varies_inside(computation, id).then_some(Product { path, negated, exponential });
+            }
             Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
             Op::Unary(Unary::Negate)
             | Op::Broadcast { .. }
@@ -149,10 +190,30 @@ fn path_to_product(
             | Op::Reshape
             | Op::Reverse { .. }
             | Op::Slice { .. }
-            | Op::Transpose { .. } => id = instruction.operands[0],
+            | Op::Transpose { .. } => {
+                negated ^= negates(id);
+                id = instruction.operands[0];
+            }
             _ => return None,
         }
     }
+}
+
+fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
+    let [a, b] = product.operands[..] else { return false };
+    let is_magnitude = |id: ValueId| {
+        let Instruction { op, fusion, .. } = &computation.instructions[id];
+        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
+    };
+    a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
+}
+
+/// Whether a value is one number at all places, known to a compiler.
+fn is_spread(computation: &Computation, mut id: ValueId) -> bool {
+    while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
+        id = computation.instructions[id].operands[0];
+    }
+    matches!(&computation.instructions[id].op, Op::Constant(value) if value.len() == 1)
 }
 
 /// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.

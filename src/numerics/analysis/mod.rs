@@ -5,6 +5,8 @@
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
 mod emission;
+mod folding;
+mod functions;
 mod fusion;
 mod lattice;
 mod liveness;
@@ -13,6 +15,7 @@ mod pattern;
 mod precision;
 mod region;
 
+pub use folding::{FoldedColumns, find_folded_columns};
 pub use fusion::{find_contractions, find_kept_wide, find_lanes_of_rows, find_sums_without_zero};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};

@@ -2,6 +2,7 @@
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
+use crate::analysis::FoldedColumns;
 use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
@@ -9,10 +10,13 @@ use crate::tensor::DType;
 use super::mxu::sum_to_f32;
 use super::value::Value;
 
-/// The exact products of two arrays of f32.
-pub fn product(left: &Value, right: &Value, flush: bool) -> Value {
+/// The exact products of two arrays of f32, rounded in the columns that are folded.
+pub fn product(left: &Value, right: &Value, folded: Option<FoldedColumns>, flush: bool) -> Value {
     let given = |v: f32| f64::from(if flush { flush_f32(v) } else { v });
-    Value::double(left.f32s().iter().zip(right.f32s()).map(|(a, b)| given(*a) * given(*b)).collect())
+    let exact = left.f32s().iter().zip(right.f32s()).map(|(a, b)| given(*a) * given(*b));
+    let Some(FoldedColumns { width, first }) = folded else { return Value::double(exact.collect()) };
+    let rounded = |(i, product): (usize, f64)| if i % width < first { product } else { given(product as f32) };
+    Value::double(exact.enumerate().map(rounded).collect())
 }
 
 /// Whether an operand of f32 arithmetic is a product that is not rounded yet.

@@ -1,7 +1,8 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
 use crate::analysis::{
-    Reducer, Regions, find_contractions, find_kept_wide, find_lanes_of_rows, find_sums_without_zero,
+    FoldedColumns, Reducer, Regions, find_contractions, find_folded_columns, find_kept_wide, find_lanes_of_rows,
+    find_sums_without_zero,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
@@ -38,6 +39,8 @@ pub(super) struct Habits {
     pub divides_by_spread: bool,
     /// A product that is added before it is rounded.
     pub contracted: bool,
+    /// The columns in which such a product is rounded nevertheless.
+    pub folded: Option<FoldedColumns>,
     /// How it sums products.
     pub products: Products,
     /// A rounding to bf16 that a library leaves out.
@@ -64,6 +67,7 @@ impl Frame {
         };
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contracted = find_contractions(computation, &uses, sums);
+        let folded = find_folded_columns(computation, &contracted);
         let without_zero = find_sums_without_zero(computation, &contracted);
         let lanes_of_rows = find_lanes_of_rows(computation, &contracted);
         let kept_wide = find_kept_wide(computation, &uses);
@@ -72,6 +76,7 @@ impl Frame {
                 && i.op == Op::Binary(Binary::Divide)
                 && is_spread(computation, i.operands[1]),
             contracted: contracted[id],
+            folded: folded[id],
             products: Products { starts_with_two: without_zero[id], lanes_of_rows: lanes_of_rows[id] },
             kept_wide: kept_wide[id],
         };
