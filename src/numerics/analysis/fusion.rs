@@ -36,6 +36,14 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
             ([left, right], Op::Binary(binary), Some(fusion)) => {
                 let subtracts = *binary == Binary::Subtract;
                 match (left.negated, right.negated != subtracts) {
+                    // So does its Reassociate with a negative constant factor of one of them.
+                    (false, false) if left.opposite != right.opposite => {
+                        if left.opposite {
+                            right
+                        } else {
+                            left
+                        }
+                    }
                     // A sum of both, in the order of their ranks.
                     (false, false) => {
                         let emission =
@@ -148,8 +156,10 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
 struct Product {
     /// The values from the operand back to the product.
     path: Vec<ValueId>,
-    /// Whether it is negated, on the way or by one of its factors.
+    /// Whether it is negated, on the way or by one of its factors, and no factor is a constant.
     negated: bool,
+    /// Whether a constant factor is negative, after it has taken up such a sign.
+    opposite: bool,
     /// Whether it is the last product of an exponential: that with a power of two, which is exact.
     exponential: bool,
 }
@@ -163,7 +173,8 @@ fn product_behind(
 ) -> Option<Product> {
     let negates = |id: ValueId| computation.instructions[id].op == Op::Unary(Unary::Negate);
     let is_bare = |id: &ValueId| negates(*id) && computation.instructions[*id].fusion == fusion;
-    let is_known = |id: &ValueId| computation.instructions[*id].fusion == fusion && is_spread(computation, *id);
+    let known =
+        |id: &ValueId| spread_number(computation, *id).filter(|_| computation.instructions[*id].fusion == fusion);
     let mut path = Vec::new();
     let mut negated = false;
     loop {
@@ -178,9 +189,10 @@ fn product_behind(
             op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
                 let exponential = *op == Op::Unary(Unary::Exponential);
                 negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
-                // A constant takes up the sign.
-                negated &= exponential || !instruction.operands.iter().any(is_known);
-                return varies_inside(computation, id).then_some(Product { path, negated, exponential });
+                let constant = instruction.operands.iter().filter(|_| !exponential).find_map(known);
+                let opposite = constant.is_some_and(|factor| factor.is_sign_negative() != negated);
+                negated &= constant.is_none();
+                return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
             }
             Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
             Op::Unary(Unary::Negate)
@@ -208,12 +220,15 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
 
-/// Whether a value is one number at all places, known to a compiler.
-fn is_spread(computation: &Computation, mut id: ValueId) -> bool {
+/// The number that a value is at all places, where a compiler knows it.
+fn spread_number(computation: &Computation, mut id: ValueId) -> Option<f32> {
     while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
         id = computation.instructions[id].operands[0];
     }
-    matches!(&computation.instructions[id].op, Op::Constant(value) if value.len() == 1)
+    match &computation.instructions[id].op {
+        Op::Constant(value) if value.len() == 1 => value.data().to_f32s().first().copied(),
+        _ => None,
+    }
 }
 
 /// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.
