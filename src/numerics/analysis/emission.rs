@@ -41,8 +41,9 @@ impl<'c> Emission<'c> {
         }
         results.sort_unstable();
         results.dedup();
-        let functions = emission.functions.insert(Functions::new(computation, fusion, &results));
-        if let Some(hero) = functions.hero() {
+        // Code for one number is taken as it stands in the text, as measured scans have it.
+        emission.functions = emission.loops.then(|| Functions::new(computation, fusion, &results));
+        if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
             emission.visit(hero);
             emission.functions.iter_mut().for_each(Functions::enter_epilogue);
         }
