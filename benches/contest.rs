@@ -1,5 +1,7 @@
 //! Times contenders side by side on a noisy machine: they take turns, and the best turn of each counts.
 
+pub mod decoder;
+
 use std::time::Instant;
 
 use ulpgate::tensor::{DType, Data, Tensor};

@@ -104,6 +104,9 @@ fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
 
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "program: {}: {}", case.problem.program, case.problem.program.doc())?;
+    if let Some(truth) = &case.problem.truth {
+        writeln!(out, "truth: {}: {}", truth, truth.doc())?;
+    }
     writeln!(out, "input: {}", case.problem.input)?;
     for metric in &case.metrics {
         writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit().name(), metric.metric.doc())?;

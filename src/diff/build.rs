@@ -67,7 +67,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         // A sum is compared as a sum, however its products join it.
         let contracted = if habits.contracts { find_contractions(computation, &uses, |_| false) } else { Vec::new() };
         let integers = expressions.leaf(Head::Integers);
-        let (values, regions, constants) = (Vec::new(), HashMap::new(), fold::constants(computation));
+        let (values, regions, constants) =
+            (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));
         let arguments = None;
         Builder {
             analysis,
@@ -138,6 +139,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut value = Value {
             role,
             expressions: Vec::new(),
+            sources: Vec::new(),
             live: self.is_region() || self.analysis.live()[id],
             float,
             picks,
@@ -183,6 +185,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if value.expressions.is_empty() {
             value.expressions.push(self.integers);
         }
+        value.sources = self.sources(instruction, &value);
         value
     }
 }

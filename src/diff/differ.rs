@@ -121,7 +121,7 @@ pub(super) fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Opti
         TruthTensor::Float(float) => Some(float),
         _ => None,
     });
-    let known = |i: usize| truth.filter(|truth| !truth.open.contains(&i)).map(|truth| truth.rounded[i]);
+    let known = |i: usize| truth.filter(|truth| truth.open.binary_search(&i).is_err()).map(|truth| truth.rounded[i]);
     let [before, after] = [a, b].map(|of| move |i: usize| of.data().get_f64(i));
     let worst = |of: &dyn Fn(usize) -> f64, from: &dyn Fn(usize) -> Option<f64>| {
         let has_ulps = |x: f64| x != 0.0 && x.is_finite();
@@ -135,7 +135,7 @@ pub(super) fn float(format: &'static Format, a: &Tensor, b: &Tensor, truth: Opti
         let [one, other] = [index_of_largest(row.clone().map(before)), index_of_largest(row.clone().map(after))];
         if one != other {
             let exact: Option<Vec<f64>> = row.map(known).collect();
-            largest.add(one, other, exact.map(|exact| index_of_largest(exact.into_iter())));
+            largest.add(one, other, exact.and_then(|exact| certain_index_of_largest(format, &exact)));
         }
     }
     Verdict::Float {
@@ -158,6 +158,16 @@ fn index_of_largest(row: impl Iterator<Item = f64>) -> Option<usize> {
         }
     }
     best.map(|(i, _)| i)
+}
+
+/// The same of numbers that are known to 2^-10 of an ulp, where no other can be larger.
+fn certain_index_of_largest(format: &Format, row: &[f64]) -> Option<Option<usize>> {
+    let best = index_of_largest(row.iter().copied());
+    let largest = row[best?];
+    let is_apart = |(i, x): (usize, &f64)| {
+        Some(i) == best || !(largest - x <= format.ulp(largest) / 256.0) || largest.is_infinite() || largest.is_nan()
+    };
+    row.iter().enumerate().all(is_apart).then_some(best)
 }
 
 pub(super) fn integers(a: &Tensor, b: &Tensor, differing: &[bool], truth: Option<&TruthTensor>) -> Verdict {

@@ -317,7 +317,7 @@ fn label(head: &Head) -> String {
         Head::Argument(n) => format!("argument {n}"),
         Head::Constant(bits) => number(f64::from_bits(*bits)),
         Head::Table(_) => "array of constants".to_string(),
-        Head::Integers => "integers".to_string(),
+        Head::Integers | Head::Counts => "integers".to_string(),
         Head::FromIntegers => "convert of integers".to_string(),
         Head::FromPredicates => "convert of predicates".to_string(),
         Head::Unary(unary) => unary.name().to_string(),

@@ -1,7 +1,7 @@
 //! What the operations of a computation are as expressions.
 
 use crate::analysis::{Precision, fingerprint};
-use crate::ir::{Binary, Instruction, Op, ValueId, approx};
+use crate::ir::{Binary, Instruction, Op, ScatterDims, Unary, ValueId, approx};
 use crate::num::BF16;
 use crate::tensor::DType;
 
@@ -56,6 +56,16 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(scalar) = value.scalar.filter(|_| value.float) {
             return vec![self.expressions.constant(scalar)];
         }
+        if let Some(id) = self.counted(instruction, &operands) {
+            return vec![id];
+        }
+        if let Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) = instruction.op
+            && value.float
+            && self.factor(binary, instruction).is_none()
+            && let Some(id) = self.quotient(binary, instruction, value)
+        {
+            return vec![id];
+        }
         let elements = instruction.shape.elements();
         let head = match &instruction.op {
             Op::Parameter(n) if in_region => match self.arguments.as_ref().and_then(|all| all.get(*n)) {
@@ -71,6 +81,16 @@ impl<'p, 'e> Builder<'p, 'e> {
                 Some(DType::Pred) => Head::FromPredicates,
                 _ => Head::FromIntegers,
             },
+            // A product with the negative number is another value, by one step more.
+            Op::Unary(Unary::Negate) => {
+                let id = self.expressions.apply(Head::Unary(Unary::Negate), operands.clone());
+                let is_product = |id: ExpressionId| *self.expressions.get(id).0 == Head::Binary(Binary::Multiply);
+                if is_product(operands[0]) && is_product(id) && value.float {
+                    value.role = Role::Computes;
+                    self.expressions.absorb(operands[0]);
+                }
+                return vec![id];
+            }
             Op::Unary(unary) => Head::Unary(*unary),
             Op::Binary(binary) if value.float && self.factor(*binary, instruction).is_some() => {
                 return vec![self.scale(*binary, instruction, value)];
@@ -114,7 +134,14 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return vec![id];
             }
             Op::Compare { direction, .. } => Head::Compare(*direction),
-            Op::Select => Head::Select,
+            Op::Select => match self.values[instruction.operands[0]].scalar {
+                Some(chosen) => {
+                    let slot = if chosen == 0.0 { 2 } else { 1 };
+                    value.role = Role::Moves { from: slot, to: slot + 1 };
+                    return vec![operands[slot]];
+                }
+                None => Head::Select,
+            },
             Op::Clamp => {
                 let raised = self.expressions.apply(Head::Binary(Binary::Maximum), vec![operands[0], operands[1]]);
                 return vec![self.expressions.apply(Head::Binary(Binary::Minimum), vec![raised, operands[2]])];
@@ -142,9 +169,17 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             // Where updates land is no matter of precision.
             Op::DynamicUpdateSlice => return vec![self.expressions.apply(Head::Update, operands[..2].to_vec())],
-            Op::Scatter { to_apply, .. } => {
+            Op::Scatter { dims, to_apply } => {
                 let by = self.combiner(*to_apply);
                 let arrays = operands.len() / 2;
+                if arrays == 1 && self.updates_all(dims, instruction) {
+                    return match by {
+                        Combiner::Known(binary) => {
+                            vec![self.expressions.apply(Head::Binary(binary), vec![operands[0], operands[2]])]
+                        }
+                        Combiner::Region(_) => vec![operands[2]],
+                    };
+                }
                 let floats = [&operands[..arrays], &operands[arrays + 1..]].concat();
                 if let Combiner::Region(update) = by
                     && *self.expressions.get(update).0 == Head::Argument(1)
@@ -278,11 +313,23 @@ impl<'p, 'e> Builder<'p, 'e> {
         self.expressions.apply(Head::Concatenate, parts)
     }
 
-    /// Whether a gather puts all elements in a fixed order, which is how a bitcast between layouts is imported.
+    /// Whether a scatter of one array updates each of its elements once.
+    fn updates_all(&self, dims: &ScatterDims, instruction: &Instruction) -> bool {
+        let shape = |slot: usize| self.computation.instructions[instruction.operands[slot]].shape.dims();
+        let starts_at_zero = self.values[instruction.operands[1]].scalar == Some(0.0);
+        starts_at_zero && dims.window_sizes(shape(0).len(), shape(2)) == shape(0)
+    }
+
+    /// Whether a gather puts all elements in a fixed order, which is how a bitcast between layouts is imported, or takes
+    /// the whole array, wherever it is told to start.
     fn rearranges(&self, instruction: &Instruction) -> bool {
         let op = |slot: usize| Some(&self.computation.instructions[*instruction.operands.get(slot)?]);
         let whole = op(0).is_some_and(|of| of.shape.elements() == instruction.shape.elements());
-        whole && op(1).is_some_and(|positions| matches!(positions.op, Op::Constant(_) | Op::Iota { .. }))
+        let at_once = match (&instruction.op, op(0)) {
+            (Op::Gather(dims), Some(of)) => dims.slice_sizes == of.shape.dims(),
+            (op, _) => matches!(op, Op::DynamicSlice { .. }),
+        };
+        whole && (at_once || op(1).is_some_and(|positions| matches!(positions.op, Op::Constant(_) | Op::Iota { .. })))
     }
 
     fn all(&self, instruction: &Instruction) -> Vec<ExpressionId> {

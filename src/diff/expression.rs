@@ -30,6 +30,8 @@ pub(super) enum Head {
     Table(u64),
     /// Any integers or predicates that no float has part in.
     Integers,
+    /// Integers or predicates that are made of several such: the operands.
+    Counts,
     /// Floats made of integers.
     FromIntegers,
     /// Ones and zeros made of predicates.
@@ -239,7 +241,12 @@ impl Expressions {
 
     /// The expression of a number, if there is one.
     pub fn find_constant(&self, value: f64) -> Option<ExpressionId> {
-        self.known.get(&(Expressions::number(value), Vec::new())).copied()
+        self.find(&Expressions::number(value), &[])
+    }
+
+    /// The expression of this operation on these operands, if there is one.
+    pub fn find(&self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        self.known.get(&(head.clone(), operands.to_vec())).copied()
     }
 
     /// The value of a constant, as far as its expression keeps it.

@@ -40,6 +40,12 @@ impl Scale {
         Scale { of: before.of, by: whole, steps }
     }
 
+    /// A quotient of values that are themselves scaled, or quotients: `of`, by so much in all. What comes after it is told
+    /// of alone.
+    pub fn quotient(of: ExpressionId, by: f64) -> Scale {
+        Scale { of, by, steps: Vec::new() }
+    }
+
     /// Whether numbers are added, and not factors.
     pub fn adds(&self) -> bool {
         matches!(self.steps[..], [(Binary::Add, _), ..])

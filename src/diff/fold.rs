@@ -1,17 +1,18 @@
 //! Values that constants alone make, as compilers fold them.
 
-use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, ValueId};
+use crate::analysis::{Reducer, Regions};
+use crate::ir::{Binary, Class, Computation, Instruction, Op, Program, Shape, ValueId};
 use crate::machine::{self, Mode};
 use crate::tensor::{DType, Tensor};
 
 /// For each value the number that all its elements are, where no parameter has part in it. Operations on elements are
 /// computed once, on scalars.
-pub(super) fn constants(computation: &Computation) -> Vec<Option<f64>> {
+pub(super) fn constants(computation: &Computation, regions: &Regions) -> Vec<Option<f64>> {
     let mut places: Vec<Option<ValueId>> = Vec::with_capacity(computation.instructions.len());
     let mut instructions: Vec<Instruction> = Vec::new();
     for instruction in &computation.instructions {
         let operands: Option<Vec<ValueId>> = scalar_operands(instruction).iter().map(|id| places[*id]).collect();
-        let step = operands.and_then(|operands| Some((scalar_op(instruction, computation)?, operands)));
+        let step = operands.and_then(|operands| Some((scalar_op(instruction, computation, regions)?, operands)));
         let step = step.or_else(|| Some((Op::Constant(one_of(instruction, computation)?), Vec::new())));
         places.push(step.map(|(op, operands)| {
             let shape = Shape::array(instruction.shape.element_type(), &[]);
@@ -41,7 +42,7 @@ fn one_of(instruction: &Instruction, computation: &Computation) -> Option<Tensor
 }
 
 /// What an operation does with numbers that are everywhere the same.
-fn scalar_op(instruction: &Instruction, computation: &Computation) -> Option<Op> {
+fn scalar_op(instruction: &Instruction, computation: &Computation, regions: &Regions) -> Option<Op> {
     let of = |slot: usize| computation.instructions[instruction.operands[slot]].shape.dtype();
     match &instruction.op {
         Op::Constant(tensor) => {
@@ -64,6 +65,13 @@ fn scalar_op(instruction: &Instruction, computation: &Computation) -> Option<Op>
             let bits = |dtype: Option<DType>| dtype.map(DType::bits);
             (bits(of(0)) == bits(instruction.shape.dtype())).then_some(Op::BitcastConvert)
         }
+        // However many there are, all of them are what one is.
+        Op::Reduce { to_apply, .. } if instruction.operands.len() == 2 => match regions.reducer(*to_apply) {
+            Some(Reducer::Binary(by @ (Binary::And | Binary::Or | Binary::Maximum | Binary::Minimum))) => {
+                Some(Op::Binary(by))
+            }
+            _ => None,
+        },
         op if matches!(op.class(), Class::Converts | Class::Elementwise) => Some(op.clone()),
         _ => None,
     }

@@ -6,6 +6,9 @@ use crate::num::{Direction, F32, round_f64};
 
 use super::expression::{Combiner, Edge, ExpressionId, Expressions, Head};
 
+/// Updates of one array that are added.
+const SCATTER_ADD: Head = Head::Scatter { by: Combiner::Known(Binary::Add), part: 0 };
+
 impl Expressions {
     /// An operation in its one form: division is multiplication by the reciprocal, operands of commutative operations
     /// are sorted, neutral elements vanish.
@@ -19,11 +22,11 @@ impl Expressions {
                 let inverse = self.apply(Head::Reciprocal, vec![b]);
                 return self.apply(Head::Binary(Binary::Multiply), vec![a, inverse]);
             }
-            (Head::Reciprocal, [a]) => {
-                if let Some(value) = self.value(*a) {
-                    return self.constant(1.0 / value);
-                }
-            }
+            (Head::Reciprocal, &[a]) => match (self.value(a), self.get(a)) {
+                (Some(value), _) => return self.constant(1.0 / value),
+                (None, (Head::Reciprocal, &[of])) => return of,
+                _ => {}
+            },
             (Head::Unary(Unary::Rsqrt), [a]) => {
                 let root = self.apply(Head::Unary(Unary::Sqrt), vec![*a]);
                 return self.apply(Head::Reciprocal, vec![root]);
@@ -34,6 +37,19 @@ impl Expressions {
                 let one = self.constant(1.0);
                 let sum = self.apply(Head::Binary(Binary::Add), vec![one, power]);
                 return self.apply(Head::Reciprocal, vec![sum]);
+            }
+            // Dividing by a power is multiplying with one whose exponent has the other sign.
+            (Head::Unary(Unary::Exponential), &[exponent]) => {
+                if let Some(exponent) = self.opposite(exponent) {
+                    let power = self.apply(head, vec![exponent]);
+                    return self.apply(Head::Reciprocal, vec![power]);
+                }
+            }
+            (Head::Binary(Binary::Power), &[base, exponent]) => {
+                if let Some(exponent) = self.opposite(exponent) {
+                    let power = self.apply(head, vec![base, exponent]);
+                    return self.apply(Head::Reciprocal, vec![power]);
+                }
             }
             (Head::Binary(Binary::Multiply), [a, b]) if self.is(*a, 1.0) || self.is(*b, 1.0) => {
                 return if self.is(*a, 1.0) { *b } else { *a };
@@ -57,6 +73,27 @@ impl Expressions {
                 }
                 if self.is(*yes, 1.0) && self.is(*no, 0.0) {
                     return self.apply(Head::FromPredicates, vec![*predicate]);
+                }
+                // An update of zeros where an index is met, if there is such an update.
+                if let (Head::Integers, true, updates) = (self.get(*predicate).0, self.is(*no, 0.0), *yes)
+                    && let Some(update) = self.find(&SCATTER_ADD, &[*no, updates])
+                {
+                    return update;
+                }
+            }
+            // What lies outside of the array is not updated, which may be written down.
+            (Head::Update, &[array, updates]) => {
+                if let (Head::Select, &[places, updates, kept]) = self.get(updates)
+                    && *self.get(places).0 == Head::Integers
+                    && self.moved(kept) == array
+                {
+                    return self.apply(head, vec![array, updates]);
+                }
+            }
+            (head, &[array, updates]) if *head == SCATTER_ADD && self.is(array, 0.0) => {
+                let places = self.leaf(Head::Integers);
+                if let Some(choice) = self.find(&Head::Select, &[places, updates, array]) {
+                    return choice;
                 }
             }
             (Head::Binary(Binary::Maximum), [a, b]) => {
@@ -144,8 +181,7 @@ impl Expressions {
         use Binary::{Add, Multiply, Subtract};
         match (head, operands) {
             (Head::Binary(Multiply), &[a, b]) => {
-                let pairs = [(a, b), (b, a)].map(|(x, y)| Some((self.opposite(x)?, y)));
-                let (x, y) = pairs.into_iter().flatten().next()?;
+                let (x, y) = [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((self.opposite(x)?, y)))?;
                 let y = match self.value(y) {
                     Some(number) => self.constant(-number),
                     None => self.opposite(y)?,
@@ -165,6 +201,16 @@ impl Expressions {
                 let a = self.opposite(a)?;
                 Some(self.apply(head.clone(), vec![a]))
             }
+            (Head::Unary(Unary::Negate), &[a]) => match self.get(a) {
+                (Head::Unary(Unary::Negate), &[of]) => Some(of),
+                (Head::Binary(Multiply), &[x, y]) => {
+                    let (number, of) =
+                        self.value(x).map(|number| (number, y)).or(self.value(y).map(|number| (number, x)))?;
+                    let negated = self.constant(-number);
+                    Some(self.apply(Head::Binary(Multiply), vec![of, negated]))
+                }
+                _ => None,
+            },
             (Head::Compare(Compare::Ne | Compare::Eq), &[a, b]) => {
                 let operands = vec![self.opposite(a)?, self.opposite(b)?];
                 Some(self.apply(head.clone(), operands))
@@ -173,12 +219,19 @@ impl Expressions {
         }
     }
 
-    /// What this is the negative of.
-    fn opposite(&self, id: ExpressionId) -> Option<ExpressionId> {
-        match self.get(id) {
-            (Head::Unary(Unary::Negate), &[of]) => Some(of),
-            _ => None,
-        }
+    /// What this is the negative of: a product with a negative number is one with a positive.
+    fn opposite(&mut self, id: ExpressionId) -> Option<ExpressionId> {
+        let (number, of) = match self.get(id) {
+            (Head::Unary(Unary::Negate), &[of]) => return Some(of),
+            (Head::Binary(Binary::Multiply), &[x, y]) => match (self.value(x), self.value(y)) {
+                (Some(number), _) => (number, y),
+                (_, Some(number)) => (number, x),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let positive = (number < 0.0).then(|| self.constant(-number))?;
+        Some(self.apply(Head::Binary(Binary::Multiply), vec![of, positive]))
     }
 
     /// What a product with ones and zeros picks.
@@ -256,7 +309,7 @@ impl Expressions {
     }
 
     /// What slices, pads and gathers were taken of.
-    fn moved(&self, mut id: ExpressionId) -> ExpressionId {
+    pub fn moved(&self, mut id: ExpressionId) -> ExpressionId {
         while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
             id = *of;
         }

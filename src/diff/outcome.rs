@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::hlo::Import;
 use crate::ir::Binary;
 use crate::machine::{EvalError, Mode};
-use crate::oracle::{Demand, Oracle, TruthTensor};
+use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
@@ -76,8 +76,8 @@ pub struct Maximum {
     pub unreached_after: usize,
 }
 
-/// The results that differ when both programs run in `mode` on `arguments`; the oracle evaluates BEFORE. Empty where all
-/// are equal bit for bit.
+/// The results that differ when both programs run in `mode` on `arguments`; the oracle evaluates BEFORE, and what takes it
+/// long is announced before it begins. Empty where all are equal bit for bit.
 ///
 /// # Errors
 /// If the programs take different arguments, or cannot be run.
@@ -86,6 +86,7 @@ pub fn outcomes(
     after: &Import,
     mode: &Mode,
     arguments: &[Tensor],
+    announce: &mut dyn FnMut(Ahead),
 ) -> Result<Vec<Outcome>, OutcomeError> {
     same_results(before, after)?;
     let takes = |import: &Import| {
@@ -102,7 +103,7 @@ pub fn outcomes(
     if !(0..differing.len()).any(differs) {
         return Ok(Vec::new());
     }
-    let (truth, why) = truth(before, arguments, &one, &differs);
+    let (truth, why) = truth(before, arguments, &one, &differs, announce);
     let maxima = maxima(before, &one);
     let outcomes = (0..differing.len()).filter(|result| differs(*result)).map(|result| {
         let (a, b) = (&one[result], &other[result]);
@@ -139,21 +140,24 @@ pub fn outcomes(
     Ok(outcomes.collect())
 }
 
-/// The truth of the results that differ and of the scores of those that are kept sets; and why there is none.
+/// The truth of the results that differ and of the scores of those that are kept sets, which are compared with one another;
+/// and why there is none. For a distance in ulps it is enough to be near.
 fn truth(
     before: &Import,
     arguments: &[Tensor],
     results: &[Tensor],
     differs: &dyn Fn(usize) -> bool,
+    announce: &mut dyn FnMut(Ahead),
 ) -> (Vec<TruthTensor>, Option<String>) {
     let sets: Vec<&Tensor> =
         results.iter().enumerate().filter(|(i, t)| differs(*i) && t.dtype() == DType::Pred).map(|(_, t)| t).collect();
-    let demand = |(i, t): (usize, &Tensor)| match differs(i) || sets.iter().any(|set| ranks(t, set)) {
+    let demand = |(i, t): (usize, &Tensor)| match sets.iter().any(|set| ranks(t, set)) {
         true => Demand::Rounded,
+        false if differs(i) => Demand::Near,
         false => Demand::None,
     };
     let demands: Vec<Demand> = results.iter().enumerate().map(demand).collect();
-    match Oracle::default().evaluate(&before.program, arguments, &demands) {
+    match Oracle::default().announced_truth(&Prepared::new(&before.program), arguments, &demands, announce) {
         Ok(truth) => (truth.outputs, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     }

@@ -1,6 +1,6 @@
 //! Pairs values that the expressions leave unmatched: by name, in order, and by the results they end in.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::hlo::Import;
 use crate::ir::ValueId;
@@ -72,8 +72,7 @@ impl<'a> Pair<'a> {
     /// sums and scans apart.
     pub fn without_counterpart(&self) -> [Vec<ValueId>; 2] {
         let alone = |of: &Graph, other: &Graph| {
-            let live = other.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied());
-            let parts = self.expressions.parts(live);
+            let parts = parts_of(other, &self.expressions);
             let mut alone: Vec<ValueId> = expressions_of(of)
                 .iter()
                 .filter(|(id, value)| {
@@ -97,6 +96,11 @@ pub(super) fn expressions_of(graph: &Graph) -> BTreeMap<ExpressionId, ValueId> {
     made
 }
 
+/// All that the expressions of a program's values are made of, themselves included.
+fn parts_of(graph: &Graph, expressions: &Expressions) -> HashSet<ExpressionId> {
+    expressions.parts(graph.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied()))
+}
+
 /// The name and size that values are paired by.
 type Key<'a> = (&'a str, usize);
 
@@ -110,7 +114,8 @@ struct Open<'a, 'e> {
 }
 
 impl<'a, 'e> Open<'a, 'e> {
-    /// Steps of a reduction, scan or product are part of the whole, and have no counterpart of their own.
+    /// Steps of a reduction, scan or product are part of the whole, and have no counterpart of their own. Nor has what the
+    /// other program computes in one with something else: a power whose reciprocal it takes at once.
     fn new(
         before: &Graph<'a>,
         after: &Graph<'a>,
@@ -119,8 +124,9 @@ impl<'a, 'e> Open<'a, 'e> {
     ) -> Self {
         let of_after = expressions_of(after);
         let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
-        for (side, graph, own, others) in [(0, before, of_before, &of_after), (1, after, &of_after, of_before)] {
-            let is_open = |id: &ExpressionId| !others.contains_key(id) && !expressions.is_step(*id);
+        for (side, graph, own, other) in [(0, before, of_before, after), (1, after, &of_after, before)] {
+            let parts = parts_of(other, expressions);
+            let is_open = |id: &ExpressionId| !parts.contains(id) && !expressions.is_step(*id);
             for (expression, id) in own.iter().filter(|(expression, _)| is_open(expression)) {
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);

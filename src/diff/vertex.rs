@@ -12,6 +12,8 @@ pub(super) struct Value {
     pub role: Role,
     /// One an array.
     pub expressions: Vec<ExpressionId>,
+    /// Of an integer or predicate: what it is made of, sorted.
+    pub sources: Vec<ExpressionId>,
     /// Whether a result depends on it.
     pub live: bool,
     pub float: bool,

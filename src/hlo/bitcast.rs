@@ -19,6 +19,7 @@ pub(super) fn convert(e: &mut Emitter, operand: ValueId, claimed: Shape) -> Resu
     }
     let unsigned = |e: &Emitter, dtype: DType| match dtype.bits() {
         _ if dtype == DType::Pred => Err(e.fail("bitcast-convert of predicates to another width is not supported")),
+        1 => Ok(DType::U1),
         2 => Ok(DType::U2),
         4 => Ok(DType::U4),
         8 => Ok(DType::U8),

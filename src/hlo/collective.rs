@@ -6,7 +6,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::replica_groups::{groups, pairs};
-use super::{device, manual};
+use super::{device, manual, ragged_exchange};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -26,6 +26,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>
         "collective-permute-start" => begun(operands, permute(e, operands)?),
         "all-to-all" if operands.len() == 1 => all_to_all(e, &operands[0])?,
         "all-to-all" => all_to_all_of_parts(e, operands)?,
+        "ragged-all-to-all" => ragged_exchange::lower(e, operands)?,
         "all-reduce-done" => operands.first().cloned().ok_or_else(|| e.fail("the operand is missing"))?,
         "all-gather-done" | "collective-permute-done" => match operands {
             [Value::Tuple(parts)] if parts.len() >= 2 => parts[1].clone(),
@@ -80,7 +81,7 @@ fn of_arrays(arrays: &[ValueId]) -> Value {
 }
 
 /// What `change` makes of the arrays of several values that stand beside each other: real parts together, and imaginary ones.
-fn beside(
+pub(super) fn beside(
     e: &mut Emitter,
     values: &[Value],
     change: &mut dyn FnMut(&mut Emitter, Vec<ValueId>) -> Result<ValueId>,
@@ -108,7 +109,7 @@ fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
 }
 
 /// What the groups give, for each device; zeros for one in no group.
-fn in_groups(
+pub(super) fn in_groups(
     e: &mut Emitter,
     operand: &Value,
     mut of_group: impl FnMut(&mut Emitter, &[usize]) -> Result<Vec<Value>>,

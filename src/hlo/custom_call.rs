@@ -3,10 +3,11 @@
 use crate::analysis::comparator;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
+use super::ast::{self, Attribute};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
-use super::{asynchronous, factorization, parameter_list, wide};
+use super::{asynchronous, factorization, parameter_list, ragged_kernel, wide};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -52,6 +53,10 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         _ if MARKS.contains(&target) => match operands {
             [operand] => e.each_array(operand, &mut |e, id| marked(e, target, id)),
             _ => Err(e.fail(format!("{target} takes one operand"))),
+        },
+        "tpu_custom_call" => match ragged_kernel::lower(e, operands)? {
+            Some(value) => Ok(value),
+            None => e.over_arrays(operands),
         },
         _ => match factorization::of_target(e, target, operands)? {
             Some(value) => Ok(value),
@@ -156,16 +161,19 @@ fn largest(e: &mut Emitter) -> Result<()> {
 }
 
 /// The JSON of `backend_config`.
-struct Config {
+pub(super) struct Config {
     fields: serde_json::Value,
     wrong: LowerError,
 }
 
-fn config(e: &Emitter) -> Result<Config> {
+pub(super) fn config(e: &Emitter) -> Result<Config> {
     let attributes = e.attributes();
     let text = match attributes.word("backend_config") {
         Some(text) => text.to_string(),
-        None => attributes.inside_braces("backend_config")?.map(|t| format!("{{{t}}}")).unwrap_or_default(),
+        None => match attributes.find("backend_config") {
+            Some(Attribute { value: ast::Value::Braces(text), .. }) => text.clone(),
+            _ => String::new(),
+        },
     };
     let fields =
         serde_json::from_str(&text).map_err(|error| e.refuse("backend_config", format!("backend_config: {error}")))?;
@@ -173,7 +181,7 @@ fn config(e: &Emitter) -> Result<Config> {
 }
 
 impl Config {
-    fn value(&self, name: &str) -> Option<&serde_json::Value> {
+    pub fn value(&self, name: &str) -> Option<&serde_json::Value> {
         self.fields.get(name)
     }
 

@@ -27,6 +27,7 @@ const TELLING: &[&str] = &[
     "collective-permute",
     "collective-permute-start",
     "partition-id",
+    "ragged-all-to-all",
     "reduce-scatter",
     "replica-id",
 ];

@@ -1,12 +1,13 @@
 //! `fft` as products with matrices of cosines and sines, in the precision `highest`: the definition of the discrete Fourier
 //! transform, not the order of operations of a fast one (FACTS 3.7).
 
-use crate::ir::{Binary, DotDims, Op, Precision, Shape, ValueId};
+use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Op, Precision, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::number;
+use super::library_call;
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -26,18 +27,23 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
             return Err(e.unknown_at("fft_length", why));
         }
     }
-    let kind = e.attributes().word("fft_type").unwrap_or_default();
-    let first = match operands {
-        [Value::Complex([one, _])] if matches!(kind, "FFT" | "IFFT" | "IRFFT") => *one,
-        [Value::Array(one)] if kind == "RFFT" && e.shape(*one).dtype().is_some_and(DType::is_float) => *one,
-        _ if !matches!(kind, "FFT" | "IFFT" | "RFFT" | "IRFFT") => {
-            let why = format!("unknown fft_type `{kind}`; known are FFT, IFFT, RFFT and IRFFT");
+    let word = e.attributes().word("fft_type").unwrap_or_default();
+    let kind = match word {
+        "FFT" => FftKind::Fft,
+        "IFFT" => FftKind::Ifft,
+        "RFFT" => FftKind::Rfft,
+        "IRFFT" => FftKind::Irfft,
+        _ => {
+            let why = format!("unknown fft_type `{word}`; known are FFT, IFFT, RFFT and IRFFT");
             return Err(e.unknown_at("fft_type", why));
         }
+    };
+    let first = match operands {
+        [Value::Complex([one, _])] if kind != FftKind::Rfft => *one,
+        [Value::Array(one)] if kind == FftKind::Rfft && e.shape(*one).dtype().is_some_and(DType::is_float) => *one,
         _ => {
-            return Err(
-                e.refuse("fft_type", format!("{kind} takes one array, real for RFFT and complex for the others"))
-            );
+            let why = format!("{word} takes one array, real for RFFT and complex for the others");
+            return Err(e.refuse("fft_type", why));
         }
     };
     let dims = e.shape(first).dims().to_vec();
@@ -45,13 +51,23 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         return Err(e.refuse("fft_length", format!("{} lengths for an array of {} dims", lengths.len(), dims.len())));
     };
     let mut needed = [&dims[..outer], &lengths[..]].concat();
-    if kind == "IRFFT" {
+    if kind == FftKind::Irfft {
         needed[dims.len() - 1] = last / 2 + 1;
     }
     if needed != dims {
         return Err(e.refuse("fft_length", format!("the operand has the dims {dims:?}, but {needed:?} are needed")));
     }
-    let along = dims.len() - 1;
+    let fft = Fft { kind, lengths };
+    library_call::call(e, LibraryFunction::Fft(fft.clone()), operands, |e, operands| define(e, &fft, operands))
+}
+
+/// The definition, for operands that fit.
+fn define(e: &mut Emitter, fft: &Fft, operands: &[Value]) -> Result<Value> {
+    let (kind, lengths) = (fft.kind, &fft.lengths);
+    let mut arrays = Vec::new();
+    operands.iter().for_each(|operand| operand.leaves(&mut arrays));
+    let along = arrays.first().map_or(0, |id| e.shape(*id).dims().len() - 1);
+    let outer = along + 1 - lengths.len();
     let value = match operands {
         [Value::Array(real)] => {
             let mut parts = halved(e, *real, along)?;
@@ -61,16 +77,16 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
             Value::Complex(parts)
         }
         [Value::Complex(parts)] => {
-            let (mut parts, inverse) = (*parts, kind != "FFT");
-            for dim in (outer..along + usize::from(kind != "IRFFT")).rev() {
+            let (mut parts, inverse) = (*parts, kind != FftKind::Fft);
+            for dim in (outer..along + usize::from(kind != FftKind::Irfft)).rev() {
                 parts = whole(e, parts, dim, inverse)?;
             }
             let count = lengths.iter().map(|length| *length as f64).product();
             match kind {
-                "FFT" => Value::Complex(parts),
-                "IFFT" => Value::Complex([scaled(e, parts[0], count)?, scaled(e, parts[1], count)?]),
+                FftKind::Fft => Value::Complex(parts),
+                FftKind::Ifft => Value::Complex([scaled(e, parts[0], count)?, scaled(e, parts[1], count)?]),
                 _ => {
-                    let real = doubled(e, parts, along, *last)?;
+                    let real = doubled(e, parts, along, lengths[lengths.len() - 1])?;
                     Value::Array(scaled(e, real, count)?)
                 }
             }

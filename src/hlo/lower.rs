@@ -64,7 +64,7 @@ const DEPTH: usize = 128;
 /// # Errors
 /// If an operation is not supported, lacks an attribute, or does not fit its operands.
 pub fn lower(module: &Module) -> Result<Import> {
-    lower_or(module, None)
+    lower_or(module, None, false)
 }
 
 /// As [`lower`], but what has no meaning here becomes [`Op::Opaque`], for those who read a program and do not run it.
@@ -72,16 +72,26 @@ pub fn lower(module: &Module) -> Result<Import> {
 /// # Errors
 /// If the file contradicts itself, or a parameter is of an element type that has no meaning here.
 pub fn lower_with_opaque(module: &Module) -> Result<Import> {
-    lower_or(module, Some(Vec::new()))
+    lower_or(module, Some(Vec::new()), false)
 }
 
-fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>) -> Result<Import> {
+/// As [`lower`], but what XLA:CPU leaves to libraries stands as a call of its definition beside the library's function, for
+/// those who run a program.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with_libraries(module: &Module) -> Result<Import> {
+    lower_or(module, None, true)
+}
+
+fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> Result<Import> {
     let devices = Devices::of(module)?;
     let mut lowering = Lowering {
         devices,
         telling: if devices.count() > 1 { device::tellers(module) } else { Vec::new() },
         fusions: 0,
         unknown,
+        libraries,
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -217,6 +227,8 @@ pub(super) struct Lowering<'a> {
     pub fusions: usize,
     /// What has no meaning here, if that is not to be refused.
     pub unknown: Option<Vec<Unknown>>,
+    /// Whether what XLA:CPU leaves to libraries stands as a call.
+    pub libraries: bool,
 }
 
 impl<'a> Lowering<'a> {

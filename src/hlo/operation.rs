@@ -166,6 +166,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
     let mut operands = operands;
     match op {
         Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Pad { .. } => e.widest(&mut operands)?,
+        Op::Clamp => {
+            e.widest(&mut operands)?;
+            return e.emit(op, operands, None);
+        }
         Op::Select if operands.len() == 3 => {
             e.widest(&mut operands[1..])?;
             return e.emit(op, operands, None);
@@ -185,7 +189,6 @@ pub(super) fn refusal(opcode: &str) -> Option<&'static str> {
         "infeed" | "outfeed" | "recv" | "recv-done" | "send" | "send-done" => {
             Some("what it exchanges with the world outside is not known")
         }
-        "ragged-all-to-all" => Some("of collectives those over whole arrays are"),
         _ => None,
     }
 }

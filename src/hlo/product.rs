@@ -1,6 +1,8 @@
 //! Products of arrays: dots, ragged dots and convolutions, all of which become dots.
 
-use crate::ir::{Binary, Compare, CompareOrder, DotDims, Op, Precision, Shape, ValueId};
+use std::sync::Arc;
+
+use crate::ir::{Binary, Compare, CompareOrder, Convolution, DotDims, LibraryFunction, Op, Precision, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::convolution;
@@ -15,8 +17,11 @@ fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
     operands.try_into().map_err(|_| e.fail(format!("two operands are needed, {} are given", operands.len())))
 }
 
-/// The precision that the operation asks for, and whether its operands are rounded to bf16 first.
-fn precision(e: &Emitter) -> Result<([Precision; 2], bool)> {
+/// How a product takes its operands: the precision asked for each, and whether both are rounded to bf16 first.
+type Passes = ([Precision; 2], bool);
+
+/// What the operation's attributes ask for.
+fn passes(e: &Emitter) -> Result<Passes> {
     let attributes = e.attributes();
     let known = [Precision::Default, Precision::High, Precision::Highest];
     let mut precision = [Precision::Default; 2];
@@ -45,33 +50,46 @@ pub(super) fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Re
         rhs_batch: attributes.numbers("rhs_batch_dims")?,
     };
     let [lhs, rhs] = pair(e, &operands)?;
-    product(e, dims, [lhs, rhs], Some(claimed))
+    let passes = passes(e)?;
+    product(e, dims, [lhs, rhs], passes, Some(claimed))
 }
 
 /// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
 /// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
 /// integers are widened to the result's type, which it accumulates in.
-fn product(e: &mut Emitter, dims: DotDims, mut operands: [ValueId; 2], shape: Option<Shape>) -> Result<ValueId> {
-    let (precision, rounds) = precision(e)?;
+fn product(
+    e: &mut Emitter,
+    dims: DotDims,
+    mut operands: [ValueId; 2],
+    (precision, rounds): Passes,
+    shape: Option<Shape>,
+) -> Result<ValueId> {
     if rounds {
         for operand in &mut operands {
             let narrow = e.shape(*operand).with_dtype(DType::BF16);
             *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
         }
     }
+    let given = shape.as_ref().and_then(Shape::dtype);
     let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
     for operand in &mut operands {
         let (Some(float), Some(dtype)) = (float, e.shape(*operand).dtype()) else { continue };
-        // An integer of 8 bits is a number of any format with as many, sign included.
+        // An integer of 8 bits is a number of any format with as many, sign included; a wider one becomes what the result is,
+        // as XLA's `OperandUpcaster` has it.
         let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
-        if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
-            let number = e.shape(*operand).with_dtype(float);
+        let number = if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
+            Some(float)
+        } else {
+            given.filter(|given| dtype.is_integer() && given.is_float() && given.bits() >= 32)
+        };
+        if let Some(number) = number {
+            let number = e.shape(*operand).with_dtype(number);
             *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
         }
     }
-    let given = shape.as_ref().and_then(Shape::dtype).filter(|dtype| dtype.is_integer());
     for operand in &mut operands {
         if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
+            && given.is_integer()
             && dtype.is_integer()
             && dtype != given
         {
@@ -92,6 +110,7 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     let window = attributes.window("window")?;
     let as_dot = convolution::as_dot(labels, &window, groups, e.shape(lhs).dims(), e.shape(rhs).dims());
     let as_dot = as_dot.map_err(|why| e.refuse(why.attribute(), why))?;
+    let described = describe(e.shape(lhs).dims(), &as_dot, labels, &window, groups);
     for (dim, window) in &as_dot.windows {
         lhs = lay_out(e, lhs, *dim, window)?;
     }
@@ -104,11 +123,39 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     }
     // A result may be wider than its operands.
     let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
-    let mut result = product(e, as_dot.dims, sides, result)?;
+    let passes = passes(e)?;
+    let mut result = product(e, as_dot.dims, sides, passes, result)?;
+    if e.lowering.libraries {
+        e.body.instructions[result].library = Some(Arc::new(LibraryFunction::Convolution(described)));
+    }
     if !as_dot.permutation.is_sorted() {
         result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
     }
     reshaped(e, result, &as_dot.output)
+}
+
+/// What the dot does not tell of the convolution.
+fn describe(
+    dims: &[usize],
+    as_dot: &convolution::AsDot,
+    labels: &str,
+    window: &[WindowSpec],
+    [features, batches]: [usize; 2],
+) -> Convolution {
+    let (input, output) = labels.split_once("->").unwrap_or_default();
+    let size = |label: char| input.chars().position(|c| c == label).and_then(|at| dims.get(at)).copied().unwrap_or(1);
+    let last = char::from_digit(window.len().saturating_sub(1) as u32, 10);
+    let row = output.chars().position(|c| Some(c) == last).and_then(|at| as_dot.output.get(at)).copied();
+    let dilated = window.iter().any(|w| w.lhs_dilate > 1);
+    let plain = window.iter().all(|w| w.stride == 1 && w.rhs_dilate == 1);
+    Convolution {
+        taps: window.iter().map(|w| w.size).product(),
+        row: row.unwrap_or(1),
+        canonical: (1..=2).contains(&window.len()) && batches == 1 && window.iter().all(|w| !w.reversed),
+        transposed: dilated && plain && features == 1,
+        inputs: size('b')
+            * (0..window.len()).filter_map(|d| char::from_digit(d as u32, 10)).map(size).product::<usize>(),
+    }
 }
 
 /// A value in other dims of as many elements; as it is where they are the same.
@@ -165,18 +212,37 @@ pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape
             return Err(e.unknown_at("lhs_ragged_dims", why));
         }
     };
-    let (groups, index) = (e.shape(sizes).dims()[0], e.shape(sizes).element_type());
-    let masked = [vec![groups], e.shape(lhs).dims().to_vec()].concat();
-    // Where groups end: the sums of all sizes so far.
-    let until: Vec<i64> = (0..groups * groups).map(|at| i64::from(at / groups <= at % groups)).collect();
+    let passes = passes(e)?;
+    over_groups(e, [lhs, rhs, sizes], ragged[0], dims, passes, claimed)
+}
+
+/// The sums of all integers of a vector up to each.
+pub(super) fn running_sums(e: &mut Emitter, vector: ValueId) -> Result<ValueId> {
+    let (count, index) = (e.shape(vector).elements(), e.shape(vector).element_type());
+    let until: Vec<i64> = (0..count * count).map(|at| i64::from(at / count <= at % count)).collect();
     let until = Data::from_i64s(index, &until).ok_or_else(|| e.fail("the groups' sizes are no integers"))?;
-    let until = e.emit(Op::Constant(Tensor::new(&[groups, groups], until)), vec![], None)?;
+    let until = e.emit(Op::Constant(Tensor::new(&[count, count], until)), vec![], None)?;
     let sum = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
     let sum = Op::Dot { dims: sum, precision: [Precision::Default; 2] };
-    let ends = e.emit(sum, vec![sizes, until], Some(Shape::array(index, &[groups])))?;
+    e.emit(sum, vec![vector, until], Some(Shape::array(index, &[count])))
+}
+
+/// The product of a matrix whose dim `ragged` is in groups of these sizes; `dims` are those of the left operand with a first dim
+/// for the groups.
+pub(super) fn over_groups(
+    e: &mut Emitter,
+    [lhs, rhs, sizes]: [ValueId; 3],
+    ragged: usize,
+    dims: DotDims,
+    passes: Passes,
+    claimed: Shape,
+) -> Result<ValueId> {
+    let (groups, index) = (e.shape(sizes).elements(), e.shape(sizes).element_type());
+    let masked = [vec![groups], e.shape(lhs).dims().to_vec()].concat();
+    let ends = running_sums(e, sizes)?;
     let starts = e.emit(Op::Binary(Binary::Subtract), vec![ends, sizes], None)?;
     let over = |dtype: DType| Some(Shape::array(dtype, &masked));
-    let place = e.emit(Op::Iota { dim: ragged[0] + 1 }, vec![], over(index))?;
+    let place = e.emit(Op::Iota { dim: ragged + 1 }, vec![], over(index))?;
     let mut inside = |edge: ValueId, direction: Compare| {
         let edge = e.emit(Op::Broadcast { dims: vec![0] }, vec![edge], over(index))?;
         e.emit(Op::Compare { direction, order: CompareOrder::Partial }, vec![place, edge], None)
@@ -187,5 +253,5 @@ pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape
     let rows = e.emit(Op::Broadcast { dims: vec![1, 2] }, vec![lhs], over(dtype))?;
     let zeros = e.zeros(dtype, &masked)?;
     let lhs = e.emit(Op::Select, vec![inside, rows, zeros], None)?;
-    product(e, dims, [lhs, rhs], Some(claimed))
+    product(e, dims, [lhs, rhs], passes, Some(claimed))
 }

@@ -213,7 +213,7 @@ impl Data {
             DType::U16 => Data::U16(values.iter().map(|v| *v as u16).collect()),
             DType::U32 => Data::U32(values.iter().map(|v| *v as u32).collect()),
             DType::U64 => Data::U64(values.iter().map(|v| *v as u64).collect()),
-            DType::S2 | DType::S4 | DType::U2 | DType::U4 => {
+            DType::S1 | DType::S2 | DType::S4 | DType::U1 | DType::U2 | DType::U4 => {
                 let mask = (1 << dtype.bits()) - 1;
                 Data::Coded(dtype, values.iter().map(|v| *v as u8 & mask).collect())
             }

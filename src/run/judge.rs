@@ -13,7 +13,7 @@ use crate::num::F64;
 use crate::oracle::{self, Demand, Oracle, OracleError, Stats, Truth, TruthTensor};
 use crate::record::{CheckRecord, Figure, Key, Record, Worst};
 use crate::subject::{self, Call};
-use crate::suite::{Case, Problem};
+use crate::suite::{Case, Problem, Rounded};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
@@ -108,7 +108,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
-    for (at, (_, program)) in programs.problems.iter().enumerate() {
+    for (at, (_, program)) in programs.truths.iter().enumerate() {
         let cases = programs.cases_of(group, at);
         let fail = |source: CaseError| RunError::of(cases.first().unwrap_or(&first), source);
         let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(|e| fail(e.into()))?;
@@ -126,7 +126,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut states = Vec::new();
     for (case, at) in group.cases.iter().zip(&programs.cases) {
         let fail = |source: CaseError| RunError::of(case, source);
-        let (program, known) = (&programs.problems[at.problem].1, &known[at.problem]);
+        let (program, known) = (&programs.problems[at.problem].1, &known[at.truth]);
         let scores = match at.scores.map(|at| &scores[at]) {
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
@@ -220,11 +220,14 @@ fn truth_of(
         if let Some(output) = case.output
             && case.metrics.iter().any(|m| m.against.is_none())
         {
-            demands[output] = Demand::Rounded;
+            demands[output] = match (case.rounded, demands[output]) {
+                (Rounded::F64, _) | (_, Demand::Rounded) => Demand::Rounded,
+                (Rounded::Stored, _) => Demand::Stored,
+            };
         }
         for (output, demand) in case.checks.iter().flat_map(|c| c.judge.demands()) {
             // What is rounded can be ordered; nothing asks for both of one float.
-            if demands[output] != Demand::Rounded {
+            if !matches!(demands[output], Demand::Rounded | Demand::Stored) {
                 demands[output] = demand;
             }
         }

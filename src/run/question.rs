@@ -12,7 +12,7 @@ use crate::oracle::Oracle;
 use crate::program::{Imported, ProgramSpec};
 use crate::record::Record;
 use crate::subject::{Emulated, Subject};
-use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem};
+use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem, Rounded};
 
 use super::judge::evaluate;
 use super::shared::Group;
@@ -108,7 +108,8 @@ impl Question {
     fn new(program: ProgramSpec, n: usize) -> Result<Question, QuestionError> {
         let input: InputSpec = "normal".parse().map_err(part)?;
         let mode: Mode = "cpu/highest/off".parse().map_err(part)?;
-        let problem = Problem { suite: SUITE.to_string(), program, input: Inputs::from(input), n, seed: 0 };
+        let (suite, input) = (SUITE.to_string(), Inputs::from(input));
+        let problem = Problem { suite, program, truth: None, input, n, seed: 0 };
         let oracle = Oracle::default();
         Ok(Question { problem, subject: Arc::new(Emulated(mode)), asked: Vec::new(), metrics: Vec::new(), oracle })
     }
@@ -200,7 +201,8 @@ impl Question {
             checks.push(PlannedCheck { check, setting, judge, expect: Expect::Pass, because: None });
         }
         let id = Case::id_of(&problem, subject.as_ref());
-        let case = Case { id, problem, subject, output, metrics, checks, fits: Vec::new(), slow: false };
+        let rounded = Rounded::F64;
+        let case = Case { id, problem, subject, output, metrics, rounded, checks, fits: Vec::new(), slow: false };
         let group = Group { cases: vec![&case] };
         group.check_memory()?;
         let Outcome { mut records, .. } = evaluate(&group, &oracle)?;

@@ -7,7 +7,7 @@ use crate::input::{Argument, InputKey};
 use crate::ir::Program;
 use crate::machine::{self, Mode, compute_alike};
 use crate::oracle;
-use crate::program::ProgramSpec;
+use crate::program::{BuildError, ProgramSpec};
 use crate::subject;
 use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
@@ -26,7 +26,7 @@ pub struct Group<'a> {
 pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
     let mut by_arguments: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
     for case in cases {
-        let Problem { suite, program, input, n, seed } = &case.problem;
+        let Problem { suite, program, input, n, seed, .. } = &case.problem;
         let size = program.batch(*n);
         let arguments = match program.build(*n, size) {
             Ok(built) => input.fillings(&Argument::of_program(&built)),
@@ -66,7 +66,9 @@ impl Group<'_> {
 pub(super) struct Programs<'a> {
     /// Programs that are judged, one for all that evaluate it.
     pub problems: Vec<(&'a ProgramSpec, Program)>,
-    /// What ranks the tokens of some problem.
+    /// Programs whose results over the real numbers are the truth of some problem.
+    pub truths: Vec<(&'a ProgramSpec, Program)>,
+    /// What ranks the tokens of some truth.
     pub scores: Vec<Program>,
     /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
     pub compiled: Vec<(Program, &'a Mode)>,
@@ -76,6 +78,7 @@ pub(super) struct Programs<'a> {
 /// What a case looks at, by position.
 pub(super) struct Places {
     pub problem: usize,
+    pub truth: usize,
     pub scores: Option<usize>,
     /// Of an emulated subject.
     pub compiled: Option<usize>,
@@ -85,22 +88,25 @@ pub(super) struct Places {
 
 impl<'a> Programs<'a> {
     pub fn new(group: &Group<'a>, rows: usize) -> Result<Programs<'a>, RunError> {
-        let mut programs =
-            Programs { problems: Vec::new(), scores: Vec::new(), compiled: Vec::new(), cases: Vec::new() };
+        let mut programs = Programs {
+            problems: Vec::new(),
+            truths: Vec::new(),
+            scores: Vec::new(),
+            compiled: Vec::new(),
+            cases: Vec::new(),
+        };
         // Programs with one signature give the same bits.
         let mut numbering = Numbering::new(Equality::Compiled);
         let (mut score_signatures, mut signatures) = (Vec::new(), Vec::new());
         for case in &group.cases {
             let fail = |source: CaseError| RunError::of(case, source);
             let (spec, n) = (&case.problem.program, case.problem.n);
-            let known = programs.problems.iter().position(|(other, _)| other.is_same_program(spec));
-            let problem = known.unwrap_or(programs.problems.len());
-            if known.is_none() {
-                programs.problems.push((spec, spec.build(n, rows).map_err(|e| fail(e.into()))?));
-            }
+            let declared = case.problem.truth.as_ref().unwrap_or(spec);
+            let problem = placed(&mut programs.problems, spec, n, rows).map_err(|e| fail(e.into()))?;
+            let truth = placed(&mut programs.truths, declared, n, rows).map_err(|e| fail(e.into()))?;
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
-                let scores = spec.scores(n, rows).map_err(|e| fail(e.into()))?;
-                let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: spec.to_string() }))?;
+                let scores = declared.scores(n, rows).map_err(|e| fail(e.into()))?;
+                let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: declared.to_string() }))?;
                 let own = signature(&scores, &mut numbering);
                 let known = score_signatures.iter().position(|other| *other == own);
                 if known.is_none() {
@@ -129,21 +135,35 @@ impl<'a> Programs<'a> {
             };
             let compiled = case.subject.emulated().map(&mut place);
             let against = case.metrics.iter().map(|metric| metric.against.as_ref().map(&mut place)).collect();
-            programs.cases.push(Places { problem, scores, compiled, against });
+            programs.cases.push(Places { problem, truth, scores, compiled, against });
         }
         Ok(programs)
     }
 
-    /// The cases of a problem.
-    pub fn cases_of(&self, group: &Group<'a>, problem: usize) -> Vec<&'a Case> {
-        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.problem == problem).map(|(case, _)| *case).collect()
+    /// The cases that are judged by a truth.
+    pub fn cases_of(&self, group: &Group<'a>, truth: usize) -> Vec<&'a Case> {
+        group.cases.iter().zip(&self.cases).filter(|(_, at)| at.truth == truth).map(|(case, _)| *case).collect()
     }
+}
+
+/// Where a program stands among those that are known; it is built where it is not.
+fn placed<'a>(
+    known: &mut Vec<(&'a ProgramSpec, Program)>,
+    spec: &'a ProgramSpec,
+    n: usize,
+    rows: usize,
+) -> Result<usize, BuildError> {
+    if let Some(at) = known.iter().position(|(other, _)| other.is_same_program(spec)) {
+        return Ok(at);
+    }
+    known.push((spec, spec.build(n, rows)?));
+    Ok(known.len() - 1)
 }
 
 /// The programs of a group made ready: once, and not for every batch.
 pub(super) struct Prepared<'a> {
     pub programs: &'a Programs<'a>,
-    /// One a problem.
+    /// One a program of truth.
     pub truths: Vec<oracle::Prepared>,
     /// One a program of scores.
     pub scores: Vec<oracle::Prepared>,
@@ -170,7 +190,7 @@ impl<'a> Prepared<'a> {
             fixed,
             held,
             programs,
-            truths: programs.problems.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
+            truths: programs.truths.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
             scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
             compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
         })

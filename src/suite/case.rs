@@ -8,7 +8,7 @@ use crate::machine::Mode;
 use crate::program::ProgramSpec;
 use crate::subject::Subject;
 
-use super::table::Expect;
+use super::table::{Expect, Rounded};
 
 /// What is evaluated, whoever evaluates it: all cases of one problem see the same bits and share one truth.
 #[derive(Clone, Debug)]
@@ -17,6 +17,9 @@ pub struct Problem {
     pub suite: String,
     /// The program with its parameters, and over how many rows.
     pub program: ProgramSpec,
+    /// The program whose results over the real numbers are the truth, where that is not `program` itself, such as what a
+    /// compiler was given where `program` is what it made. It takes and gives the same shapes.
+    pub truth: Option<ProgramSpec>,
     /// What the arguments are filled with.
     pub input: Inputs,
     /// The size, which the program maps to shapes.
@@ -83,6 +86,8 @@ pub struct Case {
     pub output: Option<usize>,
     /// In the order of the suite file, as are checks and fits.
     pub metrics: Vec<PlannedMetric>,
+    /// What the truth that metrics measure against is rounded to.
+    pub rounded: Rounded,
     /// Checks of this case by itself.
     pub checks: Vec<PlannedCheck>,
     /// Checks of the series that this case belongs to.
@@ -94,7 +99,7 @@ pub struct Case {
 impl Case {
     /// The id of the case of this problem and subject: [`Case::id`].
     pub fn id_of(problem: &Problem, subject: &dyn Subject) -> String {
-        let Problem { suite, program, input, n, seed } = problem;
+        let Problem { suite, program, input, n, seed, .. } = problem;
         format!("{suite}/{program}/{}/{input}/{n}/{seed}", subject.id())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use crate::check::{self, Check, Context, PlanError, PlanFault, Scope, Settings};
-use crate::input::{Argument, InputSpec, Inputs};
+use crate::input::{Argument, Binding, InputSpec, Inputs};
 use crate::ir::Program;
 use crate::machine::{Mode, ModeError, ModePart};
 use crate::metric::{self, Metric};
@@ -50,14 +50,19 @@ pub(super) fn expand(
     let modes = parsed(&matrix.refinement)?;
     let subjects = subjects_of(here, matrix, modes, files)?;
     let mut bound = Vec::new();
+    let weights = match &matrix.weights {
+        Some(name) => Some(files.weights(name.get_ref()).map_err(|e| here.error(name.span(), e))?),
+        None => None,
+    };
     for (name, text) in &matrix.arguments {
         bound.push((name, files.binding(text.get_ref()).map_err(|e| here.error(text.span(), e))?));
     }
     let mut inputs = Vec::new();
     for input in &matrix.input {
         let drawn = input.get_ref().parse::<InputSpec>().map_err(|e| here.error(input.span(), e))?;
-        inputs
-            .push(bound.iter().fold(Inputs::from(drawn), |inputs, (name, binding)| inputs.with(name, binding.clone())));
+        let with = |inputs: Inputs, (name, binding): &(&String, Binding)| inputs.with(name, binding.clone());
+        let own = bound.iter().fold(Inputs::from(drawn), with);
+        inputs.push(weights.iter().fold(own, |inputs, weights| inputs.with_weights(weights.clone())));
     }
     let mut metrics = Vec::new();
     for column in &matrix.metric {
@@ -70,11 +75,12 @@ pub(super) fn expand(
     for program in &matrix.program {
         let spec = spec_of(here, matrix, program, files)?;
         for (input, place) in inputs.iter().zip(&matrix.input) {
-            files.check_input(&spec, &input.drawn).map_err(|why| here.error(place.span(), why))?;
+            files.check_input(&spec, input).map_err(|why| here.error(place.span(), why))?;
         }
         for excess in &matrix.excess {
             files.check_excess(&spec, excess.get_ref()).map_err(|why| here.error(excess.span(), why))?;
         }
+        let truth = truth_of(here, matrix, &spec, files)?;
         let sizes = sizes_of(here, spanned, program, &spec)?;
         for rows in &matrix.rows {
             let given = rows.span().end > 0;
@@ -99,7 +105,8 @@ pub(super) fn expand(
                 let built = built.map_err(|e| here.error(place.clone(), format!("failed to build {spec}: {e}")))?;
                 let output = output_of(here, matrix, &spec, &built)?;
                 let taken = Argument::of_program(&built);
-                if let (Some(input), Some(text)) = (inputs.first(), matrix.arguments.values().next()) {
+                let binding = matrix.arguments.values().next().or(matrix.weights.as_ref());
+                if let (Some(input), Some(text)) = (inputs.first(), binding) {
                     input.check_names(&taken).map_err(|e| here.error(text.span(), e))?;
                 }
                 for subject in &subjects {
@@ -109,6 +116,7 @@ pub(super) fn expand(
                             let problem = Problem {
                                 suite: suite.to_string(),
                                 program: spec.clone(),
+                                truth: truth.as_ref().map(|truth| truth.over(count as usize)),
                                 input: input.clone(),
                                 n: size,
                                 seed: *seed,
@@ -120,6 +128,7 @@ pub(super) fn expand(
                                 subject: Arc::clone(subject),
                                 output,
                                 metrics: metrics.clone(),
+                                rounded: matrix.rounded,
                                 checks,
                                 fits,
                                 slow: matrix.slow,
@@ -179,6 +188,21 @@ fn spec_of(
         (_, Some(scores)) => Err(here.error(scores.span(), only_files("scores"))),
         _ => Ok(spec),
     }
+}
+
+/// The program of `truth`, where that is given: its results have the names of the program's own.
+fn truth_of(
+    here: &Source,
+    matrix: &MatrixTable,
+    spec: &ProgramSpec,
+    files: &mut Files,
+) -> Result<Option<ProgramSpec>, SuiteError> {
+    let Some(name) = &matrix.truth else { return Ok(None) };
+    let scores = matrix.scores.as_ref().map(|name| name.get_ref().as_str());
+    let results = matrix.results.as_ref().map(|names| names.get_ref().as_slice());
+    let truth = files.program(name.get_ref(), results, scores).map_err(|e| here.error(name.span(), e))?;
+    files.check_truth(&truth, spec).map_err(|e| here.error(name.span(), e))?;
+    Ok(Some(truth))
 }
 
 /// The sizes of a program with their places: those that the matrix lists, or the one that a file has.

@@ -6,10 +6,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file::{read_whole, safetensors};
+use crate::file::{self, read_whole, safetensors};
 use crate::hlo::{Import, LowerError, ParseError, ast::Position, lower, parse};
-use crate::input::{Argument, Binding, InputError, InputSpec, Unfit};
-use crate::ir::{Op, ValueId};
+use crate::input::{Argument, Binding, InputError, Inputs, Unfit, Weights};
+use crate::ir::{Op, Program, Shape, ValueId};
 use crate::machine::Mode;
 use crate::program::{Imported, ImportedError, ProgramSpec};
 use crate::rewrite::{Policy, find_policy};
@@ -32,8 +32,14 @@ pub(super) enum FileError {
     Unfit { path: PathBuf, at: Option<Position>, input: String, source: Unfit },
     #[error("{program} is compiled already: excess must be `as-compiled` or `off`, not `{excess}`")]
     Compiled { program: String, excess: String },
+    #[error("{}: the rows of `{name}` are integers, such as token ids, which no input draws: bind it with `arguments`", path.display())]
+    Unbound { path: PathBuf, name: String },
+    #[error("{truth} is not the truth of {program}: {why}")]
+    OtherTruth { truth: String, program: String, why: String },
     #[error(transparent)]
-    Recorded(#[from] safetensors::FileError),
+    Arrays(#[from] safetensors::FileError),
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 impl FileError {
@@ -79,6 +85,8 @@ pub(super) struct Files {
     read: BTreeMap<PathBuf, Read>,
     /// The bytes of files of arrays.
     arrays: BTreeMap<PathBuf, Vec<u8>>,
+    /// The arrays of files that hold weights: all matrices share them.
+    weights: BTreeMap<PathBuf, Weights>,
 }
 
 struct Read {
@@ -95,6 +103,7 @@ impl Files {
             folder: suite.parent().unwrap_or(Path::new("")).to_path_buf(),
             read: BTreeMap::new(),
             arrays: BTreeMap::new(),
+            weights: BTreeMap::new(),
         }
     }
 
@@ -104,21 +113,40 @@ impl Files {
     }
 
     /// What an argument is bound to.
-    pub fn binding(&self, text: &str) -> std::result::Result<Binding, InputError> {
-        Binding::parse(text, &self.folder)
+    pub fn binding(&mut self, text: &str) -> Result<Binding> {
+        let binding = Binding::parse(text, &self.folder)?;
+        if let Some(entry) = file::Entry::parse(text) {
+            self.bytes(self.folder.join(entry.file()))?;
+        }
+        Ok(binding)
+    }
+
+    /// The arrays of a file of weights, read once for all matrices.
+    pub fn weights(&mut self, name: &str) -> Result<Weights> {
+        let path = self.folder.join(name);
+        if let Some(known) = self.weights.get(&path) {
+            return Ok(known.clone());
+        }
+        let weights = Weights::new(name, safetensors::parse(&path, self.bytes(path.clone())?)?);
+        self.weights.insert(path, weights.clone());
+        Ok(weights)
+    }
+
+    /// The bytes of a file of arrays, read once.
+    fn bytes(&mut self, path: PathBuf) -> Result<&[u8]> {
+        Ok(match self.arrays.entry(path) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let path = entry.key().clone();
+                entry.insert(read_whole(&path).map_err(|source| FileError::Unread { path, source })?)
+            }
+        })
     }
 
     /// The results recorded in a file.
     pub fn read_results(&mut self, name: &str, promise: &Mode) -> Result<Recorded> {
         let path = self.folder.join(name);
-        let bytes = match self.arrays.entry(path.clone()) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let bytes = read_whole(&path);
-                entry.insert(bytes.map_err(|source| FileError::Unread { path: path.clone(), source })?)
-            }
-        };
-        Ok(Recorded::new(&path, bytes, promise.clone())?)
+        Ok(Recorded::new(&path, self.bytes(path.clone())?, promise.clone())?)
     }
 
     /// The program in a file.
@@ -139,6 +167,30 @@ impl Files {
         }
     }
 
+    /// That a file's results can be the truth of a program: it takes the same arguments and gives the same shapes.
+    pub fn check_truth(&self, truth: &ProgramSpec, spec: &ProgramSpec) -> Result<()> {
+        let other = |why: String| FileError::OtherTruth { truth: truth.to_string(), program: spec.to_string(), why };
+        let (Some(ours), Some(theirs)) = (spec.file(), truth.file()) else {
+            return Err(other("both must be files".to_string()));
+        };
+        let (ours, theirs) = (ours.program(), theirs.program());
+        let shapes = |program: &Program| -> [Vec<Shape>; 2] {
+            let entry = program.entry();
+            let given = program.outputs().into_iter().map(|id| entry.instructions[id].shape.clone()).collect();
+            [entry.parameter_shapes().into_iter().cloned().collect(), given]
+        };
+        let told = |shapes: &[Shape]| shapes.iter().map(Shape::to_string).collect::<Vec<_>>().join(", ");
+        let ([taken, given], [its_taken, its_given]) = (shapes(ours), shapes(theirs));
+        if taken != its_taken {
+            return Err(other(format!("it takes {}, not {}", told(&its_taken), told(&taken))));
+        }
+        let shaped = |shapes: &[Shape]| shapes.iter().map(|s| s.dims().to_vec()).collect::<Vec<_>>();
+        if shaped(&given) != shaped(&its_given) {
+            return Err(other(format!("it gives {}, not {}", told(&its_given), told(&given))));
+        }
+        Ok(())
+    }
+
     /// Whether a mode's excess precision makes sense for a file: what is compiled is not compiled again.
     pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<()> {
         let read = spec.file().and_then(|file| self.read.get(&file.path));
@@ -149,11 +201,16 @@ impl Files {
         Ok(())
     }
 
-    /// Whether an input can fill a file's parameters; without one to blame, the error is placed at the first.
-    pub fn check_input(&self, spec: &ProgramSpec, input: &InputSpec) -> Result<()> {
+    /// Whether inputs can fill a file's parameters; without one to blame, the error is placed at the first.
+    pub fn check_input(&self, spec: &ProgramSpec, inputs: &Inputs) -> Result<()> {
         let Some(file) = spec.file() else { return Ok(()) };
         let Some(read) = self.read.get(&file.path) else { return Ok(()) };
-        input.input().check(input, &Argument::of_program(file.program())).map_err(|source| {
+        let (taken, input) = (Argument::of_program(file.program()), &inputs.drawn);
+        let ids = taken.first().filter(|first| !first.dtype.is_float() && inputs.binding(0, first).is_none());
+        if let Some(Argument { name, .. }) = ids {
+            return Err(FileError::Unbound { path: file.path.clone(), name: name.clone() });
+        }
+        input.input().check(input, &taken).map_err(|source| {
             let number = source.argument.unwrap_or(0);
             let value = file.program().entry().instructions.iter().position(|i| i.op == Op::Parameter(number));
             let at = read.place(value);

@@ -14,4 +14,4 @@ pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use error::SuiteError;
 pub(crate) use load::fingerprint;
 pub use load::{Suite, load, load_folder};
-pub use table::Expect;
+pub use table::{Expect, Rounded};

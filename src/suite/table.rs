@@ -52,6 +52,14 @@ pub(super) struct MatrixTable {
     /// relative to the suite's folder, `PROGRAM:RESULT`, or a distribution.
     #[serde(default)]
     pub arguments: BTreeMap<String, Spanned<String>>,
+    /// A `.safetensors` file relative to the suite's folder: all other arguments but the first are bound to its tensors, by
+    /// name.
+    pub weights: Option<Spanned<String>>,
+    /// The HLO file whose results over the real numbers are the truth; each program's own if absent.
+    pub truth: Option<Spanned<String>>,
+    /// What the truth is rounded to that metrics measure against; f64 if absent.
+    #[serde(default)]
+    pub rounded: Rounded,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
     /// Rows of a case; what the program itself says if absent.
@@ -142,6 +150,17 @@ impl CheckTable {
         ];
         spans.into_iter().find(|(name, _)| *name == setting).and_then(|(_, span)| span)
     }
+}
+
+/// What the truth is rounded to before a metric measures against it: `rounded` in a suite's file.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Rounded {
+    /// f64, and no further.
+    #[default]
+    F64,
+    /// The result's own type, which of deep networks is known where f64 is not.
+    Stored,
 }
 
 /// What a suite expects of a check: `expect` in its file, `pass` if absent.

@@ -4,6 +4,7 @@
 mod answers;
 mod questions;
 mod registry;
+mod sequences;
 
 use ulpgate::check::{Batch, Context, Judgement, Outcome, Scale, Settings, Tally, growth, judge_of};
 use ulpgate::input::{self, Argument, InputKey, InputSpec};

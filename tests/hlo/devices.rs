@@ -243,7 +243,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (one("num_partitions=5000", "f32[2]", "copy(x)"), "a number from 1 to 1024"),
         (one("replica_count=1000, num_partitions=1000", "f32[2]", "copy(x)"), "1024 devices at most"),
-        (one(four, "f32[2]", "ragged-all-to-all(x)"), "opcode `ragged-all-to-all` is not supported: of collectives"),
+        (one(four, "f32[2]", "ragged-all-to-all(x), replica_groups={{0,1,2,3}}"), "recv_sizes are needed"),
         (one(four, "(f32[2], token[])", "infeed(x)"), "opcode `infeed` is not supported: what it exchanges"),
         (one(four, "f32[2]", "rng(x, x), distribution=rng_uniform"), "opcode `rng` is not supported: its bits"),
     ] {
@@ -285,4 +285,34 @@ fn arguments_are_given_for_all_or_for_each() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("4 devices: what differs between them stands once for each"), "{text}");
     assert!(text.contains("param.1@3"), "{text}");
+}
+
+/// The first sends one row to itself and two to the second, the second three to the first, all behind each other; what
+/// nobody sends stays. From `jax.lax.ragged_all_to_all`.
+#[test]
+fn rows_are_exchanged_by_their_sizes() {
+    let text = "HloModule m, num_partitions=2, is_scheduled=true\nENTRY main {\n  x = f32[4,2] parameter(0)\n  y = f32[5,2] \
+                parameter(1)\n  i = s32[2] parameter(2)\n  n = s32[2] parameter(3)\n  o = s32[2] parameter(4)\n  m = s32[2] \
+                parameter(5)\n  ROOT r = f32[5,2] ragged-all-to-all(x, y, i, n, o, m), channel_id=1, replica_groups={{0,1}}\n}\n";
+    let import = import(text);
+    let rows = |values: [f32; 4]| Data::F32(values.iter().flat_map(|v| [*v, -v]).collect());
+    let numbers = |values: [i32; 2]| Tensor::new(&[2], Data::S32(values.to_vec()));
+    let of = |argument: &str, device: usize| match argument {
+        "arg0" => Tensor::new(&[4, 2], rows([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]][device])),
+        "arg1" => Tensor::new(&[5, 2], Data::F32(vec![0.5; 10])),
+        "arg2" => numbers([[0, 1], [1, 0]][device]),
+        "arg3" => numbers([[1, 2], [3, 0]][device]),
+        "arg4" => numbers([[0, 3], [1, 0]][device]),
+        _ => numbers([[1, 3], [2, 0]][device]),
+    };
+    let given: Vec<Tensor> = import
+        .argument_names
+        .iter()
+        .map(|name| name.split_once('@').map(|(argument, device)| of(argument, device.parse().unwrap())).unwrap())
+        .collect();
+    let firsts: Vec<Vec<f64>> = results(&import, &given)
+        .iter()
+        .map(|tensor| (0..5).map(|row| tensor.data().get_f64(2 * row)).collect())
+        .collect();
+    assert_eq!(firsts, [[1.0, 6.0, 7.0, 8.0, 0.5], [0.5, 0.5, 0.5, 2.0, 3.0]]);
 }

@@ -364,10 +364,13 @@ fn results_are_written_and_listed() {
 #[test]
 fn devices_stay_devices() {
     let (file, inputs) = (reference("prob_max.before.hlo"), reference("prob_max.inputs.safetensors"));
-    let (code, text, err) = eval(&[&file, "--inputs", &inputs, "--out", "/dev/null"]);
+    let nowhere = scratch("nowhere");
+    std::os::unix::fs::symlink("/dev/null", &nowhere).unwrap();
+    let (code, text, err) = eval(&[&file, "--inputs", &inputs, "--out", &nowhere]);
     assert_eq!((code, text.lines().count(), err.as_str()), (0, 4, ""));
+    assert!(std::fs::symlink_metadata(&nowhere).unwrap().is_symlink());
     assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
-    let (code, _, err) = eval(&[&file, "--inputs", "/dev/zero", "--out", "/dev/null"]);
+    let (code, _, err) = eval(&[&file, "--inputs", "/dev/zero", "--out", &nowhere]);
     assert_eq!(code, 2);
     assert!(err.contains("/dev/zero") && err.contains("no plain file") && err.lines().count() == 1, "{err}");
 }
@@ -376,13 +379,13 @@ fn devices_stay_devices() {
 #[test]
 fn programs_beyond_memory_are_refused() {
     let (file, inputs) = (scratch("large.hlo"), scratch("large.inputs.safetensors"));
-    let text = "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  wide = f32[1000000,1000000000] broadcast(x), \
-                dimensions={}\n  ROOT root = f32[1000000,1000000000] sqrt(wide)\n}\n";
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[] parameter(0)\n  wide = f32[1000000,1000000] broadcast(x), \
+                dimensions={}\n  ROOT root = f32[1000000,1000000] sqrt(wide)\n}\n";
     std::fs::write(&file, text).unwrap();
     safetensors::write(inputs.as_ref(), &[("arg0".to_string(), Tensor::new(&[], Data::F32(vec![1.0])))]).unwrap();
     let (code, _, err) = eval(&[&file, "--inputs", &inputs, "--out", &scratch("large.safetensors")]);
     assert_eq!(code, 2, "{err}");
-    assert!(err.contains("needs at least 7450580.6 GiB") && err.contains("`sqrt`"), "{err}");
+    assert!(err.contains("needs at least 7450.6 GiB") && err.contains("`sqrt`"), "{err}");
 }
 
 /// A bf16 result that another order of an f32 sum would change says so.
@@ -415,6 +418,49 @@ fn exact_results_are_the_real_ones() {
             assert_eq!(exact.data().get_f64(row * 1024 + i), rug::Float::with_val(200, e / &sum).to_f64());
         }
     }
+}
+
+/// The truth is rounded once, to the type asked for, and of the results asked for alone.
+#[test]
+fn exact_results_are_rounded_as_asked() {
+    let (file, inputs, out) = (scratch("round.hlo"), scratch("round.inputs.safetensors"), scratch("round.safetensors"));
+    let text = "HloModule m\n\nENTRY e {\n  x = bf16[2] parameter(0)\n  e = bf16[2] exponential(x)\n  y = f32[2] \
+                convert(x)\n  d = f32[2] divide(y, y)\n  ROOT t = (bf16[2], f32[2]) tuple(e, d)\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let x = Data::from_f64s(ulpgate::tensor::DType::BF16, &[1.0, 0.5]).unwrap();
+    safetensors::write(inputs.as_ref(), &[("arg0".into(), Tensor::new(&[2], x))]).unwrap();
+    let of = |more: &[&str]| eval(&[&[&file, "--inputs", &inputs, "--out", &out, "--exact"], more].concat());
+    let bf16 = |value: f64| f64::from(half::bf16::from_f64(value));
+    let f32 = |value: f64| f64::from(value as f32);
+    type Round = fn(f64) -> f64;
+    let rounded: [(&[&str], &str, Round); 4] = [
+        (&[], "f64", |value| value),
+        (&["--round-to", "f32"], "f32", f32),
+        (&["--round-to", "bf16"], "bf16", bf16),
+        (&["--round-to", "stored"], "bf16", bf16),
+    ];
+    for (more, dtype, round) in rounded {
+        let (code, text, error) = of(&[more, &["--result", "out0"]].concat());
+        assert_eq!((code, text), (0, format!("out0 {dtype}[2]\n")), "{error}");
+        let written = safetensors::read(out.as_ref()).unwrap();
+        let values: Vec<f64> = (0..2).map(|at| written[0].1.data().get_f64(at)).collect();
+        let e = |x: f64| round(rug::Float::with_val(53, rug::Float::with_val(53, x).exp_ref()).to_f64());
+        assert_eq!((written.len(), values), (1, vec![e(1.0), e(0.5)]));
+    }
+    let (code, text, _) = of(&["--round-to", "stored", "--result", "out1", "--result", "out0"]);
+    assert_eq!((code, text.as_str()), (0, "out0 bf16[2]\nout1 f32[2]\n"));
+    // On a machine, too, only what is asked for is written.
+    let (code, text, _) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--result", "out1"]);
+    assert_eq!((code, text.as_str()), (0, "out1 f32[2]\n"));
+    for (more, part) in [
+        (&["--round-to", "s8"][..], "no float type is called that"),
+        (&["--result", "out2"][..], "there is no result `out2`"),
+    ] {
+        let (code, _, error) = of(more);
+        assert!(code == 2 && error.contains(part) && error.lines().count() == 1, "{error}");
+    }
+    let (code, _, error) = eval(&[&file, "--inputs", &inputs, "--out", &out, "--round-to", "f32"]);
+    assert!(code == 2 && error.contains("--exact"), "{error}");
 }
 
 /// What stays open takes nothing away from what is decided, and shows in the exit code.

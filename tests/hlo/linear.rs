@@ -166,6 +166,22 @@ fn what_only_orders_or_marks_changes_nothing() {
     assert!(why.contains("custom call `tpu_custom_call` is not supported; supported are AllocateBuffer"), "{why}");
 }
 
+/// Integers of 32 bits times floats, as positions times frequencies are; a clamp that is rounded where it is stored.
+#[test]
+fn mixed_types_meet_in_the_wider_one() {
+    let text = "HloModule m\n\nENTRY e {\n  x = s32[2] parameter(0)\n  y = f32[2] parameter(1)\n  p = f32[2,2] dot(x, y), \
+                lhs_contracting_dims={}, rhs_contracting_dims={}\n  a = bf16[2] parameter(2)\n  ROOT r = (f32[2,2], bf16[2]) \
+                tuple(p, c)\n}\n"
+        .replace("  ROOT", "  l = f32[2] negate(y)\n  c = bf16[2] clamp(l, a, y)\n  ROOT");
+    let numbers = |of: DType, values: &[f64]| Tensor::new(&[2], Data::from_f64s(of, values).unwrap());
+    let integers = Tensor::new(&[2], Data::S32(vec![3, -100_001]));
+    let arguments = [integers, f32s(&[2], &[0.5, 257.0]), numbers(DType::BF16, &[7.0, 300.0])];
+    let [machine, truth] = both(&text, &arguments);
+    // 257 has nine bits, a bf16 eight: the machine stores 256, the truth is rounded to nothing less than f64.
+    assert_eq!(machine, [vec![1.5, 771.0, -50_000.5, -25_700_257.0f32 as f64], vec![0.5, 256.0]]);
+    assert_eq!(truth, [vec![1.5, 771.0, -50_000.5, -25_700_257.0], vec![0.5, 257.0]]);
+}
+
 /// Arguments and results in two parts each; sums and dots part by part.
 #[test]
 fn complex_arguments_and_results_are_two_arrays() {

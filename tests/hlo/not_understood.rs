@@ -136,7 +136,7 @@ fn contradictions_stay_refusals() {
     assert!(refused("f32[9]", "negate(x)").contains("line 5"));
     assert!(refused("f32[8]", "add(x)").contains("operands are needed"));
     assert!(refused("f32[8,8]", "broadcast(x), dimensions={one}").contains("not a list of numbers"));
-    assert!(refused("s1[8]", "convert(x)").contains("element type s1"));
+    assert!(refused("opaque[8]", "convert(x)").contains("element type opaque"));
 }
 
 #[test]

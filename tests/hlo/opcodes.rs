@@ -535,7 +535,25 @@ fn ragged_dots_are_dots_of_groups() {
         group(row).map_or(0.0, |g| (0..2).map(|k| x[row * 2 + k] * w[(g * 2 + k) * 3 + n]).sum())
     };
     let expected: Vec<f64> = (0..18).map(|at| entry(at / 3, at % 3)).collect();
-    assert_eq!(both(text, &[f32s(&[6, 2], &x), f32s(&[3, 2, 3], &w), sizes.clone()]), [expected]);
+    let arguments = [f32s(&[6, 2], &x), f32s(&[3, 2, 3], &w), sizes.clone()];
+    assert_eq!(both(text, &arguments), [expected.clone()]);
+    // As the TPU compiler has it: `contract_precision<fp32>` in base64, and where groups begin once straight and once copied.
+    for copied in ["o", "c"] {
+        let kernel = |body: &str| {
+            format!(
+                "HloModule m\n\nENTRY e {{\n  x = f32[6,2] parameter(0)\n  w = f32[3,2,3] parameter(1)\n  s = s32[3] \
+                 parameter(2)\n  p = (s32[4], s32[3], s32[3], s32[1]) custom-call(s), custom_call_target=\"tpu_custom_call\", \
+                 metadata={{op_name=\"ragged-dot-metadata\"}}\n  o = s32[4] get-tuple-element(p), index=0\n  c = s32[4] \
+                 copy(o)\n  g = s32[3] get-tuple-element(p), index=1\n  t = s32[3] get-tuple-element(p), index=2\n  n = s32[1] \
+                 get-tuple-element(p), index=3\n  ROOT r = f32[6,3] custom-call(n, {copied}, g, t, n, x, w), \
+                 custom_call_target=\"tpu_custom_call\", metadata={{op_name=\"jit(f)/ragged_dot_general/ragged-dot-none\"}}, \
+                 backend_config={{\"custom_call_config\":{{\"body\":\"{body}\"}}}}\n}}\n"
+            )
+        };
+        assert_eq!(both(&kernel("Y29udHJhY3RfcHJlY2lzaW9uPGZwMzI+"), &arguments), [expected.clone()]);
+        let error = lower(&parse(&kernel("")).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("how many bf16 passes"), "{error}");
+    }
     let text = "HloModule m\n\nENTRY e {\n  x = f32[6,2] parameter(0)\n  y = f32[6,3] parameter(1)\n  s = s32[3] parameter(2)\n  \
                 ROOT r = f32[3,2,3] ragged-dot(x, y, s), lhs_contracting_dims={0}, rhs_contracting_dims={0}, \
                 lhs_ragged_dims={0}\n}\n";

@@ -165,7 +165,10 @@ fn inputs_that_do_not_fit_are_refused_at_the_parameter() {
     let integers = PICK.replace("bf16[4,8]{1,0} parameter(0)", "s32[4,8]{1,0} parameter(0)");
     let integers = integers.replace("multiply(x, twos)", "convert(x)");
     let err = Folder::new(SUITE, &integers).exits(2, &["run"]);
-    assert!(err.contains(&format!("{file}the first parameter is s32[4,8]")), "{err}");
+    assert!(err.contains("the rows of `x` are integers, such as token ids"), "{err}");
+    let predicates = integers.replace("s32[4,8]{1,0} parameter(0)", "pred[4,8]{1,0} parameter(0)");
+    let err = Folder::new(SUITE, &predicates).exits(2, &["run"]);
+    assert!(err.contains(&format!("{file}the first parameter is pred[4,8]")), "{err}");
 }
 
 #[test]

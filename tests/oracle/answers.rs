@@ -1,6 +1,7 @@
 //! What is asked for: stored numbers, orders and margins, and which rung answered how much.
 
 use ulpgate::oracle::{Demand, Oracle, Rung, TruthTensor};
+use ulpgate::tensor::DType;
 
 use super::ask::{ask, truth};
 use super::edges::below_zero;
@@ -59,6 +60,21 @@ fn what_is_stored_is_rounded_once() {
     // As f64 it is what f64 is asked for.
     let entry = "t = f64[6] constant({1, 2, 3, 4, 5, 6})\nROOT r = f64[6] exponential(t)";
     assert_eq!(stored(&truth(entry, Demand::Stored)[0]), stored(&truth(entry, Demand::Rounded)[0]));
+}
+
+/// What is near is within 2^-10 of an ulp of the result's type of what is right.
+#[test]
+fn what_is_near_is_near() {
+    let entry = "t = f64[6] constant({1, -2, 3.5, 40, -500, 0})\ne = f64[6] exponential(t)\nROOT r = f32[6] convert(e)";
+    let [near, exact] = [Demand::Near, Demand::Rounded].map(|demand| match &truth(entry, demand)[0] {
+        TruthTensor::Float(float) => float.clone(),
+        other => panic!("{other:?}"),
+    });
+    assert!(near.open.is_empty());
+    for (near, exact) in near.rounded.iter().zip(&exact.rounded) {
+        let ulp = DType::F32.format().unwrap().ulp(*exact);
+        assert!((near - exact).abs() <= ulp / 1024.0, "{near} {exact}");
+    }
 }
 
 /// Where a type ends, one neighbour is no number: what may be on either side of that is open, or right.

@@ -17,6 +17,7 @@ mod ask;
 mod cliffs;
 mod edges;
 mod identities;
+mod networks;
 mod operations;
 mod programs;
 mod reductions;

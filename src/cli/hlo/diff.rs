@@ -10,7 +10,7 @@ use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, differen
 use crate::machine::Mode;
 
 use super::eval::inputs;
-use super::{Exit, Failure, read, read_with_opaque};
+use super::{Exit, Failure, announce, read, read_with_opaque};
 
 #[derive(Args)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let results = match &arguments.inputs {
         Some(path) => {
             let tensors = inputs(path, &before)?;
-            outcomes(&before, &after, &arguments.mode, &tensors).map_err(|e| e.to_string())?
+            outcomes(&before, &after, &arguments.mode, &tensors, &mut announce).map_err(|e| e.to_string())?
         }
         None => Vec::new(),
     };

@@ -9,13 +9,14 @@ use crate::file::safetensors;
 use crate::hlo::Import;
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
-use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
+use crate::name::hint;
+use crate::oracle::{Demand, Oracle, Prepared, TruthTensor};
 use crate::run::{World, check_memory};
 use crate::subject;
-use crate::tensor::{Data, Tensor};
+use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::super::{Exit, Failure};
-use super::{note_second_compilation, read};
+use super::{announce, note_second_compilation, read};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -30,12 +31,40 @@ pub struct Arguments {
     /// Machine, as chip/precision/excess[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled")]
     mode: Mode,
-    /// Evaluate over the real numbers instead: floats correctly rounded to f64
+    /// Evaluate over the real numbers instead: floats correctly rounded, as --round-to says
     #[arg(long, conflicts_with = "mode")]
     exact: bool,
+    /// What --exact rounds floats to: a float type such as f32, or stored, the type of each result. Of deep networks few
+    /// bits are known much sooner than many
+    #[arg(long, value_name = "DTYPE", default_value = "f64", requires = "exact", value_parser = rounding)]
+    round_to: Rounding,
+    /// A result to evaluate, such as out0; may be given several times [default: all]
+    #[arg(long = "result", value_name = "NAME")]
+    results: Vec<String>,
     /// Print what was written as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What floats are rounded to.
+#[derive(Clone, Copy)]
+enum Rounding {
+    /// This float type.
+    To(DType),
+    /// The type of each result.
+    Stored,
+}
+
+fn rounding(name: &str) -> Result<Rounding, String> {
+    let floats = || DTYPES.into_iter().filter(|dtype| dtype.is_float());
+    match floats().find(|dtype| dtype.name() == name) {
+        Some(dtype) => Ok(Rounding::To(dtype)),
+        None if name == "stored" => Ok(Rounding::Stored),
+        None => {
+            let names: Vec<&str> = floats().map(DType::name).collect();
+            Err(format!("no float type is called that; there are stored, {}", names.join(", ")))
+        }
+    }
 }
 
 /// One result, as the listing tells of it.
@@ -58,32 +87,26 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let world = if arguments.exact { World::Truth } else { World::Machine };
     check_memory(&program, world).map_err(|error| fail(&error))?;
-    let (results, sensitive, undecided) = if arguments.exact {
-        let (results, undecided): (Vec<_>, Vec<_>) =
-            exact(&program, &inputs).map_err(|why| fail(&*why))?.into_iter().unzip();
-        let none = vec![0; results.len()];
-        (results, none, undecided)
+    let asked = asked(&program, &arguments.results).map_err(|why| fail(&why))?;
+    let results: Vec<Written> = if arguments.exact {
+        exact(&program, &inputs, &asked, arguments.round_to).map_err(|why| fail(&*why))?
     } else {
         let results = subject::evaluate(&program, &arguments.mode, &inputs).map_err(|error| fail(&error))?;
         let sensitive = subject::order_sensitive(&program, &arguments.mode, &inputs, &results);
-        let none = vec![Vec::new(); results.len()];
-        (results, sensitive.map_err(|error| fail(&error))?, none)
+        let counted = results.into_iter().zip(sensitive.map_err(|error| fail(&error))?);
+        let all = counted.map(|(tensor, order_sensitive)| Written { tensor, order_sensitive, undecided: Vec::new() });
+        all.zip(&asked).filter_map(|(result, is_asked)| is_asked.then_some(result)).collect()
     };
-    let is_decided = undecided.iter().all(Vec::is_empty);
+    let is_decided = results.iter().all(|result| result.undecided.is_empty());
     let exit = if is_decided { Exit::AsExpected } else { Exit::Found };
-    let lines: Vec<Line> = program
-        .output_names
-        .iter()
-        .zip(&results)
-        .zip(sensitive)
-        .zip(undecided)
-        .map(|(((name, tensor), order_sensitive), undecided)| {
-            let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-            let shape = format!("{}[{}]", tensor.dtype(), dims.join(","));
-            Line { name: name.clone(), shape, order_sensitive, undecided }
-        })
-        .collect();
-    let named: Vec<(String, Tensor)> = program.output_names.iter().cloned().zip(results).collect();
+    let names = program.output_names.iter().zip(&asked).filter_map(|(name, is_asked)| is_asked.then_some(name));
+    let (mut lines, mut named) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
+    for (name, Written { tensor, order_sensitive, undecided }) in names.zip(results) {
+        let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
+        let shape = format!("{}[{}]", tensor.dtype(), dims.join(","));
+        lines.push(Line { name: name.clone(), shape, order_sensitive, undecided });
+        named.push((name.clone(), tensor));
+    }
     safetensors::write(&arguments.out, &named).map_err(|error| Failure::Message(error.to_string()))?;
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines).map_err(|error| fail(&error))?)?;
@@ -106,7 +129,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
                 line.undecided.len(),
                 tensor.len(),
                 Oracle::default().max_bits,
-                if tensor.dtype().is_float() { "NaN" } else { "0" },
+                if tensor.data().get_f64(*first).is_nan() { "NaN" } else { "0" },
             )?;
         }
         writeln!(out)?;
@@ -153,28 +176,49 @@ fn of_all_devices(name: &str) -> Option<String> {
     Some(format!("{argument}{part}"))
 }
 
-/// Operations in MPFR from which on they are announced: about a second's.
-const MANY: usize = 1_000_000;
+/// A result that was asked for.
+struct Written {
+    tensor: Tensor,
+    order_sensitive: usize,
+    undecided: Vec<usize>,
+}
 
-/// A real result, and the flat positions that stay undecided.
-type Real = (Tensor, Vec<usize>);
+/// Of each result, whether it is among those with these names; all are if there are none.
+fn asked(program: &Program, names: &[String]) -> Result<Vec<bool>, String> {
+    let known = &program.output_names;
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        let near = hint(unknown, known.iter().map(String::as_str));
+        return Err(format!("there is no result `{unknown}`; {near}"));
+    }
+    Ok(known.iter().map(|name| names.is_empty() || names.contains(name)).collect())
+}
 
-/// The real results; what takes long is told before it begins.
-fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<Real>, Box<dyn std::error::Error>> {
-    let demands = vec![Demand::Rounded; program.output_names.len()];
-    let announce = &mut |Ahead { bits, open, operations }: Ahead| {
-        if operations >= MANY {
-            let work =
-                format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
-            // A closed standard error loses the note, not the results.
-            let _ = writeln!(std::io::stderr(), "note: {work}, each of a microsecond or so");
-        }
+/// The real results that are asked for, rounded; what takes long is told before it begins.
+fn exact(
+    program: &Program,
+    inputs: &[Tensor],
+    asked: &[bool],
+    round_to: Rounding,
+) -> Result<Vec<Written>, Box<dyn std::error::Error>> {
+    let demand = match round_to {
+        Rounding::To(DType::F64) => Demand::Rounded,
+        Rounding::To(dtype) => Demand::RoundedTo(dtype),
+        Rounding::Stored => Demand::Stored,
     };
-    let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, announce)?;
+    let demands: Vec<Demand> = asked.iter().map(|is_asked| if *is_asked { demand } else { Demand::None }).collect();
+    let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, &mut announce)?;
     let dtypes = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.dtype());
-    let results = truth.outputs.into_iter().zip(dtypes).zip(&program.output_names).map(|((output, dtype), name)| {
+    let results = truth.outputs.into_iter().zip(dtypes).zip(&program.output_names).zip(asked);
+    let results = results.filter(|(_, is_asked)| **is_asked).map(|(((output, dtype), name), _)| {
         let result = match output {
-            TruthTensor::Float(float) => Some((Tensor::new(&float.dims, Data::F64(float.rounded)), float.open)),
+            TruthTensor::Float(float) => {
+                let target = match round_to {
+                    Rounding::To(target) => Some(target),
+                    Rounding::Stored => dtype,
+                };
+                let data = target.and_then(|target| Data::from_f64s(target, &float.rounded));
+                data.map(|data| (Tensor::new(&float.dims, data), float.open))
+            }
             TruthTensor::Integer { dims, values } => {
                 let known: Vec<i64> = values.iter().map(|value| value.unwrap_or(0)).collect();
                 let data = dtype.and_then(|dtype| Data::from_i64s(dtype, &known));
@@ -186,7 +230,8 @@ fn exact(program: &Program, inputs: &[Tensor]) -> Result<Vec<Real>, Box<dyn std:
             }
             TruthTensor::Skipped => None,
         };
-        result.ok_or_else(|| format!("{name} has no truth as an array").into())
+        let (tensor, undecided) = result.ok_or_else(|| format!("{name} has no truth as an array"))?;
+        Ok(Written { tensor, order_sensitive: 0, undecided })
     });
     results.collect()
 }

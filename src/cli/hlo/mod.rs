@@ -11,8 +11,9 @@ use clap::Subcommand;
 
 use crate::file::read_whole;
 use crate::hlo::ast::Module;
-use crate::hlo::{Import, LowerError, lower, lower_with_opaque, parse};
+use crate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
 use crate::machine::Mode;
+use crate::oracle::Ahead;
 
 use super::{Exit, Failure};
 
@@ -36,7 +37,7 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
 
 /// A file and the program in it, to be run. The error names the file and the place in it.
 fn read(path: &Path) -> Result<(Module, Import), Failure> {
-    read_by(path, lower)
+    read_by(path, lower_with_libraries)
 }
 
 /// A file and the program in it, to be read: what has no meaning here stands in it as [`crate::ir::Op::Opaque`].
@@ -51,6 +52,19 @@ fn read_by(path: &Path, lower: fn(&Module) -> Result<Import, LowerError>) -> Res
     let module = parse(&text).map_err(|error| fail(&error))?;
     let import = lower(&module).map_err(|error| fail(&error))?;
     Ok((module, import))
+}
+
+/// Operations in MPFR from which on they are announced: about a second's.
+const MANY: usize = 1_000_000;
+
+/// Says what a search for the truth is about to take long for.
+fn announce(ahead: Ahead) {
+    let Ahead { bits, open, operations } = ahead;
+    if operations >= MANY {
+        let work = format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
+        // A closed standard error loses the note, not the results.
+        let _ = writeln!(std::io::stderr(), "note: {work}");
+    }
 }
 
 /// Says so where a mode would rewrite what a compiler has rewritten already.

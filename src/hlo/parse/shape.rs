@@ -11,7 +11,7 @@ use super::error::Fault;
 use super::lex::{Input, accept, brackets, level, number, offset, peek, rest, space, symbol};
 
 /// Element types of HLO that [`DType`] has not. Source: openxla `primitive_util`.
-const OTHER: [&str; 6] = ["s1", "u1", "c64", "c128", "token", "opaque"];
+const OTHER: [&str; 4] = ["c64", "c128", "token", "opaque"];
 
 const ARRAY: &str = "a shape such as f32[2,3] or (f32[2], s32[])";
 

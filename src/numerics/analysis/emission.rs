@@ -10,7 +10,7 @@ use super::functions::Functions;
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
 
-/// What a value's code costs and when it can be there, as LLVM counts both.
+/// When a value can be there, as LLVM ranks it.
 pub struct Emission<'c> {
     computation: &'c Computation,
     fusion: Option<Fusion>,
@@ -22,8 +22,6 @@ pub struct Emission<'c> {
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
-    /// Instructions so far, reads among them.
-    instructions: u32,
 }
 
 impl<'c> Emission<'c> {
@@ -51,17 +49,10 @@ impl<'c> Emission<'c> {
         emission
     }
 
-    /// The code of the terms of a sum, for each of them.
-    pub fn of_sum(computation: &'c Computation, fusion: Option<Fusion>, term: ValueId) -> Emission<'c> {
-        let mut emission = Emission::nothing(computation, fusion);
-        emission.visit(term);
-        emission
-    }
-
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
         let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
-        Emission { computation, fusion, functions: None, loops, ranks: HashMap::new(), reads: 0, instructions: 0 }
+        Emission { computation, fusion, functions: None, loops, ranks: HashMap::new(), reads: 0 }
     }
 
     /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
@@ -73,22 +64,6 @@ impl<'c> Emission<'c> {
             let rank = |operand: ValueId| self.ranks.get(&(operand, place.clone()));
             rank(right) < rank(left)
         })
-    }
-
-    /// How many reads there are for each element.
-    pub fn reads(&self) -> u32 {
-        self.reads
-    }
-
-    /// Whether any of the values computed is such an operation.
-    pub fn has(&self, wanted: impl Fn(&Op) -> bool) -> bool {
-        let inside = |id: &ValueId| self.computation.instructions[*id].fusion == self.fusion;
-        self.ranks.keys().any(|(id, _)| inside(id) && wanted(&self.computation.instructions[*id].op))
-    }
-
-    /// How many instructions there are for each element, reads among them.
-    pub fn instructions(&self) -> u32 {
-        self.instructions
     }
 
     fn visit(&mut self, id: ValueId) {
@@ -122,7 +97,6 @@ impl<'c> Emission<'c> {
             op if !is_inside || matches!(op, Op::Constant(_)) => {
                 self.reads += 1;
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
-                self.instructions += 1 + widening;
                 LOOP_BODY + self.reads + widening
             }
             // Indices are there before anything is read.
@@ -162,9 +136,7 @@ impl<'c> Emission<'c> {
             op => {
                 let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
                 let highest = ranks.max().unwrap_or(0);
-                let steps = steps(op);
-                self.instructions += steps;
-                highest + steps
+                highest + steps(op)
             }
         };
         self.ranks.insert(key, rank);
@@ -194,7 +166,6 @@ impl<'c> Emission<'c> {
     /// What loops and branches leave is there where they end.
     fn pass(&mut self) -> u32 {
         self.reads += 1;
-        self.instructions += 1;
         LOOP_BODY + self.reads
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
 
+use super::unroll::{ANALYZED, is_small};
+
 /// Where the products of a value are rounded although they are added: columns that a compiler has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedColumns {
@@ -29,8 +31,7 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         }
         let width = dims[innermost];
         let steps = width / STEP;
-        let size = OVERHEAD + LANES_AT_A_TIME * (operations + 2);
-        let unrolled = steps <= MOST_STEPS || (size - 2) * steps + 2 < MOST_INSTRUCTIONS;
+        let unrolled = steps <= ANALYZED || is_small(steps, OVERHEAD + LANES_AT_A_TIME * (operations + 2));
         found[id] = Some(FoldedColumns { width, first: if unrolled { 0 } else { steps * STEP } });
     }
     found
@@ -40,14 +41,8 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
 const STEP: usize = 8 * LANES_AT_A_TIME;
 const LANES_AT_A_TIME: usize = 4;
 
-/// Instructions of a step beside those for its elements: 3 other indices, the counters' and the branch's 4, the address.
-const OVERHEAD: usize = 8;
-
-/// Steps up to which LLVM works out what is left of an unrolled loop.
-const MOST_STEPS: usize = 10;
-
-/// Instructions below which it unrolls a loop in any case.
-const MOST_INSTRUCTIONS: usize = 300;
+/// Instructions of a step beside those for its elements and those of the loop: 3 other indices and the address.
+const OVERHEAD: usize = 4;
 
 /// How many instructions a fusion's operations are for each element, beside the index made a float and the store; `None`
 /// where it reads anything, or has operations that are not folded.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::emission::{Emission, is_no_negative_zero, keeps_innermost};
+use super::emission::{Emission, keeps_innermost};
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
@@ -31,7 +31,10 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
             continue;
         }
         let term = |operand: &ValueId| product_behind(computation, uses, *operand, instruction.fusion);
-        let terms: Vec<Product> = instruction.operands.iter().filter_map(term).collect();
+        let mut terms: Vec<Product> = instruction.operands.iter().filter_map(term).collect();
+        if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
+            terms.extend(product_behind_choice(computation, uses, instruction));
+        }
         let first = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
                 let subtracts = *binary == Binary::Subtract;
@@ -65,66 +68,6 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
         }
     }
     contracted
-}
-
-/// For each value of a computation, whether it sums products of f32 in code without a loop, from a zero that is left out: of
-/// the first two products the first is contracted then ([`find_contractions`]), the second rounded.
-///
-/// LLVM unrolls a loop that has less than `UNROLLED` instructions then; `products` are the values that
-/// [`find_contractions`] found.
-pub fn find_sums_without_zero(computation: &Computation, products: &[bool]) -> Vec<bool> {
-    let starts = |instruction: &Instruction| {
-        let (Op::Reduce { dims, .. }, Some(Fusion::Compiled(_)), [term, init]) =
-            (&instruction.op, instruction.fusion, &instruction.operands[..])
-        else {
-            return false;
-        };
-        let terms = &computation.instructions[*term];
-        let extents = terms.shape.dims();
-        let count: usize = dims.iter().map(|d| extents[*d]).product();
-        let zero = is_zero(computation, *init);
-        products[*term] && zero && is_no_negative_zero(computation, *term) && {
-            let emission = Emission::of_sum(computation, instruction.fusion, *term);
-            count * (emission.instructions() as usize + LOOP) + 2 < UNROLLED
-        }
-    };
-    computation.instructions.iter().map(starts).collect()
-}
-
-/// For each value of a computation, into how many lanes of rows LLVM's loop vectorizer takes a sum of products over two dims,
-/// whose rows' loop is unrolled: 1 where it takes none. Differences make it worth its while, and elements of neighbouring rows
-/// that lie side by side (FACTS 3.2); `products` are the values that [`find_contractions`] found.
-pub fn find_lanes_of_rows(computation: &Computation, products: &[bool]) -> Vec<usize> {
-    let lanes = |instruction: &Instruction| {
-        let (Op::Reduce { dims, .. }, [term, init]) = (&instruction.op, &instruction.operands[..]) else { return 1 };
-        let terms = &computation.instructions[*term];
-        let extents: Vec<usize> = dims.iter().map(|d| terms.shape.dims()[*d]).collect();
-        let &[rows, columns] = &extents[..] else { return 1 };
-        if !products[*term] || terms.shape.dims().len() != 2 || !is_zero(computation, *init) {
-            return 1;
-        }
-        let emission = Emission::of_sum(computation, instruction.fusion, *term);
-        let across = emission.has(|op| matches!(op, Op::Transpose { .. }));
-        let worth = across || emission.has(|op| *op == Op::Binary(Binary::Subtract));
-        match rows {
-            _ if !worth || columns * (emission.instructions() as usize + LOOP) + 2 >= UNROLLED => 1,
-            2 if across || emission.reads() == 1 => 2,
-            4 => 4,
-            _ if rows.is_multiple_of(8) => 8,
-            _ => 1,
-        }
-    };
-    computation.instructions.iter().map(lanes).collect()
-}
-
-/// LLVM's threshold of a loop's size that is unrolled.
-const UNROLLED: usize = 300;
-
-/// Instructions of a loop beside a term's own: the addition, and that of the index.
-const LOOP: usize = 2;
-
-fn is_zero(computation: &Computation, id: ValueId) -> bool {
-    matches!(&computation.instructions[id].op, Op::Constant(value) if value.data().to_f32s() == [0.0])
 }
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
@@ -164,6 +107,51 @@ struct Product {
     exponential: bool,
 }
 
+/// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
+/// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
+/// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
+fn product_behind_choice(computation: &Computation, uses: &[usize], subtraction: &Instruction) -> Option<Product> {
+    let id = subtraction.operands[1];
+    let choice = &computation.instructions[id];
+    let &[_, on_true, on_false] = &choice.operands[..] else { return None };
+    let register = choice.shape.elements() >= REGISTER;
+    if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
+        return None;
+    }
+    let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
+    let mut product = product_behind(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?;
+    product.path.push(id);
+    Some(product)
+}
+
+/// Elements of the smallest register of several.
+const REGISTER: usize = 4;
+
+/// The number that a value of a fusion is at all places, where a compiler knows it.
+fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
+    let is_inside = computation.instructions[id].fusion == fusion;
+    while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
+        id = computation.instructions[id].operands[0];
+    }
+    match &computation.instructions[id].op {
+        Op::Constant(value) if is_inside && value.len() == 1 => value.data().to_f32s().first().copied(),
+        _ => None,
+    }
+}
+
+/// What a value negates. LLVM sees no product in one by -1.
+fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
+    let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
+    match (op, &operands[..]) {
+        (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
+        (Op::Binary(Binary::Multiply), &[left, right]) => {
+            let is_minus_one = |factor: ValueId| known_number(computation, factor, *fusion) == Some(-1.0);
+            [(left, right), (right, left)].into_iter().find(|(_, factor)| is_minus_one(*factor)).map(|(other, _)| other)
+        }
+        _ => None,
+    }
+}
+
 /// The product of the same fusion that `id` is, each value on the way read once.
 fn product_behind(
     computation: &Computation,
@@ -171,10 +159,9 @@ fn product_behind(
     mut id: ValueId,
     fusion: Option<Fusion>,
 ) -> Option<Product> {
-    let negates = |id: ValueId| computation.instructions[id].op == Op::Unary(Unary::Negate);
-    let is_bare = |id: &ValueId| negates(*id) && computation.instructions[*id].fusion == fusion;
-    let known =
-        |id: &ValueId| spread_number(computation, *id).filter(|_| computation.instructions[*id].fusion == fusion);
+    let is_bare =
+        |id: &ValueId| computation.instructions[*id].fusion == fusion && negated_by(computation, *id).is_some();
+    let known = |id: &ValueId| known_number(computation, *id, fusion);
     let mut path = Vec::new();
     let mut negated = false;
     loop {
@@ -183,6 +170,11 @@ fn product_behind(
             return None;
         }
         path.push(id);
+        if let Some(operand) = negated_by(computation, id) {
+            negated = !negated;
+            id = operand;
+            continue;
+        }
         match &instruction.op {
             // LLVM's InstCombine makes |ab| of |a| |b|.
             Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => return None,
@@ -195,15 +187,13 @@ fn product_behind(
                 return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
             }
             Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
-            Op::Unary(Unary::Negate)
-            | Op::Broadcast { .. }
+            Op::Broadcast { .. }
             | Op::Copy
             | Op::DynamicSlice { .. }
             | Op::Reshape
             | Op::Reverse { .. }
             | Op::Slice { .. }
             | Op::Transpose { .. } => {
-                negated ^= negates(id);
                 id = instruction.operands[0];
             }
             _ => return None,
@@ -220,17 +210,6 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
 
-/// The number that a value is at all places, where a compiler knows it.
-fn spread_number(computation: &Computation, mut id: ValueId) -> Option<f32> {
-    while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
-        id = computation.instructions[id].operands[0];
-    }
-    match &computation.instructions[id].op {
-        Op::Constant(value) if value.len() == 1 => value.data().to_f32s().first().copied(),
-        _ => None,
-    }
-}
-
 /// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.
 fn varies_inside(computation: &Computation, id: ValueId) -> bool {
     let instruction = &computation.instructions[id];
@@ -242,5 +221,101 @@ fn varies_inside(computation: &Computation, id: ValueId) -> bool {
         }
         Op::Unary(_) if !instruction.shape.dims().is_empty() => varies_inside(computation, instruction.operands[0]),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_contractions;
+    use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, Unary, ValueId};
+    use crate::tensor::DType;
+
+    type Built = Result<Vec<ValueId>, ShapeError>;
+
+    /// Which of the values that `body` makes of four arrays, the last one of which is the result, join a sum before they are
+    /// rounded.
+    fn contracted(body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
+        let mut builder = Builder::new("m");
+        let arrays = ["a", "b", "c", "d"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
+        let values = body(&mut builder, arrays).unwrap();
+        let mut program = builder.finish(&[("r", values[values.len() - 1])]).unwrap();
+        let entry = program.entry;
+        let computation = &mut program.computations[entry];
+        (arrays.len()..=computation.root)
+            .for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        let mut uses = computation.uses();
+        uses[computation.root] += 1;
+        let contracted = find_contractions(computation, &uses, |_| true);
+        values.into_iter().map(|id| contracted[id]).collect()
+    }
+
+    /// Of two products the one whose operands are there first is contracted: reads are, in the order of the code.
+    #[test]
+    fn a_product_of_what_is_computed_later_is_rounded() {
+        let sum = |depth: usize| {
+            contracted(|builder, [a, b, c, d]| {
+                let mut deep = a;
+                for _ in 0..depth {
+                    deep = builder.unary(Unary::Log, deep)?;
+                }
+                let (left, right) =
+                    (builder.binary(Binary::Multiply, deep, b)?, builder.binary(Binary::Multiply, c, d)?);
+                Ok(vec![left, right, builder.binary(Binary::Add, left, right)?])
+            })
+        };
+        assert_eq!(sum(0), [true, false, false]);
+        // As high as the other: the order stays.
+        assert_eq!(sum(3), [true, false, false]);
+        assert_eq!(sum(5), [false, true, false]);
+    }
+
+    /// The parts of both factors are read before the imaginary part of their product.
+    #[test]
+    fn the_parts_of_complex_factors_are_there_first() {
+        let imaginary = |real_part: bool| {
+            contracted(|builder, [a, b, c, d]| {
+                let mut deep = b;
+                for _ in 0..3 {
+                    deep = builder.unary(Unary::Log, deep)?;
+                }
+                let mut product = |x, y| builder.binary(Binary::Multiply, x, y);
+                let [bc, ad, ac, bd] = [product(deep, c)?, product(a, d)?, product(a, c)?, product(deep, d)?];
+                let imaginary = builder.binary(Binary::Add, bc, ad)?;
+                let other = if real_part { Binary::Subtract } else { Binary::Maximum };
+                let real = builder.binary(other, ac, bd)?;
+                Ok(vec![bc, ad, builder.binary(Binary::Maximum, imaginary, real)?])
+            })
+        };
+        assert_eq!(imaginary(false), [true, false, false]);
+        assert_eq!(imaginary(true), [false, true, false]);
+    }
+
+    /// The LLVM IR of Adafactor's update and of `jax.scipy.special.kl_div`.
+    #[test]
+    fn negations_and_choices_hide_no_product() {
+        let by = |factor: f64| {
+            contracted(|builder, [a, b, c, _]| {
+                let factor = builder.constant(DType::F32, factor)?;
+                let factor = builder.splat(factor, &[8])?;
+                let product = builder.binary(Binary::Multiply, a, b)?;
+                let scaled = builder.binary(Binary::Multiply, product, factor)?;
+                Ok(vec![product, scaled, builder.binary(Binary::Add, c, scaled)?])
+            })
+        };
+        assert_eq!(by(-1.0), [true, true, false]);
+        assert_eq!(by(-2.0), [false, true, false]);
+        let choice = |zero: f64, binary: Binary| {
+            contracted(|builder, [a, b, c, d]| {
+                let zero = builder.constant(DType::F32, zero)?;
+                let zero = builder.splat(zero, &[8])?;
+                let predicate = builder.compare(Compare::Gt, d, zero)?;
+                let product = builder.binary(Binary::Multiply, a, b)?;
+                let chosen = builder.select(predicate, product, zero)?;
+                Ok(vec![product, chosen, builder.binary(binary, c, chosen)?])
+            })
+        };
+        assert_eq!(choice(0.0, Binary::Subtract), [true, true, false]);
+        assert_eq!(choice(0.0, Binary::Add), [false, false, false]);
+        assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
     }
 }

@@ -14,15 +14,19 @@ mod numbering;
 mod pattern;
 mod precision;
 mod region;
+mod sum_loop;
+mod sum_term;
+mod unroll;
 
 pub use folding::{FoldedColumns, find_folded_columns};
-pub use fusion::{find_contractions, find_kept_wide, find_lanes_of_rows, find_sums_without_zero};
+pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
 pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use region::{Comparator, Reducer, Regions, comparator};
+pub use sum_loop::{Columns, Rows, SumLoop, find_sum_loops};
 
 use std::sync::OnceLock;
 

@@ -7,6 +7,8 @@
 
 mod agreement;
 mod bound;
+mod divergence;
+mod drift;
 mod dropped_token;
 mod error;
 mod forward;
@@ -87,7 +89,7 @@ pub struct FigureDoc {
 /// The settings of a check, as suites write them.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Metric whose growth is fitted.
+    /// Metric whose growth is fitted, over sizes or along a sequence.
     pub metric: Option<String>,
     /// Expected slope of that metric on log-log axes.
     pub slope: Option<f64>,
@@ -208,6 +210,8 @@ pub struct Batch<'a> {
 pub static CHECKS: &[&dyn Check] = &[
     &agreement::Agreement,
     &bound::Bound,
+    &divergence::Divergence,
+    &drift::Drift,
     &dropped_token::DroppedToken,
     &growth::Growth,
     &nucleus::Nucleus,

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts, largest values and sums by name, the first pieces of evidence, and why the check abstains, if it does. A
+/// Counts, largest values and sums by name, points of a fit, the first pieces of evidence, and why the check abstains, if it does. A
 /// judge chooses the names; only the count `undecided` has a meaning here ([`Tally::judge`]).
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
     peaks: BTreeMap<&'static str, f64>,
     sums: BTreeMap<&'static str, f64>,
+    points: Vec<(f64, f64)>,
     evidence: Vec<String>,
     refusal: Option<String>,
 }
@@ -34,6 +35,11 @@ impl Tally {
     /// Adds a value to a sum, which is rounded to f64 at each step.
     pub fn add(&mut self, name: &'static str, value: f64) {
         *self.sums.entry(name).or_default() += value;
+    }
+
+    /// Keeps a point of what is fitted in the end, as `(x, y)`.
+    pub fn point(&mut self, x: f64, y: f64) {
+        self.points.push((x, y));
     }
 
     /// Keeps a line that shows what was found, such as an element with its bits. Only the first three are made.
@@ -63,6 +69,11 @@ impl Tally {
         self.sums.get(name).copied().unwrap_or(0.0)
     }
 
+    /// The points, in order.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
     /// Why the check cannot judge, if it cannot.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
@@ -79,6 +90,7 @@ impl Tally {
         for (name, value) in later.sums {
             self.add(name, value);
         }
+        self.points.extend(later.points);
         let room = KEPT_EVIDENCE.saturating_sub(self.evidence.len());
         self.evidence.extend(later.evidence.into_iter().take(room));
         if let Some(why) = later.refusal {

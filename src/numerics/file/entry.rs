@@ -26,6 +26,11 @@ impl Entry {
         Some(Entry { file: PathBuf::from(format!("{file}.safetensors")), name: Some(name.to_string()) })
     }
 
+    /// The file, as the text names it.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// The array, of a file whose path is relative to `folder`.
     ///
     /// # Errors

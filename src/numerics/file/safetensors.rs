@@ -134,7 +134,7 @@ fn format_name(dtype: DType) -> Option<Dtype> {
         DType::BF16 => Dtype::BF16,
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
-        DType::S2 | DType::S4 | DType::U2 | DType::U4 => return None,
+        DType::S1 | DType::S2 | DType::S4 | DType::U1 | DType::U2 | DType::U4 => return None,
         DType::F8E3M4 | DType::F8E4M3 | DType::F8E4M3B11FNUZ => return None,
     })
 }

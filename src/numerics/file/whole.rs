@@ -108,12 +108,15 @@ mod tests {
             assert_eq!(fs::read(&target).unwrap(), text);
         }
         fs::remove_file(&link).unwrap();
-        // A device of one's own cannot be made without privileges; a link to one leads to it all the same.
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
         write_whole(&link, b"gone").unwrap();
-        write_whole(Path::new("/dev/null"), b"gone").unwrap();
-        assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && !fs::metadata("/dev/null").unwrap().is_file());
+        // Nobody listens, and it is not replaced by a file.
+        let socket = folder.join("socket");
+        let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(write_whole(&socket, b"x").is_err());
+        assert!(!fs::symlink_metadata(&socket).unwrap().is_file());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
         fs::remove_dir_all(&folder).unwrap();
     }
 

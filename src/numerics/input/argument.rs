@@ -37,6 +37,14 @@ impl Argument {
         numbered.into_iter().map(|(_, argument)| argument).collect()
     }
 
+    /// The names that bindings find it by, as the parameter of this number: its own, that without the number which XLA puts
+    /// behind it (`gate` of `gate.1`), and `arg0`, `arg1`, ...
+    pub fn answers_to(&self, number: usize) -> Vec<String> {
+        let is_number = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit());
+        let plain = self.name.rsplit_once('.').filter(|(_, end)| is_number(end)).map(|(plain, _)| plain.to_string());
+        std::iter::once(self.name.clone()).chain(plain).chain([format!("arg{number}")]).collect()
+    }
+
     /// Rows that have a stream of their own.
     pub fn rows(&self) -> usize {
         if self.dims.len() < 2 { 1 } else { self.dims[0] }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::file::Entry;
 use crate::ir::Shape;
@@ -70,26 +71,57 @@ impl fmt::Display for Binding {
     }
 }
 
+/// The arrays of one file, each bound to the argument that answers to its name ([`Argument::answers_to`]): the weights of a
+/// model. A clone shares them.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    text: String,
+    arrays: Arc<BTreeMap<String, Binding>>,
+}
+
+impl Weights {
+    /// The arrays of the file that ids and errors call `text`, with their names.
+    pub fn new(text: &str, arrays: Vec<(String, Tensor)>) -> Weights {
+        let given = |(name, tensor): (String, Tensor)| {
+            let text = format!("{text}:{name}");
+            (name, Binding::Given { text, tensor })
+        };
+        Weights { text: text.to_string(), arrays: Arc::new(arrays.into_iter().map(given).collect()) }
+    }
+
+    /// That every argument but the first has an array, or a binding of its own in `inputs`.
+    fn check(&self, inputs: &Inputs, arguments: &[Argument]) -> Result<(), InputError> {
+        let lacks = |(number, argument): &(usize, &Argument)| inputs.binding(*number, argument).is_none();
+        let Some((_, argument)) = arguments.iter().enumerate().skip(1).find(lacks) else { return Ok(()) };
+        let hint = crate::name::hint(&argument.name, self.arrays.keys().map(String::as_str));
+        let why = format!("it has no array for the argument `{}`; {hint}", argument.name);
+        Err(InputError::Unbound { text: self.text.clone(), why })
+    }
+}
+
 /// What the arguments of a program are filled with.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// The distribution of all arguments without a binding of their own.
     pub drawn: InputSpec,
-    /// Bindings by the parameter's name, or by `arg0`, `arg1`, ...
+    /// Bindings by a name that the argument answers to.
     bound: BTreeMap<String, Binding>,
+    /// What the other arguments are bound to.
+    weights: Option<Weights>,
 }
 
 impl From<InputSpec> for Inputs {
     fn from(drawn: InputSpec) -> Inputs {
-        Inputs { drawn, bound: BTreeMap::new() }
+        Inputs { drawn, bound: BTreeMap::new(), weights: None }
     }
 }
 
-/// `DISTRIBUTION`, and for each binding `+NAME=BINDING`, sorted by name.
+/// `DISTRIBUTION`, for each binding `+NAME=BINDING`, sorted by name, and `+weights=FILE`.
 impl fmt::Display for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.drawn.fmt(f)?;
-        self.bound.iter().try_for_each(|(name, binding)| write!(f, "+{name}={binding}"))
+        self.bound.iter().try_for_each(|(name, binding)| write!(f, "+{name}={binding}"))?;
+        self.weights.iter().try_for_each(|weights| write!(f, "+weights={}", weights.text))
     }
 }
 
@@ -100,8 +132,18 @@ impl Inputs {
         self
     }
 
-    fn binding(&self, number: usize, argument: &Argument) -> Option<&Binding> {
-        self.bound.get(&argument.name).or_else(|| self.bound.get(&format!("arg{number}")))
+    /// These inputs with all arguments that have no binding of their own bound to the arrays of a file; the first argument, the
+    /// data, may be left to the distribution.
+    pub fn with_weights(mut self, weights: Weights) -> Inputs {
+        self.weights = Some(weights);
+        self
+    }
+
+    /// What an argument is bound to, if it is.
+    pub fn binding(&self, number: usize, argument: &Argument) -> Option<&Binding> {
+        let names = argument.answers_to(number);
+        let arrays = self.weights.iter().map(|weights| weights.arrays.as_ref());
+        std::iter::once(&self.bound).chain(arrays).find_map(|bound| names.iter().find_map(|name| bound.get(name)))
     }
 
     /// Types of `arguments` and what each is filled with: programs for which this is one text get the same tensors, under one
@@ -118,20 +160,19 @@ impl Inputs {
         format!("({})", each.join(", "))
     }
 
-    /// That every binding is one of an argument.
+    /// That every binding is one of an argument, and that weights are there for all.
     ///
     /// # Errors
-    /// If there is no such argument.
+    /// If there is no such argument, or the weights' file has no array for one.
     pub fn check_names(&self, arguments: &[Argument]) -> Result<(), InputError> {
         for name in self.bound.keys() {
-            let is_of =
-                |(number, argument): (usize, &Argument)| argument.name == *name || format!("arg{number}") == *name;
+            let is_of = |(number, argument): (usize, &Argument)| argument.answers_to(number).contains(name);
             if !arguments.iter().enumerate().any(is_of) {
                 let known = arguments.iter().map(|argument| argument.name.as_str());
                 return Err(InputError::UnknownArgument { name: name.clone(), hint: crate::name::hint(name, known) });
             }
         }
-        Ok(())
+        self.weights.as_ref().map_or(Ok(()), |weights| weights.check(self, arguments))
     }
 
     /// The arguments that do not depend on which rows are asked for, whole: arrays of files and earlier results. `arguments`

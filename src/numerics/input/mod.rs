@@ -27,7 +27,7 @@ mod uniform;
 mod wide_exponent;
 
 pub use argument::{Argument, Row};
-pub use binding::{Binding, EARLIER, Inputs};
+pub use binding::{Binding, EARLIER, Inputs, Weights};
 pub use error::{InputError, Unfit};
 pub use generate::generate;
 pub use parameter::{COMMON, ParameterDoc};

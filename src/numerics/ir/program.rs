@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
+use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
 use super::tiling::Tiling;
 
@@ -121,12 +122,14 @@ pub struct Instruction {
     pub fusion: Option<Fusion>,
     /// How a compiled file cuts it up, if it is a matmul.
     pub tiling: Option<Arc<Tiling>>,
+    /// What a library computes in its place, on a machine that has the library.
+    pub library: Option<Arc<LibraryFunction>>,
 }
 
 impl Instruction {
     /// An instruction outside of fusions.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
-        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None }
+        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None, library: None }
     }
 }
 

@@ -64,6 +64,9 @@ pub enum Library {
     Ynnpack,
 }
 
+/// Threads that a library shares work among: a modelling choice, which few bits depend on.
+pub const THREADS: usize = 2;
+
 /// An operation that a vector unit has in bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Native {

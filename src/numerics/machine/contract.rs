@@ -10,13 +10,28 @@ use crate::tensor::DType;
 use super::mxu::sum_to_f32;
 use super::value::Value;
 
-/// The exact products of two arrays of f32, rounded in the columns that are folded.
+/// The exact products of two arrays of f32, rounded in the columns that are folded; one of them may hold such products
+/// already, if the other is nothing but -1.
 pub fn product(left: &Value, right: &Value, folded: Option<FoldedColumns>, flush: bool) -> Value {
-    let given = |v: f32| f64::from(if flush { flush_f32(v) } else { v });
-    let exact = left.f32s().iter().zip(right.f32s()).map(|(a, b)| given(*a) * given(*b));
+    let exact = (0..left.len()).map(|i| given(left, i, flush) * given(right, i, flush));
     let Some(FoldedColumns { width, first }) = folded else { return Value::double(exact.collect()) };
-    let rounded = |(i, product): (usize, f64)| if i % width < first { product } else { given(product as f32) };
+    let rounded = |(i, product): (usize, f64)| {
+        let rounded = product as f32;
+        match i % width < first {
+            true => product,
+            false => f64::from(if flush { flush_f32(rounded) } else { rounded }),
+        }
+    };
     Value::double(exact.enumerate().map(rounded).collect())
+}
+
+/// An operand's element, as arithmetic takes it.
+fn given(operand: &Value, i: usize, flush: bool) -> f64 {
+    match operand {
+        Value::Double(products) => products[i],
+        numbers if flush => f64::from(flush_f32(numbers.f32s()[i])),
+        numbers => f64::from(numbers.f32s()[i]),
+    }
 }
 
 /// Whether an operand of f32 arithmetic is a product that is not rounded yet.
@@ -26,13 +41,8 @@ pub fn is_product(operand: &Value) -> bool {
 
 /// The f32 sums or differences of products and numbers, each rounded once.
 pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
-    let given = |operand: &Value, i: usize| match operand {
-        Value::Double(products) => products[i],
-        numbers if flush => f64::from(flush_f32(numbers.f32s()[i])),
-        numbers => f64::from(numbers.f32s()[i]),
-    };
     let sign = if binary == Binary::Subtract { -1.0 } else { 1.0 };
-    let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i), sign * given(right, i)));
+    let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i, flush), sign * given(right, i, flush)));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 

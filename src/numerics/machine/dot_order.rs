@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use crate::ir::Convolution;
 use crate::num::flush_f32;
 
 use super::chip::Library;
@@ -69,7 +70,9 @@ pub struct DotOrder {
     rest: usize,
     /// Results whose lanes join neighbour by neighbour; those of the others join by halving.
     paired: usize,
-    /// Columns, and how many products of theirs are summed before the sum joins the others.
+    /// Runs of equally many products, one after the other, which lanes and cuts begin anew: the taps of a convolution.
+    runs: usize,
+    /// Columns, and how many products of a run are summed before the sum joins the others.
     columns: Vec<(Range<usize>, usize)>,
 }
 
@@ -140,34 +143,50 @@ impl DotOrder {
             _ => return None,
         };
         let columns = vec![(0..n, k.max(1))];
-        Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, columns })
+        Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, runs: 1, columns })
     }
 
     /// The library's order for f32 operands; `transposed` says that the right one has its products last.
     pub fn of_library(sizes: [usize; 3], transposed: bool) -> DotOrder {
-        let order = |lanes, columns| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, columns };
-        let [m, k, n] = sizes;
+        DotOrder::of_runs(sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
+    }
+
+    /// The library's order for a convolution in `groups`, as dots of these sizes.
+    pub fn of_convolution(sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
+        let Convolution { taps, row, .. } = *convolution;
+        let row = if groups > 1 { 1 } else { row.max(1) };
+        DotOrder::of_runs(sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
+    }
+
+    /// The order of products in runs, for rows of which so many lie side by side; `many` says whether packing pays for a
+    /// kernel that needs none.
+    fn of_runs(sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
+        let order = |lanes, columns| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, runs, columns };
+        let [_, all, n] = sizes;
+        let k = all / runs;
         let cut = |width: usize| (0..n).step_by(width).map(move |at| at..n.min(at + width));
         let [packed, plain] = [4, 1].map(|lanes| cheapest(k, n, lanes));
         // Packing pays where the left operand has many blocks of rows, or where the other kernels are much dearer.
-        let packs = transposed || plain.cost > 2.0 * packed.cost || m.div_ceil(plain.rows) > 10;
-        if !packs {
-            let columns = cut(task_columns(sizes, plain).max(1));
-            let columns = columns.map(|columns| (columns.clone(), CACHE / columns.len())).collect();
+        if plain.cost <= 2.0 * packed.cost && !many(plain) {
+            let columns = cut(task_columns([row, all, n], plain).max(1));
+            let columns = columns.map(|columns| (columns.clone(), CACHE / (columns.len() * runs))).collect();
             return order(1, columns);
         }
         let Kernel { columns, lanes, .. } = packed;
         let tile = LANES / lanes;
-        let fitting = columns * (CACHE / (columns * k.max(1))).max(1);
+        let fitting = columns * (CACHE / (columns * all.max(1))).max(1);
         let width = fitting.min(n.next_multiple_of(tile)).max(tile);
-        let depth = CACHE / (width * lanes) * lanes;
+        let depth = CACHE / (width * lanes * runs) * lanes;
         order(lanes, cut(width).map(|columns| (columns, depth)).collect())
     }
 
     /// The products of row-major operands, on the unit of a mode, into `out`.
     pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
         let [m, k, n] = self.sizes;
-        if k == 0 || self.lanes == 1 && self.columns.iter().all(|(_, depth)| *depth >= k) {
+        let run = k / self.runs;
+        // A cut that is too fine for one product is none.
+        let depth_of = |depth: usize| if depth == 0 { run.max(1) } else { depth };
+        if k == 0 || self.lanes == 1 && self.columns.iter().all(|(_, depth)| depth_of(*depth) >= run) {
             return mxu::matmul(lhs, rhs, self.sizes, Passes::F32, unit, out);
         }
         let add = |a: f32, b: f32| {
@@ -186,8 +205,10 @@ impl DotOrder {
                 mxu::matmul(&left, &right.copied().collect::<Vec<f32>>(), sizes, Passes::F32, unit, &mut sums);
                 sums
             };
-            let stretch = |numbers: Range<usize>, lanes: usize| {
-                let of_lane = |first| lane(numbers.clone().skip(first).step_by(lanes).collect());
+            // Products of these numbers in these runs, each lane's summed run by run.
+            let stretch = |runs: Range<usize>, numbers: Range<usize>, lanes: usize| {
+                let of_run = |at: usize, first| numbers.clone().skip(first).step_by(lanes).map(move |l| at * run + l);
+                let of_lane = |first| lane(runs.clone().flat_map(|at| of_run(at, first)).collect());
                 let mut parts: Vec<Vec<f32>> = (0..lanes).map(of_lane).collect();
                 while parts.len() > 1 {
                     let half = parts.len() / 2;
@@ -200,10 +221,12 @@ impl DotOrder {
                 parts.swap_remove(0)
             };
             // Lanes that the last products do not fill have zeros in their place.
-            let whole = k - k % self.lanes;
-            let starts = (0..whole).step_by(*depth).map(|at| (at..whole.min(at + depth), self.lanes));
-            let stretches = starts.chain((whole < k).then_some((whole..k, self.rest)));
-            let stretches = stretches.map(|(numbers, lanes)| stretch(numbers, lanes));
+            let whole = run - run % self.lanes;
+            let depth = depth_of(*depth);
+            let starts = (0..whole).step_by(depth);
+            let starts = starts.map(|at| (0..self.runs, at..whole.min(at + depth), self.lanes));
+            let tails = (0..self.runs).filter(|_| whole < run).map(|at| (at..at + 1, whole..run, self.rest));
+            let stretches = starts.chain(tails).map(|(runs, numbers, lanes)| stretch(runs, numbers, lanes));
             let sums = stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default();
             for (row, sums) in out.chunks_mut(n).zip(sums.chunks(width)) {
                 row[columns.clone()].copy_from_slice(sums);

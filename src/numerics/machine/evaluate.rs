@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
-    Program, Shape, TRIP_BOUND, Unary,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
+    Op, Precision, Program, Shape, TRIP_BOUND, Unary,
 };
 use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
+use super::contraction_order::ContractionOrder;
 use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
 use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{arrange, contract, integer, rank, reduce};
+use super::{arrange, contract, ducc, integer, rank, reduce};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -185,7 +186,7 @@ impl Machine<'_> {
             }
             Op::Clamp => self.clamp(&written_out(operands)),
             Op::Reduce { dims, to_apply } => {
-                reduce::reduce(self, instruction, dims, (*to_apply, habits.products), operands, shapes)?
+                reduce::reduce(self, instruction, dims, (*to_apply, habits.sum_loop), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
                 reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
@@ -203,7 +204,10 @@ impl Machine<'_> {
             Op::Tuple => Value::Tuple(written_out(operands)),
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
-            Op::Call { to_apply } => self.call(*to_apply, written_out(operands))?,
+            Op::Call { to_apply } => match self.library_function(instruction) {
+                Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
+                Some(LibraryFunction::Convolution(_)) | None => self.call(*to_apply, written_out(operands))?,
+            },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);
                 let mut trips = 0;
@@ -225,6 +229,12 @@ impl Machine<'_> {
         let f32s = instruction.shape.dtype() == Some(DType::F32);
         f32s && matches!(instruction.fusion, Some(Fusion::Custom(_)))
             && self.mode.chip.library == Some(Library::Ynnpack)
+    }
+
+    /// What a library computes in an instruction's place, where the machine has it and the mode leaves sums as they are.
+    fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
+        let own = self.mode.chip.library.is_some() && self.mode.choices.acc == self.mode.chip.accumulation;
+        instruction.library.as_deref().filter(|_| own)
     }
 
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
@@ -357,13 +367,28 @@ impl Machine<'_> {
             self.mode.matrix_unit_for(instruction.tiling.as_deref()),
         );
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        let order = DotOrder::of(self.mode, self.library_computes(instruction), [m, k, n], last)
-            .filter(|_| shapes.iter().all(|shape| shape.dtype() == Some(DType::F32)));
+        let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
+        let convolution = match self.library_function(instruction) {
+            Some(LibraryFunction::Convolution(convolution)) if f32s => Some(convolution),
+            _ => None,
+        };
+        let in_library = self.library_computes(instruction);
+        let order = match convolution {
+            Some(convolution) if in_library => Some(DotOrder::of_convolution([m, k, n], plan.batch, convolution)),
+            Some(_) => None,
+            None => DotOrder::of(self.mode, in_library, [m, k, n], last).filter(|_| f32s),
+        };
+        let contraction =
+            convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
+            if let (DotUnit::Matrix(_), Some(contraction)) = (unit, &contraction) {
+                contraction.matmul(a, b, &matrix, out);
+                continue;
+            }
             match (unit, &order) {
                 (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
                 (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),

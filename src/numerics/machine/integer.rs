@@ -79,7 +79,7 @@ fn of_floats(values: impl Iterator<Item = f64>, to: DType) -> Value {
         DType::U16 => i64::from(v as u16),
         DType::U32 => i64::from(v as u32),
         DType::U64 => v as u64 as i64,
-        DType::S2 | DType::S4 | DType::U2 | DType::U4 => {
+        DType::S1 | DType::S2 | DType::S4 | DType::U1 | DType::U2 | DType::U4 => {
             let (signed, bits) = (i64::from(to.is_signed()), to.bits());
             (v as i64).clamp(-(signed << (bits - 1)), (1 << (bits - signed as u32)) - 1)
         }
@@ -311,6 +311,11 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
     match (on_true, on_false) {
         (Value::Float(dtype, a), Value::Float(_, b)) => Value::float(dtype, pick(flags, a, &b)),
         (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, &b)),
+        // A product of f32 that is not rounded yet.
+        (Value::Double(a), Value::Float(_, b)) => {
+            let b: Vec<f64> = b.iter().copied().map(f64::from).collect();
+            Value::double(pick(flags, a, &b))
+        }
         (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(dtype, pick(flags, a, &b)),
         (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, &b)),
         (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),
@@ -326,8 +331,8 @@ fn wrap(dtype: DType, value: i64) -> i64 {
         DType::U8 => i64::from(value as u8),
         DType::U16 => i64::from(value as u16),
         DType::U32 => i64::from(value as u32),
-        DType::S2 | DType::S4 => value << (64 - dtype.bits()) >> (64 - dtype.bits()),
-        DType::U2 | DType::U4 => value & ((1 << dtype.bits()) - 1),
+        DType::S1 | DType::S2 | DType::S4 => value << (64 - dtype.bits()) >> (64 - dtype.bits()),
+        DType::U1 | DType::U2 | DType::U4 => value & ((1 << dtype.bits()) - 1),
         _ => value,
     }
 }

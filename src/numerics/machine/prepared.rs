@@ -1,8 +1,7 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
 use crate::analysis::{
-    FoldedColumns, Reducer, Regions, find_contractions, find_folded_columns, find_kept_wide, find_lanes_of_rows,
-    find_sums_without_zero,
+    FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
@@ -41,19 +40,10 @@ pub(super) struct Habits {
     pub contracted: bool,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,
-    /// How it sums products.
-    pub products: Products,
+    /// In what order it adds up, if it is a sum.
+    pub sum_loop: SumLoop,
     /// A rounding to bf16 that a library leaves out.
     pub kept_wide: bool,
-}
-
-/// How a sum takes products that are not rounded.
-#[derive(Clone, Copy)]
-pub(super) struct Products {
-    /// It begins with the first two.
-    pub starts_with_two: bool,
-    /// Rows that it sums side by side, at least 1.
-    pub lanes_of_rows: usize,
 }
 
 impl Frame {
@@ -68,8 +58,7 @@ impl Frame {
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contracted = find_contractions(computation, &uses, sums);
         let folded = find_folded_columns(computation, &contracted);
-        let without_zero = find_sums_without_zero(computation, &contracted);
-        let lanes_of_rows = find_lanes_of_rows(computation, &contracted);
+        let sum_loops = find_sum_loops(computation, &contracted, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by_spread: !matches!(i.fusion, Some(Fusion::Compiled(_)))
@@ -77,7 +66,7 @@ impl Frame {
                 && is_spread(computation, i.operands[1]),
             contracted: contracted[id],
             folded: folded[id],
-            products: Products { starts_with_two: without_zero[id], lanes_of_rows: lanes_of_rows[id] },
+            sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };
         let habits = instructions.iter().enumerate().map(habits).collect();

@@ -1,15 +1,16 @@
 //! Reductions, windows and scatters.
 
-use crate::analysis::{Cumulative, Reducer, cumulative};
+use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
 use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, refuse};
-use super::prepared::Products;
+use super::mode::Mode;
 use super::scalar::{Region, Scalar};
-use super::sum::{RowSum, SideBySide, SumSite};
+use super::side_by_side::SideBySide;
+use super::sum::{RowSum, SumSite};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
 use super::{contract, integer, select};
@@ -20,7 +21,7 @@ pub(super) fn reduce(
     machine: &Machine,
     instruction: &Instruction,
     reduced: &[usize],
-    (to_apply, how): (usize, Products),
+    (to_apply, sum_loop): (usize, SumLoop),
     operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
@@ -60,30 +61,40 @@ pub(super) fn reduce(
         run: innermost_run(dims, reduced),
         fusion: instruction.fusion,
     };
+    let Mode { chip, choices, .. } = machine.mode;
+    let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
+    let side_by_side = SideBySide::new(sum_loop, unit.flush).filter(|_| as_compiled);
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
-            let sum = RowSum::new(machine.mode, &site(*dtype, init));
-            Value::float(*dtype, sum.of_rows(values, results, init))
+            let site = site(*dtype, init);
+            Value::float(
+                *dtype,
+                match side_by_side.filter(|_| *dtype == DType::F32 && width > 0) {
+                    Some(sum) => {
+                        let terms: Vec<f64> = values.iter().copied().map(f64::from).collect();
+                        sum.sums(&terms, width, init, false)
+                    }
+                    None => RowSum::new(machine.mode, &site).of_rows(values, results, init),
+                },
+            )
         }
         (Some(Reducer::Binary(Binary::Add)), [products @ Value::Double(_)])
             if instruction.shape.dtype() == Some(DType::F32) && width > 0 =>
         {
-            let init = inits[0].f32s()[0];
-            let site = site(DType::F32, init);
-            let rows = SideBySide::new(machine.mode, &site).or_lanes(how.lanes_of_rows, &extents);
-            if rows.lanes == 1 && how.starts_with_two {
-                Value::float(DType::F32, contract::row_sums_of_two(products.f64s(), width, unit.flush))
-            } else if rows.lanes == 1 || init != 0.0 {
-                Value::float(DType::F32, contract::row_sums(products.f64s(), width, init, unit.flush))
-            } else if rows.rounds_products() {
-                let rounded: Vec<f32> = contract::round(products.f64s(), unit.flush);
-                Value::float(DType::F32, RowSum::new(machine.mode, &site).of_rows(&rounded, results, init))
-            } else {
-                let lanes: Vec<f64> = rows.in_lanes(products.len()).map(|at| products.f64s()[at]).collect();
-                let sums = contract::row_sums(&lanes, width / rows.lanes, init, unit.flush);
-                Value::float(DType::F32, rows.join_lanes(sums, &unit))
-            }
+            let (products, init) = (products.f64s(), inits[0].f32s()[0]);
+            Value::float(
+                DType::F32,
+                match side_by_side {
+                    Some(sum) => sum.sums(products, width, init, true),
+                    None if sum_loop == SumLoop::ChainOfTwo => contract::row_sums_of_two(products, width, unit.flush),
+                    None if sum_loop == SumLoop::ChainOfRounded && as_compiled => {
+                        let rounded: Vec<f32> = contract::round(products, unit.flush);
+                        RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init)
+                    }
+                    None => contract::row_sums(products, width, init, unit.flush),
+                },
+            )
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];

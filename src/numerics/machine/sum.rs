@@ -19,8 +19,6 @@ pub struct RowSum {
     /// Elements that the library sums at a time; the sums are added one after the other.
     run: usize,
     from_zero: bool,
-    /// Rows of two reduced dims that are summed side by side.
-    side_by_side: SideBySide,
     /// The windows of XLA:CPU, each begun with the init, where they are not what the vector unit's own sum knows:
     /// windows of one dim, each from zero.
     windows: Option<Tree>,
@@ -42,74 +40,6 @@ pub struct SumSite<'a> {
     pub run: usize,
     /// The fusion that it stands in.
     pub fusion: Option<Fusion>,
-}
-
-/// Rows of at most eight elements that XLA:CPU's compiler (LLVM's loop vectorizer) sums side by side, where a compiled fusion
-/// sums over the rows as well. Of twelve rows it sums each after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct SideBySide {
-    /// How many rows; 1 where all elements are one chain.
-    pub lanes: usize,
-    rows: usize,
-    columns: usize,
-    /// Whether products join their lane before they are rounded, however many columns there are.
-    exact: bool,
-}
-
-impl SideBySide {
-    /// What `mode` does there.
-    pub fn new(mode: &Mode, site: &SumSite) -> SideBySide {
-        let compiled = matches!(site.fusion, Some(Fusion::Compiled(_))) && mode.chip.library.is_some();
-        let own = compiled && site.dtype == DType::F32 && mode.choices.reduce == mode.chip.sum;
-        let (lanes, rows, columns) = match *site.extents {
-            [rows, columns] if own && site.last && (2..=8).contains(&columns) && site.run == rows * columns => {
-                let lanes = match rows {
-                    12 => 1,
-                    2 => 2,
-                    _ if rows.is_multiple_of(8) && columns <= 6 => 8,
-                    _ if rows.is_multiple_of(4) => 4,
-                    _ => 1,
-                };
-                (lanes, rows, columns)
-            }
-            _ => (1, 1, site.extents.iter().product()),
-        };
-        SideBySide { lanes, rows, columns, exact: false }
-    }
-
-    /// Those lanes, if there are several, of rows of exact products.
-    pub fn or_lanes(self, lanes: usize, extents: &[usize]) -> SideBySide {
-        match *extents {
-            [rows, columns] if lanes > 1 => SideBySide { lanes, rows, columns, exact: true },
-            _ => self,
-        }
-    }
-
-    /// Whether products of such rows are rounded before they are added, which of longer rows none are.
-    pub fn rounds_products(&self) -> bool {
-        self.lanes > 1 && self.columns >= 6 && !self.exact
-    }
-
-    /// Positions of so many elements, so that each lane's lie together.
-    pub fn in_lanes(self, elements: usize) -> impl Iterator<Item = usize> {
-        let SideBySide { lanes, rows, columns, .. } = self;
-        let sums = elements / (rows * columns).max(1);
-        let of_lane = move |lane: usize| (lane..rows).step_by(lanes).flat_map(move |r| r * columns..(r + 1) * columns);
-        (0..sums).flat_map(move |sum| (0..lanes).flat_map(of_lane).map(move |at| sum * rows * columns + at))
-    }
-
-    /// The lanes' sums, joined by halving.
-    pub fn join_lanes(self, sums: Vec<f32>, unit: &VectorUnit) -> Vec<f32> {
-        let join = |lanes: &[f32]| {
-            let mut lanes = lanes.to_vec();
-            while lanes.len() > 1 {
-                let upper = lanes.split_off(lanes.len() / 2);
-                lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = vector::binary_scalar(Binary::Add, *a, b, unit));
-            }
-            lanes[0]
-        };
-        sums.chunks(self.lanes).map(join).collect()
-    }
 }
 
 /// What a sum promises.
@@ -147,7 +77,6 @@ impl RowSum {
             width: extents.iter().product(),
             run: site.run,
             from_zero,
-            side_by_side: SideBySide::new(mode, site),
             windows: (order == SumOrder::Tree32 && !own).then(|| Tree::new(extents)),
             unit: mode.vector_unit(),
         }
@@ -155,12 +84,6 @@ impl RowSum {
 
     /// The sums of `count` rows that lie one after the other, rounded to the type.
     pub fn of_rows(&self, values: &[f32], count: usize, init: f32) -> Vec<f32> {
-        if self.side_by_side.lanes > 1 && self.from_zero {
-            let lanes = self.side_by_side.in_lanes(values.len()).map(|at| values[at]).collect::<Vec<f32>>();
-            let count = count * self.side_by_side.lanes;
-            let sums = vector::sums(&lanes, count, values.len() / count, SumOrder::Chain, self.step, &self.unit);
-            return self.side_by_side.join_lanes(sums, &self.unit);
-        }
         let mut sums = match &self.windows {
             Some(tree) => {
                 let window = |window: &[f32]| vector::sum(window, SumOrder::Chain, self.step, &self.unit);
@@ -216,10 +139,10 @@ impl RowSum {
 
 #[cfg(test)]
 mod tests {
-    use super::{RowSum, SideBySide, SumSite};
+    use super::{RowSum, SumSite};
     use crate::ir::Fusion;
+    use crate::machine::Mode;
     use crate::machine::probe::{hash, numbers};
-    use crate::machine::{Mode, contract};
     use crate::tensor::DType;
 
     fn mode() -> Mode {
@@ -240,39 +163,5 @@ mod tests {
         let sum = RowSum::new(&mode(), &site(&[16, 20], 20, Fusion::Custom(0)));
         assert_eq!(hash(sum.of_rows(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);
         assert!(sum.promise().chain >= 16);
-    }
-
-    /// The bits that jaxlib 0.10.2 computed for sums over both dims, or the last two of three.
-    #[test]
-    fn short_rows_are_summed_side_by_side() {
-        let expected = [
-            ([1, 32, 4], 8, 0x3416_64cf_a97d_4b57),
-            ([1, 20, 8], 4, 0x06f3_77d1_0fca_f2a0),
-            ([1, 2, 5], 2, 0x18b8_34cd_c7fc_3fc7),
-            ([1, 12, 4], 1, 0xaedd_24a9_fa1d_01e4),
-            ([3, 24, 6], 8, 0xe4c3_50da_9fde_9d7b),
-        ];
-        for ([count, rows, columns], lanes, bits) in expected {
-            let extents = [rows, columns];
-            let site = site(&extents, rows * columns, Fusion::Compiled(0));
-            assert_eq!(SideBySide::new(&mode(), &site).lanes, lanes, "{extents:?}");
-            let sums = RowSum::new(&mode(), &site).of_rows(&numbers(&mut 1, count * rows * columns), count, 0.0);
-            assert_eq!(hash(sums), bits, "{extents:?}");
-        }
-    }
-
-    /// The bits that jaxlib 0.10.2 computed for sums of products: one chain of fused multiply-adds, and eight side by side.
-    #[test]
-    fn products_are_added_before_they_are_rounded() {
-        for (extents, bits) in [([12, 20], 0x169f_ded1_2a6c_e5a5u64), ([32, 4], 0xcbed_e3d0_ab80_7824)] {
-            let width = extents[0] * extents[1];
-            let mut state = 1;
-            let (a, b) = (numbers(&mut state, width), numbers(&mut state, width));
-            let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).collect();
-            let rows = SideBySide::new(&mode(), &site(&extents, width, Fusion::Compiled(0)));
-            let lanes: Vec<f64> = rows.in_lanes(width).map(|at| products[at]).collect();
-            let sums = contract::row_sums(&lanes, width / rows.lanes, 0.0, true);
-            assert_eq!(hash(rows.join_lanes(sums, &mode().vector_unit())), bits, "{extents:?}");
-        }
     }
 }

@@ -26,13 +26,20 @@ impl<A: Arithmetic> Pass<'_, A> {
             let format = shape.dtype().and_then(DType::format).unwrap_or(&num::F64);
             outputs.push(match (result, demand) {
                 (None, _) | (_, Demand::None) => TruthTensor::Skipped,
-                (Some(Value::Float(array)), Demand::Rounded) => TruthTensor::Float(self.round(array, dims)),
-                // Between neighbours of f64 lies no f64 that a number could be compared with.
-                (Some(Value::Float(array)), Demand::Stored) if *format == num::F64 => {
-                    TruthTensor::Float(self.round(array, dims))
-                }
-                (Some(Value::Float(array)), Demand::Stored) => TruthTensor::Float(self.stored(array, dims, format)),
                 (Some(Value::Float(array)), Demand::Order) => TruthTensor::Float(self.ordered(array, dims, format)),
+                (Some(Value::Float(array)), demand) => {
+                    let target = match demand {
+                        Demand::Stored | Demand::Near => format,
+                        Demand::RoundedTo(dtype) => dtype.format().unwrap_or(&num::F64),
+                        _ => &num::F64,
+                    };
+                    TruthTensor::Float(match demand {
+                        // Between neighbours of f64 lies no f64 that a number could be compared with.
+                        _ if *target == num::F64 => self.round(array, dims),
+                        Demand::Near => self.each(array, dims, |number| self.near(number, target)),
+                        _ => self.each(array, dims, |number| self.round_to(number, target)),
+                    })
+                }
                 (Some(value), _) if shape.dtype() == Some(DType::Pred) => {
                     let values = value.integers().values.iter().map(|v| v.map(|v| v != 0)).collect();
                     TruthTensor::Predicate { dims, values }
@@ -58,17 +65,31 @@ impl<A: Arithmetic> Pass<'_, A> {
         FloatTruth { dims, rounded, open, tops: Vec::new() }
     }
 
-    /// Every element correctly rounded to `format`.
-    fn stored(&self, array: &FloatArray<A>, dims: Vec<usize>, format: &Format) -> FloatTruth {
+    /// What is found of every element.
+    fn each(&self, array: &FloatArray<A>, dims: Vec<usize>, find: impl Fn(&A::Number) -> Option<f64>) -> FloatTruth {
         let (mut rounded, mut open) = (Vec::with_capacity(array.len), Vec::new());
         for at in 0..array.len {
-            let stored = self.round_to(&self.world.number(array, at), format);
-            rounded.push(stored.unwrap_or(f64::NAN));
-            if stored.is_none() {
+            let found = find(&self.world.number(array, at));
+            rounded.push(found.unwrap_or(f64::NAN));
+            if found.is_none() {
                 open.push(at);
             }
         }
         FloatTruth { dims, rounded, open, tops: Vec::new() }
+    }
+
+    /// A number within 2^-10 of an ulp of `format`, and beyond its largest what that rounds to.
+    fn near(&self, number: &A::Number, format: &Format) -> Option<f64> {
+        let arithmetic = &self.world.arithmetic;
+        if arithmetic.as_exact(number).is_some() || !arithmetic.is_number(number) {
+            return arithmetic.as_exact(number);
+        }
+        let (lo, hi) = arithmetic.bounds(number);
+        let least = if lo <= 0.0 && hi >= 0.0 { 0.0 } else { lo.abs().min(hi.abs()) };
+        if least > format.max_finite() {
+            return self.round_to(number, format);
+        }
+        (hi - lo <= format.ulp(least) / 512.0).then_some(0.5 * lo + 0.5 * hi)
     }
 
     /// The number rounded to nearest even in `format`, where its enclosure decides it.

@@ -287,6 +287,52 @@ pub(super) struct AsPairs<A: Arithmetic> {
     pub depth: Depth,
 }
 
+/// What a vector makes of sums of its products with numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Number,
+    /// Nothing is known of an entry, so that nothing is of the sum. Of a deep network that is most of what a rung sees.
+    Unknown,
+    /// An infinity or NaN, which may decide the sum.
+    Special,
+}
+
+/// Those of an operand's vectors, worked out where they are asked for.
+struct Fates<'a, A: Arithmetic> {
+    numbers: &'a A::Numbers,
+    start: usize,
+    /// From one vector to the next, and from one entry to the next.
+    vector: usize,
+    entry: usize,
+    known: Vec<Option<Fate>>,
+}
+
+/// Whether this is NaN or an infinity, for certain.
+fn is_special<A: Arithmetic>(arithmetic: &A, x: &A::Number) -> bool {
+    arithmetic.is_nan(x) || arithmetic.as_exact(x).is_some_and(f64::is_infinite)
+}
+
+impl<A: Arithmetic> Fates<'_, A> {
+    fn of(&mut self, arithmetic: &A, vector: usize, length: usize) -> Fate {
+        if let Some(fate) = self.known[vector] {
+            return fate;
+        }
+        let mut fate = Fate::Number;
+        for l in 0..length {
+            let x = arithmetic.at(self.numbers, self.start + vector * self.vector + l * self.entry);
+            if is_special(arithmetic, &x) {
+                fate = Fate::Special;
+                break;
+            }
+            if !arithmetic.is_number(&x) {
+                fate = Fate::Unknown;
+            }
+        }
+        self.known[vector] = Some(fate);
+        fate
+    }
+}
+
 /// Multiplications for which taking matrices apart does not pay. It may be wider than single products are, too: its bounds
 /// are of whole rows and columns.
 const FEW: usize = 4096;
@@ -304,13 +350,32 @@ pub(super) fn dots_by_products<A: Arithmetic>(
     if asked * k < FEW || 8 * asked < m * n {
         return dots_one_by_one(arithmetic, [lhs, rhs], starts, [m, k, n], wanted);
     }
+    let mut fates =
+        [(lhs, starts[0], k, 1, m), (rhs, starts[1], 1, n, n)].map(|(numbers, start, vector, entry, count)| Fates {
+            numbers,
+            start,
+            vector,
+            entry,
+            known: vec![None; count],
+        });
+    // Where nothing is known any more, nothing is multiplied.
+    let is_special = |at: usize| is_special(arithmetic, &arithmetic.at(rhs, starts[1] + at));
+    if (0..m).all(|i| fates[0].of(arithmetic, i, k) == Fate::Unknown) && !(0..k * n).any(is_special) {
+        return vec![arithmetic.unknown(); m * n];
+    }
     let entries =
         |numbers, start, count| (start..start + count).map(|at| (pairs.pair)(numbers, at)).collect::<Entries>();
     let (left, right) = (entries(lhs, starts[0], m * k), entries(rhs, starts[1], k * n));
     let products = enclosed_products(&left, &right, [m, k, n], pairs.depth);
     let mut numbers = Vec::with_capacity(m * n);
     for (at, product) in products.into_iter().enumerate() {
+        let is_unknown = product.is_irregular() && {
+            let [row, column] = &mut fates;
+            let both = [row.of(arithmetic, at / n, k), column.of(arithmetic, at % n, k)];
+            both.contains(&Fate::Unknown) && !both.contains(&Fate::Special)
+        };
         numbers.push(match product.is_irregular() {
+            true if is_unknown => arithmetic.unknown(),
             true => dot(arithmetic, [lhs, rhs], [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
             false => (pairs.number)(product),
         });

@@ -102,6 +102,33 @@ impl Between {
         }
     }
 
+    /// Whether its form, if it has one, is a rational number.
+    pub fn is_rational(&self) -> bool {
+        match self {
+            Between::Exact(value) => value.is_finite(),
+            Between::Real { what: What::Form(form), .. } => form.as_rational().is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether it has a [`Between::form`], but for numbers of too many bits.
+    pub fn has_form(&self) -> bool {
+        match self {
+            Between::Exact(value) => value.is_finite(),
+            Between::Unknown | Between::Real { what: What::Anonymous, .. } => false,
+            Between::Real { .. } => true,
+        }
+    }
+
+    /// Calls with the name of each atom in its form.
+    pub fn for_each_atom(&self, mut function: impl FnMut(u64)) {
+        match self {
+            Between::Real { what: What::Atom(name), .. } => function(*name),
+            Between::Real { what: What::Form(form), .. } => form.for_each_atom(function),
+            _ => {}
+        }
+    }
+
     /// The same, if nothing is known of what it is, with this name.
     pub fn with_form(self, form: Option<Form>, fresh: impl FnOnce() -> u64) -> Between {
         match self {

@@ -186,6 +186,12 @@ impl Mover<'_> {
                     return Column { values: Rc::clone(&source.values), run: len };
                 }
             }
+            // One value stays so wherever its elements go.
+            Op::Transpose { .. } | Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. }
+                if len > 0 && source.values.len() == 1 =>
+            {
+                return Column { values: Rc::clone(&source.values), run: len };
+            }
             _ => {}
         }
         let dense: Vec<Vec<T>> = operands.iter().map(|o| if o.run == 1 { Vec::new() } else { o.to_vec() }).collect();

@@ -1,5 +1,7 @@
 //! What is asked of the oracle, and what it answers.
 
+use crate::tensor::DType;
+
 use super::dot::Counts;
 
 /// What is asked about one result of a program.
@@ -12,6 +14,12 @@ pub enum Demand {
     /// Every float correctly rounded to the result's own type, as a program would store it: of networks that is known
     /// where f64 is not. Integers and predicates decided.
     Stored,
+    /// Every float to 2^-10 of an ulp of the result's own type: enough to tell by how many ulps another result is off, and
+    /// known long before it can be rounded. Integers and predicates decided.
+    Near,
+    /// Every float correctly rounded to this type, a float type; integers and predicates decided. Of deep networks f32 is
+    /// known where f64 is not.
+    RoundedTo(DType),
     /// For floats, the top of every row (along the last dim); integers and predicates decided.
     Order,
 }
@@ -53,8 +61,9 @@ pub enum TruthTensor {
 pub struct FloatTruth {
     /// The result's dims.
     pub dims: Vec<usize>,
-    /// With [`Demand::Rounded`] or [`Demand::Stored`]: the exact values rounded to nearest even, in f64 or in the result's
-    /// own type. An element that stayed open is NaN and listed in `open`.
+    /// With [`Demand::Rounded`], [`Demand::Stored`] or [`Demand::RoundedTo`]: the exact values rounded to nearest even, in
+    /// f64, in the result's own type or in the one asked for; with [`Demand::Near`], numbers so near to them. An element that
+    /// stayed open is NaN and listed in `open`.
     pub rounded: Vec<f64>,
     /// Flat positions of elements that could not be rounded, ascending.
     pub open: Vec<usize>,

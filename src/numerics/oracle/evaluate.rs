@@ -20,6 +20,7 @@ use super::integer;
 use super::order::Classes;
 use super::plan::{Need, Plan, Sums};
 use super::prepared::Prepared;
+use super::reach::Reach;
 
 /// Why a program has no truth for some arguments.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -55,6 +56,7 @@ pub(super) struct Pass<'a, A: Arithmetic> {
     constants: HashMap<(ComputationId, ValueId), Value<A>>,
     /// Enclosures of reductions, for a pass that comes after.
     sums: Sums,
+    reach: Reach,
 }
 
 /// Evaluates what `plan` asks for, as far as the arithmetic goes; also returns the sums that it has found.
@@ -63,17 +65,19 @@ pub(super) fn run<A: Arithmetic>(
     prepared: &Prepared,
     arguments: &[Tensor],
     plan: &Plan,
-) -> Result<(Truth, Sums), OracleError> {
+) -> Result<(Truth, Sums, Reach), OracleError> {
     let program = &prepared.program;
     let entry = program.entry();
     let world = World { arithmetic, classes: Classes::default() };
-    let mut pass = Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default() };
+    let mut pass =
+        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default(), reach: Reach::default() };
     let values = pass.computation(program.entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
     let outputs = program.outputs();
     let results: Vec<Option<&Value<A>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();
     let shapes: Vec<&Shape> = outputs.iter().map(|o| &entry.instructions[*o].shape).collect();
     let truth = pass.answer(&results, &shapes, &plan.demands);
-    Ok((truth, pass.sums))
+    let reach = pass.reach.of_open(&pass.world, &results, &truth);
+    Ok((truth, pass.sums, reach))
 }
 
 /// # Errors
@@ -153,8 +157,10 @@ impl<A: Arithmetic> Pass<'_, A> {
                     self.instruction(callee, instruction, &operands, &shapes, wanted)?
                 }
             };
-            if needs.is_some() && matches!(instruction.op, Op::Reduce { .. }) {
-                self.keep_sum(id, &value);
+            match (&instruction.op, &value) {
+                (Op::Reduce { .. }, value) if needs.is_some() => self.keep_sum(id, value),
+                (Op::Dot { .. }, Value::Float(dots)) if needs.is_some() => self.reach.count(&self.world, dots),
+                _ => {}
             }
             values.push(Some(value));
             for operand in &instruction.operands {

@@ -13,7 +13,7 @@ use rug::{Float, Integer, Rational};
 /// beyond this, an enclosure has to do.
 pub(super) const LARGEST: u32 = 4096;
 /// The most atoms in a form.
-const MOST_TERMS: usize = 32;
+pub(super) const MOST_TERMS: usize = 32;
 
 /// A number: `constant + sum of coefficient * atom`. No coefficient is zero.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +42,11 @@ impl Form {
     /// The number, if it is known to be rational.
     pub fn as_rational(&self) -> Option<&Rational> {
         self.terms.is_empty().then_some(&self.constant)
+    }
+
+    /// Calls with the name of each atom in it.
+    pub fn for_each_atom(&self, function: impl FnMut(u64)) {
+        self.terms.keys().copied().for_each(function);
     }
 
     /// The form, if it is short.

@@ -11,7 +11,7 @@
 //!   leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
 //!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
-//! - Storage and loops: `column`, `store`, `lanes`, `radix`; calls of the entry are written out: `inline`, and equal
+//! - Storage and loops: `column`, `store`, `lanes`, `radix`; how the precision is chosen: `reach`; calls of the entry are written out: `inline`, and equal
 //!   instructions evaluated once: `share`.
 
 mod answer;
@@ -40,6 +40,7 @@ mod pairs;
 mod plan;
 mod prepared;
 mod radix;
+mod reach;
 mod reduce;
 mod running;
 mod scatter;
@@ -56,6 +57,7 @@ use fast::Fast;
 use mpfr::Mpfr;
 use pairs::Pairs;
 use plan::{Plan, Sums};
+use reach::Reach;
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 pub use evaluate::OracleError;
@@ -72,7 +74,11 @@ pub enum Rung {
     Mpfr,
 }
 
-/// What a search for the truth is about to do in MPFR, where an operation takes about a thousand times as long as in f64.
+/// Bits that pairs have after some operations.
+const PAIR_BITS: u32 = 104;
+
+/// What a search for the truth is about to do in MPFR, where an element takes about a thousand times as long as in f64, and
+/// a product of a large dot as many f64 products as a number has digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The precision, in bits.
@@ -88,7 +94,8 @@ pub struct Ahead {
 pub struct Oracle {
     /// The rung to begin with; `None` for the one that suits what is asked.
     pub first: Option<Rung>,
-    /// Precision of the first MPFR pass, in bits; each further one has twice as many.
+    /// Precision of the first MPFR pass, in bits, and each further one has twice as many: or more, where the pass before
+    /// it shows that this will not do.
     pub start_bits: u32,
     /// The last precision tried; what is still open then is reported as undecided.
     pub max_bits: u32,
@@ -138,16 +145,17 @@ impl Oracle {
             stats: Stats::default(),
             sums: Sums::new(),
             passes: 0,
+            reach: Reach::default(),
         };
-        let mut is_open = true;
+        let (mut is_open, mut bits) = (true, self.start_bits.max(2));
         if first <= Rung::Intervals {
             is_open = search.pass(Rung::Intervals, Fast::default(), None)?;
         }
         if first <= Rung::Pairs && is_open {
             is_open = search.pass(Rung::Pairs, Pairs::default(), None)?;
+            bits = search.reach.next_bits(PAIR_BITS).clamp(bits, self.max_bits.max(bits));
         }
         search.drop_idle_sums();
-        let mut bits = self.start_bits.max(2);
         while is_open {
             // At first with the sums of the pairs: then an element costs no more than itself.
             let is_partial = search.answers.only_roundings_open() && !search.sums.is_empty();
@@ -155,7 +163,7 @@ impl Oracle {
             search.stats.highest_bits = bits;
             is_open = search.pass(Rung::Mpfr, Mpfr::new(bits), Some(announce))? && !is_last;
             if !is_partial {
-                bits = (bits * 2).min(self.max_bits);
+                bits = search.reach.next_bits(bits).max(bits * 2).min(self.max_bits);
             }
         }
         Ok(search.answers.finish(search.stats))
@@ -171,6 +179,8 @@ struct Search<'a> {
     /// What the pairs have found of reductions.
     sums: Sums,
     passes: u64,
+    /// How far the last pass came.
+    reach: Reach,
 }
 
 impl Search<'_> {
@@ -203,7 +213,8 @@ impl Search<'_> {
             let operations = plan.operations(&self.prepared.program);
             announce(Ahead { bits: self.stats.highest_bits, open: self.answers.open(), operations });
         }
-        let (truth, found) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
+        let (truth, found, reach) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
+        self.reach = reach;
         if is_first {
             self.stats.merge(&truth.stats);
         }
@@ -222,6 +233,7 @@ fn asks_for_pairs(program: &Program, demands: &[Demand]) -> bool {
     let entry = program.entry();
     program.outputs().iter().zip(demands).any(|(output, demand)| {
         let Instruction { op, shape, .. } = &entry.instructions[*output];
-        *demand == Demand::Rounded && shape.dtype().is_some_and(DType::is_float) && !matches!(op, Op::Dot { .. })
+        let is_widest = matches!(demand, Demand::Rounded | Demand::RoundedTo(DType::F64));
+        is_widest && shape.dtype().is_some_and(DType::is_float) && !matches!(op, Op::Dot { .. })
     })
 }

@@ -1,7 +1,12 @@
 //! The last rung: MPFR intervals, rounded outwards at a given precision.
 
+mod digits;
 pub(super) mod functions;
+mod matrices;
+mod middle;
 mod products;
+mod reals;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +27,7 @@ use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::form::{self, Form};
 use super::pair::Pair;
+use reals::Reals;
 
 /// Arithmetic at one precision.
 pub(super) struct Mpfr {
@@ -75,13 +81,18 @@ impl Mpfr {
                 return Between::Exact(value);
             }
         }
-        let forms = x.form().zip(y.form());
+        // A form takes longer to write down than most results do: only where the result may have one.
+        let may_have_form = match operation {
+            Field::Add | Field::Subtract => true,
+            Field::Multiply => x.is_rational() || y.is_rational(),
+            Field::Divide => !y.may_be_zero() && (y.is_rational() || !x.is_rational()),
+        };
+        let forms = if may_have_form { x.form().zip(y.form()) } else { None };
         let form = forms.and_then(|(a, b)| match operation {
             Field::Add => a.add(&b),
             Field::Subtract => a.subtract(&b),
             Field::Multiply => a.multiply(&b),
-            Field::Divide if !y.may_be_zero() => a.divide(&b),
-            Field::Divide => None,
+            Field::Divide => a.divide(&b),
         });
         match form.as_ref().and_then(Form::as_rational) {
             Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
@@ -186,7 +197,7 @@ impl Mpfr {
 
 impl Arithmetic for Mpfr {
     type Number = Rc<Between>;
-    type Numbers = Column<Rc<Between>>;
+    type Numbers = Reals;
 
     fn exact(&self, value: f64) -> Rc<Between> {
         Rc::new(Between::exact(value))
@@ -232,7 +243,7 @@ impl Arithmetic for Mpfr {
 
     fn dots(
         &mut self,
-        operands: [&Column<Rc<Between>>; 2],
+        operands: [&Reals; 2],
         starts: [usize; 2],
         sizes: [usize; 3],
         wanted: Wanted,
@@ -334,64 +345,54 @@ impl Arithmetic for Mpfr {
         }))
     }
 
-    fn exacts(&self, values: &Column<f64>) -> Column<Rc<Between>> {
-        values.map(|v| Rc::new(Between::exact(*v)))
+    fn exacts(&self, values: &Column<f64>) -> Reals {
+        Reals::Plain(values.clone())
     }
 
-    fn collect(&self, numbers: Vec<Rc<Between>>) -> Column<Rc<Between>> {
-        Column::new(numbers)
+    fn collect(&self, numbers: Vec<Rc<Between>>) -> Reals {
+        Reals::Enclosed(Column::new(numbers))
     }
 
-    fn at(&self, numbers: &Column<Rc<Between>>, element: usize) -> Rc<Between> {
-        Rc::clone(numbers.at(element))
+    fn at(&self, numbers: &Reals, element: usize) -> Rc<Between> {
+        numbers.at(element)
     }
 
-    fn rearrange(&self, operands: &[&Column<Rc<Between>>], mover: &Mover) -> Column<Rc<Between>> {
-        mover.apply(operands)
+    fn rearrange(&self, operands: &[&Reals], mover: &Mover) -> Reals {
+        Reals::rearrange(operands, mover)
     }
 
-    fn pick(&self, numbers: &Column<Rc<Between>>, positions: &[usize]) -> Column<Rc<Between>> {
+    fn pick(&self, numbers: &Reals, positions: &[usize]) -> Reals {
         numbers.pick(positions)
     }
 
-    fn unary_all(&mut self, unary: Unary, x: &Column<Rc<Between>>, wanted: Wanted) -> Column<Rc<Between>> {
+    fn unary_all(&mut self, unary: Unary, x: &Reals, wanted: Wanted) -> Reals {
         let Some(wanted) = wanted else { return x.map(|v| Arithmetic::unary(self, unary, v)) };
-        let of = |(at, wanted): (usize, &bool)| match wanted {
-            true => Arithmetic::unary(self, unary, x.at(at)),
-            false => Rc::clone(&self.unknown),
-        };
-        Column::new(wanted.iter().enumerate().map(of).collect())
+        let of = |at: usize| if wanted[at] { self.unary(unary, &x.at(at)) } else { Rc::clone(&self.unknown) };
+        Reals::Enclosed(Column::new((0..x.len()).map(of).collect()))
     }
 
-    fn binary_all(
-        &mut self,
-        operation: Field,
-        x: &Column<Rc<Between>>,
-        y: &Column<Rc<Between>>,
-        wanted: Wanted,
-    ) -> Column<Rc<Between>> {
+    fn binary_all(&mut self, operation: Field, x: &Reals, y: &Reals, wanted: Wanted) -> Reals {
         let of = |at: usize| match wanted.is_none_or(|w| w[at]) {
-            true => Arithmetic::binary(self, operation, x.at(at), y.at(at)),
+            true => Arithmetic::binary(self, operation, &x.at(at), &y.at(at)),
             false => Rc::clone(&self.unknown),
         };
-        Column::new((0..x.len()).map(of).collect())
+        Reals::Enclosed(Column::new((0..x.len()).map(of).collect()))
     }
 
-    fn sum_range(&mut self, init: &Rc<Between>, terms: &Column<Rc<Between>>, range: Range<usize>) -> Rc<Between> {
-        let all = std::iter::once(init).chain(range.map(|at| terms.at(at)));
-        Arithmetic::sum(self, &all.cloned().collect::<Vec<_>>())
+    fn sum_range(&mut self, init: &Rc<Between>, terms: &Reals, range: Range<usize>) -> Rc<Between> {
+        let all: Vec<_> = std::iter::once(Rc::clone(init)).chain(range.map(|at| terms.at(at))).collect();
+        Arithmetic::sum(self, &all)
     }
 
-    fn all_numbers(&self, numbers: &Column<Rc<Between>>) -> bool {
-        numbers.values().iter().all(|x| x.ends().is_some())
+    fn all_numbers(&self, numbers: &Reals) -> bool {
+        numbers.all_numbers()
     }
 
-    fn around(&self, numbers: &Column<Rc<Between>>, value: f64) -> Vec<usize> {
-        let is_around = |x: &Between| matches!(x, Between::Real { lo, hi, .. } if *lo <= value && *hi >= value);
-        (0..numbers.len()).filter(|at| is_around(numbers.at(*at))).collect()
+    fn around(&self, numbers: &Reals, value: f64) -> Vec<usize> {
+        numbers.around(value)
     }
 
-    fn rounded_all(&self, numbers: &Column<Rc<Between>>) -> Vec<f64> {
-        (0..numbers.len()).map(|at| self.round(numbers.at(at)).unwrap_or(f64::NAN)).collect()
+    fn rounded_all(&self, numbers: &Reals) -> Vec<f64> {
+        (0..numbers.len()).map(|at| self.round(&numbers.at(at)).unwrap_or(f64::NAN)).collect()
     }
 }

@@ -53,6 +53,10 @@ impl Plan {
         }
         for id in (0..needs.len()).rev() {
             let instruction = &entry.instructions[id];
+            // Every single one is all: nothing has to be followed one by one.
+            if matches!(&needs[id], Need::Some(wanted) if wanted.iter().all(|wanted| *wanted)) {
+                needs[id] = Need::All;
+            }
             if needs[id] == Need::Nothing || sums.contains_key(&id) {
                 continue;
             }
@@ -239,5 +243,8 @@ mod tests {
         assert_eq!([&plan.needs[pick], &plan.needs[init]], [&Need::All; 2]);
         let expected = (0..12).map(|at| at / 6 == 1 && at % 2 == 0).collect();
         assert_eq!(plan.needs[x], Need::Some(expected));
+        let every = Need::Some(vec![true; 4]);
+        let plan = Plan::new(&program, vec![Demand::Rounded], &[every], Sums::new());
+        assert!([x, y, sum, chosen].iter().all(|id| plan.needs[*id] == Need::All));
     }
 }

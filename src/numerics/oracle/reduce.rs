@@ -312,7 +312,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         let exact = |array: &FloatArray<A>| -> Option<Vec<f64>> {
             (0..array.len).map(|at| self.world.arithmetic.as_exact(&self.world.number(array, at))).collect()
         };
-        let exact_operands = exact(&lhs).zip(exact(&rhs));
+        // Mostly the left one has an element that tells at once.
+        let exact_operands = exact(&lhs).and_then(|lhs| Some((lhs, exact(&rhs)?)));
         let mut numbers = Vec::with_capacity(plan.batch * m * n);
         let mut rounded = Vec::new();
         for b in 0..plan.batch {

@@ -33,8 +33,10 @@ pub enum ImportedError {
         /// Its shape.
         shape: Shape,
     },
-    /// The first parameter has no rows, or holds no floats.
-    #[error("the first parameter is {shape}: it must hold rows of floats, such as bf16[8,1024]")]
+    /// The first parameter has no rows, or holds no numbers.
+    #[error(
+        "the first parameter is {shape}: it must hold rows of numbers, such as bf16[8,1024], or s32[8,1] of one token a row"
+    )]
     NoRows {
         /// The parameter, in the entry.
         value: ValueId,
@@ -157,7 +159,7 @@ impl Imported {
     /// scores, is the size n.
     ///
     /// # Errors
-    /// If there is no first parameter of floats with rows, if the names do not match the results, or if a result has a
+    /// If there is no first parameter of numbers with rows, if the names do not match the results, or if a result has a
     /// name that checks know and another shape or type than they take it for.
     pub fn new(
         path: PathBuf,
@@ -173,7 +175,7 @@ impl Imported {
         if let Some(value) = parameters.iter().copied().find(|id| entry.instructions[*id].shape.dtype().is_none()) {
             return Err(ImportedError::TupleParameter { value, shape: entry.instructions[value].shape.clone() });
         }
-        if !shape.dtype().is_some_and(DType::is_float) || shape.dims().len() < 2 || shape.elements() == 0 {
+        if shape.dtype().is_none_or(|dtype| dtype == DType::Pred) || shape.dims().len() < 2 || shape.elements() == 0 {
             return Err(ImportedError::NoRows { value: first, shape: shape.clone() });
         }
         let (rows, width) = (shape.dims()[0], shape.dims().last().copied().unwrap_or(1));

@@ -7,6 +7,8 @@ use crate::num::{self, Format};
 pub enum DType {
     /// `pred`: true or false.
     Pred,
+    /// `s1`: a signed integer of 1 bit, 0 or -1.
+    S1,
     /// `s2`: a signed integer of 2 bits, in two's complement.
     S2,
     /// `s4`: a signed integer of 4 bits, in two's complement.
@@ -19,6 +21,8 @@ pub enum DType {
     S32,
     /// `s64`: a signed integer of 64 bits, in two's complement.
     S64,
+    /// `u1`: an unsigned integer of 1 bit, 0 or 1.
+    U1,
     /// `u2`: an unsigned integer of 2 bits.
     U2,
     /// `u4`: an unsigned integer of 4 bits.
@@ -60,16 +64,18 @@ pub enum DType {
 }
 
 /// All element types.
-pub const DTYPES: [DType; 26] = {
+pub const DTYPES: [DType; 28] = {
     use DType::*;
     [
         Pred,
+        S1,
         S2,
         S4,
         S8,
         S16,
         S32,
         S64,
+        U1,
         U2,
         U4,
         U8,
@@ -97,12 +103,14 @@ impl DType {
     pub const fn name(self) -> &'static str {
         match self {
             DType::Pred => "pred",
+            DType::S1 => "s1",
             DType::S2 => "s2",
             DType::S4 => "s4",
             DType::S8 => "s8",
             DType::S16 => "s16",
             DType::S32 => "s32",
             DType::S64 => "s64",
+            DType::U1 => "u1",
             DType::U2 => "u2",
             DType::U4 => "u4",
             DType::U8 => "u8",
@@ -162,7 +170,7 @@ impl DType {
 
     /// Whether it is a signed integer type; floats are none.
     pub fn is_signed(self) -> bool {
-        matches!(self, DType::S2 | DType::S4 | DType::S8 | DType::S16 | DType::S32 | DType::S64)
+        matches!(self, DType::S1 | DType::S2 | DType::S4 | DType::S8 | DType::S16 | DType::S32 | DType::S64)
     }
 
     /// Whether elements are kept as codes: a float of eight bits at most, or an integer of fewer.
@@ -173,6 +181,7 @@ impl DType {
     /// Bits of one element; a predicate takes eight.
     pub fn bits(self) -> u32 {
         match self {
+            DType::S1 | DType::U1 => 1,
             DType::S2 | DType::U2 => 2,
             DType::S4 | DType::U4 => 4,
             DType::Pred | DType::S8 | DType::U8 => 8,

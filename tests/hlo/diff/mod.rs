@@ -398,7 +398,7 @@ fn inputs_of(program: &str) -> Vec<Tensor> {
 fn six_of_eight_rows_lose_their_token() {
     let [off, on] = ["excess_off", "excess_on"].map(|which| import(&text(&format!("cpu/prob_max.{which}"))));
     let mode = "xla-cpu/default/as-compiled".parse().unwrap();
-    let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max")).unwrap();
+    let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max"), &mut |_| {}).unwrap();
     let [maximum, sum] = &found[..] else { panic!("{found:?}") };
     assert_eq!((maximum.result, sum.result), (1, 3));
     assert_eq!(maximum.maximum, Some(Maximum { maximum: 1, of: 0, rows: 8, unreached_before: 0, unreached_after: 6 }));
@@ -457,7 +457,7 @@ fn kept_sets_and_tokens_are_judged_by_the_truth() {
     let x = Data::from_f64s(DType::F32, &[0.1, -1.0, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let arguments = [Tensor::new(&[2, 4], x)];
     let mode = "v5e/default/as-compiled".parse().unwrap();
-    let found = outcomes(&same, &other, &mode, &arguments).unwrap();
+    let found = outcomes(&same, &other, &mode, &arguments, &mut |_| {}).unwrap();
     let [kept, counts] = &found[..] else { panic!("{found:?}") };
     let Verdict::Kept { before, after, truth, empty_before, empty_after, lost } = &kept.verdict else {
         panic!("{kept:?}")

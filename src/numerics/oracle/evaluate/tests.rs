@@ -17,7 +17,7 @@ fn alone<A: Arithmetic>(
     let wanted = vec![Need::All; demands.len()];
     let prepared = Prepared::new(program);
     let plan = Plan::new(&prepared.program, demands.to_vec(), &wanted, Sums::new());
-    run(arithmetic, &prepared, arguments, &plan)
+    run(arithmetic, &prepared, arguments, &plan).map(|(truth, sums, _)| (truth, sums))
 }
 
 /// Does something within a pass of f64 intervals over nothing.
@@ -28,7 +28,7 @@ fn within<R>(body: impl FnOnce(&mut Pass<Fast>) -> R) -> R {
     let prepared = &Prepared::new(&program);
     let plan = &Plan::new(&prepared.program, vec![Demand::None], &[Need::Nothing], Sums::new());
     let world = World { arithmetic: Fast::default(), classes: Classes::default() };
-    body(&mut Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new() })
+    body(&mut Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new(), reach: Reach::default() })
 }
 
 fn f64s(values: &[f64]) -> Tensor {
@@ -294,7 +294,8 @@ fn values_go_with_their_last_user() {
     let prepared = &Prepared::new(&program);
     let plan = &Plan::new(&prepared.program, vec![Demand::Rounded; 2], &[Need::All, Need::All], Sums::new());
     let world = World { arithmetic: Fast::default(), classes: Classes::default() };
-    let mut pass = Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new() };
+    let mut pass =
+        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new(), reach: Reach::default() };
     let arguments = [f64s(&[1.0, 2.0])];
     let values = pass.computation(program.entry, &Arguments::Tensors(&arguments), Some(&plan.needs)).unwrap();
     let kept: Vec<usize> = (0..values.len()).filter(|id| values[*id].is_some()).collect();
@@ -311,7 +312,7 @@ fn elements_that_nobody_asks_for_stay_open() {
     let prepared = Prepared::new(&program);
     let wanted = [Need::Some(vec![false, true, false])];
     let plan = Plan::new(&prepared.program, vec![Demand::Rounded], &wanted, Sums::new());
-    let (truth, _) = run(Mpfr::new(100), &prepared, &[f64s(&[1.0, 2.0, 3.0])], &plan).unwrap();
+    let (truth, _, _) = run(Mpfr::new(100), &prepared, &[f64s(&[1.0, 2.0, 3.0])], &plan).unwrap();
     assert!(matches!(&truth.outputs[0], TruthTensor::Float(float) if float.open == [0, 2]));
 }
 

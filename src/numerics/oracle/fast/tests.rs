@@ -172,3 +172,22 @@ fn functions_by_pairs_enclose_and_are_narrow() {
         }
     }
 }
+
+/// A row with an unknown entry makes its dots unknown, but for columns with what decides a sum by itself.
+#[test]
+fn dots_with_unknown_entries_are_unknown() {
+    let n = 80;
+    let mut fast = Fast::default();
+    let row = (0..n).map(|l| if l == 7 { Interval::UNKNOWN } else { Interval { lo: 1.0, hi: 1.25 } });
+    let column = |at: usize| match (at / n, at % n) {
+        (3, 5) => f64::NAN,
+        (_, 6) => f64::INFINITY,
+        _ => 1.0,
+    };
+    let lhs = fast.collect(row.collect());
+    let rhs = fast.exacts(&Column::new((0..n * n).map(column).collect()));
+    let dots = fast.dots([&lhs, &rhs], [0; 2], [1, n, n], None);
+    for (j, dot) in dots.into_iter().enumerate() {
+        assert_eq!((fast.is_nan(&dot), fast.is_number(&dot)), (j == 5, false), "column {j}");
+    }
+}

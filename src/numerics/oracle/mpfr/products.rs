@@ -1,9 +1,9 @@
 //! Dots of enclosures at any precision, each as a middle and a radius.
 //!
-//! An entry is `middle`, off by at most `radius`. The dot of the middles is rounded once ([`Float::dot`] rounds
-//! correctly), and `|x||y - y'| + |x - x'||y'|` bounds what they leave (midpoint-radius arithmetic; Rump, BIT 39(3),
-//! 1999). That takes one product of MPFR numbers a term, and two short ones for the radius, where the ends of intervals
-//! take eight.
+//! An entry is `middle`, off by at most `radius`, and `|x||y - y'| + |x - x'||y'|` bounds what dots of the middles leave
+//! (midpoint-radius arithmetic; Rump, BIT 39(3), 1999). Many dots are made of digits, by matrix multiplications (`matrices`).
+//! Of few, that of the middles is rounded once ([`Float::dot`] rounds correctly): one product of MPFR numbers a term, and two
+//! short ones for the radius, where the ends of intervals take eight.
 //!
 //! A dot has the linear form that the sum of its products has. Where it multiplies two numbers of which neither is
 //! rational, that product is an atom which nothing else has: no combination with other numbers takes the form apart, so
@@ -18,64 +18,20 @@ use rug::Float;
 use rug::float::Round;
 
 use super::Mpfr;
+use super::digits::Layout;
+use super::matrices::{Found, Operand, matrix_product};
+use super::middle::{Entry, SHORT};
+use super::reals::Reals;
+use super::terms::Terms;
 use crate::oracle::arithmetic::{Arithmetic, Wanted, dot};
 use crate::oracle::between::Between;
-use crate::oracle::column::Column;
 use crate::oracle::dot::exact_dot;
 use crate::oracle::form::Form;
 
-/// Bits of radii and bounds.
-const SHORT: u32 = 64;
-/// The largest exponent of a middle, and the smallest. Products and sums of such numbers never leave MPFR's range.
-const REACH: i32 = 1 << 20;
-
-/// An entry of a row or a column.
-struct Entry {
-    middle: Float,
-    /// `|middle|`, rounded up.
-    size: Float,
-    radius: Float,
-    /// `size + radius`, rounded up.
-    reach: Float,
-    form: Option<Form>,
-}
-
-impl Entry {
-    /// `None` for what is no moderate number.
-    fn new(value: &Between, bits: u32) -> Option<Entry> {
-        let (lo, hi) = value.ends()?;
-        if !lo.is_finite() || !hi.is_finite() {
-            return None;
-        }
-        let up = |value: (Float, Ordering)| value.0;
-        let least = || Float::with_val(SHORT, Float::i_exp(1, -REACH));
-        let (middle, mut radius) = match [lo, hi].into_iter().filter_map(Float::get_exp).max() {
-            Some(exponent) if exponent > REACH => return None,
-            // As near to zero as makes no difference, or zero itself.
-            Some(exponent) if exponent < -REACH => (Float::new(bits), least()),
-            None => (Float::new(bits), Float::new(SHORT)),
-            Some(_) => {
-                let mut middle: Float = Float::with_val(bits, lo + hi) / 2u32;
-                if middle.get_exp().is_some_and(|exponent| exponent < -REACH) {
-                    middle = Float::new(bits);
-                }
-                let above = up(Float::with_val_round(SHORT, hi - &middle, Round::Up));
-                let below = up(Float::with_val_round(SHORT, &middle - lo, Round::Up));
-                (middle, if above > below { above } else { below })
-            }
-        };
-        if !radius.is_zero() && radius < least() {
-            radius = least();
-        }
-        let size = up(Float::with_val_round(SHORT, middle.abs_ref(), Round::Up));
-        let reach = up(Float::with_val_round(SHORT, &size + &radius, Round::Up));
-        Some(Entry { middle, size, radius, reach, form: value.form() })
-    }
-
-    fn is_rational(&self) -> bool {
-        self.form.as_ref().is_some_and(|form| form.as_rational().is_some())
-    }
-}
+/// Fewer products than these are not worth taking apart into digits.
+const FEW: usize = 4096;
+/// Where one dot in so many is asked for, it is made by itself.
+const SPARSE: usize = 16;
 
 /// A row or a column.
 struct Vector {
@@ -116,12 +72,9 @@ impl Vector {
     }
 }
 
-/// The ends of a dot and its form, if it has one; `None` where the sum of single products may say more.
-fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float, Option<Form>)> {
+/// The ends of a dot; `None` where the sum of single products may say more.
+fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float)> {
     let pairs = || x.entries.iter().zip(&y.entries);
-    if pairs().all(|(x, y)| x.is_rational() && y.is_rational()) {
-        return None;
-    }
     let dot = Float::dot(pairs().map(|(x, y)| (&x.middle, &y.middle)));
     let (middle, ternary) = Float::with_val_round(bits, dot, Round::Nearest);
     let mut radius = x.coarse_radius(y);
@@ -138,14 +91,7 @@ fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float, Option<F
     }
     let lo = Float::with_val_round(bits, &middle - &radius, Round::Down).0;
     let hi = Float::with_val_round(bits, &middle + &radius, Round::Up).0;
-    if lo <= 0 && hi >= 0 {
-        return None;
-    }
-    let has_form = pairs().all(|(x, y)| x.is_rational() || y.is_rational());
-    let forms: Option<Vec<(&Form, &Form)>> =
-        if has_form { pairs().map(|(x, y)| x.form.as_ref().zip(y.form.as_ref())).collect() } else { None };
-    let form = forms.and_then(|forms| Form::of_products(forms.into_iter()));
-    form.as_ref().is_none_or(|form| form.as_rational().is_none()).then_some((lo, hi, form))
+    if lo <= 0 && hi >= 0 { None } else { Some((lo, hi)) }
 }
 
 impl Mpfr {
@@ -162,48 +108,79 @@ impl Mpfr {
     /// Dots of enclosures, those that are wanted.
     pub(super) fn products(
         &mut self,
-        [lhs, rhs]: [&Column<Rc<Between>>; 2],
+        [lhs, rhs]: [&Reals; 2],
         starts: [usize; 2],
         [m, k, n]: [usize; 3],
         wanted: Wanted,
     ) -> Vec<Rc<Between>> {
-        let bits = self.bits;
         let is_wanted = |at: usize| wanted.is_none_or(|wanted| wanted[at]);
-        let entry = |values: &Column<Rc<Between>>, at: usize| Rc::clone(values.at(at));
-        let row = |i: usize| {
-            let is_read = (0..n).any(|j| is_wanted(i * n + j));
-            let values = (0..k).map(|l| entry(lhs, starts[0] + i * k + l));
-            if is_read { Vector::new(values, bits) } else { None }
-        };
-        let column = |j: usize| {
-            let is_read = (0..m).any(|i| is_wanted(i * n + j));
-            let values = (0..k).map(|l| entry(rhs, starts[1] + l * n + j));
-            if is_read { Vector::new(values, bits) } else { None }
-        };
-        let rows: Vec<Option<Vector>> = (0..m).map(row).collect();
-        let columns: Vec<Option<Vector>> = (0..n).map(column).collect();
-        let of = |at: usize| {
-            if !is_wanted(at) {
-                return None;
+        let left = Operand { reals: lhs, layout: Layout { start: starts[0], vector: k, entry: 1, length: k } };
+        let right = Operand { reals: rhs, layout: Layout { start: starts[1], vector: 1, entry: n, length: k } };
+        let rows: Vec<usize> = (0..m).filter(|i| (0..n).any(|j| is_wanted(i * n + j))).collect();
+        let columns: Vec<usize> = (0..n).filter(|j| (0..m).any(|i| is_wanted(i * n + j))).collect();
+        let asked = (0..m * n).filter(|at| is_wanted(*at)).count();
+        let is_dense = asked * k >= FEW && SPARSE * asked >= rows.len() * columns.len();
+        let known = if is_dense { matrix_product([left, right], &rows, &columns, self.bits) } else { None };
+        let known =
+            known.unwrap_or_else(|| self.by_middles([left, right], &rows, &columns, &|i, j| is_wanted(i * n + j)));
+        let terms = [(left, &rows), (right, &columns)].map(|(operand, vectors)| Terms::new(operand, vectors));
+        let mut numbers = vec![self.unknown(); m * n];
+        for (at, found) in known.into_iter().enumerate() {
+            let [i, j] = [at / columns.len(), at % columns.len()];
+            let (row, column) = (rows[i], columns[j]);
+            if !is_wanted(row * n + column) {
+                continue;
             }
-            enclosed(rows[at / n].as_ref()?, columns[at % n].as_ref()?, bits)
-        };
-        let known: Vec<_> = (0..m * n).into_par_iter().map(of).collect();
-        let mut numbers = Vec::with_capacity(m * n);
-        for (at, dot_known) in known.into_iter().enumerate() {
-            numbers.push(match dot_known {
-                Some((lo, hi, form)) => Rc::new(self.with_form(Between::real(lo, hi), form)),
-                None if is_wanted(at) => dot(self, [lhs, rhs], [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
-                None => self.unknown(),
-            });
+            let between = match found {
+                Found::Unknown => continue,
+                _ if Terms::are_rational(&terms, [i, j]) => None,
+                Found::Between(lo, hi) => Some(Between::real(lo, hi)),
+                Found::Number => Some(Between::real(-infinity(), infinity())),
+                Found::Open => None,
+            };
+            let form = between.as_ref().and_then(|_| Terms::form(&terms, [i, j]));
+            let is_rational = form.as_ref().is_some_and(|form: &Form| form.as_rational().is_some());
+            numbers[row * n + column] = match between.filter(|_| !is_rational) {
+                Some(between) => Rc::new(self.with_form(between, form)),
+                None => dot(self, [lhs, rhs], [starts[0] + row * k, starts[1] + column], [k, n]),
+            };
         }
         numbers
     }
+
+    /// Dots of the middles one by one, those that are wanted.
+    fn by_middles(
+        &self,
+        operands: [Operand; 2],
+        rows: &[usize],
+        columns: &[usize],
+        is_wanted: &(dyn Fn(usize, usize) -> bool + Sync),
+    ) -> Vec<Found> {
+        let bits = self.bits;
+        let [rows_known, columns_known] = [(operands[0], rows), (operands[1], columns)].map(|(operand, vectors)| {
+            let entries = |vector: usize| (0..operand.layout.length).map(move |l| operand.entry(vector, l));
+            vectors.iter().map(|vector| Vector::new(entries(*vector), bits)).collect::<Vec<Option<Vector>>>()
+        });
+        let of = |at: usize| {
+            let [i, j] = [at / columns.len(), at % columns.len()];
+            let ends = match (&rows_known[i], &columns_known[j]) {
+                (Some(row), Some(column)) if is_wanted(rows[i], columns[j]) => enclosed(row, column, bits),
+                _ => None,
+            };
+            ends.map_or(Found::Open, |(lo, hi)| Found::Between(lo, hi))
+        };
+        (0..rows.len() * columns.len()).into_par_iter().map(of).collect()
+    }
+}
+
+fn infinity() -> Float {
+    Float::with_val(SHORT, f64::INFINITY)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::column::Column;
 
     fn real(mpfr: &Mpfr, lo: f64, hi: f64) -> Rc<Between> {
         let end = |value| Float::with_val(f64::MANTISSA_DIGITS, value);
@@ -234,12 +211,14 @@ mod tests {
                     _ => real(mpfr, x, x + spread),
                 }
             };
-            let [lhs, rhs] = [0; 2].map(|_| Column::new((0..k).map(|_| entry(&mpfr)).collect::<Vec<_>>()));
+            let [lhs, rhs] =
+                [0; 2].map(|_| Reals::Enclosed(Column::new((0..k).map(|_| entry(&mpfr)).collect::<Vec<_>>())));
             let [got] = &mpfr.products([&lhs, &rhs], [0; 2], [1, k, 1], None)[..] else { panic!("one dot") };
             let (lo, hi) = got.ends().unwrap();
             for choice in 0..1u32 << (2 * k) {
-                let end = |column: &Column<Rc<Between>>, at: usize, bit: usize| {
-                    let (lo, hi) = column.at(at).ends().unwrap();
+                let end = |column: &Reals, at: usize, bit: usize| {
+                    let value = column.at(at);
+                    let (lo, hi) = value.ends().unwrap();
                     Float::with_val(3000, if choice >> bit & 1 == 0 { lo } else { hi })
                 };
                 let products = (0..k).map(|l| end(&lhs, l, l) * end(&rhs, l, k + l));
@@ -251,11 +230,37 @@ mod tests {
             let scale = Float::with_val(100, lo.abs_ref()) + Float::with_val(100, hi.abs_ref());
             let room = width(&slow) * 4 + scale * Float::with_val(100, Float::i_exp(1, 4 - bits as i32));
             assert!(width(got) <= room, "{got:?} beside {slow:?}");
-            let vector =
-                |column: &Column<Rc<Between>>| Vector::new((0..k).map(|at| Rc::clone(column.at(at))), bits).unwrap();
+            let vector = |column: &Reals| Vector::new((0..k).map(|at| column.at(at)), bits).unwrap();
             by_middles += usize::from(enclosed(&vector(&lhs), &vector(&rhs), bits).is_some());
         }
         assert!(by_middles > 200, "{by_middles}");
+    }
+
+    /// A long dot has the form of its sum where that is short: of one atom that all entries are, of 32 atoms, but not of 33.
+    #[test]
+    fn long_dots_have_the_forms_of_their_sums() {
+        const K: usize = 40;
+        for (atoms, zeros) in [(1, 0), (K, 0), (K, K - 32), (K, K - 33)] {
+            let mut mpfr = Mpfr::new(80);
+            let own: Vec<Rc<Between>> = (0..atoms).map(|_| real(&mpfr, 1.0, 1.5)).collect();
+            let row: Vec<Rc<Between>> = (0..K).map(|l| Rc::clone(&own[l % atoms])).collect();
+            let n = 128;
+            let weight = |l: usize, j: usize| if l < zeros { 0.0 } else { (l * 3 + j * 5 + 1) as f64 };
+            let weights: Vec<f64> = (0..K * n).map(|at| weight(at / n, at % n)).collect();
+            let [lhs, rhs] = [Reals::Enclosed(Column::new(row.clone())), Reals::Plain(Column::new(weights))];
+            let dots = mpfr.products([&lhs, &rhs], [0; 2], [1, K, n], None);
+            for j in [0, 1, n - 1] {
+                let forms: Vec<(Form, Form)> =
+                    (0..K).map(|l| (row[l].form().unwrap(), Between::exact(weight(l, j)).form().unwrap())).collect();
+                let expected = Form::of_products(forms.iter().map(|(x, y)| (x, y)));
+                assert_eq!(expected.is_some(), atoms == 1 || zeros == K - 32);
+                // Without a form of its own it is an atom.
+                match expected {
+                    Some(form) => assert_eq!(dots[j].form(), Some(form)),
+                    None => assert!(!own.iter().any(|atom| atom.form() == dots[j].form())),
+                }
+            }
+        }
     }
 
     /// Numbers as small and as large as MPFR holds: near zero they are no larger than what the enclosure says, far from it
@@ -278,13 +283,14 @@ mod tests {
         let mut mpfr = Mpfr::new(64);
         let [a, b] = [0; 2].map(|_| real(&mpfr, 1.0, 1.5));
         let exact = |value| Rc::new(Between::exact(value));
-        let lhs = Column::new(vec![Rc::clone(&a), exact(3.0)]);
-        let rhs = Column::new(vec![exact(2.0), Rc::clone(&b)]);
+        let column = |values: Vec<Rc<Between>>| Reals::Enclosed(Column::new(values));
+        let lhs = column(vec![Rc::clone(&a), exact(3.0)]);
+        let rhs = column(vec![exact(2.0), Rc::clone(&b)]);
         let [sum] = &mpfr.products([&lhs, &rhs], [0; 2], [1, 2, 1], None)[..] else { panic!("one dot") };
         let double = a.form().unwrap().add(&a.form().unwrap()).unwrap();
         let three = Form::of_products([(&b.form().unwrap(), &exact(3.0).form().unwrap())].into_iter()).unwrap();
         assert_eq!(sum.form(), double.add(&three));
-        let both = Column::new(vec![a, b]);
+        let both = column(vec![a, b]);
         let [product] = &mpfr.products([&lhs, &both], [0; 2], [1, 2, 1], None)[..] else { panic!("one dot") };
         let others = [sum.form().unwrap(), lhs.at(0).form().unwrap(), both.at(1).form().unwrap()];
         assert!(

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Writes what XLA:CPU computes with the weights of scripts/train_decoder.py: tokens, with excess precision on and off.
+
+    venv/bin/python scripts/decode_text.py
+
+Reads tests/data/language_model/{decoder,tokens}.safetensors, and writes to cpu/ beside them
+
+    prefill.excess_{on,off}.tokens.safetensors      token: s32[1536], after each position of the first 24 windows of 64 tokens
+                                                    of the held-out text
+    generate.excess_{on,off}.tokens.safetensors     generated: s32[64,32], what follows the 64 prompts
+
+and prints how many of them differ between the two, and from f32 throughout. The programs are those of the dumps there
+(scripts/dump_hlo.py), in the same shapes.
+"""
+
+import os
+import pathlib
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+import decoder
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "language_model"
+WINDOWS, LENGTH, BATCH = 24, 64, 8
+
+
+def compiled(function, first, weights, excess):
+    return jax.jit(function).lower(first, *weights).compile(compiler_options={"xla_allow_excess_precision": excess})
+
+
+def main():
+    stored, tokens = load_file(FOLDER / "decoder.safetensors"), load_file(FOLDER / "tokens.safetensors")
+    weights = [stored[name] for name in decoder.WEIGHTS]
+    windows = tokens["held_out"][: WINDOWS * LENGTH].reshape(WINDOWS, LENGTH, 1)
+    prompts = tokens["prompts"].reshape(-1, BATCH, tokens["prompts"].shape[1])
+    (FOLDER / "cpu").mkdir(exist_ok=True)
+    found = {}
+    for name, function, inputs, take, result in (
+        ("prefill", decoder.prefill, windows, lambda out: out[1], "token"),
+        ("generate", decoder.generate, prompts, lambda out: out, "generated"),
+    ):
+        for setting, excess in (("excess_on", True), ("excess_off", False)):
+            run = compiled(function, inputs[0], weights, excess)
+            found[name, setting] = np.concatenate([np.asarray(take(run(part, *weights))) for part in inputs])
+            save_file({result: found[name, setting]}, FOLDER / "cpu" / f"{name}.{setting}.tokens.safetensors")
+        wide = [weight.astype(np.float32) for weight in weights]
+        run = compiled(function, inputs[0], wide, True)
+        found[name, "f32"] = np.concatenate([np.asarray(take(run(part, *wide))) for part in inputs])
+    for name in ("prefill", "generate"):
+        for a, b in (("excess_on", "excess_off"), ("excess_on", "f32"), ("excess_off", "f32")):
+            differs = found[name, a] != found[name, b]
+            rows = differs if differs.ndim == 1 else differs.any(-1)
+            print(f"{name}: {a} against {b}: {rows.sum()} of {len(rows)} differ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+//! Quotients of quotients and of multiples: compilers take one quotient, of products.
+
+use crate::ir::{Binary, Instruction, ValueId};
+
+use super::build::Builder;
+use super::expression::{ExpressionId, Head};
+use super::factors::Scale;
+use super::vertex::Value;
+
+/// A value as a number times a numerator by a denominator.
+struct Ratio {
+    number: f64,
+    numerator: Option<ExpressionId>,
+    denominator: Option<ExpressionId>,
+}
+
+impl Ratio {
+    fn is_plain(&self) -> bool {
+        self.number == 1.0 && self.denominator.is_none()
+    }
+}
+
+impl<'p, 'e> Builder<'p, 'e> {
+    /// A quotient, or a product with a reciprocal, as one quotient times a number; `None` where that says nothing new. As
+    /// `form`, what is divided by what is told, since each step rounds.
+    pub fn quotient(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> Option<ExpressionId> {
+        let &[left, right] = &instruction.operands[..] else { return None };
+        let [a, b] = [left, right].map(|id| self.ratio(id));
+        let is_reciprocal = |ratio: &Ratio| ratio.numerator.is_none() && ratio.denominator.is_some();
+        if a.is_plain() && b.is_plain() || binary == Binary::Multiply && !is_reciprocal(&a) && !is_reciprocal(&b) {
+            return None;
+        }
+        let (numerators, denominators, number) = match binary {
+            Binary::Divide => ([a.numerator, b.denominator], [a.denominator, b.numerator], a.number / b.number),
+            _ => ([a.numerator, b.numerator], [a.denominator, b.denominator], a.number * b.number),
+        };
+        if !number.is_normal() {
+            return None;
+        }
+        let [numerator, denominator] = [numerators, denominators].map(|factors| match factors {
+            [Some(a), Some(b)] => Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![a, b])),
+            [a, b] => a.or(b),
+        });
+        let inverse = denominator.map(|of| self.expressions.apply(Head::Reciprocal, vec![of]));
+        let of = match (numerator, inverse) {
+            (Some(a), Some(b)) => self.expressions.apply(Head::Binary(Binary::Multiply), vec![a, b]),
+            (a, b) => a.or(b)?,
+        };
+        if binary == Binary::Divide {
+            let dividend = if a.denominator.is_some() { "divide a quotient" } else { "divide" };
+            let divisor = match (b.denominator, b.number.to_bits() << 12) {
+                (Some(_), _) => " by a quotient",
+                (None, 0) => "",
+                (None, _) => " by a multiple",
+            };
+            value.form = Some(format!("{dividend}{divisor}"));
+        }
+        for (id, ratio) in [(left, &a), (right, &b)].into_iter().filter(|(id, _)| self.values[*id].scalar.is_none()) {
+            let is_part = ratio.number == 1.0 && (ratio.numerator.is_none() || ratio.denominator.is_none());
+            if !is_part {
+                self.expressions.absorb(self.values[id].expression());
+            }
+        }
+        value.scale = Some(Scale::quotient(of, number));
+        let number = self.expressions.constant(number);
+        Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, number]))
+    }
+
+    /// In a loop, expressions tell of roundings between, and numbers stay where they are.
+    fn ratio(&self, id: ValueId) -> Ratio {
+        let value = &self.values[id];
+        if let Some(number) = value.scalar.filter(|number| number.is_normal()) {
+            return Ratio { number, numerator: None, denominator: None };
+        }
+        let scale = value.scale.as_ref().filter(|scale| !scale.adds() && self.arguments.is_none());
+        let (of, number) = scale.map_or((value.expression(), 1.0), |scale| (scale.of, scale.by));
+        let divisor = |id: ExpressionId| match self.expressions.get(id) {
+            (Head::Reciprocal, &[of]) => Some(of),
+            _ => None,
+        };
+        let (numerator, denominator) = match self.expressions.get(of) {
+            (Head::Reciprocal, &[of]) => (None, Some(of)),
+            (Head::Binary(Binary::Multiply), &[x, y]) => match (divisor(x), divisor(y)) {
+                (None, Some(by)) => (Some(x), Some(by)),
+                (Some(by), None) => (Some(y), Some(by)),
+                _ => (Some(of), None),
+            },
+            _ => (Some(of), None),
+        };
+        Ratio { number, numerator, denominator }
+    }
+}

@@ -1,0 +1,287 @@
+//! What a term of a sum costs in the loops that LLVM makes of the sum.
+
+use std::collections::HashSet;
+
+use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use crate::tensor::DType;
+
+use super::unroll::is_unrolled;
+
+/// More values than any fusion of a program has.
+const MOST_VALUES: usize = 20_000;
+
+/// For each dim of a value, the dim of the term that it runs along.
+type Along = Vec<Option<usize>>;
+
+/// The code that computes one term of a sum, over the loop of the innermost reduced dim and the one around it.
+pub struct Term<'c> {
+    computation: &'c Computation,
+    fusion: Option<Fusion>,
+    innermost: usize,
+    around: Option<usize>,
+    seen: HashSet<(ValueId, Along)>,
+    /// Reads in the innermost loop.
+    reads: Vec<Along>,
+    /// Values of a row, and constants.
+    spread: usize,
+    rows_read: usize,
+    instructions: usize,
+    /// What arithmetic in the innermost loop costs, additions of the sum not among it; one multiplication costs 1.
+    arithmetic: usize,
+    /// Exponentials and logarithms: they gain nothing from registers of two elements.
+    calls: usize,
+    /// Divisions and square roots: registers of eight elements take them in two halves.
+    slow: usize,
+    /// Whether there are no loops and branches in it, nor calls that stay alone.
+    regular: bool,
+    only_multiplies: bool,
+}
+
+impl<'c> Term<'c> {
+    /// The code of value `id` of a fusion, the terms of a sum over the dim `innermost` and those `around`.
+    pub fn new(
+        computation: &'c Computation,
+        fusion: Option<Fusion>,
+        id: ValueId,
+        innermost: usize,
+        around: Option<usize>,
+    ) -> Term<'c> {
+        let mut term = Term {
+            computation,
+            fusion,
+            innermost,
+            around,
+            seen: HashSet::new(),
+            reads: Vec::new(),
+            spread: 0,
+            rows_read: 0,
+            instructions: 0,
+            arithmetic: 0,
+            calls: 0,
+            slow: 0,
+            regular: true,
+            only_multiplies: true,
+        };
+        let dims = computation.instructions[id].shape.dims().len();
+        term.visit(id, &(0..dims).map(Some).collect::<Along>());
+        term.instructions += usize::from(term.shares_index());
+        term
+    }
+
+    /// How many instructions there are for each element, reads among them.
+    pub fn instructions(&self) -> usize {
+        self.instructions
+    }
+
+    /// Operations for each element, where they are multiplications of elements of rows that stand apart and nothing else.
+    pub fn products(&self) -> Option<usize> {
+        let apart = |along: &Along| self.changes_around(along) && along.last() != Some(&self.around);
+        (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
+    }
+
+    /// How many arrays are read that change from row to row.
+    pub fn arrays(&self) -> usize {
+        self.rows_read + self.reads.iter().filter(|along| self.changes_around(along)).count()
+    }
+
+    /// Whether the code is one block, of operations that have forms for registers of several elements.
+    pub fn is_regular(&self) -> bool {
+        self.regular
+    }
+
+    /// What a step over so many elements of the innermost dim costs.
+    pub fn cost_along(&self, lanes: usize) -> f64 {
+        let beside = |along: &&Along| along.last() == Some(&Some(self.innermost));
+        let beside = self.reads.iter().filter(beside).count();
+        self.cost_of_element([beside, self.reads.len() - beside], lanes, usize::MAX)
+    }
+
+    /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
+    /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
+    /// run of memory. What is the same for all rows stands outside of the loop.
+    pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
+        let beside = |along: &&Along| self.changes_around(along) && along.last() == Some(&self.around);
+        let apart = |along: &&Along| self.changes_around(along) && along.last() != Some(&self.around);
+        let reads = [self.reads.iter().filter(beside).count(), self.reads.iter().filter(apart).count()];
+        columns as f64 * self.cost_of_element(reads, lanes, columns) + OF_LOOP
+    }
+
+    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
+        let apart_each = match (lanes, columns) {
+            (1, _) => 1.0,
+            (2 | 4, ..=8) => 2.0,
+            (_, ..=6) => 4.9,
+            (_, ..=8) => 6.7,
+            (2, _) => 5.0,
+            (4, _) => 12.0,
+            _ => 26.0,
+        };
+        let more = match lanes {
+            2 => self.calls as f64 * 6.5,
+            8 => self.slow as f64 * 2.0,
+            _ => 0.0,
+        };
+        let addition = 1;
+        let simple = beside + self.arithmetic + usize::from(self.shares_index()) + addition;
+        simple as f64 + apart as f64 * apart_each + more
+    }
+
+    fn changes_around(&self, along: &Along) -> bool {
+        along.contains(&self.around)
+    }
+
+    /// Whether an index is computed for several reads; for one it is part of the read.
+    fn shares_index(&self) -> bool {
+        // Elements of a reduction within are at places of their own.
+        let changes =
+            |along: &Along| along.iter().flatten().count() > 1 && along.iter().flatten().all(|dim| *dim < WITHIN);
+        let mut reads = self.reads.iter().enumerate();
+        reads.any(|(i, along)| changes(along) && self.reads[i + 1..].contains(along))
+    }
+
+    fn visit(&mut self, id: ValueId, along: &Along) {
+        let computation = self.computation;
+        let instruction = &computation.instructions[id];
+        if !along.contains(&Some(self.innermost)) {
+            // It is computed before the innermost loop.
+            self.spread += 1;
+            self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
+            return;
+        }
+        if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone())) {
+            return;
+        }
+        let operands = &instruction.operands;
+        if instruction.fusion != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
+            self.instructions += 1;
+            self.reads.push(along.clone());
+            return;
+        }
+        match &instruction.op {
+            Op::Constant(_) => self.spread += 1,
+            Op::Iota { .. } => self.only_multiplies = false,
+            Op::Broadcast { dims } => self.visit(operands[0], &dims.iter().map(|d| along[*d]).collect()),
+            Op::Transpose { permutation } => {
+                let mut before: Along = vec![None; along.len()];
+                permutation.iter().zip(along).for_each(|(from, along)| before[*from] = *along);
+                self.visit(operands[0], &before);
+            }
+            Op::Reshape => match before_reshape(
+                computation.instructions[operands[0]].shape.dims(),
+                instruction.shape.dims(),
+                along,
+            ) {
+                Some(before) => self.visit(operands[0], &before),
+                None => self.stop(),
+            },
+            Op::Copy => self.visit(operands[0], along),
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Convert
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp
+            | Op::ReducePrecision { .. } => {
+                let (instructions, arithmetic) = self.weight(id, along);
+                self.instructions += instructions;
+                self.arithmetic += arithmetic;
+                self.calls += usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log)));
+                self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
+                self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
+                self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
+                for operand in operands {
+                    let dims = computation.instructions[*operand].shape.dims().len();
+                    let along = if dims == along.len() { along.clone() } else { Along::new() };
+                    self.visit(*operand, &along);
+                }
+            }
+            Op::Reduce { dims, .. } if operands.len() == 2 => self.visit_sum(operands[0], dims, along),
+            _ => self.stop(),
+        }
+    }
+
+    /// A reduction within a term, whose loop is unrolled.
+    fn visit_sum(&mut self, id: ValueId, dims: &[usize], along: &Along) {
+        let extents = self.computation.instructions[id].shape.dims();
+        let count: usize = dims.iter().map(|d| extents[*d]).product();
+        let mut kept = along.iter();
+        let within = |d: usize| if dims.contains(&d) { Some(WITHIN + d) } else { kept.next().copied().flatten() };
+        let within: Along = (0..extents.len()).map(within).collect();
+        let (instructions, arithmetic, reads) = (self.instructions, self.arithmetic, self.reads.len());
+        self.visit(id, &within);
+        let of_one = self.instructions - instructions;
+        if !is_unrolled(count, of_one) {
+            self.stop();
+        }
+        self.instructions = instructions + count.saturating_mul(of_one + 1);
+        self.arithmetic = arithmetic + count.saturating_mul(self.arithmetic - arithmetic + 1);
+        self.only_multiplies = false;
+        let read = self.reads.split_off(reads);
+        let most = if self.regular { count } else { 1 };
+        self.reads.extend(read.iter().cycle().take(read.len() * most).cloned());
+    }
+
+    /// Whether a value is the same in both loops, as far as broadcasts tell.
+    fn stays(&self, id: ValueId, along: &Along) -> bool {
+        let instruction = &self.computation.instructions[id];
+        let changes =
+            |along: &Option<usize>| *along == Some(self.innermost) || (along.is_some() && *along == self.around);
+        match &instruction.op {
+            Op::Broadcast { dims } => !dims.iter().any(|d| changes(&along[*d])),
+            _ => instruction.shape.dims().is_empty(),
+        }
+    }
+
+    /// At what has branches or loops of its own.
+    fn stop(&mut self) {
+        self.instructions += 1;
+        self.regular = false;
+    }
+
+    /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
+    fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
+        let instruction = &self.computation.instructions[id];
+        let from = || self.computation.instructions[instruction.operands[0]].shape.dtype();
+        match &instruction.op {
+            // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
+            Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
+            Op::Unary(unary) => match unary {
+                Unary::Exponential | Unary::Log => (1, 6),
+                Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
+                Unary::Logistic => (4, 6),
+                Unary::ExponentialMinusOne => (13, 13),
+                Unary::Erf => (16, 16),
+                Unary::Sqrt => (1, 3),
+                Unary::Sign => (6, 6),
+                Unary::IsFinite => (3, 3),
+                _ => (1, 1),
+            },
+            Op::Binary(Binary::Divide) => (1, 3),
+            Op::Binary(Binary::Maximum | Binary::Minimum) => (2, 2),
+            Op::Binary(Binary::Remainder) => (4, 4),
+            Op::Clamp => (4, 4),
+            Op::ReducePrecision { .. } => (12, 12),
+            Op::Convert if instruction.shape.dtype() == Some(DType::BF16) => (4, 4),
+            Op::Convert if from() == Some(DType::BF16) => (2, 2),
+            _ => (1, 1),
+        }
+    }
+}
+
+/// Dims that run along none of the term's.
+const WITHIN: usize = 1 << 16;
+
+/// What an iteration of a loop costs beside its body.
+const OF_LOOP: f64 = 5.0 / 3.0;
+
+/// Along what the dims run of an array that is given another shape, dims of one element put in or left out; `None` if more
+/// changes.
+fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {
+    let mut long = after.iter().zip(along).filter(|(extent, _)| **extent != 1);
+    let before = before.iter().map(|extent| match extent {
+        1 => Some(None),
+        _ => long.next().filter(|(after, _)| *after == extent).map(|(_, along)| *along),
+    });
+    let before: Option<Along> = before.collect();
+    before.filter(|_| long.next().is_none())
+}

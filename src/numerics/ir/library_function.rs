@@ -1,0 +1,47 @@
+//! What compilers leave to libraries that have a way of their own.
+
+/// A function of a library, beside the instruction that says what it computes: of a machine that has the library, it says how.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LibraryFunction {
+    /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
+    Fft(Fft),
+    /// Beside a dot that stands for it.
+    Convolution(Convolution),
+}
+
+/// A discrete Fourier transform over an array's last dims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fft {
+    /// Of what to what.
+    pub kind: FftKind,
+    /// The extents of the transformed dims, of RFFT's operand and of IRFFT's result.
+    pub lengths: Vec<usize>,
+}
+
+/// As HLO names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FftKind {
+    /// Complex to complex.
+    Fft,
+    /// Complex to complex, divided by the number of elements.
+    Ifft,
+    /// Real to the first half of the last dim's results, and one more.
+    Rfft,
+    /// The opposite, divided by the number of elements.
+    Irfft,
+}
+
+/// What a dot does not tell of the convolution that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Convolution {
+    /// Elements of the window: a sum has so many runs of products, one after the other, each over the features of a group.
+    pub taps: usize,
+    /// Rows of the dot that lie side by side in the result: its last spatial dim, or 1 where features come in groups.
+    pub row: usize,
+    /// Whether a library takes it: f32, two spatial dims at most, none of them read backwards, no groups of the batch.
+    pub canonical: bool,
+    /// Whether elements of the operand lie apart, and windows side by side: each element is multiplied with all of the kernel.
+    pub transposed: bool,
+    /// Positions of the operand, in all of its batch.
+    pub inputs: usize,
+}

@@ -1,0 +1,184 @@
+//! Sums in loops that LLVM has vectorized ([`crate::analysis::SumLoop`]): several elements side by side.
+
+use crate::analysis::{Columns, Rows, SumLoop};
+use crate::num::flush_f32;
+
+use super::contract;
+use super::mxu::sum_to_f32;
+
+/// How sums are taken.
+pub struct SideBySide {
+    sum_loop: SumLoop,
+    flush: bool,
+}
+
+impl SideBySide {
+    /// `None` for sums whose terms are added one after the other.
+    pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
+        let chain = matches!(sum_loop, SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded);
+        (!chain).then_some(SideBySide { sum_loop, flush })
+    }
+
+    /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
+    pub fn sums(&self, terms: &[f64], width: usize, init: f32, exact: bool) -> Vec<f32> {
+        match self.sum_loop {
+            SumLoop::Rows(rows) if exact && rows.rounds_products => {
+                let rounded: Vec<f64> = contract::round(terms, self.flush).into_iter().map(f64::from).collect();
+                rounded.chunks(width).map(|terms| self.rows(&rows, terms, init, false)).collect()
+            }
+            SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.rows(&rows, terms, init, exact)).collect(),
+            SumLoop::Columns(columns) => {
+                let row = |sum: f32, row: &[f64]| self.columns(&columns, row, sum, exact);
+                let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
+                terms.chunks(width).map(of_rows).collect()
+            }
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => {
+                contract::row_sums(terms, width, init, self.flush)
+            }
+        }
+    }
+
+    fn flushed(&self, sum: f32) -> f32 {
+        if self.flush { flush_f32(sum) } else { sum }
+    }
+
+    fn add(&self, sum: f32, term: f64) -> f32 {
+        self.flushed(sum_to_f32(f64::from(sum), term))
+    }
+
+    fn chain<'t>(&self, sum: f32, terms: impl IntoIterator<Item = &'t f64>) -> f32 {
+        terms.into_iter().fold(sum, |sum, term| self.add(sum, *term))
+    }
+
+    /// A lane's sum. Where nothing is added to the first product, that is one of two.
+    fn lane(&self, sum: f32, mut terms: Vec<f64>, starts_with_two: bool) -> f32 {
+        if starts_with_two && terms.len() > 1 {
+            terms.swap(0, 1);
+        }
+        self.chain(sum, &terms)
+    }
+
+    fn rows(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
+        let Rows { lanes, columns, .. } = *rows;
+        let (whole, left) = terms.split_at(terms.len() / (columns * lanes) * columns * lanes);
+        let lane = |lane: usize| {
+            let own = whole.chunks(columns).skip(lane).step_by(lanes).flatten().copied().collect();
+            self.lane(if lane == 0 { self.flushed(init) } else { NOTHING }, own, exact && rows.starts_with_two)
+        };
+        self.chain(self.halves((0..lanes).map(lane).collect()), left)
+    }
+
+    fn columns(&self, columns: &Columns, row: &[f64], sum: f32, exact: bool) -> f32 {
+        let Columns { lanes, registers, .. } = *columns;
+        let whole = if columns.masked { row.len() } else { row.len() / (lanes * registers) * lanes * registers };
+        let (row, left) = row.split_at(whole);
+        let once = whole <= lanes * registers;
+        let lane = |register: usize, lane: usize| {
+            let own = row.iter().skip(register * lanes + lane).step_by(lanes * registers);
+            let sum = if (register, lane) == (0, 0) { sum } else { NOTHING };
+            let two = exact && (register > 0 || columns.starts_with_two);
+            self.lane(sum, own.copied().collect(), two)
+        };
+        let join = |at: usize| {
+            let first = lane(0, at);
+            // A register that took one turn holds a product, which joins before it is rounded.
+            let joined = |sum: f32, register: usize| match row.get(register * lanes + at) {
+                Some(product) if once => self.add(sum, *product),
+                _ => self.add(sum, lane(register, at).into()),
+            };
+            (1..registers).fold(first, joined)
+        };
+        let sum = self.halves((0..lanes).map(join).collect());
+        if columns.lanes_of_rest < 2 || left.is_empty() {
+            return self.chain(sum, left);
+        }
+        let lanes = columns.lanes_of_rest;
+        let (left, last) = left.split_at(left.len() / lanes * lanes);
+        let lane =
+            |lane: usize| self.chain(if lane == 0 { sum } else { NOTHING }, left.iter().skip(lane).step_by(lanes));
+        self.chain(self.halves((0..lanes).map(lane).collect()), last)
+    }
+
+    /// Lanes joined by halving.
+    fn halves(&self, mut lanes: Vec<f32>) -> f32 {
+        while lanes.len() > 1 {
+            let upper = lanes.split_off(lanes.len() / 2);
+            lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = self.add(*a, b.into()));
+        }
+        lanes[0]
+    }
+}
+
+/// What lanes begin with: adding it changes nothing.
+const NOTHING: f32 = -0.0;
+
+#[cfg(test)]
+mod tests {
+    use super::SideBySide;
+    use crate::analysis::{Columns, Rows, SumLoop};
+    use crate::machine::probe::{hash, numbers};
+
+    fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
+        SumLoop::Rows(Rows { lanes, columns, rounds_products, starts_with_two: false })
+    }
+
+    fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
+        SideBySide::new(sum_loop, true).unwrap().sums(terms, width, 0.0, exact)
+    }
+
+    fn wide(numbers: &[f32]) -> Vec<f64> {
+        numbers.iter().copied().map(f64::from).collect()
+    }
+
+    /// The bits that jaxlib 0.10.2 computed for sums over both dims, or the last two of three.
+    #[test]
+    fn short_rows_are_summed_side_by_side() {
+        for ([count, extent, columns], lanes, bits) in [
+            ([1, 32, 4], 8, 0x3416_64cf_a97d_4b57),
+            ([1, 20, 8], 4, 0x06f3_77d1_0fca_f2a0),
+            ([1, 2, 5], 2, 0x18b8_34cd_c7fc_3fc7),
+            ([3, 24, 6], 8, 0xe4c3_50da_9fde_9d7b),
+        ] {
+            let terms = wide(&numbers(&mut 1, count * extent * columns));
+            let sums = sums(rows(lanes, columns, false), &terms, extent * columns, false);
+            assert_eq!(hash(sums), bits, "{extent} x {columns}");
+        }
+    }
+
+    /// The bits that jaxlib 0.10.2 computed for a sum of products: eight rows of fused multiply-adds side by side.
+    #[test]
+    fn products_are_added_before_they_are_rounded() {
+        let mut state = 1;
+        let (a, b) = (numbers(&mut state, 128), numbers(&mut state, 128));
+        let products: Vec<f64> = a.iter().zip(&b).map(|(a, b)| f64::from(*a) * f64::from(*b)).collect();
+        assert_eq!(hash(sums(rows(8, 4, false), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
+    }
+
+    /// What stands in the optimised LLVM IR of jaxlib 0.10.2, by numbers that show which two meet: a large one and its
+    /// negative leave of the others what joins after them.
+    #[test]
+    fn elements_of_a_row_meet_as_their_registers_do() {
+        let left = |extent: usize, [a, b]: [usize; 2]| {
+            let columns = SumLoop::Columns(Columns::new(extent, false, |_| 1.0).unwrap());
+            let mut terms = vec![1.0; extent];
+            (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));
+            sums(columns, &terms, extent, false)[0]
+        };
+        // One lane of four registers of eight: with nothing of the other lanes.
+        assert_eq!(left(32, [0, 8]), 30.0);
+        assert_eq!(left(32, [0, 24]), 28.0);
+        // Neighbours of one register meet last: the lanes of four others are joined before.
+        assert_eq!(left(32, [0, 1]), 0.0);
+        // Three steps of one register.
+        assert_eq!(left(24, [1, 9]), 22.0);
+        // Four lanes, four registers, and four lanes for the last four elements.
+        assert_eq!(left(20, [0, 4]), 18.0);
+        assert_eq!(left(20, [0, 16]), 3.0);
+        // Two registers of four lanes in three steps, and four elements alone.
+        assert_eq!(left(28, [0, 27]), 0.0);
+        assert_eq!(left(28, [24, 25]), 2.0);
+        // Eight lanes, of which the last step leaves out two.
+        assert_eq!(left(14, [0, 8]), 12.0);
+        assert_eq!(left(14, [6, 7]), 0.0);
+    }
+}

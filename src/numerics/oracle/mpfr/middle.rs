@@ -1,0 +1,56 @@
+//! Enclosures as a middle and a radius.
+
+use std::cmp::Ordering;
+
+use rug::Float;
+use rug::float::Round;
+
+use crate::oracle::between::Between;
+
+/// Bits of radii and bounds.
+pub const SHORT: u32 = 64;
+/// The largest exponent of a middle, and the smallest. Products and sums of such numbers never leave MPFR's range.
+pub const REACH: i32 = 1 << 20;
+
+/// An entry of a row or a column.
+pub(super) struct Entry {
+    pub middle: Float,
+    /// `|middle|`, rounded up.
+    pub size: Float,
+    pub radius: Float,
+    /// `size + radius`, rounded up.
+    pub reach: Float,
+}
+
+impl Entry {
+    /// `None` for what is no moderate number.
+    pub fn new(value: &Between, bits: u32) -> Option<Entry> {
+        let (lo, hi) = value.ends()?;
+        if !lo.is_finite() || !hi.is_finite() {
+            return None;
+        }
+        let up = |value: (Float, Ordering)| value.0;
+        let least = || Float::with_val(SHORT, Float::i_exp(1, -REACH));
+        let (middle, mut radius) = match [lo, hi].into_iter().filter_map(Float::get_exp).max() {
+            Some(exponent) if exponent > REACH => return None,
+            // As near to zero as makes no difference, or zero itself.
+            Some(exponent) if exponent < -REACH => (Float::new(bits), least()),
+            None => (Float::new(bits), Float::new(SHORT)),
+            Some(_) => {
+                let mut middle: Float = Float::with_val(bits, lo + hi) / 2u32;
+                if middle.get_exp().is_some_and(|exponent| exponent < -REACH) {
+                    middle = Float::new(bits);
+                }
+                let above = up(Float::with_val_round(SHORT, hi - &middle, Round::Up));
+                let below = up(Float::with_val_round(SHORT, &middle - lo, Round::Up));
+                (middle, if above > below { above } else { below })
+            }
+        };
+        if !radius.is_zero() && radius < least() {
+            radius = least();
+        }
+        let size = up(Float::with_val_round(SHORT, middle.abs_ref(), Round::Up));
+        let reach = up(Float::with_val_round(SHORT, &size + &radius, Round::Up));
+        Some(Entry { middle, size, radius, reach })
+    }
+}

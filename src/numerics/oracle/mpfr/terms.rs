@@ -1,0 +1,91 @@
+//! Linear forms of dots: those of their sums of products, where these are short.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::matrices::Operand;
+use crate::oracle::between::Between;
+use crate::oracle::form::{Form, MOST_TERMS};
+
+/// What is known of some vectors of an operand, as far as it tells which of their dots have forms.
+pub(super) struct Terms<'a> {
+    operand: Operand<'a>,
+    vectors: Vec<Facts>,
+    /// The number of each.
+    numbers: Vec<usize>,
+}
+
+struct Facts {
+    /// Whether all entries are rational.
+    is_rational: bool,
+    /// Whether all entries have forms.
+    have_forms: bool,
+    /// Entries with an atom that no other entry of the vector has.
+    unlike: Vec<usize>,
+}
+
+impl Facts {
+    fn of(entries: impl Iterator<Item = Rc<Between>>) -> Facts {
+        let (mut is_rational, mut have_forms) = (true, true);
+        let mut places: HashMap<u64, Option<usize>> = HashMap::new();
+        for (at, entry) in entries.enumerate().filter(|(_, entry)| !entry.is_rational()) {
+            is_rational = false;
+            have_forms &= entry.has_form();
+            entry.for_each_atom(|atom| {
+                places.entry(atom).and_modify(|place| *place = None).or_insert(Some(at));
+            });
+        }
+        let mut unlike: Vec<usize> = places.into_values().flatten().collect();
+        unlike.sort_unstable();
+        unlike.dedup();
+        Facts { is_rational, have_forms, unlike }
+    }
+}
+
+impl<'a> Terms<'a> {
+    pub fn new(operand: Operand<'a>, vectors: &[usize]) -> Terms<'a> {
+        let are_plain = operand.reals.are_plain_and_finite();
+        let facts = |vector: &usize| match are_plain {
+            true => Facts { is_rational: true, have_forms: true, unlike: Vec::new() },
+            false => Facts::of((0..operand.layout.length).map(|l| operand.entry(*vector, l))),
+        };
+        Terms { operand, vectors: vectors.iter().map(facts).collect(), numbers: vectors.to_vec() }
+    }
+
+    fn entry(&self, vector: usize, entry: usize) -> Rc<Between> {
+        self.operand.entry(self.numbers[vector], entry)
+    }
+
+    fn is_zero(&self, vector: usize, entry: usize) -> bool {
+        self.operand.reals.is_zero(self.operand.layout.place(self.numbers[vector], entry))
+    }
+
+    /// Whether all products of a row and a column are rational.
+    pub fn are_rational(operands: &[Terms; 2], [i, j]: [usize; 2]) -> bool {
+        operands[0].vectors[i].is_rational && operands[1].vectors[j].is_rational
+    }
+
+    /// The form of the dot of a row and a column; `None` where it has no short one.
+    pub fn form(operands: &[Terms; 2], [i, j]: [usize; 2]) -> Option<Form> {
+        let [row, column] = [&operands[0].vectors[i], &operands[1].vectors[j]];
+        let entries = |l: usize| (operands[0].entry(i, l), operands[1].entry(j, l));
+        if !row.have_forms || !column.have_forms {
+            return None;
+        }
+        // Each of these atoms, times a number that is not zero, stays in the sum whatever else is in it.
+        let stays = |(unlike, factors, vector): (&Facts, &Terms, usize)| {
+            unlike.unlike.iter().filter(|l| !factors.is_zero(vector, **l)).take(MOST_TERMS + 1).count() > MOST_TERMS
+        };
+        if row.is_rational && stays((column, &operands[0], i)) || column.is_rational && stays((row, &operands[1], j)) {
+            return None;
+        }
+        let length = operands[0].operand.layout.length;
+        let has_factor = |(x, y): (Rc<Between>, Rc<Between>)| x.is_rational() || y.is_rational();
+        if !(0..length).all(|l| has_factor(entries(l))) {
+            return None;
+        }
+        let forms = |(x, y): (Rc<Between>, Rc<Between>)| x.form().zip(y.form());
+        let forms: Vec<(Form, Form)> = (0..length).map(|l| forms(entries(l))).collect::<Option<_>>()?;
+        Form::of_products(forms.iter().map(|(x, y)| (x, y)))
+    }
+}

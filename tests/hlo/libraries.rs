@@ -1,0 +1,89 @@
+//! What XLA:CPU leaves to libraries, against the bits that jaxlib 0.10.2 computed on a processor with AVX-512 and two cores.
+
+use ulpgate::hlo::{lower, lower_with_libraries, parse};
+use ulpgate::machine::Mode;
+use ulpgate::subject;
+use ulpgate::tensor::{Data, Tensor};
+
+/// Numbers in [-1/2, 1/2) of a linear congruence.
+fn numbers(state: &mut u64, dims: &[usize]) -> Tensor {
+    let step = |_| {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 40) as f32 / 16_777_216.0 - 0.5
+    };
+    Tensor::new(dims, Data::F32((0..dims.iter().product()).map(step).collect()))
+}
+
+/// FNV-1a over the bits.
+fn hash(tensor: &Tensor) -> u64 {
+    let step = |hash: u64, v: f32| (hash ^ u64::from(v.to_bits())).wrapping_mul(0x100_0000_01b3);
+    tensor.data().to_f32s().into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// A convolution of an image and a kernel, in a fusion that is left to YNNPACK or on its own.
+fn text([b, h, w, ci, k, kw, co]: [usize; 7], groups: usize, dilation: usize, library: bool) -> String {
+    let (pad, out) = match dilation {
+        1 => (String::new(), [h - k + 1, w - kw + 1]),
+        d => {
+            let [y, x] = [k - 1, kw - 1];
+            (format!(" pad={y}_{y}x{x}_{x} lhs_dilate={d}x{d}"), [(h - 1) * d + k, (w - 1) * d + kw])
+        }
+    };
+    let parameters =
+        format!("  a = f32[{b},{h},{w},{ci}] parameter(0)\n  b = f32[{k},{kw},{},{co}] parameter(1)\n", ci / groups);
+    let result = format!("f32[{b},{},{},{co}]", out[0], out[1]);
+    let convolution = format!(
+        "  ROOT c = {result} convolution(a, b), window={{size={k}x{kw}{pad}}}, dim_labels=b01f_01io->b01f, \
+         feature_group_count={groups}\n"
+    );
+    if !library {
+        return format!("HloModule m\nENTRY e {{\n{parameters}{convolution}}}\n");
+    }
+    let fusion = format!(
+        "  ROOT f = {result} fusion(a, b), kind=kCustom, calls=g, backend_config={{\"fusion_config\":{{\"kind\":\"__ynn_fusion\"}}}}\n"
+    );
+    format!("HloModule m\ng {{\n{parameters}{convolution}}}\nENTRY e {{\n{parameters}{fusion}}}\n")
+}
+
+/// In order: products cut among threads for few features, a kernel that is one vector, pieces of at most 320 products,
+/// halves of oneDNN's, one of Eigen's pieces with one thread, an operand whose elements lie apart; and YNNPACK's lanes,
+/// groups, and runs with products left over.
+#[test]
+fn convolutions_are_those_of_xla() {
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let expected = [
+        ([2, 12, 12, 16, 3, 3, 4], 1, 1, false, 0x0919_3519_a76b_3460),
+        ([1, 5, 13, 3, 2, 2, 1], 1, 1, false, 0xfd9b_5178_5eee_d5e7),
+        ([1, 30, 30, 8, 5, 9, 8], 1, 1, false, 0xe437_39f7_ad12_05ae),
+        ([1, 8, 25, 10, 5, 10, 8], 1, 1, false, 0x1a4e_ff28_ef6b_b56f),
+        ([1, 8, 25, 8, 5, 10, 8], 1, 1, false, 0x4dfb_a9f3_0b80_7268),
+        ([2, 4, 4, 8, 3, 3, 4], 1, 2, false, 0xc4e0_f924_6b96_3247),
+        ([3, 5, 19, 8, 4, 4, 33], 1, 1, true, 0x2cde_b14e_4061_3620),
+        ([2, 9, 9, 34, 3, 3, 6], 2, 1, true, 0xe01c_c1ad_63ce_a4b5),
+        ([2, 10, 9, 17, 4, 3, 12], 1, 1, true, 0x58f8_168b_23cf_1941_u64),
+    ];
+    for (sizes, groups, dilation, library, bits) in expected {
+        let program = lower_with_libraries(&parse(&text(sizes, groups, dilation, library)).unwrap()).unwrap().program;
+        let [b, h, w, ci, k, kw, co] = sizes;
+        let mut state = 1;
+        let inputs = [numbers(&mut state, &[b, h, w, ci]), numbers(&mut state, &[k, kw, ci / groups, co])];
+        let results = subject::evaluate(&program, &mode, &inputs).unwrap();
+        assert_eq!(hash(&results[0]), bits, "{sizes:?}");
+    }
+}
+
+/// A transform over two dims: DUCC's on XLA:CPU, on a TPU the definition, as of a program without libraries.
+#[test]
+fn a_transform_is_the_librarys_on_its_machine_alone() {
+    let text = "HloModule m\nENTRY e {\n  a = f32[1,7,30] parameter(0)\n  ROOT f = c64[1,7,16] fft(a), fft_type=RFFT, \
+                fft_length={7,30}\n}\n";
+    let module = parse(text).unwrap();
+    let [with, without] = [lower_with_libraries(&module), lower(&module)].map(|import| import.unwrap().program);
+    let inputs = [numbers(&mut 1, &[1, 7, 30])];
+    let [cpu, tpu, definition] =
+        [("xla-cpu/default/off", &with), ("v5e/default/off", &with), ("v5e/default/off", &without)]
+            .map(|(mode, program)| subject::evaluate(program, &mode.parse::<Mode>().unwrap(), &inputs).unwrap());
+    assert_eq!([hash(&cpu[0]), hash(&cpu[1])], [0x07d9_4bad_bce1_94a8, 0x55e0_0de3_0f72_4b68]);
+    assert_eq!(tpu, definition);
+    assert_ne!(cpu, definition);
+}
