@@ -63,7 +63,7 @@
 //! | promise | the arithmetic that a subject claims to follow; bounds are made from it |
 //! | truth | the exact results, as far as proven; the rest is open ([`oracle`]) |
 //! | rung | one arithmetic of the oracle: intervals, pairs, MPFR |
-//! | demand | what is asked of the truth: rounded, as stored, or in order |
+//! | demand | what is asked of the truth: rounded, as stored, near, or in order |
 //! | problem | a program with an input of one size: all who evaluate it see the same bits |
 //! | case | a problem, a subject, and what is measured and asked |
 //! | suite | a claim and its cases ([`suite`]) |

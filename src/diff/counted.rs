@@ -11,7 +11,7 @@ use super::vertex::Value;
 impl<'p, 'e> Builder<'p, 'e> {
     /// A remainder, choice, join or the like of integers, or a join of predicates, as what it is made of, wherever its
     /// elements lie. Sums and products stay what they are, and so do predicates that decide: which way is theirs to say.
-    pub fn counted(&mut self, instruction: &Instruction, operands: &[ExpressionId]) -> Option<ExpressionId> {
+    pub fn as_counts(&mut self, instruction: &Instruction, operands: &[ExpressionId]) -> Option<ExpressionId> {
         if self.counts || !self.is_exact(instruction) {
             return None;
         }
@@ -40,7 +40,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         match value.expressions[..] {
             [own] if !value.float && own != self.integers => match self.is_exact(instruction) {
                 true => self.sources_below(instruction),
-                false => vec![self.expressions.moved(own)],
+                false => vec![self.expressions.under_moves(own)],
             },
             _ => Vec::new(),
         }

@@ -165,7 +165,7 @@ fn certain_index_of_largest(format: &Format, row: &[f64]) -> Option<Option<usize
     let best = index_of_largest(row.iter().copied());
     let largest = row[best?];
     let is_apart = |(i, x): (usize, &f64)| {
-        Some(i) == best || !(largest - x <= format.ulp(largest) / 256.0) || largest.is_infinite() || largest.is_nan()
+        Some(i) == best || largest - x > format.ulp(largest) / 256.0 || largest.is_infinite() || largest.is_nan()
     };
     row.iter().enumerate().all(is_apart).then_some(best)
 }

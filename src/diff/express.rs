@@ -56,7 +56,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(scalar) = value.scalar.filter(|_| value.float) {
             return vec![self.expressions.constant(scalar)];
         }
-        if let Some(id) = self.counted(instruction, &operands) {
+        if let Some(id) = self.as_counts(instruction, &operands) {
             return vec![id];
         }
         if let Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) = instruction.op

@@ -85,7 +85,7 @@ impl Expressions {
             (Head::Update, &[array, updates]) => {
                 if let (Head::Select, &[places, updates, kept]) = self.get(updates)
                     && *self.get(places).0 == Head::Integers
-                    && self.moved(kept) == array
+                    && self.under_moves(kept) == array
                 {
                     return self.apply(head, vec![array, updates]);
                 }
@@ -164,10 +164,10 @@ impl Expressions {
         let by = Combiner::Known(*by);
         for (blocks, totals) in [(*a, *b), (*b, *a)] {
             let (Head::Scan { by: inner, .. }, [x]) = self.get(blocks) else { continue };
-            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.moved(totals)) else { continue };
-            if *inner == by && *outer == by && self.moved(*of) == blocks {
+            let (Head::Scan { by: outer, rows }, [of]) = self.get(self.under_moves(totals)) else { continue };
+            if *inner == by && *outer == by && self.under_moves(*of) == blocks {
                 let (head, x) = (Head::Scan { by, rows: *rows }, *x);
-                let totals = self.moved(totals);
+                let totals = self.under_moves(totals);
                 self.absorb(blocks);
                 self.absorb(totals);
                 return Some(self.intern(head, vec![x]));
@@ -309,7 +309,7 @@ impl Expressions {
     }
 
     /// What slices, pads and gathers were taken of.
-    pub fn moved(&self, mut id: ExpressionId) -> ExpressionId {
+    pub fn under_moves(&self, mut id: ExpressionId) -> ExpressionId {
         while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
             id = *of;
         }

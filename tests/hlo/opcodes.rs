@@ -536,7 +536,7 @@ fn ragged_dots_are_dots_of_groups() {
     };
     let expected: Vec<f64> = (0..18).map(|at| entry(at / 3, at % 3)).collect();
     let arguments = [f32s(&[6, 2], &x), f32s(&[3, 2, 3], &w), sizes.clone()];
-    assert_eq!(both(text, &arguments), [expected.clone()]);
+    assert_eq!(both(text, &arguments), std::slice::from_ref(&expected));
     // As the TPU compiler has it: `contract_precision<fp32>` in base64, and where groups begin once straight and once copied.
     for copied in ["o", "c"] {
         let kernel = |body: &str| {
@@ -550,7 +550,7 @@ fn ragged_dots_are_dots_of_groups() {
                  backend_config={{\"custom_call_config\":{{\"body\":\"{body}\"}}}}\n}}\n"
             )
         };
-        assert_eq!(both(&kernel("Y29udHJhY3RfcHJlY2lzaW9uPGZwMzI+"), &arguments), [expected.clone()]);
+        assert_eq!(both(&kernel("Y29udHJhY3RfcHJlY2lzaW9uPGZwMzI+"), &arguments), std::slice::from_ref(&expected));
         let error = lower(&parse(&kernel("")).unwrap()).unwrap_err().to_string();
         assert!(error.contains("how many bf16 passes"), "{error}");
     }

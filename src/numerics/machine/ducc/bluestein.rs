@@ -46,7 +46,7 @@ impl Bluestein {
     }
 
     /// The length that sequences are padded to.
-    pub fn padded(&self) -> usize {
+    pub fn work_length(&self) -> usize {
         self.padded
     }
 

@@ -93,7 +93,7 @@ impl ComplexPlan {
     /// Complex numbers that the library holds besides a transform's operand.
     pub fn scratch(&self, length: usize) -> usize {
         let convolved = self.passes.iter().map(|pass| match &pass.kind {
-            Kind::Bluestein(plan) => 2 * plan.padded(),
+            Kind::Bluestein(plan) => 2 * plan.work_length(),
             _ => 0,
         });
         // A copy, and some room between the two where they would lie alike in the cache.
