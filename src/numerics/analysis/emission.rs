@@ -39,8 +39,9 @@ impl<'c> Emission<'c> {
         }
         results.sort_unstable();
         results.dedup();
-        // Code for one number is taken as it stands in the text, as measured scans have it.
-        emission.functions = emission.loops.then(|| Functions::new(computation, fusion, &results));
+        // XLA's older emitter has no functions (`FusedIrEmitter`).
+        let has_functions = !matches!(fusion, Some(Fusion::SmallCall(_)));
+        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results));
         if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
             emission.visit(hero);
             emission.functions.iter_mut().for_each(Functions::enter_epilogue);

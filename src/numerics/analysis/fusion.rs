@@ -21,7 +21,7 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
     let mut contracted = vec![false; instructions.len()];
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
-        let compiled = matches!(instruction.fusion, Some(Fusion::Compiled(_)));
+        let compiled = instruction.fusion.is_some_and(Fusion::is_compiled);
         let adds = match instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,
             Op::Reduce { to_apply, .. } => sums(to_apply),

@@ -61,7 +61,7 @@ impl Frame {
         let sum_loops = find_sum_loops(computation, &contracted, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
-            divides_by_spread: !matches!(i.fusion, Some(Fusion::Compiled(_)))
+            divides_by_spread: !i.fusion.is_some_and(Fusion::is_compiled)
                 && i.op == Op::Binary(Binary::Divide)
                 && is_spread(computation, i.operands[1]),
             contracted: contracted[id],
