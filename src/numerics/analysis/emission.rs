@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::functions::Functions;
+use super::kernel_functions::Functions;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;

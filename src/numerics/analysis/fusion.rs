@@ -238,11 +238,11 @@ mod tests {
         let mut builder = Builder::new("m");
         let arrays = ["a", "b", "c", "d"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
         let values = body(&mut builder, arrays).unwrap();
-        let mut program = builder.finish(&[("r", values[values.len() - 1])]).unwrap();
+        let result = values[values.len() - 1];
+        let mut program = builder.finish(&[("r", result)]).unwrap();
         let entry = program.entry;
         let computation = &mut program.computations[entry];
-        (arrays.len()..=computation.root)
-            .for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        (arrays.len()..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let contracted = find_contractions(computation, &uses, |_| true);

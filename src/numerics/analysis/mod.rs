@@ -6,8 +6,8 @@
 
 mod emission;
 mod folding;
-mod functions;
 mod fusion;
+mod kernel_functions;
 mod lattice;
 mod liveness;
 mod numbering;
