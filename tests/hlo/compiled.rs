@@ -121,7 +121,8 @@ fn products_are_contracted_in_the_order_of_reads() {
     let of = |by: fn([f32; 4]) -> f32| -> Vec<f32> {
         (0..512).map(|i| by([parts[0][i], parts[1][i], parts[2][i], parts[3][i]])).collect()
     };
-    let cases: [(&str, bool, fn([f32; 4]) -> f32); 8] = [
+    type Sum = fn([f32; 4]) -> f32;
+    let cases: [(&str, bool, Sum); 8] = [
         ("m = $ multiply(a, b); n = $ multiply(c, d); R = $ add(n, m)", false, |[a, b, c, d]| c.mul_add(d, a * b)),
         // A negated product is subtracted.
         ("m = $ multiply(a, b); u = $ negate(c); n = $ multiply(u, d); R = $ add(n, m)", false, |[a, b, c, d]| {
