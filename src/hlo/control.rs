@@ -30,7 +30,7 @@ pub(super) fn repeat(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value>
         return device::repeat(e, &state);
     }
     // The state is a tuple, if only of one array.
-    let body = e.lowering.region(e.instruction, "body", true, e.scope.depth)?;
+    let body = e.lowering.region(e.instruction, "body", true, e.scope)?;
     let op = Op::While { condition: e.region("condition")?, body };
     state_after(e, &state, op)
 }

@@ -161,10 +161,10 @@ pub(super) fn own_number(e: &mut Emitter) -> Result<Value> {
 /// A loop whose body or condition lets devices exchange values: all of them take each step together, in one loop. What
 /// differs after a step differs before the next.
 pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
-    let (devices, depth) = (e.lowering.devices.count(), e.scope.depth);
+    let devices = e.lowering.devices.count();
     let mut state = state.clone();
     let body = loop {
-        let (mut body, given) = e.lowering.open_region(e.instruction, "body", &state, depth)?;
+        let (mut body, given) = e.lowering.open_region(e.instruction, "body", &state, e.scope)?;
         let apart = state.apart_as(&given, devices);
         if count(&apart) == count(&state) {
             let mut arrays = Vec::new();
@@ -175,7 +175,7 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
         }
         state = apart;
     };
-    let (condition, holds) = e.lowering.open_region(e.instruction, "condition", &state, depth)?;
+    let (condition, holds) = e.lowering.open_region(e.instruction, "condition", &state, e.scope)?;
     let Value::Array(holds) = holds else {
         return Err(e.unknown("devices that exchange values in a loop must take as many steps: its condition differs"));
     };

@@ -83,7 +83,7 @@ impl<'a> Emitter<'_, 'a> {
             let dtype = self.claimed_shape()?.element_type();
             return Ok(self.adder(dtype));
         }
-        self.lowering.region(self.instruction, attribute, false, self.scope.depth)
+        self.lowering.region(self.instruction, attribute, false, self.scope)
     }
 
     /// The region that adds two numbers of a type.
@@ -322,6 +322,7 @@ impl<'a> Emitter<'_, 'a> {
             over,
             fusion: self.scope.fusion.or_else(|| self.begun_fusion()),
             tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            small_call: self.scope.small_call || self.attributes().is_small_call(),
             depth: self.scope.depth + 1,
         };
         self.lowering.inline(callee, Given::Arguments(arguments), self.body, &scope)
@@ -333,7 +334,11 @@ impl<'a> Emitter<'_, 'a> {
             return None;
         }
         self.lowering.fusions += 1;
-        let of_kind = if self.attributes().word("kind") == Some("kCustom") { Fusion::Custom } else { Fusion::Compiled };
+        let of_kind = match self.attributes().word("kind") {
+            Some("kCustom") => Fusion::Custom,
+            _ if self.scope.small_call => Fusion::SmallCall,
+            _ => Fusion::Compiled,
+        };
         Some(of_kind(self.lowering.fusions))
     }
 

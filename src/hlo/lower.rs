@@ -195,9 +195,18 @@ pub(super) struct Scope {
     pub fusion: Option<Fusion>,
     /// The plan of the matmul in the fusion.
     pub tiling: Option<Arc<Tiling>>,
+    /// Whether it stands in a call that is compiled as one function.
+    pub small_call: bool,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
     pub depth: usize,
+}
+
+impl Scope {
+    /// What surrounds the instructions of a region.
+    fn of_region(&self) -> Scope {
+        Scope { depth: self.depth + 1, small_call: self.small_call, ..Scope::default() }
+    }
 }
 
 /// What a computation's parameters stand for.
@@ -222,7 +231,7 @@ pub(super) struct Lowering<'a> {
     places: HashMap<&'a str, usize>,
     pub computations: Vec<ir::Computation>,
     /// Regions lowered already, by position in the file, and whether an array is given as a tuple.
-    regions: HashMap<(usize, bool), ComputationId>,
+    regions: HashMap<(usize, bool, bool), ComputationId>,
     /// How many fusions were inlined.
     pub fusions: usize,
     /// What has no meaning here, if that is not to be refused.
@@ -254,16 +263,16 @@ impl<'a> Lowering<'a> {
         instruction: &ast::Instruction,
         attribute: &str,
         tuple: bool,
-        depth: usize,
+        scope: &Scope,
     ) -> Result<ComputationId> {
         let place = self.place(instruction, Attributes::of(instruction).callee(attribute)?)?;
-        if let Some(id) = self.regions.get(&(place, tuple)) {
+        let key = (place, tuple, scope.small_call);
+        if let Some(id) = self.regions.get(&key) {
             return Ok(*id);
         }
         let computation = &self.module.computations[place];
         let mut body = Body::default();
-        let root =
-            self.inline(computation, Given::Parameters, &mut body, &Scope { depth: depth + 1, ..Scope::default() })?;
+        let root = self.inline(computation, Given::Parameters, &mut body, &scope.of_region())?;
         let root = match root {
             Value::Array(id) if !tuple => id,
             other => {
@@ -275,7 +284,7 @@ impl<'a> Lowering<'a> {
         };
         let instructions = body.instructions;
         self.computations.push(ir::Computation { name: computation.name.clone(), instructions, root });
-        self.regions.insert((place, tuple), self.computations.len() - 1);
+        self.regions.insert(key, self.computations.len() - 1);
         Ok(self.computations.len() - 1)
     }
 
@@ -295,12 +304,11 @@ impl<'a> Lowering<'a> {
         instruction: &ast::Instruction,
         attribute: &str,
         state: &Value,
-        depth: usize,
+        scope: &Scope,
     ) -> Result<(Body, Value)> {
         let place = self.place(instruction, Attributes::of(instruction).callee(attribute)?)?;
         let mut body = Body::default();
-        let scope = Scope { depth: depth + 1, ..Scope::default() };
-        let root = self.inline(&self.module.computations[place], Given::Like(state), &mut body, &scope)?;
+        let root = self.inline(&self.module.computations[place], Given::Like(state), &mut body, &scope.of_region())?;
         Ok((body, root))
     }
 

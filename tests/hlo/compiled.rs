@@ -80,3 +80,140 @@ fn a_partial_reduce_without_configuration_has_its_bins_in_its_shape() {
     let expected = PartialReduce { log2_reduction: 2, reduction_dim: 1, top_k: 0, recall_target: 0.0 };
     assert!(program.entry().instructions.iter().any(|i| i.op == Op::PartialReduce(expected.clone())));
 }
+
+/// Numbers of all 24 bits, between -1 and 1.
+fn numbers(seed: u32, n: usize) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 8_388_608.0 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// What XLA:CPU makes of a fusion with such a body, whose first result is `f32[16,32]`.
+fn fused(parameters: &str, body: &str, result: &str, arguments: &[Tensor]) -> Vec<f32> {
+    let declared: String = (0..)
+        .zip(parameters.split(' '))
+        .map(|(number, parameter)| {
+            let (name, shape) = parameter.split_once(':').unwrap();
+            format!("  {name} = f32[{shape}] parameter({number})\n")
+        })
+        .collect();
+    let body: String = body.split("; ").map(|line| format!("  {line}\n")).collect();
+    let names: Vec<&str> = parameters.split(' ').map(|parameter| parameter.split(':').next().unwrap()).collect();
+    let called = names.join(", ");
+    let text = format!(
+        "HloModule m\nf {{\n{declared}{body}}}\nENTRY e {{\n{declared}  ROOT r = {result} fusion({called}), kind=kLoop, \
+         calls=f\n}}\n"
+    )
+    .replace("$", "f32[16,32]");
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let results = subject::evaluate(&program(&text), &mode, arguments).unwrap();
+    results[0].data().to_f32s()
+}
+
+/// Which of two products is contracted; as jaxlib 0.10.2 computed it (FACTS 3.2).
+#[test]
+fn products_are_contracted_in_the_order_of_reads() {
+    let parts: Vec<Vec<f32>> = (1..=4).map(|seed| numbers(seed, 512)).collect();
+    let arguments: Vec<Tensor> = parts.iter().map(|v| Tensor::new(&[16, 32], Data::F32(v.clone()))).collect();
+    let of = |by: fn([f32; 4]) -> f32| -> Vec<f32> {
+        (0..512).map(|i| by([parts[0][i], parts[1][i], parts[2][i], parts[3][i]])).collect()
+    };
+    type Sum = fn([f32; 4]) -> f32;
+    let cases: [(&str, bool, Sum); 8] = [
+        ("m = $ multiply(a, b); n = $ multiply(c, d); R = $ add(n, m)", false, |[a, b, c, d]| c.mul_add(d, a * b)),
+        // A negated product is subtracted.
+        ("m = $ multiply(a, b); u = $ negate(c); n = $ multiply(u, d); R = $ add(n, m)", false, |[a, b, c, d]| {
+            a.mul_add(b, -(c * d))
+        }),
+        ("m = $ multiply(a, b); u = $ negate(m); n = $ multiply(c, d); R = $ add(u, n)", false, |[a, b, c, d]| {
+            c.mul_add(d, -(a * b))
+        }),
+        // Or it is added: in an elementwise fusion with one result in the order of the text, else the farthest reads first.
+        ("m = $ multiply(a, b); u = $ multiply(c, d); n = $ negate(u); R = $ subtract(m, n)", false, |[a, b, c, d]| {
+            a.mul_add(b, c * d)
+        }),
+        ("m = $ multiply(a, b); u = $ multiply(c, d); n = $ negate(u); R = $ subtract(m, n)", true, |[a, b, c, d]| {
+            c.mul_add(d, a * b)
+        }),
+        // A negative constant is as good as a negation.
+        (
+            "k = f32[] constant(0.3); s = $ broadcast(k), dimensions={}; m = $ multiply(a, s); u = $ negate(m); n = $ \
+             multiply(c, d); R = $ add(u, n)",
+            false,
+            |[a, _, c, d]| c.mul_add(d, -(a * 0.3)),
+        ),
+        // |c| |d| is |cd|.
+        (
+            "m = $ multiply(a, b); u = $ abs(c); v = $ abs(d); n = $ multiply(u, v); R = $ add(n, m)",
+            false,
+            |[a, b, c, d]| a.mul_add(b, (c * d).abs()),
+        ),
+        ("m = $ multiply(a, b); u = $ abs(a); n = $ multiply(u, d); R = $ add(n, m)", false, |[a, b, _, d]| {
+            a.abs().mul_add(d, a * b)
+        }),
+    ];
+    for (body, two, expected) in cases {
+        let (body, result) = match two {
+            false => (body.replace("R =", "ROOT r ="), "$"),
+            true => (format!("{body}; h = $ add(a, d); ROOT t = ($, $) tuple(R, h)"), "($, $)"),
+        };
+        assert_eq!(fused("a:16,32 b:16,32 c:16,32 d:16,32", &body, result, &arguments), of(expected), "{body} {two}");
+    }
+    // Of a sum with an exponential on the left the product is rounded.
+    let exponential = fused("a:16,32", "ROOT r = $ exponential(a)", "$", &arguments[..1]);
+    let sums = |body: &str| fused("a:16,32 b:16,32 c:16,32 d:16,32", body, "$", &arguments);
+    let left = sums("e = $ exponential(a); n = $ multiply(c, d); ROOT r = $ add(e, n)");
+    let right = sums("e = $ exponential(a); n = $ multiply(c, d); ROOT r = $ add(n, e)");
+    for i in 0..512 {
+        let (e, [c, d]) = (exponential[i], [parts[2][i], parts[3][i]]);
+        assert_eq!([left[i], right[i]], [e + c * d, c.mul_add(d, e)], "{i}");
+    }
+}
+
+/// A value that is read in several ways is a function, whose call stands behind the other reads.
+#[test]
+fn what_is_called_is_read_last() {
+    let (w, c, d) = (numbers(5, 1024), numbers(6, 512), numbers(7, 512));
+    let given = |dims: &[usize], values: &[f32]| Tensor::new(dims, Data::F32(values.to_vec()));
+    let arguments = [given(&[16, 64], &w), given(&[16, 32], &c), given(&[16, 32], &d)];
+    for (source, called) in [("s", true), ("w", false)] {
+        let body = format!(
+            "s = $ slice(w), slice={{[0:16], [0:32]}}; h = f32[16,16] slice({source}), slice={{[0:16], [16:32]}}; g = \
+             f32[16,16] slice({source}), slice={{[0:16], [0:16]}}; k = $ concatenate(h, g), dimensions={{1}}; m = $ \
+             multiply(s, c); n = $ multiply(k, d); r = $ add(m, n); t = $ slice(w), slice={{[0:16], [32:64]}}; ROOT o = \
+             f32[16,64] concatenate(r, t), dimensions={{1}}"
+        );
+        let results = fused("w:16,64 c:16,32 d:16,32", &body, "f32[16,64]", &arguments);
+        for i in 0..512 {
+            let (row, column) = (i / 32, i % 32);
+            let (s, k) = (w[row * 64 + column], w[row * 64 + (column + 16) % 32]);
+            let expected = if called { k.mul_add(d[i], s * c[i]) } else { s.mul_add(c[i], k * d[i]) };
+            assert_eq!(results[row * 64 + column], expected, "{called} {i}");
+        }
+    }
+}
+
+/// LLVM computes loops over indices when it compiles, as far as it unrolls them: each operation is rounded there.
+#[test]
+fn loops_over_indices_are_folded() {
+    for (columns, dim, folded_from) in [(31, 0, 0), (447, 0, 0), (448, 0, 448), (455, 0, 448), (300, 1, 300)] {
+        let shape = format!("f32[{columns}{}]", if dim == 1 { ",2" } else { "" });
+        let text = format!(
+            "HloModule m\nf {{\n  i = {shape} iota(), iota_dimension=0\n  c = f32[] constant(0.02)\n  cb = {shape} \
+             broadcast(c), dimensions={{}}\n  m = {shape} multiply(i, cb)\n  e = f32[] constant(0.7)\n  eb = {shape} \
+             broadcast(e), dimensions={{}}\n  ROOT r = {shape} add(m, eb)\n}}\nENTRY e {{\n  ROOT r = {shape} fusion(), \
+             kind=kLoop, calls=f\n}}\n"
+        );
+        let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+        let results = subject::evaluate(&program(&text), &mode, &[]).unwrap()[0].data().to_f32s();
+        for (at, result) in results.iter().enumerate() {
+            let i = at / (1 + dim);
+            let index = i as f32;
+            let expected = if i >= folded_from { index * 0.02 + 0.7 } else { index.mul_add(0.02, 0.7) };
+            assert_eq!(*result, expected, "{columns} {dim} {i}");
+        }
+    }
+}

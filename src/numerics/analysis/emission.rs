@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::kernel_functions::Functions;
+
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
 
@@ -12,6 +14,8 @@ const MOST_VALUES: usize = 20_000;
 pub struct Emission<'c> {
     computation: &'c Computation,
     fusion: Option<Fusion>,
+    /// How its code is put together; `None` where its values are emitted one by one.
+    functions: Option<Functions>,
     /// Whether it is a loop: what is a scalar outside does not change in it.
     loops: bool,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
@@ -35,6 +39,13 @@ impl<'c> Emission<'c> {
         }
         results.sort_unstable();
         results.dedup();
+        // XLA's older emitter has no functions (`FusedIrEmitter`).
+        let has_functions = !matches!(fusion, Some(Fusion::SmallCall(_)));
+        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results));
+        if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
+            emission.visit(hero);
+            emission.functions.iter_mut().for_each(Functions::enter_epilogue);
+        }
         results.into_iter().for_each(|result| emission.visit(result));
         emission
     }
@@ -42,24 +53,26 @@ impl<'c> Emission<'c> {
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
         let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
-        Emission { computation, fusion, loops, ranks: HashMap::new(), reads: 0 }
+        Emission { computation, fusion, functions: None, loops, ranks: HashMap::new(), reads: 0 }
     }
 
-    /// Puts in order what stands for the operands of `reader`, which adds them: LLVM puts the operand of lower rank first
-    /// (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has rank 0, a read that of the
-    /// position that it stands at, everything else one more than the highest rank among its operands.
-    pub fn sort_operands(&self, reader: ValueId, paths: &mut [Vec<ValueId>]) {
+    /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
+    /// first (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has rank 0, a read that of
+    /// the position that it stands at, everything else one more than the highest rank among its operands.
+    pub fn exchanges(&self, reader: ValueId, [left, right]: [ValueId; 2]) -> bool {
         let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place);
-        if let Some(place) = places.min() {
-            paths.sort_by_key(|path| self.ranks.get(&(path[0], place.clone())));
-        }
+        places.min().is_some_and(|place| {
+            let rank = |operand: ValueId| self.ranks.get(&(operand, place.clone()));
+            rank(right) < rank(left)
+        })
     }
 
     fn visit(&mut self, id: ValueId) {
-        self.visit_in(id, &[]);
+        self.visit_in(id, &[], true);
     }
 
-    fn visit_in(&mut self, id: ValueId, place: &[ValueId]) -> u32 {
+    /// `along` says whether the value's innermost dim is that of the innermost loop.
+    fn visit_in(&mut self, id: ValueId, place: &[ValueId], along: bool) -> u32 {
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
             return *rank;
@@ -70,47 +83,59 @@ impl<'c> Emission<'c> {
         let computation = self.computation;
         let instruction = &computation.instructions[id];
         let is_inside = instruction.fusion == self.fusion;
+        if is_inside && let Some(parts) = self.factors_of_complex_product(id) {
+            parts.into_iter().for_each(|part| {
+                self.visit_in(part, place, along);
+            });
+        }
+        let before = self.functions.as_ref().map(|functions| functions.before(computation, self.fusion, id));
+        before.into_iter().flatten().for_each(|value| {
+            self.visit_in(value, place, along);
+        });
         let rank = match &instruction.op {
-            Op::Constant(_) => 0,
+            Op::Constant(value) if value.len() == 1 => 0,
             _ if !is_inside && self.loops && instruction.shape.dims().is_empty() => 0,
-            _ if !is_inside => {
+            op if !is_inside || matches!(op, Op::Constant(_)) => {
                 self.reads += 1;
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
                 LOOP_BODY + self.reads + widening
             }
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
-            Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => {
-                // It is computed before the innermost loop.
-                0
+            // It is computed before the innermost loop.
+            Op::Broadcast { dims } if along && !keeps_innermost(dims, instruction.shape.dims()) => 0,
+            Op::Reshape => {
+                let operand = instruction.operands[0];
+                let innermost = |id: ValueId| computation.instructions[id].shape.dims().last().copied();
+                self.visit_in(operand, place, along && innermost(operand) == innermost(id))
             }
-            Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
-                self.visit_in(instruction.operands[0], place)
+            Op::Broadcast { .. } | Op::Copy | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
+                self.visit_in(instruction.operands[0], place, along)
             }
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
-                self.visit_in(instruction.operands[0], &place)
+                self.visit_in(instruction.operands[0], &place, along)
             }
             Op::Concatenate { .. } => {
+                let mut highest = 0;
                 for (branch, operand) in instruction.operands.iter().enumerate() {
                     let place: Vec<ValueId> = place.iter().copied().chain([id, branch]).collect();
-                    self.visit_in(*operand, &place);
+                    highest = highest.max(self.visit_in(*operand, &place, along));
                 }
-                self.pass()
+                match self.functions.as_ref().and_then(Functions::hero) {
+                    // Each branch goes on in a loop of its own.
+                    Some(hero) if hero == id => highest,
+                    _ => self.pass(),
+                }
             }
             Op::Reduce { .. } | Op::Pad { .. } | Op::Gather(_) | Op::ReduceWindow { .. } => {
                 instruction.operands.iter().for_each(|operand| {
-                    self.visit_in(*operand, place);
+                    self.visit_in(*operand, place, along);
                 });
                 self.pass()
             }
             op => {
-                if let Some(parts) = self.factors_of_complex_product(id) {
-                    parts.into_iter().for_each(|part| {
-                        self.visit_in(part, place);
-                    });
-                }
-                let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place));
+                let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
                 let highest = ranks.max().unwrap_or(0);
                 highest + steps(op)
             }

@@ -11,7 +11,8 @@ use super::emission::{Emission, keeps_innermost};
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
 /// (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one fused multiply-add of both. Of two products the left one
 /// is contracted, as in LLVM's `visitFADDForFMACombine`; the left operand of an addition is the one of lower rank
-/// (`Emission::sort_operands`).
+/// (`Emission::exchanges`), or what a negated product is subtracted from. An exponential ends in a product, and is exact
+/// however that is taken: where it is the left one, the other is rounded.
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
 /// is how often each value is read, the root once more.
@@ -20,7 +21,7 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
     let mut contracted = vec![false; instructions.len()];
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
-        let compiled = matches!(instruction.fusion, Some(Fusion::Compiled(_)));
+        let compiled = instruction.fusion.is_some_and(Fusion::is_compiled);
         let adds = match instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,
             Op::Reduce { to_apply, .. } => sums(to_apply),
@@ -29,16 +30,42 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
-        let path = |operand: &ValueId| path_to_product(computation, uses, *operand, instruction.fusion);
-        let mut paths: Vec<Vec<ValueId>> = instruction.operands.iter().filter_map(path).collect();
-        if let (true, Op::Binary(Binary::Subtract)) = (paths.is_empty(), &instruction.op) {
-            paths.extend(path_through_choice(computation, uses, instruction));
+        let term = |operand: &ValueId| product_behind(computation, uses, *operand, instruction.fusion);
+        let mut terms: Vec<Product> = instruction.operands.iter().filter_map(term).collect();
+        if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
+            terms.extend(product_behind_choice(computation, uses, instruction));
         }
-        if let ([_, _], Op::Binary(Binary::Add), Some(fusion)) = (&paths[..], &instruction.op, instruction.fusion) {
-            let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
-            emission.sort_operands(id, &mut paths);
+        let first = match (&terms[..], &instruction.op, instruction.fusion) {
+            ([left, right], Op::Binary(binary), Some(fusion)) => {
+                let subtracts = *binary == Binary::Subtract;
+                match (left.negated, right.negated != subtracts) {
+                    // So does its Reassociate with a negative constant factor of one of them.
+                    (false, false) if left.opposite != right.opposite => {
+                        if left.opposite {
+                            right
+                        } else {
+                            left
+                        }
+                    }
+                    // A sum of both, in the order of their ranks.
+                    (false, false) => {
+                        let emission =
+                            emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
+                        let [one, other] = [left.path[0], right.path[0]];
+                        if emission.exchanges(id, [one, other]) { right } else { left }
+                    }
+                    // LLVM's InstCombine makes c - ab of (-a)b + c.
+                    (true, false) => right,
+                    (true, true) if !subtracts || left.exponential => right,
+                    (_, true) => left,
+                }
+            }
+            ([only], ..) => only,
+            _ => continue,
+        };
+        if !first.exponential {
+            first.path.iter().for_each(|id| contracted[*id] = true);
         }
-        paths.into_iter().next().unwrap_or_default().into_iter().for_each(|id| contracted[id] = true);
     }
     contracted
 }
@@ -68,10 +95,22 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
     kept
 }
 
-/// The values from the right operand of a subtraction back to a product, where it is a choice between that and a zero:
-/// subtracting nothing is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
+/// An operand of an addition that is a product.
+struct Product {
+    /// The values from the operand back to the product.
+    path: Vec<ValueId>,
+    /// Whether it is negated, on the way or by one of its factors, and no factor is a constant.
+    negated: bool,
+    /// Whether a constant factor is negative, after it has taken up such a sign.
+    opposite: bool,
+    /// Whether it is the last product of an exponential: that with a power of two, which is exact.
+    exponential: bool,
+}
+
+/// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
+/// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
 /// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
-fn path_through_choice(computation: &Computation, uses: &[usize], subtraction: &Instruction) -> Option<Vec<ValueId>> {
+fn product_behind_choice(computation: &Computation, uses: &[usize], subtraction: &Instruction) -> Option<Product> {
     let id = subtraction.operands[1];
     let choice = &computation.instructions[id];
     let &[_, on_true, on_false] = &choice.operands[..] else { return None };
@@ -79,70 +118,96 @@ fn path_through_choice(computation: &Computation, uses: &[usize], subtraction: &
     if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
         return None;
     }
-    let is_zero = spread_number(computation, on_false).is_some_and(|number| number.to_bits() == 0);
-    let path = path_to_product(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?;
-    Some(path.into_iter().chain([id]).collect())
+    let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
+    let mut product = product_behind(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?;
+    product.path.push(id);
+    Some(product)
 }
 
 /// Elements of the smallest register of several.
 const REGISTER: usize = 4;
 
-/// The f32 that a constant has everywhere.
-fn spread_number(computation: &Computation, mut id: ValueId) -> Option<f32> {
-    while let Op::Broadcast { .. } = computation.instructions[id].op {
+/// The number that a value of a fusion is at all places, where a compiler knows it.
+fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
+    let is_inside = computation.instructions[id].fusion == fusion;
+    while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
         id = computation.instructions[id].operands[0];
     }
     match &computation.instructions[id].op {
-        Op::Constant(value) => value.data().to_f32s().first().copied().filter(|_| value.dims().is_empty()),
+        Op::Constant(value) if is_inside && value.len() == 1 => value.data().to_f32s().first().copied(),
         _ => None,
     }
 }
 
-/// What a product by -1 negates: LLVM sees no product there.
-fn negated(computation: &Computation, id: ValueId) -> Option<ValueId> {
-    let &[left, right] = &computation.instructions[id].operands[..] else { return None };
-    [(left, right), (right, left)]
-        .into_iter()
-        .find(|(_, factor)| spread_number(computation, *factor) == Some(-1.0))
-        .map(|(other, _)| other)
+/// What a value negates. LLVM sees no product in one by -1.
+fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
+    let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
+    match (op, &operands[..]) {
+        (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
+        (Op::Binary(Binary::Multiply), &[left, right]) => {
+            let is_minus_one = |factor: ValueId| known_number(computation, factor, *fusion) == Some(-1.0);
+            [(left, right), (right, left)].into_iter().find(|(_, factor)| is_minus_one(*factor)).map(|(other, _)| other)
+        }
+        _ => None,
+    }
 }
 
-/// The values from `id` back to a product of the same fusion, each read once.
-fn path_to_product(
+/// The product of the same fusion that `id` is, each value on the way read once.
+fn product_behind(
     computation: &Computation,
     uses: &[usize],
     mut id: ValueId,
     fusion: Option<Fusion>,
-) -> Option<Vec<ValueId>> {
+) -> Option<Product> {
+    let is_bare =
+        |id: &ValueId| computation.instructions[*id].fusion == fusion && negated_by(computation, *id).is_some();
+    let known = |id: &ValueId| known_number(computation, *id, fusion);
     let mut path = Vec::new();
+    let mut negated = false;
     loop {
         let instruction = &computation.instructions[id];
         if uses[id] != 1 || instruction.fusion != fusion {
             return None;
         }
         path.push(id);
+        if let Some(operand) = negated_by(computation, id) {
+            negated = !negated;
+            id = operand;
+            continue;
+        }
         match &instruction.op {
-            Op::Binary(Binary::Multiply) => {
-                let before = negated(computation, id);
-                let before = before.and_then(|before| path_to_product(computation, uses, before, fusion));
-                if let Some(before) = before {
-                    path.extend(before);
-                    return Some(path);
-                }
-                return varies_inside(computation, id).then_some(path);
+            // LLVM's InstCombine makes |ab| of |a| |b|.
+            Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => return None,
+            op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
+                let exponential = *op == Op::Unary(Unary::Exponential);
+                negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
+                let constant = instruction.operands.iter().filter(|_| !exponential).find_map(known);
+                let opposite = constant.is_some_and(|factor| factor.is_sign_negative() != negated);
+                negated &= constant.is_none();
+                return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
             }
             Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
-            Op::Unary(Unary::Negate)
-            | Op::Broadcast { .. }
+            Op::Broadcast { .. }
             | Op::Copy
             | Op::DynamicSlice { .. }
             | Op::Reshape
             | Op::Reverse { .. }
             | Op::Slice { .. }
-            | Op::Transpose { .. } => id = instruction.operands[0],
+            | Op::Transpose { .. } => {
+                id = instruction.operands[0];
+            }
             _ => return None,
         }
     }
+}
+
+fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
+    let [a, b] = product.operands[..] else { return false };
+    let is_magnitude = |id: ValueId| {
+        let Instruction { op, fusion, .. } = &computation.instructions[id];
+        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
+    };
+    a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
 
 /// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.
@@ -173,11 +238,11 @@ mod tests {
         let mut builder = Builder::new("m");
         let arrays = ["a", "b", "c", "d"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
         let values = body(&mut builder, arrays).unwrap();
-        let mut program = builder.finish(&[("r", values[values.len() - 1])]).unwrap();
+        let result = values[values.len() - 1];
+        let mut program = builder.finish(&[("r", result)]).unwrap();
         let entry = program.entry;
         let computation = &mut program.computations[entry];
-        (arrays.len()..=computation.root)
-            .for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        (arrays.len()..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let contracted = find_contractions(computation, &uses, |_| true);

@@ -5,7 +5,9 @@
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
 mod emission;
+mod folding;
 mod fusion;
+mod kernel_functions;
 mod lattice;
 mod liveness;
 mod numbering;
@@ -16,6 +18,7 @@ mod sum_loop;
 mod sum_term;
 mod unroll;
 
+pub use folding::{FoldedColumns, find_folded_columns};
 pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};

@@ -85,7 +85,7 @@ pub fn find_sum_loops(
 ) -> Vec<SumLoop> {
     let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
         (Op::Reduce { dims, to_apply }, &[term, init])
-            if matches!(instruction.fusion, Some(Fusion::Compiled(_)))
+            if instruction.fusion.is_some_and(Fusion::is_compiled)
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {

@@ -4,7 +4,7 @@
 const UNROLLED: usize = 300;
 
 /// Iterations up to which LLVM looks at what unrolling saves (`unroll-max-iteration-count-to-analyze`).
-const ANALYZED: usize = 10;
+pub const ANALYZED: usize = 10;
 
 /// What it allows such loops: the saved branches and indices are about two of a hundred instructions (measured: the largest
 /// unrolled are 304, 308, 306, 308, 312, 315 and 310 instructions for 2, 4, 6, 7, 8, 9 and 10 iterations).

@@ -103,8 +103,17 @@ impl std::fmt::Display for Shape {
 pub enum Fusion {
     /// One that the compiler makes code for: its values meet in registers.
     Compiled(usize),
+    /// One that is compiled along with the small loop around it, by XLA:CPU's older emitter (`xla_cpu_small_call`).
+    SmallCall(usize),
     /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
     Custom(usize),
+}
+
+impl Fusion {
+    /// Whether the compiler makes code for it.
+    pub fn is_compiled(self) -> bool {
+        matches!(self, Fusion::Compiled(_) | Fusion::SmallCall(_))
+    }
 }
 
 /// One operation applied to earlier values.

@@ -2,6 +2,7 @@
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
+use crate::analysis::FoldedColumns;
 use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
@@ -9,9 +10,19 @@ use crate::tensor::DType;
 use super::mxu::sum_to_f32;
 use super::value::Value;
 
-/// The exact products of two arrays of f32; one of them may hold such products already, if the other is nothing but -1.
-pub fn product(left: &Value, right: &Value, flush: bool) -> Value {
-    Value::double((0..left.len()).map(|i| given(left, i, flush) * given(right, i, flush)).collect())
+/// The exact products of two arrays of f32, rounded in the columns that are folded; one of them may hold such products
+/// already, if the other is nothing but -1.
+pub fn product(left: &Value, right: &Value, folded: Option<FoldedColumns>, flush: bool) -> Value {
+    let exact = (0..left.len()).map(|i| given(left, i, flush) * given(right, i, flush));
+    let Some(FoldedColumns { width, first }) = folded else { return Value::double(exact.collect()) };
+    let rounded = |(i, product): (usize, f64)| {
+        let rounded = product as f32;
+        match i % width < first {
+            true => product,
+            false => f64::from(if flush { flush_f32(rounded) } else { rounded }),
+        }
+    };
+    Value::double(exact.enumerate().map(rounded).collect())
 }
 
 /// An operand's element, as arithmetic takes it.

@@ -167,7 +167,7 @@ impl Machine<'_> {
                 let right = operands.swap_remove(1);
                 let left = one(operands);
                 if self.unit.contracts && habits.contracted {
-                    contract::product(&left, &right.into_whole(left.len()), self.unit.flush)
+                    contract::product(&left, &right.into_whole(left.len()), habits.folded, self.unit.flush)
                 } else if shape.dtype() == Some(DType::F32)
                     && [&left, right.elements()].into_iter().any(contract::is_product)
                 {

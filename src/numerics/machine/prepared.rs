@@ -1,6 +1,8 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use crate::analysis::{Reducer, Regions, SumLoop, find_contractions, find_kept_wide, find_sum_loops};
+use crate::analysis::{
+    FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
+};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
@@ -36,6 +38,8 @@ pub(super) struct Habits {
     pub divides_by_spread: bool,
     /// A product that is added before it is rounded.
     pub contracted: bool,
+    /// The columns in which such a product is rounded nevertheless.
+    pub folded: Option<FoldedColumns>,
     /// In what order it adds up, if it is a sum.
     pub sum_loop: SumLoop,
     /// A rounding to bf16 that a library leaves out.
@@ -53,13 +57,15 @@ impl Frame {
         };
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contracted = find_contractions(computation, &uses, sums);
+        let folded = find_folded_columns(computation, &contracted);
         let sum_loops = find_sum_loops(computation, &contracted, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
-            divides_by_spread: !matches!(i.fusion, Some(Fusion::Compiled(_)))
+            divides_by_spread: !i.fusion.is_some_and(Fusion::is_compiled)
                 && i.op == Op::Binary(Binary::Divide)
                 && is_spread(computation, i.operands[1]),
             contracted: contracted[id],
+            folded: folded[id],
             sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };

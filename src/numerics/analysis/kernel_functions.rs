@@ -1,0 +1,159 @@
+//! The functions that XLA:CPU puts the code of a fusion into, from which follows the order of its reads (FACTS 3.2).
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Class, Computation, Fusion, Op, ValueId};
+
+/// How the code of a fusion is put together.
+pub struct Functions {
+    /// For each value, whether it is emitted in its own place: neither called nor computed with its readers.
+    called: Vec<bool>,
+    /// The concatenate that is taken apart: a loop for each of its operands, in which what reads it is computed.
+    hero: Option<ValueId>,
+    /// Whether values are emitted one by one, each after its operands.
+    tiled: bool,
+}
+
+/// A step from a value's elements to those of an operand that stand elsewhere.
+#[derive(Clone, PartialEq)]
+struct Move<'c> {
+    op: &'c Op,
+    operand: usize,
+    dims: &'c [usize],
+}
+
+impl Functions {
+    /// Of a fusion of which `results` are read outside, after `emitters::PartitionedComputation` and
+    /// `cpu::EmitFusionKernel` of XLA: a value that is read at several places (in several functions, or along several ways
+    /// through operations that move elements) is a function of its own. Ways count as different where their operations do,
+    /// even if they lead to the same elements.
+    pub fn new(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> Functions {
+        let instructions = &computation.instructions;
+        let is_inside = |id: ValueId| instructions[id].fusion == fusion;
+        let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
+        let mut inside = (0..instructions.len()).filter(|id| is_inside(*id));
+        let tiled = results.len() == 1 && inside.all(|id| stays(&instructions[id].op));
+        let hero = match results {
+            [root] => hero(computation, fusion, *root),
+            _ => None,
+        };
+
+        let mut called = vec![false; instructions.len()];
+        let mut readers: Vec<BTreeSet<ValueId>> = vec![BTreeSet::new(); instructions.len()];
+        let mut ways: Vec<Vec<Vec<Move>>> = vec![Vec::new(); instructions.len()];
+        let heads = |id: ValueId| hero.is_some_and(|hero| instructions[hero].operands.contains(&id));
+        // Results are computed in one function.
+        for result in results {
+            readers[*result].insert(instructions.len());
+            ways[*result].push(Vec::new());
+        }
+        for id in (0..instructions.len()).rev() {
+            if !is_inside(id) && readers[id].is_empty() {
+                continue;
+            }
+            called[id] = heads(id) || readers[id].len() != 1 || ways[id].len() > 1;
+            if !is_inside(id) {
+                continue;
+            }
+            let (function, way) = match (called[id], readers[id].first(), ways[id].first()) {
+                (false, Some(reader), Some(way)) => (*reader, way.clone()),
+                _ => (id, Vec::new()),
+            };
+            let instruction = &instructions[id];
+            for (position, operand) in instruction.operands.iter().enumerate() {
+                let mut way = way.clone();
+                let moves = !is_elementwise(&instruction.op);
+                way.extend(moves.then_some(Move {
+                    op: &instruction.op,
+                    operand: position,
+                    dims: instruction.shape.dims(),
+                }));
+                if instructions[*operand].shape.dims().is_empty() {
+                    way.clear();
+                }
+                readers[*operand].insert(function);
+                if !ways[*operand].contains(&way) {
+                    ways[*operand].push(way);
+                }
+            }
+        }
+        Functions { called, hero, tiled }
+    }
+
+    /// The concatenate that is taken apart.
+    pub fn hero(&self) -> Option<ValueId> {
+        self.hero
+    }
+
+    /// What reads the hero is one function, of which no part is called.
+    pub fn enter_epilogue(&mut self) {
+        self.called.fill(false);
+    }
+
+    /// The values that are emitted before `root`, in that order: those of its own function that are reached through
+    /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). What another
+    /// function computes is called where it is read.
+    pub fn before(&self, computation: &Computation, fusion: Option<Fusion>, root: ValueId) -> Vec<ValueId> {
+        let mut found = vec![root];
+        let mut next = 0;
+        while !self.tiled && next < found.len() {
+            let instruction = &computation.instructions[found[next]];
+            next += 1;
+            if instruction.fusion != fusion || !is_elementwise(&instruction.op) {
+                continue;
+            }
+            for operand in instruction.operands.iter().rev() {
+                if !self.called[*operand] && !found.contains(operand) {
+                    found.push(*operand);
+                }
+            }
+        }
+        found.into_iter().skip(1).rev().collect()
+    }
+}
+
+/// The one concatenate that a fusion's root is reached from through elementwise operations and bitcasts, if nothing else
+/// reads it (`FindHero` in `codegen/ir_emission_utils.cc`).
+fn hero(computation: &Computation, fusion: Option<Fusion>, root: ValueId) -> Option<ValueId> {
+    let instructions = &computation.instructions;
+    let passes = |id: ValueId| {
+        let Op::Concatenate { .. } = instructions[id].op else {
+            let op = &instructions[id].op;
+            return is_elementwise(op) || *op == Op::Reshape;
+        };
+        false
+    };
+    let mut found = vec![root];
+    let mut next = 0;
+    while next < found.len() {
+        let id = found[next];
+        next += 1;
+        let inside = instructions[id].operands.iter().filter(|operand| instructions[**operand].fusion == fusion);
+        let operands: Vec<ValueId> = inside.copied().filter(|operand| passes(id) && !found.contains(operand)).collect();
+        found.extend(operands);
+    }
+    let mut concatenates = found.iter().filter(|id| matches!(instructions[**id].op, Op::Concatenate { .. }));
+    let hero = concatenates.next().filter(|_| concatenates.next().is_none())?;
+    let readers =
+        |id: ValueId| (0..instructions.len()).filter(move |reader| instructions[*reader].operands.contains(&id));
+    let mut behind = vec![*hero];
+    let mut next = 0;
+    while next < behind.len() {
+        let id = behind[next];
+        next += 1;
+        for reader in readers(id).filter(|reader| instructions[*reader].fusion == fusion) {
+            if !passes(reader) {
+                return None;
+            }
+            if !behind.contains(&reader) {
+                behind.push(reader);
+            }
+        }
+    }
+    Some(*hero)
+}
+
+/// Whether XLA takes an operation for elementwise (`HloInstruction::IsOpElementwise`).
+fn is_elementwise(op: &Op) -> bool {
+    matches!(op.class(), Class::Elementwise | Class::Converts) || *op == Op::Copy
+}
