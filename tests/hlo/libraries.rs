@@ -87,3 +87,66 @@ fn a_transform_is_the_librarys_on_its_machine_alone() {
     assert_eq!(tpu, definition);
     assert_ne!(cpu, definition);
 }
+
+/// `0.95 c + 0.05 v[i]` in a loop that XLA:CPU compiles as one function (`xla_cpu_small_call`).
+#[test]
+fn small_loops_have_the_bits_of_xla() {
+    let text = r#"HloModule m
+write {
+  a = f32[64] parameter(0)
+  x = f32[] parameter(2)
+  one = f32[1] bitcast(x)
+  i = s32[] parameter(1)
+  ROOT r = f32[64] dynamic-update-slice(a, one, i)
+}
+mix {
+  c = f32[] parameter(2)
+  p = f32[] constant(0.95)
+  pc = f32[] multiply(c, p)
+  v = f32[64] parameter(0)
+  i = s32[] parameter(1)
+  x = f32[1] dynamic-slice(v, i), dynamic_slice_sizes={1}
+  q = f32[1] constant({0.05})
+  qx = f32[1] multiply(x, q)
+  s = f32[] bitcast(qx)
+  ROOT r = f32[] add(pc, s)
+}
+body {
+  t = (s32[], f32[], f32[64], f32[64]) parameter(0)
+  one = s32[] constant(1)
+  v = f32[64] get-tuple-element(t), index=3
+  a = f32[64] get-tuple-element(t), index=2
+  c = f32[] get-tuple-element(t), index=1
+  i = s32[] get-tuple-element(t), index=0
+  j = s32[] add(i, one)
+  m = f32[] fusion(v, i, c), kind=kLoop, calls=mix
+  w = f32[64] fusion(a, i, m), kind=kLoop, calls=write
+  ROOT r = (s32[], f32[], f32[64], f32[64]) tuple(j, m, w, v)
+}
+more {
+  t = (s32[], f32[], f32[64], f32[64]) parameter(0)
+  n = s32[] constant(64)
+  i = s32[] get-tuple-element(t), index=0
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+loop {
+  t = (s32[], f32[], f32[64], f32[64]) parameter(0)
+  ROOT r = (s32[], f32[], f32[64], f32[64]) while(t), condition=more, body=body
+}
+ENTRY e {
+  c = f32[] parameter(0)
+  v = f32[64] parameter(1)
+  zero = s32[] constant(0)
+  o = f32[] constant(0)
+  a = f32[64] broadcast(o), dimensions={}
+  t = (s32[], f32[], f32[64], f32[64]) tuple(zero, c, a, v)
+  l = (s32[], f32[], f32[64], f32[64]) call(t), to_apply=loop, frontend_attributes={xla_cpu_small_call="true"}
+  ROOT r = f32[64] get-tuple-element(l), index=2
+}
+"#;
+    let mut state = 7;
+    let arguments = [numbers(&mut state, &[]), numbers(&mut state, &[64])];
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let program = lower(&parse(text).unwrap()).unwrap().program;
+    assert_eq!(hash(&subject::evaluate(&program, &mode, &arguments).unwrap()[0]), 0x11f0_b26d_9dbd_85da);
+}
