@@ -72,6 +72,16 @@ pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
 mod tests {
     use super::{row_sums, row_sums_of_two};
 
+    #[test]
+    fn products_are_added_before_they_are_rounded() {
+        // Rounded to f32 first it would be 2^-24, half an ulp of 1, which to even is nothing.
+        let product = 2f64.powi(-24) + 2f64.powi(-48);
+        assert_eq!(
+            row_sums(&[product, 0.0, product, product], 2, 1.0, false),
+            [1.0 + f32::EPSILON, 1.0 + 2.0 * f32::EPSILON]
+        );
+    }
+
     /// The bits that jaxlib 0.10.2 computed for the sum of three squares in a fusion; one chain has another last bit.
     #[test]
     fn a_sum_without_a_zero_begins_with_two_products() {
