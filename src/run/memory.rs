@@ -59,7 +59,7 @@ impl Display for Size {
 }
 
 /// Refuses a program whose arguments, with operands and results of its widest operation, are more than the system can give.
-/// An evaluation holds one to three times as much at its peak , so nothing is refused that fits.
+/// An evaluation holds one to three times as much at its peak, so nothing is refused that fits.
 ///
 /// # Errors
 /// If it does not fit; never where the system does not say what it has.

@@ -61,7 +61,8 @@ pub struct Settings {
 /// the journal is given; the result does not depend on the number of threads.
 ///
 /// # Errors
-/// A case too large for memory, before anything is evaluated; then the first failure by the order of groups. What finished before it stays in the journal.
+/// A case too large for memory, before anything is evaluated; then the first failure by the order of groups. What finished
+/// before it stays in the journal.
 pub fn run(
     suites: &[Suite],
     selection: &Selection,

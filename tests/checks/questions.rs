@@ -1,7 +1,6 @@
 //! Questions from code: subjects of every kind, and arguments from everywhere.
 
-use std::path::{Path, PathBuf};
-
+use tempfile::TempDir;
 use ulpgate::check::{Outcome, Settings};
 use ulpgate::file::safetensors;
 use ulpgate::input::Binding;
@@ -14,13 +13,6 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 fn mode(text: &str) -> Mode {
     text.parse().unwrap()
-}
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("ulpgate-questions-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 fn figure(record: &Record, name: &str) -> f64 {
@@ -83,8 +75,8 @@ fn what_a_function_does_wrong_is_said() {
 /// Recorded results are judged row by row, in batches, and only for the arguments that they are of.
 #[test]
 fn recorded_results_are_judged() {
-    let folder = folder("recorded");
-    let path = folder.join("results.safetensors");
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("results.safetensors");
     let question = || Question::of("keep_max[rows=64]", 512).unwrap().input("normal[scale=4]").unwrap();
     // What the emulated machine gives is what is recorded, and so are its arguments.
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -120,7 +112,6 @@ fn recorded_results_are_judged() {
     let alone = Settings { against: Some("alone".to_string()), ..Settings::default() };
     let alone = question().subject(recorded()).check("agreement", alone).unwrap().ask().unwrap_err().to_string();
     assert!(alone.contains("only holds results"), "{alone}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// `x w` with x drawn and w bound.
@@ -146,11 +137,12 @@ fn sees(question: Question) -> Vec<Tensor> {
 
 #[test]
 fn arguments_are_bound_to_files_distributions_and_earlier_results() {
-    let folder = folder("bound");
+    let folder = TempDir::new().unwrap();
     let weights = Tensor::new(&[8, 16], Data::F32((0..128).map(|i| i as f32 / 64.0 - 1.0).collect()));
-    safetensors::write(&folder.join("w.safetensors"), &[("layer.0".to_string(), weights.clone())]).unwrap();
-    let bind =
-        |name: &str, text: &str| Question::about(affine()).unwrap().bind(name, Binding::parse(text, &folder).unwrap());
+    safetensors::write(&folder.path().join("w.safetensors"), &[("layer.0".to_string(), weights.clone())]).unwrap();
+    let bind = |name: &str, text: &str| {
+        Question::about(affine()).unwrap().bind(name, Binding::parse(text, folder.path()).unwrap())
+    };
     let plain = sees(Question::about(affine()).unwrap());
     for name in ["w", "arg1"] {
         let seen = sees(bind(name, "w.safetensors:layer.0"));
@@ -166,53 +158,51 @@ fn arguments_are_bound_to_files_distributions_and_earlier_results() {
     assert_eq!(record.key.input, "normal+w=w.safetensors:layer.0");
     // The first argument by rows: here all four of a larger file.
     let rows = Tensor::new(&[6, 8], Data::F32((0..48).map(|i| i as f32).collect()));
-    safetensors::write(&folder.join("x.safetensors"), &[("x".to_string(), rows.clone())]).unwrap();
+    safetensors::write(&folder.path().join("x.safetensors"), &[("x".to_string(), rows.clone())]).unwrap();
     assert_eq!(sees(bind("x", "x.safetensors:x"))[0], rows.rows(0..4));
     // An earlier result: here of a softmax of the same size.
     let earlier = sees(bind("x", "softmax[dtype=f32,rows=4]:p"));
     let sums: Vec<f32> = earlier[0].data().to_f32s().chunks(8).map(|row| row.iter().sum()).collect();
     assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-6), "{sums:?}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn bindings_that_do_not_fit_are_refused() {
-    let folder = folder("unbound");
+    let folder = TempDir::new().unwrap();
     let wrong = Tensor::new(&[16, 8], Data::F32(vec![0.0; 128]));
-    safetensors::write(&folder.join("w.safetensors"), &[("layer.0".to_string(), wrong)]).unwrap();
-    let parse = |text: &str| Binding::parse(text, &folder).err().unwrap().to_string();
+    safetensors::write(&folder.path().join("w.safetensors"), &[("layer.0".to_string(), wrong)]).unwrap();
+    let parse = |text: &str| Binding::parse(text, folder.path()).err().unwrap().to_string();
     assert!(parse("v.safetensors:layer.0").contains("failed to read it"));
     assert!(parse("w.safetensors:layer.1").contains("no such tensor; did you mean `layer.0`?"));
     assert!(parse("w.npy").contains("failed to read it"));
     assert!(parse("softmx:p").contains("did you mean `softmax`?"));
     assert!(parse("nomral").contains("did you mean `normal`?"));
     let ask = |name: &str, text: &str| {
-        let question = Question::about(affine()).unwrap().bind(name, Binding::parse(text, Path::new(&folder)).unwrap());
+        let question = Question::about(affine()).unwrap().bind(name, Binding::parse(text, folder.path()).unwrap());
         question.metric("max_ulp").unwrap().ask().unwrap_err().to_string()
     };
     let shape = ask("w", "w.safetensors:layer.0");
     assert!(shape.ends_with("argument `w` is f32[8,16], but is bound to f32[16,8]"), "{shape}");
     assert!(ask("v", "normal").contains("there is no argument `v` to bind; did you mean `w`?"));
     assert!(ask("x", "softmax[dtype=f32,rows=4]:q").contains("it has no result `q`"));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The same in a suite: an argument from a file, and recorded results beside the machine's.
 #[test]
 fn suites_bind_arguments_and_judge_recorded_results() {
-    let folder = folder("suite");
+    let folder = TempDir::new().unwrap();
     let x = Tensor::new(&[4, 8], Data::F32((0..32).map(|i| (i % 7) as f32 / 4.0).collect()));
     let program = "softmax[dtype=f32,rows=4]".parse::<ulpgate::program::ProgramSpec>().unwrap().build(8, 4).unwrap();
     let results = evaluate(&program, &mode("cpu/highest/off"), std::slice::from_ref(&x)).unwrap();
     let mut wrong = results[0].data().to_f32s();
     wrong[9] *= 1.01;
     let wrong = Tensor::new(&[4, 8], Data::F32(wrong));
-    safetensors::write(&folder.join("x.safetensors"), &[("x".to_string(), x)]).unwrap();
-    safetensors::write(&folder.join("wrong.safetensors"), &[("p".to_string(), wrong)]).unwrap();
+    safetensors::write(&folder.path().join("x.safetensors"), &[("x".to_string(), x)]).unwrap();
+    safetensors::write(&folder.path().join("wrong.safetensors"), &[("p".to_string(), wrong)]).unwrap();
     let matrix = "[[matrix]]\nprogram = [\"softmax[dtype=f32,rows=4]\"]\nchip = [\"cpu\"]\nprecision = [\"highest\"]\n\
         input = [\"normal\"]\nn = [8]\narguments = { arg0 = \"x.safetensors:x\" }\ncheck = [{ kind = \"bound\" }]\n";
     let load = |text: &str| {
-        let path = folder.join("bound.toml");
+        let path = folder.path().join("bound.toml");
         std::fs::write(&path, format!("claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n{text}")).unwrap();
         ulpgate::suite::load(&path)
     };
@@ -231,5 +221,4 @@ fn suites_bind_arguments_and_judge_recorded_results() {
     assert!(unknown.contains("there is no argument `arg1` to bind"), "{unknown}");
     let unread = error(&format!("{matrix}recorded = [\"none.safetensors\"]\n"));
     assert!(unread.contains("bound.toml:13:13") && unread.contains("failed to read"), "{unread}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
 
 /// A suite of one case in which nothing is found. Tests change single lines of it.
 const TINY: &str = r#"claim = "The most probable token survives"
@@ -70,13 +71,7 @@ because = "Sizes are too small to say much."
 "#;
 
 /// A working directory with suites of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+struct Folder(TempDir);
 
 /// What a run of the program left.
 struct Ran {
@@ -87,17 +82,14 @@ struct Ran {
 
 impl Folder {
     fn new(suites: &[(&str, &str)]) -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("ulpgate-cli-{}-{number}", std::process::id()));
-        let folder = Folder(path);
-        fs::create_dir_all(folder.0.join("suites")).unwrap();
+        let folder = Folder(TempDir::new().unwrap());
+        fs::create_dir_all(folder.0.path().join("suites")).unwrap();
         suites.iter().for_each(|(name, text)| folder.write(&format!("suites/{name}.toml"), text));
         folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     fn write(&self, name: &str, text: &str) {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use tempfile::TempDir;
 use ulpgate::analysis::Precision;
 use ulpgate::flow::{self, Effect, Finding, FindingKind, Flow, Shape, Value};
 use ulpgate::hlo::{lower, parse};
@@ -467,11 +468,11 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 /// Shows a text as a file; the exit code and what stands on standard error.
-fn run_on(name: &str, text: &str) -> (i32, String) {
-    let path = std::env::temp_dir().join(format!("ulpgate-show-{}-{name}.hlo", std::process::id()));
+fn run_on(text: &str) -> (i32, String) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("shown.hlo");
     fs::write(&path, text).unwrap();
     let output = run(&["hlo", "show", path.to_str().unwrap()]);
-    fs::remove_file(&path).unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
@@ -505,15 +506,15 @@ fn the_command_shows_or_says_why_not() {
 
     let both = run(&["hlo", "show", "--json", "--dot", file]);
     assert_eq!(both.status.code(), Some(2));
-    let (code, error) = run_on("empty", "");
-    assert!(code == 2 && one_line(&error) && error.contains("empty.hlo: "), "{error}");
+    let (code, error) = run_on("");
+    assert!(code == 2 && one_line(&error) && error.contains("shown.hlo: "), "{error}");
 
-    let (code, error) = run_on("malformed", "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
-    assert!(code == 2 && one_line(&error) && error.contains("malformed.hlo: line 5, column 1: "), "{error}");
+    let (code, error) = run_on("HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0\n}\n");
+    assert!(code == 2 && one_line(&error) && error.contains("shown.hlo: line 5, column 1: "), "{error}");
     let unsupported = "HloModule m\n\nENTRY main {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] cholesky(x)\n}\n";
-    let (code, error) = run_on("unsupported", unsupported);
+    let (code, error) = run_on(unsupported);
     assert!(code == 2 && one_line(&error), "{error}");
-    assert!(error.contains("unsupported.hlo: line 5, column ") && error.contains("opcode `cholesky`"), "{error}");
+    assert!(error.contains("shown.hlo: line 5, column ") && error.contains("opcode `cholesky`"), "{error}");
 }
 
 /// `reduce-precision` guards, formats other than bf16, and comparisons across precisions, in a file made by hand.

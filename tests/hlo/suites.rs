@@ -1,9 +1,9 @@
 //! Suites over HLO files from outside: what a suite may say of a file, and what is refused, where.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
 
 /// Picks the token of the largest of 2 x, four rows of eight at a time.
 const PICK: &str = r#"HloModule pick
@@ -55,22 +55,14 @@ rows = [40]
 check = [{ kind = "dropped_token" }]
 "#;
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+struct Folder(TempDir);
 
 impl Folder {
     fn new(suite: &str, file: &str) -> Folder {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = Folder(std::env::temp_dir().join(format!("ulpgate-hlo-suites-{}-{number}", std::process::id())));
-        fs::create_dir_all(folder.0.join("suites/dumps")).unwrap();
-        fs::write(folder.0.join("suites/pick.toml"), suite).unwrap();
-        fs::write(folder.0.join("suites/dumps/pick.hlo"), file).unwrap();
+        let folder = Folder(TempDir::new().unwrap());
+        fs::create_dir_all(folder.0.path().join("suites/dumps")).unwrap();
+        fs::write(folder.0.path().join("suites/pick.toml"), suite).unwrap();
+        fs::write(folder.0.path().join("suites/dumps/pick.hlo"), file).unwrap();
         folder
     }
 
@@ -101,7 +93,7 @@ fn refused(in_suite: (&str, &str), in_file: (&str, &str), said: &[&str]) {
     let folder = Folder::new(&edited(SUITE, in_suite), &edited(PICK, in_file));
     let err = folder.exits(2, &["run"]);
     said.iter().for_each(|said| assert!(err.contains(said), "{err} does not contain {said}"));
-    assert!(!folder.0.join("reports").exists());
+    assert!(!folder.0.path().join("reports").exists());
 }
 
 const SAME: (&str, &str) = ("claim = ", "claim = ");
@@ -111,7 +103,7 @@ const SAME_FILE: (&str, &str) = ("HloModule pick\n", "HloModule pick\n");
 fn a_file_beside_the_suite_runs_lists_explains_and_gates() {
     let folder = Folder::new(SUITE, PICK);
     folder.exits(0, &["run"]);
-    let report = fs::read_to_string(folder.0.join("reports/pick.csv")).unwrap();
+    let report = fs::read_to_string(folder.0.path().join("reports/pick.csv")).unwrap();
     let id = "pick/pick.hlo[rows=40]/v5e/default/as-compiled/normal/8/0";
     let row: Vec<&str> = report.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((row[0], row[1]), (id, "pass"), "{report}");
@@ -120,7 +112,7 @@ fn a_file_beside_the_suite_runs_lists_explains_and_gates() {
     assert!(explained.contains("takes bf16[4,8] and gives max bf16[4], token s32[4]"), "{explained}");
     folder.exits(0, &["gate"]);
     // The journal belongs to the file's text, too: a changed program is gone into anew.
-    fs::write(folder.0.join("suites/dumps/pick.hlo"), edited(PICK, ("constant(2)", "constant(-2)"))).unwrap();
+    fs::write(folder.0.path().join("suites/dumps/pick.hlo"), edited(PICK, ("constant(2)", "constant(-2)"))).unwrap();
     folder.exits(0, &["run", "--resume"]);
 }
 
@@ -131,7 +123,7 @@ fn the_worst_token_is_found_lost() {
     let folder = Folder::new(&suite, &edited(PICK, ("constant(2)", "constant(-2)")));
     let out = folder.exits(1, &["run"]);
     assert!(out.contains("of 40 rows"), "{out}");
-    let report = fs::read_to_string(folder.0.join("reports/pick.csv")).unwrap();
+    let report = fs::read_to_string(folder.0.path().join("reports/pick.csv")).unwrap();
     assert!(report.lines().nth(1).unwrap().contains(",finding,"), "{report}");
 }
 

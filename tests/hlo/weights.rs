@@ -1,9 +1,9 @@
 //! Suites over models from outside: arguments bound to the tensors of a file, and the truth of another program.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
+use tempfile::TempDir;
 use ulpgate::file::safetensors;
 use ulpgate::tensor::{Data, Tensor};
 
@@ -37,18 +37,12 @@ metric = ["max_abs_error"]
 check = [{ kind = "drift", metric = "max_abs_error", slope = 0.0, expect = "report", because = "all is exact" }]
 "#;
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = Folder(std::env::temp_dir().join(format!("ulpgate-weights-{}-{name}", std::process::id())));
-        fs::create_dir_all(folder.0.join("suites")).unwrap();
+    fn new() -> Folder {
+        let folder = Folder(TempDir::new().unwrap());
+        fs::create_dir_all(folder.0.path().join("suites")).unwrap();
         folder.write("model.toml", SUITE);
         folder.write("look_up.hlo", LOOK_UP);
         folder.save("tokens", "text", Tensor::new(&[8, 1], Data::S32(vec![0, 1, 2, 0, 2, 2, 1, 0])));
@@ -57,11 +51,11 @@ impl Folder {
     }
 
     fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join("suites").join(name), text).unwrap();
+        fs::write(self.0.path().join("suites").join(name), text).unwrap();
     }
 
     fn save(&self, file: &str, name: &str, tensor: Tensor) {
-        let path = self.0.join("suites").join(file).with_extension("safetensors");
+        let path = self.0.path().join("suites").join(file).with_extension("safetensors");
         safetensors::write(&path, &[(name.to_string(), tensor)]).unwrap();
     }
 
@@ -80,7 +74,7 @@ impl Folder {
 
     /// The largest error that the report has.
     fn error(&self) -> String {
-        let report = fs::read_to_string(self.0.join("reports/model.csv")).unwrap();
+        let report = fs::read_to_string(self.0.path().join("reports/model.csv")).unwrap();
         let cells = |line: usize| report.lines().nth(line).unwrap().split(',').map(str::to_string).collect::<Vec<_>>();
         let column = cells(0).iter().position(|name| name == "max_abs_error").unwrap();
         cells(1)[column].clone()
@@ -97,7 +91,7 @@ impl Folder {
 
 #[test]
 fn arguments_answer_to_the_names_of_a_file() {
-    let folder = Folder::new("named");
+    let folder = Folder::new();
     folder.exits(0, &["run"]);
     assert_eq!(folder.error(), "0");
     let id = "model/look_up.hlo[rows=8]/cpu/default/as-compiled/\
@@ -120,7 +114,7 @@ fn arguments_answer_to_the_names_of_a_file() {
 
 #[test]
 fn what_is_not_bound_or_of_another_shape_is_refused_at_its_place() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     folder.refused(("{ ids = ", "{ id = \"normal\", ids = "), &["suites/model.toml:13:", "there is no argument `id`"]);
     folder.refused(
         ("arguments = { ids = \"tokens.safetensors:text\" }\n", ""),

@@ -74,32 +74,28 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("ulpgate-whole-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
+    use tempfile::TempDir;
 
     #[test]
     fn replaces_and_leaves_nothing_beside() {
-        let folder = folder("replaces");
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
         let path = folder.join("a");
         write_whole(&path, b"one").unwrap();
         fs::write(folder.join("a.partial"), b"left by a killed run").unwrap();
         write_whole(&path, b"two").unwrap();
         assert_eq!(read_whole(&path).unwrap(), b"two");
         assert!(write_whole(&folder.join("missing/a"), b"x").is_err());
-        assert!(write_whole(&folder, b"x").is_err());
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        fs::remove_dir_all(&folder).unwrap();
+        assert!(write_whole(folder, b"x").is_err());
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_stay_links_and_devices_devices() {
-        let folder = folder("links");
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
         let (target, link) = (folder.join("target"), folder.join("link"));
         std::os::unix::fs::symlink(&target, &link).unwrap();
         for text in [b"made", b"kept"] {
@@ -116,8 +112,7 @@ mod tests {
         let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         assert!(write_whole(&socket, b"x").is_err());
         assert!(!fs::symlink_metadata(&socket).unwrap().is_file());
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 3);
     }
 
     #[test]

@@ -85,7 +85,8 @@ fn files_of_others_are_read_and_rewritten_alike() {
 
 #[test]
 fn files_are_written_and_named_in_errors() {
-    let path = std::env::temp_dir().join(format!("ulpgate-{}.safetensors", std::process::id()));
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("each.safetensors");
     let tensors = one_of_each();
     write(&path, &tensors).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), to_bytes(&path, &tensors).unwrap());
