@@ -1,32 +1,37 @@
 //! `ulpgate gate`: fresh reports against the committed ones.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::gate::{compare, left_over};
+use crate::gate::{Change, Difference, compare, left_over};
 use crate::record::SuiteRecord;
-use crate::report::{self, File};
+use crate::report::{self, Covers, File, Row, Unexpected};
 use crate::run::{self, Selection, Settings};
+use crate::suite::Suite;
 
 use super::progress::OnStderr;
-use super::{Exit, Failure, REPORTS, folder, suites};
+use super::run::Selected;
+use super::{Exit, Failure, REPORTS, suites};
 
 #[derive(Args)]
 pub struct Arguments {
     /// Suites by name; all of them if none is given
     suite: Vec<String>,
-    /// Folder of the committed reports
-    #[arg(long, value_name = "DIR", default_value = REPORTS)]
+    /// Folder of the committed reports [default: reports; with --slow reports/slow]
+    #[arg(long, value_name = "DIR")]
     baseline: Option<PathBuf>,
     /// Accept what there is now: write it as the new baseline
     #[arg(long)]
     bless: bool,
+    #[command(flatten)]
+    selected: Selected,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Print the differences as JSON
+    /// Print differences and findings as JSON
     #[arg(long)]
     json: bool,
 }
@@ -35,57 +40,118 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = suites(&arguments.suite)?;
     super::run::set_threads(arguments.jobs)?;
-    let baseline = folder(&arguments.baseline, REPORTS);
-    if baseline.exists() && !baseline.is_dir() {
-        return Err(Failure::Message(format!("the baseline {} is no folder", baseline.display())));
-    }
-    // A first run has no reports yet; a folder that is named is one that should be there.
-    if baseline != Path::new(REPORTS) && !baseline.exists() && !arguments.bless {
-        let why = format!("the baseline {} does not exist; `gate --bless` writes a first one", baseline.display());
-        return Err(Failure::Message(why));
-    }
-    let outcome = run::run(&suites, &Selection::default(), &Settings::default(), None, &OnStderr::new())?;
+    let selection = arguments.selected.of(&suites)?;
+    let usual = if selection.slow { Path::new(REPORTS).join("slow") } else { PathBuf::from(REPORTS) };
+    let baseline = arguments.baseline.clone().unwrap_or(usual);
+    check_baseline(arguments, &selection, &baseline)?;
+    let outcome = run::run(&suites, &selection, &Settings::default(), None, &OnStderr::new())?;
     let records = SuiteRecord::all_of(&suites, outcome.records);
-    // The files over all suites can only be compared when all of them ran.
-    let whole = arguments.suite.is_empty();
-    let files: Vec<File> = report::files(&records).into_iter().filter(|file| whole || file.of_one_suite).collect();
-    let mut differences = compare(&files, &baseline)?;
-    let gone = if whole { left_over(&files, &baseline)? } else { Vec::new() };
-    differences.extend(gone.iter().cloned());
-    if arguments.json {
-        let list: Vec<serde_json::Value> = differences
-            .iter()
-            .map(|d| serde_json::json!({"file": d.file, "row": d.row, "change": d.change.name(), "what": d.what}))
-            .collect();
-        writeln!(out, "{:#}", serde_json::Value::Array(list))?;
-    } else {
-        for d in &differences {
-            let row = if d.row.is_empty() { d.file.clone() } else { format!("{} {}", d.file, d.row) };
-            let what = if d.what.is_empty() { String::new() } else { format!(": {}", d.what) };
-            writeln!(out, "{}: {row}{what}", d.change.name())?;
-        }
-    }
-    let verdicts = || records.iter().flat_map(SuiteRecord::verdicts);
-    let unexpected = verdicts().filter(|v| !v.as_expected()).count();
+    let (differences, files) = differences(arguments, &suites, &selection, &records, &baseline)?;
+    let findings: Vec<Unexpected> = records.iter().flat_map(report::findings).collect();
+    let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
     if arguments.bless {
         report::write_all(&baseline, &files)?;
-        gone.iter().try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
-        if !arguments.json {
-            writeln!(out, "{} differences accepted into {}.", differences.len(), baseline.display())?;
-        }
-    } else if !arguments.json {
-        let count = |name: &str| differences.iter().filter(|d| d.change.name() == name).count();
-        writeln!(
-            out,
-            "{} cases: {} better, {} worse, {} new, {} gone against {}; {unexpected} findings not expected.",
-            records.iter().map(|suite| suite.cases.len()).sum::<usize>(),
-            count("better"),
-            count("worse"),
-            count("new"),
-            count("gone"),
-            baseline.display()
-        )?;
+        let gone = |d: &&Difference| d.change == Change::Gone && d.row.is_empty();
+        differences.iter().filter(gone).try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
     }
-    let same = differences.is_empty() || arguments.bless;
-    Ok(if same && unexpected == 0 { Exit::AsExpected } else { Exit::Found })
+    if arguments.json {
+        json(cases, &differences, &findings, out)?;
+    } else {
+        differences.iter().try_for_each(|difference| writeln!(out, "{difference}"))?;
+        findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
+        let count = |change: Change| differences.iter().filter(|d| d.change == change).count();
+        if arguments.bless {
+            let accepted = differences.len() - count(Change::Stray);
+            writeln!(out, "{accepted} differences accepted into {}.", baseline.display())?;
+        } else {
+            writeln!(
+                out,
+                "{cases} cases: {} better, {} worse, {} new, {} gone against {}; {} findings not expected.",
+                count(Change::Better),
+                count(Change::Worse),
+                count(Change::New),
+                count(Change::Gone),
+                baseline.display(),
+                findings.len(),
+            )?;
+        }
+    }
+    let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
+    Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// That there is something to compare with, or that it may be written.
+fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path) -> Result<(), Failure> {
+    let refuse = |why: String| Err(Failure::Message(why));
+    if arguments.bless && !selection.takes_whole_suites() {
+        return refuse("--bless accepts all cases of a suite: leave out --filter and --shard".to_string());
+    }
+    if baseline.exists() && !baseline.is_dir() {
+        return refuse(format!("the baseline {} is no folder", baseline.display()));
+    }
+    // A first run has no reports yet; another folder is one that should be there.
+    if baseline != Path::new(REPORTS) && !baseline.exists() && !arguments.bless {
+        return refuse(format!(
+            "the baseline {} does not exist; `gate --bless` writes a first one",
+            baseline.display()
+        ));
+    }
+    Ok(())
+}
+
+/// What differs from the baseline, and the files that were compared. Files over all suites can only be compared when all of
+/// them ran, wholly.
+fn differences(
+    arguments: &Arguments,
+    suites: &[Suite],
+    selection: &Selection,
+    records: &[SuiteRecord],
+    baseline: &Path,
+) -> Result<(Vec<Difference>, Vec<File>), Failure> {
+    let every_suite = arguments.suite.is_empty();
+    let whole = every_suite && selection.takes_whole_suites();
+    let compared = |file: &File| match file.covers {
+        Covers::OneSuite => true,
+        // A baseline of some suites must not lose the rows of others.
+        Covers::EachSuite => every_suite || !arguments.bless,
+        Covers::AllTogether => whole,
+    };
+    let files: Vec<File> = report::files(records).into_iter().filter(compared).collect();
+    let ran: BTreeSet<String> = records.iter().flat_map(|suite| &suite.cases).map(|record| record.id()).collect();
+    let left_out: BTreeSet<&str> =
+        suites.iter().flat_map(|s| &s.cases).map(|case| case.id.as_str()).filter(|id| !ran.contains(*id)).collect();
+    let about = |row: &Row| match (row.get("case"), row.get("suite")) {
+        (Some(case), _) => !left_out.contains(case.as_str()) && selection.has_in_filter(case),
+        (None, Some(suite)) => every_suite || suites.iter().any(|s| s.name == *suite),
+        (None, None) => true,
+    };
+    let mut differences = compare(&files, baseline, &about)?;
+    if every_suite {
+        // What did not run for the selection's sake is no less a report.
+        let of_suites = suites.iter().map(|suite| format!("{}.csv", suite.name));
+        let names = report::files(records).into_iter().map(|file| file.name).chain(of_suites).collect();
+        differences.extend(left_over(&names, baseline)?);
+    }
+    Ok((differences, files))
+}
+
+/// Changes when a field means something else or goes.
+const VERSION: u32 = 1;
+
+fn json(cases: usize, differences: &[Difference], findings: &[Unexpected], out: &mut dyn Write) -> Result<(), Failure> {
+    let difference =
+        |d: &Difference| serde_json::json!({"file": d.file, "row": d.row, "change": d.change.name(), "what": d.what});
+    let finding = |f: &Unexpected| {
+        serde_json::json!({
+            "case": f.of, "check": f.check, "verdict": f.verdict.name(), "note": f.note, "because": f.because,
+            "evidence": f.evidence,
+        })
+    };
+    let all = serde_json::json!({
+        "version": VERSION,
+        "cases": cases,
+        "differences": differences.iter().map(difference).collect::<Vec<_>>(),
+        "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+    });
+    Ok(writeln!(out, "{all:#}")?)
 }

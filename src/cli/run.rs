@@ -7,8 +7,9 @@ use clap::Args;
 
 use crate::oracle::Stats;
 use crate::record::{SuiteRecord, write_folder};
-use crate::report;
+use crate::report::{self, Covers};
 use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
+use crate::suite::Suite;
 
 use super::progress::OnStderr;
 use super::report::describe_writes;
@@ -21,18 +22,11 @@ pub struct Arguments {
     /// Folder for the reports [default: reports, if every case runs; else none are written]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run only cases whose id contains TEXT
-    #[arg(long, value_name = "TEXT")]
-    filter: Option<String>,
-    /// Run the slow cases as well
-    #[arg(long)]
-    slow: bool,
+    #[command(flatten)]
+    selected: Selected,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Run the K-th of N parts
-    #[arg(long, value_name = "K/N")]
-    shard: Option<Shard>,
     /// Go on where an interrupted run stopped
     #[arg(long)]
     resume: bool,
@@ -41,19 +35,38 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Which cases run.
+#[derive(Args, Default)]
+pub(super) struct Selected {
+    /// Run only cases whose id contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Run the slow cases as well
+    #[arg(long)]
+    slow: bool,
+    /// Run the K-th of N parts
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Shard>,
+}
+
+impl Selected {
+    /// What is taken of some suites, which is something.
+    pub fn of(&self, suites: &[Suite]) -> Result<Selection, Failure> {
+        let Selected { filter, slow, shard } = self;
+        let selection = Selection { filter: filter.clone(), slow: *slow, shard: shard.unwrap_or_default() };
+        if suites.iter().flat_map(|s| &s.cases).any(|case| selection.takes(case)) {
+            return Ok(selection);
+        }
+        let why = "no case matches: loosen --filter, add --slow, or see `ulpgate explain SUITE`";
+        Err(Failure::Message(why.to_string()))
+    }
+}
+
 /// Evaluates the chosen cases, prints the summary, writes the reports.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = suites(&arguments.suite)?;
-    let selection = Selection {
-        filter: arguments.filter.clone(),
-        slow: arguments.slow,
-        shard: arguments.shard.unwrap_or_default(),
-    };
+    let selection = arguments.selected.of(&suites)?;
     set_threads(arguments.jobs)?;
-    if !suites.iter().flat_map(|s| &s.cases).any(|case| selection.takes(case)) {
-        let why = "no case matches: loosen --filter, add --slow, or see `ulpgate explain SUITE`";
-        return Err(Failure::Message(why.to_string()));
-    }
     // Part of a suite never overwrites a committed report unless told where to write.
     let writes = arguments.out.is_some() || selection.is_whole();
     let target = folder(&arguments.out, REPORTS);
@@ -86,7 +99,7 @@ fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usi
     write_folder(target, records, named.is_empty())?;
     let files = report::files(records);
     let part = !named.is_empty() && target == Path::new(REPORTS);
-    Ok(report::write_all(target, files.iter().filter(|file| file.of_one_suite || !part))?)
+    Ok(report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?)
 }
 
 /// More would only wait for each other.

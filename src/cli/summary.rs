@@ -5,7 +5,7 @@ use std::io::Write;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::record::{SuiteRecord, Verdict};
-use crate::report::{read_out, suite_lines};
+use crate::report::{findings, read_out, suite_lines};
 
 use super::{Exit, Failure};
 
@@ -42,8 +42,8 @@ pub fn print(suites: &[SuiteRecord], took: &str, out: &mut dyn Write) -> Result<
             writeln!(out, "  {} more in SUMMARY.md", lines.len() - SHOWN)?;
         }
     }
-    for line in suites.iter().flat_map(unexpected) {
-        writeln!(out, "\n{line}")?;
+    for finding in suites.iter().flat_map(findings) {
+        writeln!(out, "\n{finding}")?;
     }
     let cases: usize = lines.iter().map(|l| l.cases).sum();
     let findings: usize = lines.iter().map(|l| l.expected).sum();
@@ -52,29 +52,6 @@ pub fn print(suites: &[SuiteRecord], took: &str, out: &mut dyn Write) -> Result<
         out,
         "\n{cases} cases{took}: {findings} findings that the suites expect or report, {not_expected} not expected."
     )?)
-}
-
-/// The findings of a suite that it does not expect, each with its evidence.
-fn unexpected(suite: &SuiteRecord) -> Vec<String> {
-    let mut lines = Vec::new();
-    for record in suite.series.iter().filter(|record| !record.verdict().as_expected()) {
-        let (verdict, note) = (record.verdict().name(), &record.check.note);
-        lines.push(format!("{verdict}: growth of {} in {}: {note}", record.metric, record.series));
-    }
-    for record in &suite.cases {
-        for check in record.checks.iter().filter(|c| !c.verdict().as_expected()) {
-            let verdict = check.verdict();
-            let mut line = format!("{}: {} in {}: {}", verdict.name(), check.column(), record.key, check.note);
-            if verdict == Verdict::MissingFinding
-                && let Some(because) = &check.because
-            {
-                line.push_str(&format!("\n  expected because {because}"));
-            }
-            check.evidence.iter().for_each(|e| line.push_str(&format!("\n  {e}")));
-            lines.push(line);
-        }
-    }
-    lines
 }
 
 /// The same as JSON: one object a suite.

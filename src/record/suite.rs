@@ -34,8 +34,8 @@ pub struct SuiteHeader {
     pub why: String,
     /// From where it is known.
     pub source: String,
-    /// [`Suite::fingerprint`] of the file's text and of the programs it names, as 16 hex digits.
-    pub fingerprint: String,
+    /// [`Suite::fingerprints`] of its own file and of those it names, as 16 hex digits.
+    pub fingerprints: BTreeMap<String, String>,
     /// How many cases are not slow.
     pub cases: u64,
     /// What is asked of its series.
@@ -50,7 +50,11 @@ impl SuiteHeader {
             claim: suite.claim.clone(),
             why: suite.why.clone(),
             source: suite.source.clone(),
-            fingerprint: format!("{:016x}", suite.fingerprint),
+            fingerprints: suite
+                .fingerprints
+                .iter()
+                .map(|(file, hash)| (file.clone(), format!("{hash:016x}")))
+                .collect(),
             cases: suite.cases.iter().filter(|case| !case.slow).count() as u64,
             series: SeriesPlan::all_of(suite),
         }

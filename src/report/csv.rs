@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::record::{FitRecord, Record, SeriesRecord, SuiteRecord, shortest};
 
-use super::{File, Report};
+use super::{Covers, File, Report};
 
 /// The name of the file with the fitted growths of all suites.
-pub const GROWTH: &str = "growth.csv";
+const GROWTH: &str = "growth.csv";
 
-/// A table a suite, and one of all series.
+/// The name of the file with the fingerprints of all suites and of the files that they name.
+const FINGERPRINTS: &str = "fingerprints.csv";
+
+/// A table a suite, one of all series, and one of what all suites were made of.
 pub struct Csv;
 
 impl Report for Csv {
@@ -18,19 +21,20 @@ impl Report for Csv {
     }
 
     fn doc(&self) -> &'static str {
-        "NAME.csv: one row a case of the suite NAME; growth.csv: one row a fitted growth."
+        "NAME.csv: one row a case of the suite NAME; growth.csv: one row a fitted growth; fingerprints.csv: one row a file that a suite is made of."
     }
 
     fn files(&self, suites: &[SuiteRecord]) -> Vec<File> {
         let of_suite = |suite: &SuiteRecord| File {
             name: format!("{}.csv", suite.name()),
             text: suite_csv(&suite.cases),
-            of_one_suite: true,
+            covers: Covers::OneSuite,
         };
         let with_cases = suites.iter().filter(|suite| !suite.cases.is_empty());
         let mut files: Vec<File> = with_cases.map(of_suite).collect();
         let text = growth_csv(suites.iter().flat_map(|suite| &suite.series));
-        files.push(File { name: GROWTH.to_string(), text, of_one_suite: false });
+        files.push(File { name: GROWTH.to_string(), text, covers: Covers::AllTogether });
+        files.push(File { name: FINGERPRINTS.to_string(), text: fingerprints_csv(suites), covers: Covers::EachSuite });
         files
     }
 }
@@ -103,6 +107,16 @@ fn growth_csv<'a>(series: impl Iterator<Item = &'a SeriesRecord>) -> String {
     written(&rows)
 }
 
+/// One row a file of a suite: its own, and each that it names.
+fn fingerprints_csv(suites: &[SuiteRecord]) -> String {
+    let mut rows = vec![["suite", "file", "fingerprint"].map(str::to_string).to_vec()];
+    for header in suites.iter().map(|suite| &suite.header) {
+        let row = |(file, hash): (&String, &String)| vec![header.name.clone(), file.clone(), hash.clone()];
+        rows.extend(header.fingerprints.iter().map(row));
+    }
+    written(&rows)
+}
+
 /// Names in the order in which they first come, which is the order of the suite file.
 fn ordered(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = Vec::new();
@@ -123,22 +137,45 @@ fn written(rows: &[Vec<String>]) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// A report read back: each row's cells by column, the rows by the text of their first column or columns.
-pub type Table = BTreeMap<String, BTreeMap<String, String>>;
+/// A report read back: the rows by the text of their first column or columns.
+pub type Table = BTreeMap<String, Row>;
 
-/// Reads a CSV report's text. The first `keys` columns, joined by spaces, are the key of a row.
+/// A row's cells by their columns.
+pub type Row = BTreeMap<String, String>;
+
+/// Why a text is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It is no CSV, such as a row of another length than the header.
+    #[error(transparent)]
+    Csv(#[from] csv::Error),
+    /// Two rows have one key.
+    #[error("line {line} is a second row of `{key}`")]
+    Twice {
+        /// The line of the second, from 1.
+        line: u64,
+        /// What names both.
+        key: String,
+    },
+}
+
+/// Reads the text of the report of this name. Rows are named by their case or, where a table is over all suites, by
+/// their first two columns, joined by a space.
 ///
 /// # Errors
-/// What is no CSV, such as a row of another length than the header.
-pub fn parse(text: &str, keys: usize) -> Result<Table, csv::Error> {
+/// If it is no CSV, or names a row twice.
+pub fn parse(name: &str, text: &str) -> Result<Table, TableError> {
+    let keys = if [GROWTH, FINGERPRINTS].contains(&name) { 2 } else { 1 };
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers()?.iter().map(str::to_string).collect();
     let mut table = Table::new();
     for row in reader.records() {
         let row = row?;
-        let key: Vec<&str> = row.iter().take(keys).collect();
+        let key = row.iter().take(keys).collect::<Vec<_>>().join(" ");
         let cells = header.iter().cloned().zip(row.iter().map(str::to_string)).collect();
-        table.insert(key.join(" "), cells);
+        if table.insert(key.clone(), cells).is_some() {
+            return Err(TableError::Twice { line: row.position().map_or(0, csv::Position::line), key });
+        }
     }
     Ok(table)
 }

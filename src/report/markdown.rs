@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::record::SuiteRecord;
 
 use super::summary::{SuiteLine, read_out, suite_lines};
-use super::{File, Report};
+use super::{Covers, File, Report};
 
 /// One page over all suites.
 pub struct Markdown;
@@ -20,7 +20,7 @@ impl Report for Markdown {
     }
 
     fn files(&self, suites: &[SuiteRecord]) -> Vec<File> {
-        vec![File { name: "SUMMARY.md".to_string(), text: summary(suites), of_one_suite: false }]
+        vec![File { name: "SUMMARY.md".to_string(), text: summary(suites), covers: Covers::AllTogether }]
     }
 }
 

@@ -2,17 +2,19 @@
 //!
 //! [`REPORTS`] lists the forms, [`files`] makes them and [`write_all`] writes them. [`parse`] reads a CSV back and
 //! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`read_out`] are the words
-//! that the terminal and `SUMMARY.md` share.
+//! that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
 
 mod csv;
 mod markdown;
 mod names;
 mod summary;
+mod unexpected;
 mod write;
 
-pub use self::csv::{GROWTH, Table, is_suite_report, parse};
+pub use self::csv::{Row, Table, TableError, is_suite_report, parse};
 pub use names::better_of;
 pub use summary::{SuiteLine, read_out, suite_lines};
+pub use unexpected::{Unexpected, findings};
 pub use write::{ReportError, remove, write_all};
 
 use crate::record::SuiteRecord;
@@ -36,8 +38,19 @@ pub struct File {
     pub name: String,
     /// Its whole text.
     pub text: String,
-    /// Whether it is of one suite alone, and so stays right when others change.
-    pub of_one_suite: bool,
+    /// What stands in it, and so when it is right.
+    pub covers: Covers,
+}
+
+/// What a file of a report is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covers {
+    /// One suite alone: it stays right when others change.
+    OneSuite,
+    /// Each suite in rows of its own: those that are there are right.
+    EachSuite,
+    /// All suites together: right if all of them ran, wholly.
+    AllTogether,
 }
 
 /// All reports, in the order in which their files are made.

@@ -1,6 +1,7 @@
 //! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes. Each line has
 //! a check over itself and all lines above it, so that nothing is believed that a run did not write there.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::suite::{Suite, fingerprint};
 use crate::record::Record;
 
 /// Changes whenever a record or an evaluation means something else.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +54,8 @@ pub enum JournalError {
 struct Header {
     version: u32,
     program: String,
-    /// Name and text fingerprint of every suite.
-    suites: Vec<(String, String)>,
+    /// Name and fingerprints of every suite.
+    suites: Vec<(String, BTreeMap<String, u64>)>,
 }
 
 /// A line below the first.
@@ -99,7 +100,7 @@ impl Journal {
         let header = Header {
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").to_string(),
-            suites: suites.iter().map(|s| (s.name.clone(), format!("{:016x}", s.fingerprint))).collect(),
+            suites: suites.iter().map(|s| (s.name.clone(), s.fingerprints.clone())).collect(),
         };
         let known = if resume { read(&path, &header)? } else { Vec::new() };
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(&path).map_err(write)?;

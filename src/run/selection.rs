@@ -59,11 +59,21 @@ pub struct Selection {
 impl Selection {
     /// Whether filter and slowness let a case run; the shard takes whole groups and is not asked here.
     pub fn takes(&self, case: &Case) -> bool {
-        (self.slow || !case.slow) && self.filter.as_ref().is_none_or(|text| case.id.contains(text.as_str()))
+        (self.slow || !case.slow) && self.has_in_filter(&case.id)
+    }
+
+    /// Whether the filter lets a case of this id pass.
+    pub fn has_in_filter(&self, id: &str) -> bool {
+        self.filter.as_ref().is_none_or(|text| id.contains(text.as_str()))
+    }
+
+    /// Whether no suite is taken in part, slow cases apart.
+    pub fn takes_whole_suites(&self) -> bool {
+        self.filter.is_none() && self.shard == Shard::default()
     }
 
     /// Whether exactly the cases of the suites that are not slow run: only then may reports be overwritten.
     pub fn is_whole(&self) -> bool {
-        self.filter.is_none() && self.shard == Shard::default() && !self.slow
+        self.takes_whole_suites() && !self.slow
     }
 }

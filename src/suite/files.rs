@@ -107,9 +107,12 @@ impl Files {
         }
     }
 
-    /// What stands in all files read: programs first, each kind in the order of its paths.
-    pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
-        self.read.values().map(|read| read.text.as_bytes()).chain(self.arrays.values().map(Vec::as_slice))
+    /// What stands in all files read, by their paths from the suite's folder.
+    pub fn contents(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let programs = self.read.iter().map(|(path, read)| (path, read.text.as_bytes()));
+        let arrays = self.arrays.iter().map(|(path, bytes)| (path, bytes.as_slice()));
+        let name = |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        programs.chain(arrays).map(move |(path, bytes)| (name(path), bytes))
     }
 
     /// What an argument is bound to.

@@ -1,6 +1,6 @@
 //! Reads suite files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::file::read_text;
@@ -11,8 +11,8 @@ use super::expand::expand;
 use super::files::Files;
 use super::table::SuiteTable;
 
-/// The report that all suites share, by its stem.
-const GROWTH_REPORT: &str = "growth";
+/// The tables that all suites share, by their stems.
+const SHARED: [&str; 2] = ["growth", "fingerprints"];
 
 /// A suite: its claim and its cases.
 pub struct Suite {
@@ -26,9 +26,9 @@ pub struct Suite {
     pub source: String,
     /// At least one, sorted by id.
     pub cases: Vec<Case>,
-    /// A hash (FNV-1a, 64 bits) of the file's text and of those of the HLO files it names: a journal of other texts is
-    /// not resumed, and records of other texts are not merged.
-    pub fingerprint: u64,
+    /// A hash (FNV-1a, 64 bits) of its own file, but for comments and layout, and of each file that it names, by their
+    /// paths from its folder: a journal of others is not resumed, and records of others are not merged.
+    pub fingerprints: BTreeMap<String, u64>,
 }
 
 /// All suites (`*.toml`) of a folder, sorted by file name.
@@ -68,8 +68,8 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         at: e.span().map(|span| here.position(span)),
         why: e.message().to_string(),
     })?;
-    if name == GROWTH_REPORT {
-        return Err(fail(format!("no suite may be called {name}: {name}.csv holds the fits of all suites")));
+    if SHARED.contains(&name.as_str()) {
+        return Err(fail(format!("no suite may be called {name}: {name}.csv is a report over all suites")));
     }
     let mut cases: Vec<Case> = Vec::new();
     let mut ids = BTreeSet::new();
@@ -88,8 +88,11 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         return Err(fail("the suite has no matrix, so it has no cases".to_string()));
     }
     cases.sort_by(|a, b| a.id.cmp(&b.id));
-    let fingerprint = fingerprint([text.as_bytes()].into_iter().chain(files.contents()));
-    Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprint })
+    let plain = toml::from_str::<toml::Table>(&text).map(|t| t.to_string()).unwrap_or(text);
+    let own = (format!("{name}.toml"), fingerprint([plain.as_bytes()].into_iter()));
+    let named = files.contents().map(|(name, bytes)| (name, fingerprint([bytes].into_iter())));
+    let fingerprints = [own].into_iter().chain(named).collect();
+    Ok(Suite { name, claim: table.claim, why: table.why, source: table.source, cases, fingerprints })
 }
 
 /// FNV-1a: short, stable, and only ever compared with itself.

@@ -13,7 +13,8 @@ fn the_gate_is_silent_and_writes_nothing_where_all_is_the_same() {
     let stamps: Vec<_> = folder.names("reports").iter().map(|n| stamp(n)).collect();
     let ran = folder.exits(0, &["gate"]);
     assert!(ran.out.contains("0 better, 0 worse, 0 new, 0 gone"), "{}", ran.out);
-    assert_eq!(folder.exits(0, &["gate", "--json"]).out.trim(), "[]");
+    let json: serde_json::Value = serde_json::from_str(&folder.exits(0, &["gate", "--json"]).out).unwrap();
+    assert_eq!(json, serde_json::json!({"version": 1, "cases": 8, "differences": [], "findings": []}));
     assert_eq!(folder.bytes("reports"), before);
     assert_eq!(folder.names("reports").iter().map(|n| stamp(n)).collect::<Vec<_>>(), stamps);
     assert_eq!(folder.names("."), ["reports", "suites"]);
@@ -41,9 +42,10 @@ fn the_gate_tells_better_from_worse() {
         let line = format!("{expected}: softmax.csv {case}: {column}: {value} -> ");
         assert!(ran.out.starts_with(&line), "{} does not start with {line}", ran.out);
         let json: serde_json::Value = serde_json::from_str(&folder.exits(1, &["gate", "--json"]).out).unwrap();
-        assert_eq!(json.as_array().unwrap().len(), 1);
-        assert_eq!(json[0]["change"], expected);
-        assert_eq!(json[0]["row"], case.as_str());
+        let differences = json["differences"].as_array().unwrap();
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0]["change"], expected);
+        assert_eq!(differences[0]["row"], case.as_str());
     };
     // The baseline is what is edited: a larger old error means that the new one is better.
     gate("max_ulp", "1000", "better");
@@ -62,7 +64,7 @@ fn the_gate_tells_new_from_gone_and_bless_accepts() {
     assert_eq!(folder.names("."), ["suites"]);
     folder.exits(0, &["gate", "--bless"]);
     let good = folder.bytes("reports");
-    assert_eq!(folder.names("reports"), ["SUMMARY.md", "growth.csv", "softmax.csv", "tiny.csv"]);
+    assert_eq!(folder.names("reports"), ["SUMMARY.md", "fingerprints.csv", "growth.csv", "softmax.csv", "tiny.csv"]);
     let report = folder.read("reports/softmax.csv");
     let mends = |file: &str, text: &str, expected: &str| {
         folder.write(&format!("reports/{file}"), text);
@@ -83,14 +85,26 @@ fn the_gate_tells_new_from_gone_and_bless_accepts() {
         "gone: softmax.csv softmax/softmax[rows=4]/v5e/default/off/normal/9/0",
     );
     mends("growth.csv", &folder.read("reports/growth.csv").replacen("max_ulp", "rms", 1), "gone: growth.csv ");
-    mends("SUMMARY.md", "edited\n", "worse: SUMMARY.md: the text differs");
+    mends("SUMMARY.md", "edited\n", "worse: SUMMARY.md: line 1: `edited` -> `# Summary`");
+    let page = folder.read("reports/SUMMARY.md");
+    mends("SUMMARY.md", page.trim_end(), "worse: SUMMARY.md: the last line ends otherwise");
+    // What editors and version control do to a text.
+    let windows = report.replace('\n', "\r\n");
+    mends("softmax.csv", &windows, "worse: softmax.csv: its lines end in CR LF");
+    mends("softmax.csv", &format!("\u{feff}{report}"), "worse: softmax.csv: it begins with a byte order mark");
+    mends("softmax.csv", &format!("{report}=======\n{report}"), "worse: softmax.csv: line 10 is the marker of a merge");
+    let twice = format!(
+        "worse: softmax.csv: the baseline is no report: line 10 is a second row of `{}`",
+        last.split(',').next().unwrap()
+    );
+    mends("softmax.csv", &format!("{report}{last}\n"), &twice);
     mends("softmax.csv", &format!("{report}half a li"), "worse: softmax.csv: the baseline is no report");
     mends("softmax.csv", "", "new: softmax.csv ");
     mends("old.csv", &report, "gone: old.csv: no suite gives this report");
-    // What is no report of ours is nobody's business.
+    // What is no report is told, and nothing depends on it.
     folder.write("reports/notes.csv", "a,b\n1,2\n");
-    folder.exits(0, &["gate"]);
-    folder.exits(0, &["gate", "--bless"]);
+    assert!(folder.exits(0, &["gate"]).out.starts_with("stray: notes.csv: it is no report\n"));
+    assert!(folder.exits(0, &["gate", "--bless"]).out.contains("0 differences accepted"));
     assert_eq!(folder.read("reports/notes.csv"), "a,b\n1,2\n");
 }
 
@@ -100,4 +114,59 @@ fn bless_does_not_excuse_an_unexpected_finding() {
     folder.exits(1, &["gate", "--bless"]);
     let out = folder.exits(1, &["gate"]).out;
     assert!(out.contains("0 better, 0 worse, 0 new, 0 gone") && out.contains("1 findings not expected"), "{out}");
+    let named = "unexpected-finding: dropped_token in keep/keep_max";
+    let finding = out.lines().position(|line| line.starts_with(named)).expect("the finding is named");
+    assert!(out.lines().nth(finding + 1).unwrap().starts_with("  "), "with its evidence: {out}");
+    let json: serde_json::Value = serde_json::from_str(&folder.exits(1, &["gate", "--json"]).out).unwrap();
+    let findings = json["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0]["check"], "dropped_token");
+    assert_eq!(findings[0]["verdict"], "unexpected-finding");
+    assert!(!findings[0]["evidence"].as_array().unwrap().is_empty());
+}
+
+/// A suite whose key changes and whose figures do not.
+#[test]
+fn an_exchanged_suite_is_noticed_though_its_figures_stay() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    folder.exits(0, &["run"]);
+    folder.write("suites/tiny.toml", &format!("# Comments do not count.\n\n{TINY}"));
+    folder.exits(0, &["gate"]);
+    folder
+        .write("suites/tiny.toml", &edited(TINY, &[("\"dropped_token\" }", "\"dropped_token\", expect = \"pass\" }")]));
+    for gate in [&["gate"][..], &["gate", "tiny"]] {
+        let out = folder.exits(1, gate).out;
+        assert!(out.starts_with("worse: fingerprints.csv tiny tiny.toml: fingerprint: "), "{out}");
+        assert_eq!(out.lines().count(), 2, "{out}");
+    }
+}
+
+#[test]
+fn a_part_of_the_cases_is_held_against_its_own_rows() {
+    let slow = edited(SOFTMAX, &[("rows = [4]", "rows = [4]\nslow = true")]);
+    let folder = Folder::new(&[("softmax", SOFTMAX), ("tiny", TINY)]);
+    folder.exits(0, &["run"]);
+    let report = folder.read("reports/softmax.csv");
+    let parts: [&[&str]; 4] =
+        [&["--filter", "/cpu/"], &["--shard", "1/2"], &["--shard", "2/2"], &["softmax", "--filter", "v5e"]];
+    for part in parts {
+        let out = folder.exits(0, &[&["gate"], part].concat()).out;
+        assert!(out.contains("0 better, 0 worse, 0 new, 0 gone"), "{out}");
+        let refused = folder.exits(2, &[&["gate", "--bless"], part].concat()).err;
+        assert!(refused.contains("leave out --filter and --shard"), "{refused}");
+    }
+    // A row that no suite gives any more is missed by the part that it would belong to.
+    let last = report.lines().last().unwrap();
+    folder.write("reports/softmax.csv", &format!("{report}{}\n", last.replace("normal/8/0", "normal/9/0")));
+    assert!(
+        folder.exits(1, &["gate", "--filter", "v5e"]).out.starts_with("gone: softmax.csv softmax/softmax[rows=4]/v5e")
+    );
+    folder.exits(0, &["gate", "--filter", "/cpu/"]);
+    folder.write("reports/softmax.csv", &report);
+    // Slow cases have reports of their own.
+    folder.write("suites/softmax.toml", &slow);
+    assert!(folder.exits(2, &["gate", "--slow"]).err.contains("reports/slow does not exist"));
+    folder.exits(0, &["gate", "--slow", "--bless"]);
+    assert_eq!(folder.read("reports/slow/softmax.csv"), report);
+    folder.exits(0, &["gate", "--slow"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Folder, SOFTMAX, TINY};
+use super::{Folder, SOFTMAX, TINY, edited};
 
 /// A folder with a finished run, and a journal of the same run.
 fn journaled() -> (Folder, String) {
@@ -109,7 +109,8 @@ fn a_journal_of_other_suites_is_begun_anew() {
     let (folder, journal) = journaled();
     let planted = checked(&journal.replacen("\"rows\":2", "\"rows\":7", 1));
     // Another text of a suite of the same name.
-    folder.write("suites/tiny.toml", &format!("{TINY}# changed\n"));
+    folder
+        .write("suites/tiny.toml", &edited(TINY, &[("\"dropped_token\" }", "\"dropped_token\", expect = \"pass\" }")]));
     folder.write("reports/.journal.jsonl", &planted);
     folder.exits(0, &["run", "--resume"]);
     assert!(!folder.read("reports/tiny.csv").contains(",7,"));

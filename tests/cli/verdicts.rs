@@ -7,7 +7,10 @@ fn what_is_expected_exits_with_0_and_reports() {
     let folder = Folder::new(&[("tiny", TINY), ("softmax", SOFTMAX)]);
     let ran = folder.exits(0, &[]);
     assert!(ran.out.contains("9 cases") && ran.out.contains("0 not expected"), "{}", ran.out);
-    assert_eq!(folder.names("reports"), ["SUMMARY.md", "growth.csv", "records", "softmax.csv", "tiny.csv"]);
+    assert_eq!(
+        folder.names("reports"),
+        ["SUMMARY.md", "fingerprints.csv", "growth.csv", "records", "softmax.csv", "tiny.csv"]
+    );
     let report = folder.read("reports/tiny.csv");
     assert!(report.starts_with("case,verdict,dropped_token,"), "{report}");
     assert!(report.contains("\ntiny/argmax[rows=2]/v5e/default/off/normal/8/0,pass,pass,0,"), "{report}");

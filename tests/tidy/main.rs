@@ -413,7 +413,8 @@ fn every_suite_has_its_report() {
     }
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_string();
     let mut reports: BTreeSet<String> = files(&folder, "csv").into_iter().map(stem).collect();
-    // The fits of all suites share one file.
-    assert!(reports.remove("growth"), "reports/growth.csv is missing");
+    for shared in ["growth", "fingerprints"] {
+        assert!(reports.remove(shared), "reports/{shared}.csv is missing");
+    }
     assert_eq!(suites().into_keys().collect::<BTreeSet<_>>(), reports);
 }

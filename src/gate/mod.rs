@@ -1,11 +1,14 @@
 //! The gate: fresh reports against the committed ones, row by row. It reads and compares, and writes nothing.
 
+mod fault;
+
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use crate::file::read_text;
 use crate::metric::Better;
-use crate::report::{File, GROWTH, Table, better_of, is_suite_report, parse};
+use crate::report::{File, Row, Table, better_of, is_suite_report, parse};
 
 /// How one row of a report compares with the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +21,8 @@ pub enum Change {
     New,
     /// Only the baseline has such a row or report.
     Gone,
+    /// A file beside the reports that is none: told, and nothing depends on it.
+    Stray,
 }
 
 impl Change {
@@ -28,6 +33,7 @@ impl Change {
             Change::Worse => "worse",
             Change::New => "new",
             Change::Gone => "gone",
+            Change::Stray => "stray",
         }
     }
 }
@@ -46,6 +52,24 @@ pub struct Difference {
     pub what: String,
 }
 
+impl Difference {
+    /// A difference of a file as a whole.
+    fn of_file(file: &str, change: Change, what: String) -> Difference {
+        Difference { file: file.to_string(), row: String::new(), change, what }
+    }
+}
+
+impl Display for Difference {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Difference { file, row, change, what } = self;
+        write!(f, "{}: {file}", change.name())?;
+        if !row.is_empty() {
+            write!(f, " {row}")?;
+        }
+        if what.is_empty() { Ok(()) } else { write!(f, ": {what}") }
+    }
+}
+
 /// Why the gate cannot compare.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
@@ -60,12 +84,15 @@ pub enum GateError {
 }
 
 /// Compares fresh report files with those of a baseline folder, in their order. Files of equal bytes give nothing. A
-/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is no CSV any more
-/// ([`Change::Worse`]). A page without rows is better if all differences in the files before it are, else worse.
+/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is damaged, with what is
+/// wrong ([`Change::Worse`]). A page without rows is better if all differences in the files before it are, else worse.
+///
+/// Where only part of the cases ran, `about` tells which rows of the baseline the fresh files would have if they were
+/// still given: the others are not missed.
 ///
 /// # Errors
 /// If a file is there and cannot be read.
-pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+pub fn compare(files: &[File], baseline: &Path, about: &dyn Fn(&Row) -> bool) -> Result<Vec<Difference>, GateError> {
     let mut differences = Vec::new();
     for File { name, text: fresh, .. } in files {
         let path = baseline.join(name);
@@ -74,7 +101,7 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
             Ok(old) => old,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let what = "the baseline has no such report".to_string();
-                differences.push(Difference { file: name.clone(), row: String::new(), change: Change::New, what });
+                differences.push(Difference::of_file(name, Change::New, what));
                 continue;
             }
             Err(e) => return Err(fail(e)),
@@ -82,41 +109,37 @@ pub fn compare(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateE
         if old == *fresh {
             continue;
         }
-        let before = differences.len();
+        let fault = fault::of_text(&old);
+        let damaged = fault.is_some();
+        differences.extend(fault.map(|what| Difference::of_file(name, Change::Worse, what)));
         if name.ends_with(".csv") {
-            // A fit's row is named by series and metric.
-            let keys = if name == GROWTH { 2 } else { 1 };
-            let fresh = parse(fresh, keys).map_err(|e| fail(e.into()))?;
-            match parse(&old, keys) {
-                Ok(old) => differences.extend(rows(name, &old, &fresh)),
+            let fresh = parse(name, fresh).map_err(|e| fail(std::io::Error::other(e)))?;
+            match parse(name, old.trim_start_matches(fault::BYTE_ORDER_MARK)) {
+                Ok(old) => differences.extend(rows(name, &old, &fresh, about)),
+                // A merge marker is no row, and has been told.
+                Err(_) if damaged => {}
                 Err(why) => {
                     let what = format!("the baseline is no report: {why}");
-                    differences.push(Difference {
-                        file: name.clone(),
-                        row: String::new(),
-                        change: Change::Worse,
-                        what,
-                    });
+                    differences.push(Difference::of_file(name, Change::Worse, what));
                 }
             }
-        }
-        if differences.len() == before {
+        } else if !damaged {
             // A page follows the tables that it sums up.
             let better = !differences.is_empty() && differences.iter().all(|d| d.change == Change::Better);
             let change = if better { Change::Better } else { Change::Worse };
-            let what = "the text differs".to_string();
-            differences.push(Difference { file: name.clone(), row: String::new(), change, what });
+            differences.push(Difference::of_file(name, change, fault::first_difference(&old, fresh)));
         }
     }
     Ok(differences)
 }
 
-/// Reports of a baseline folder that no suite gives any more, sorted by file: CSV files that begin as the report of a
-/// suite does and are none of `files`. A folder that does not exist has none.
+/// What a baseline folder holds besides the reports of these names, sorted: a report that no suite gives any more
+/// ([`Change::Gone`]), and a file that is none ([`Change::Stray`]). Folders and hidden files are left alone; a folder that
+/// does not exist holds nothing.
 ///
 /// # Errors
 /// If the folder cannot be listed.
-pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, GateError> {
+pub fn left_over(names: &BTreeSet<String>, baseline: &Path) -> Result<Vec<Difference>, GateError> {
     let fail = |source| GateError::Baseline { path: baseline.to_path_buf(), source };
     let entries = match std::fs::read_dir(baseline) {
         Ok(entries) => entries,
@@ -127,29 +150,31 @@ pub fn left_over(files: &[File], baseline: &Path) -> Result<Vec<Difference>, Gat
     for entry in entries {
         let path = entry.map_err(fail)?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let known = files.iter().any(|file| file.name == name);
-        if known || !name.ends_with(".csv") || !read_text(&path).is_ok_and(|t| is_suite_report(&t)) {
+        if names.contains(name) || name.starts_with('.') || path.is_dir() {
             continue;
         }
-        let what = "no suite gives this report".to_string();
-        differences.push(Difference { file: name.to_string(), row: String::new(), change: Change::Gone, what });
+        let is_report = name.ends_with(".csv") && read_text(&path).is_ok_and(|t| is_suite_report(&t));
+        differences.push(if is_report {
+            Difference::of_file(name, Change::Gone, "no suite gives this report".to_string())
+        } else {
+            Difference::of_file(name, Change::Stray, "it is no report".to_string())
+        });
     }
     differences.sort_by(|a, b| a.file.cmp(&b.file));
     Ok(differences)
 }
 
-fn rows(file: &str, old: &Table, fresh: &Table) -> Vec<Difference> {
+fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) -> Vec<Difference> {
     let keys: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
     let mut differences = Vec::new();
     for key in keys {
         let (change, what) = match (old.get(key), fresh.get(key)) {
-            (Some(_), None) => (Change::Gone, String::new()),
+            (Some(old), None) if about(old) => (Change::Gone, String::new()),
+            (_, None) => continue,
             (None, _) => (Change::New, String::new()),
             (Some(old), Some(fresh)) => {
                 let columns: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
-                let cell = |row: &std::collections::BTreeMap<String, String>, column: &String| {
-                    row.get(column).cloned().unwrap_or_default()
-                };
+                let cell = |row: &Row, column: &String| row.get(column).cloned().unwrap_or_default();
                 let changed: Vec<&String> = columns.into_iter().filter(|c| cell(old, c) != cell(fresh, c)).collect();
                 if changed.is_empty() {
                     continue;
