@@ -36,6 +36,9 @@ const REPORTS: &str = "reports";
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Colour [default: on a terminal, unless NO_COLOR is set]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    color: clap::ColorChoice,
 }
 
 #[derive(Subcommand)]
@@ -84,7 +87,13 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    let mut out = std::io::stdout().lock();
+    match arguments.color {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),

@@ -9,7 +9,8 @@ use crate::name::hint;
 use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
 
-use super::{Exit, Failure, summary};
+use super::summary::{self, Extent};
+use super::{Exit, Failure};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -29,6 +30,8 @@ pub(super) struct Form {
     /// Write only this report, such as csv; `ulpgate list reports` has all [default: all of them]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
+    #[command(flatten)]
+    extent: Extent,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -43,8 +46,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 /// How many files of a folder were written because they changed.
 pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
     match changed {
-        0 => format!("{} is unchanged.", folder.display()),
-        count => format!("{count} files written to {}.", folder.display()),
+        0 => format!("{} is unchanged", folder.display()),
+        count => format!("{count} files written to {}", folder.display()),
     }
 }
 
@@ -57,13 +60,14 @@ impl Form {
             summary::json(suites, out)?;
             return Ok(summary::exit(suites));
         }
-        summary::print(suites, "", out)?;
+        summary::print(suites, self.extent, out)?;
         let part = |suite: &&SuiteRecord| (suite.cases.len() as u64) < suite.header.cases;
         for suite in suites.iter().filter(part) {
             let (there, all) = (suite.cases.len(), suite.header.cases);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
-        writeln!(out, "{}", describe_writes(changed, target))?;
+        let cases: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+        summary::print_verdict(suites, &format!("{cases} cases; {}", describe_writes(changed, target)), out)?;
         Ok(summary::exit(suites))
     }
 

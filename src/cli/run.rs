@@ -13,7 +13,8 @@ use crate::suite::Suite;
 
 use super::progress::OnStderr;
 use super::report::describe_writes;
-use super::{Exit, Failure, REPORTS, folder, suites, summary};
+use super::summary::{self, Extent};
+use super::{Exit, Failure, REPORTS, folder, suites};
 
 #[derive(Args, Default)]
 pub struct Arguments {
@@ -30,6 +31,8 @@ pub struct Arguments {
     /// Go on where an interrupted run stopped
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    extent: Extent,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -73,19 +76,26 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let settings = Settings { resume: arguments.resume, ..Settings::default() };
     let started = std::time::Instant::now();
     let journal = (writes || arguments.resume).then_some(target.as_path());
-    let outcome = run::run(&suites, &selection, &settings, journal, &OnStderr::new())?;
-    let run::Outcome { records, stats, costs, .. } = outcome;
+    let progress = if journal.is_some() { OnStderr::with_journal() } else { &OnStderr::new() };
+    let outcome = run::run(&suites, &selection, &settings, journal, progress)?;
+    let run::Outcome { records, stats, costs, resumed } = outcome;
     let records = SuiteRecord::all_of(&suites, records);
     let changed = writes.then(|| write(&records, &arguments.suite, &target)).transpose()?;
     if arguments.json {
         summary::json(&records, out)?;
     } else {
-        summary::print(&records, &format!(" in {:.1} s", started.elapsed().as_secs_f64()), out)?;
-        print_cost(&stats, &costs, out)?;
-        match changed {
-            Some(count) => writeln!(out, "{}", describe_writes(count, &target))?,
-            None => writeln!(out, "Part of the cases ran, so no report was written; --out DIR writes one.")?,
+        summary::print(&records, arguments.extent, out)?;
+        if arguments.extent.verbose {
+            print_cost(&stats, &costs, out)?;
         }
+        let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
+        let kept = if resumed == 0 { String::new() } else { format!(" ({resumed} kept from an interrupted run)") };
+        let written = match changed {
+            Some(count) => describe_writes(count, &target),
+            None => "part of them, so no report was written (--out DIR writes one)".to_string(),
+        };
+        let done = format!("{cases} cases in {:.1} s{kept}; {written}", started.elapsed().as_secs_f64());
+        summary::print_verdict(&records, &done, out)?;
     }
     if writes {
         Journal::remove(&target)?;
@@ -120,8 +130,7 @@ const SLOWEST: usize = 3;
 
 /// How the truth was found, and what the run cost.
 fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(
-        out,
+    let truth = format!(
         "Truth: {} results by f64 intervals, {} by pairs of f64, {} by MPFR, {} dots ({} by grid, {} by slices, {} by \
          Dot2, {} by superaccumulator, {} by MPFR); precision raised {} times, to {} bits at most; {} undecided.",
         s.fast,
@@ -136,7 +145,8 @@ fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Fail
         s.escalations,
         s.highest_bits,
         s.undecided
-    )?;
+    );
+    summary::wrapped(&truth, "", out)?;
     let slowest: Vec<String> = run::slowest(costs, SLOWEST)
         .iter()
         .map(|c| {
@@ -145,7 +155,7 @@ fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Fail
         })
         .collect();
     if !slowest.is_empty() {
-        writeln!(out, "Slowest: {}.", slowest.join("; "))?;
+        summary::wrapped(&format!("Slowest: {}.", slowest.join("; ")), "", out)?;
     }
     if let Some(bytes) = run::peak_memory() {
         writeln!(out, "Peak memory: {:.0} MiB.", bytes as f64 / f64::from(1 << 20))?;

@@ -1,7 +1,10 @@
-//! What the terminal shows of records, whether they were just made, read again or merged.
+//! What the terminal shows of records, whether they were just made, read again or merged: a line a suite, then what is not as
+//! expected, and the verdict last.
 
 use std::io::Write;
 
+use anstyle::{AnsiColor, Style};
+use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::record::{SuiteRecord, Verdict};
@@ -9,49 +12,99 @@ use crate::report::{findings, read_out, suite_lines};
 
 use super::{Exit, Failure};
 
-/// Lines of a suite's read_out that the terminal shows.
-const SHOWN: usize = 8;
+/// Columns of a terminal that nobody made wider.
+const WIDTH: usize = 80;
 
-/// A line a suite, what each found in words, and what was not expected; `took` stands behind the number of cases.
-pub fn print(suites: &[SuiteRecord], took: &str, out: &mut dyn Write) -> Result<(), Failure> {
+/// Findings that are not as expected and shown; lines of each, the first of which names it.
+const SHOWN: usize = 6;
+const LINES: usize = 4;
+
+const ALARM: Style = AnsiColor::Red.on_default().bold();
+const CALM: Style = AnsiColor::Green.on_default().bold();
+
+/// How much is shown.
+#[derive(Args, Clone, Copy, Default)]
+pub(super) struct Extent {
+    /// Show also what each suite found, in words, and what the truth cost
+    #[arg(long, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show the verdict alone
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// A line a suite, what each found where all is asked for, and what is not as expected.
+pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Result<(), Failure> {
+    if extent.quiet {
+        return Ok(());
+    }
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["suite", "cases", "findings", "not expected", "worst", "claim"]);
-    let lines = suite_lines(suites);
-    for line in &lines {
-        table.add_row([
-            line.suite.clone(),
-            line.cases.to_string(),
-            line.expected.to_string(),
-            line.unexpected.to_string(),
-            line.worst.clone(),
-            line.claim.clone(),
-        ]);
+    table.set_header(["suite", "cases", "known", "alarms", "worst"]);
+    for line in suite_lines(suites) {
+        let numbers = [line.cases, line.expected, line.unexpected].map(|number| number.to_string());
+        table.add_row([&[line.suite][..], &numbers, &[line.worst]].concat());
     }
-    writeln!(out, "{table}")?;
-    for suite in suites {
-        let lines = read_out(suite);
-        if lines.is_empty() {
-            continue;
-        }
-        writeln!(out, "\n{}", suite.name())?;
-        for line in lines.iter().take(SHOWN) {
-            writeln!(out, "  {line}")?;
-        }
-        if lines.len() > SHOWN {
-            writeln!(out, "  {} more in SUMMARY.md", lines.len() - SHOWN)?;
+    for line in table.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    if extent.verbose {
+        for suite in suites {
+            let lines = read_out(suite);
+            if !lines.is_empty() {
+                writeln!(out, "\n{}: {}", suite.name(), suite.header.claim)?;
+            }
+            lines.iter().try_for_each(|line| wrapped(&format!("  {line}"), "    ", out))?;
         }
     }
-    for finding in suites.iter().flat_map(findings) {
-        writeln!(out, "\n{finding}")?;
+    let alarms: Vec<_> = suites.iter().flat_map(findings).collect();
+    let (shown, lines) = if extent.verbose { (usize::MAX, usize::MAX) } else { (SHOWN, LINES) };
+    for alarm in alarms.iter().take(shown) {
+        writeln!(out)?;
+        for line in alarm.to_string().lines().take(lines) {
+            wrapped(line, "    ", out)?;
+        }
     }
-    let cases: usize = lines.iter().map(|l| l.cases).sum();
-    let findings: usize = lines.iter().map(|l| l.expected).sum();
-    let not_expected: usize = lines.iter().map(|l| l.unexpected).sum();
-    Ok(writeln!(
-        out,
-        "\n{cases} cases{took}: {findings} findings that the suites expect or report, {not_expected} not expected."
-    )?)
+    if alarms.len() > shown {
+        writeln!(out, "\n{} more alarms: --verbose shows them.", alarms.len() - shown)?;
+    }
+    Ok(writeln!(out)?)
+}
+
+/// What it all comes to, and what to do next; `done` stands first, such as `5 cases in 1.0 s`.
+pub fn print_verdict(suites: &[SuiteRecord], done: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let count =
+        |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
+    let known = count(&[Verdict::ExpectedFinding, Verdict::Reported]);
+    wrapped(&format!("{done}. Known findings that are still there: {known}."), "", out)?;
+    let alarms: Vec<String> = [
+        (Verdict::UnexpectedFinding, "not known"),
+        (Verdict::MissingFinding, "known and not there any more"),
+        (Verdict::Undecided, "undecided"),
+    ]
+    .into_iter()
+    .map(|(verdict, what)| (count(&[verdict]), what))
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    if alarms.is_empty() {
+        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md and --verbose say what each suite found.")?;
+        return Ok(());
+    }
+    writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;
+    let next = "Next: `ulpgate explain CASE` shows the program as compiled; a finding that is meant gets `expect` and \
+                `because` in its suite.";
+    wrapped(next, "", out)
+}
+
+/// Writes a line in as many as it needs; no word is broken.
+pub fn wrapped(line: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let options = textwrap::Options::new(WIDTH)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    Ok(writeln!(out, "{}", textwrap::fill(line, options))?)
 }
 
 /// The same as JSON: one object a suite.

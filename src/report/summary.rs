@@ -18,7 +18,7 @@ pub struct SuiteLine {
     pub expected: usize,
     /// Cases and series that are not as expected: a finding that no suite expects, a missing one, or none decided.
     pub unexpected: usize,
-    /// The largest value of the suite's first figure, behind its column: `max_ulp 0.5`. Empty without figures.
+    /// The largest value of the suite's first figure, behind its name: `max_ulp 0.5`. Empty without figures.
     pub worst: String,
     /// The weightiest verdict of cases and series.
     pub verdict: Verdict,
@@ -48,7 +48,7 @@ fn worst(records: &[Record]) -> String {
             worst = Some(figure);
         }
     }
-    worst.map_or(String::new(), |figure| format!("{} {}", figure.column(), short(figure.value)))
+    worst.map_or(String::new(), |figure| format!("{} {}", figure.name, short(figure.value)))
 }
 
 /// Three digits: enough for a summary. The full value is in the CSV.

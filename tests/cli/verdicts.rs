@@ -2,11 +2,32 @@
 
 use super::{Folder, KEEP, SOFTMAX, TINY, edited};
 
+/// Lines fit a terminal that nobody made wider, and the verdict stands last.
+#[test]
+fn the_summary_is_as_long_as_it_is_asked_to_be() {
+    let folder = Folder::new(&[("softmax", SOFTMAX), ("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    let ran = |extra: &[&str]| folder.exits(1, &[&["run"], extra].concat()).out;
+    let (plain, quiet, verbose) = (ran(&[]), ran(&["--quiet"]), ran(&["--verbose"]));
+    for line in plain.lines() {
+        assert!(line.chars().count() <= 80 || line.split(' ').any(|word| word.len() > 40), "{line}");
+    }
+    let verdict = "NOT as expected: 1 not known.";
+    for text in [&plain, &quiet, &verbose] {
+        assert!(text.lines().rev().take(3).any(|line| line == verdict), "{text}");
+    }
+    assert!(plain.contains("\nunexpected-finding: dropped_token in\n    keep/keep_max") && !plain.contains("Truth: "));
+    assert!(quiet.lines().count() <= 5 && !quiet.contains("dropped_token"), "{quiet}");
+    assert!(verbose.contains("grows as n^") && verbose.contains("Truth: ") && verbose.contains("Slowest: "));
+    // Colour is asked for, or there is a terminal.
+    assert!(!plain.contains('\u{1b}') && ran(&["--color", "always"]).contains("\u{1b}[31mNOT as expected"));
+    folder.exits(2, &["run", "--quiet", "--verbose"]);
+}
+
 #[test]
 fn what_is_expected_exits_with_0_and_reports() {
     let folder = Folder::new(&[("tiny", TINY), ("softmax", SOFTMAX)]);
     let ran = folder.exits(0, &[]);
-    assert!(ran.out.contains("9 cases") && ran.out.contains("0 not expected"), "{}", ran.out);
+    assert!(ran.out.contains("9 cases") && ran.out.contains("As expected. "), "{}", ran.out);
     assert_eq!(
         folder.names("reports"),
         ["SUMMARY.md", "fingerprints.csv", "growth.csv", "records", "softmax.csv", "tiny.csv"]
@@ -29,12 +50,9 @@ fn what_is_expected_exits_with_0_and_reports() {
 fn an_unexpected_finding_exits_with_1_and_shows_its_evidence() {
     let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
     let ran = folder.exits(1, &["run"]);
-    assert!(
-        ran.out.contains("unexpected-finding: dropped_token in keep/keep_max[rows=64]/v5e/default/cpu/"),
-        "{}",
-        ran.out
-    );
-    assert!(ran.out.contains("is the most probable") && ran.out.contains("(0x"), "{}", ran.out);
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("unexpected-finding: dropped_token in keep/keep_max[rows=64]/v5e/default/cpu/"), "{words}");
+    assert!(words.contains("is the most probable") && words.contains("(0x"), "{words}");
     assert!(folder.read("reports/keep.csv").contains(",unexpected-finding,finding,"));
     let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "off")]))]);
     folder.exits(0, &["run"]);
