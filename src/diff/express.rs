@@ -16,7 +16,7 @@ use super::vertex::Value;
 impl<'p, 'e> Builder<'p, 'e> {
     /// The expressions of an instruction's arrays; adds what only they tell.
     pub fn express(&mut self, instruction: &'p Instruction, value: &mut Value) -> Vec<ExpressionId> {
-        let operands: Vec<ExpressionId> =
+        let mut operands: Vec<ExpressionId> =
             instruction.operands.iter().filter_map(|o| self.values[*o].expressions.first().copied()).collect();
         if let Op::GetTupleElement(index) = instruction.op {
             let of = &self.computation.instructions[instruction.operands[0]];
@@ -35,6 +35,12 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
+        if is_integer && !self.counts {
+            if instruction.op == Op::Unary(Unary::Not) && operands.len() == 1 {
+                return vec![self.expressions.apply(Head::Unary(Unary::Not), operands)];
+            }
+            self.forget_negation(instruction, &mut operands);
+        }
         if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
             return vec![self.integers];
         }
@@ -63,6 +69,12 @@ impl<'p, 'e> Builder<'p, 'e> {
             && value.float
             && self.factor(binary, instruction).is_none()
             && let Some(id) = self.quotient(binary, instruction, value)
+        {
+            return vec![id];
+        }
+        if let Op::Binary(binary @ (Binary::Add | Binary::Subtract)) = instruction.op
+            && value.float
+            && let Some(id) = self.sum_of_multiples(binary, instruction, value)
         {
             return vec![id];
         }
@@ -318,6 +330,17 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let parts = self.expressions.side_by_side(&operands);
         self.expressions.apply(Head::Concatenate, parts)
+    }
+
+    /// Predicates of integers alone are one expression, and so are those that others are made of; a `not` of them is told
+    /// apart only where they decide, as choices by the two are opposite.
+    fn forget_negation(&self, instruction: &Instruction, operands: &mut [ExpressionId]) {
+        let moves = matches!(
+            instruction.op,
+            Op::OptimizationBarrier | Op::Copy | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. }
+        );
+        let negated = self.expressions.find(&Head::Unary(Unary::Not), &[self.integers]).filter(|_| !moves);
+        operands.iter_mut().filter(|id| Some(**id) == negated).for_each(|id| *id = self.integers);
     }
 
     /// Whether a scatter of one array updates each of its elements once.
