@@ -332,17 +332,6 @@ impl<'p, 'e> Builder<'p, 'e> {
         self.expressions.apply(Head::Concatenate, parts)
     }
 
-    /// Predicates of integers alone are one expression, and so are those that others are made of; a `not` of them is told
-    /// apart only where they decide, as choices by the two are opposite.
-    fn forget_negation(&self, instruction: &Instruction, operands: &mut [ExpressionId]) {
-        let moves = matches!(
-            instruction.op,
-            Op::OptimizationBarrier | Op::Copy | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. }
-        );
-        let negated = self.expressions.find(&Head::Unary(Unary::Not), &[self.integers]).filter(|_| !moves);
-        operands.iter_mut().filter(|id| Some(**id) == negated).for_each(|id| *id = self.integers);
-    }
-
     /// Whether a scatter of one array updates each of its elements once.
     fn updates_all(&self, dims: &ScatterDims, instruction: &Instruction) -> bool {
         let shape = |slot: usize| self.computation.instructions[instruction.operands[slot]].shape.dims();

@@ -346,11 +346,10 @@ fn a_sum_of_multiples_is_one_multiple() {
     assert_eq!(of(&twice, &twice), NOTHING);
     let others = ["precision-changed r: add of multiples by 0.1 and 0.25 -> add of multiples by 0.15 and 0.2"];
     assert_eq!(of(&twice, &sum("0.15", "0.2", "e")), others);
-    assert_ne!(
-        of(&twice, &once("0.45")),
-        ["precision-changed r: add of multiples by 0.1 and 0.25 -> multiply by 0.45"]
-    );
-    assert_ne!(of(&sum("0.1", "0.25", "g"), &once("0.35")), NOTHING);
+    let other = ["precision-changed r: add of multiples by 0.1 and 0.25 -> multiply by 0.45"];
+    assert_eq!(of(&twice, &once("0.45")), other);
+    let of_two = of(&sum("0.1", "0.25", "g"), &once("0.35"));
+    assert!(!of_two.is_empty() && !of_two.iter().any(|line| line.contains("multiples")), "{of_two:?}");
     // What is nearly the value itself is no sum of nothing.
     assert_ne!(of(&sum("0.9", "0.1", "e"), "e = f32[4] exponential(x); ROOT r = f32[4] copy(e)"), NOTHING);
 }
