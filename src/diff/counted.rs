@@ -56,13 +56,23 @@ impl<'p, 'e> Builder<'p, 'e> {
 
     /// Predicates of integers alone are one expression, and so are those that others are made of; a `not` of them is told
     /// apart only where they decide, as choices by the two are opposite.
-    pub fn forget_negation(&self, instruction: &Instruction, operands: &mut [ExpressionId]) {
-        let moves = matches!(
+    pub fn negation(&mut self, instruction: &Instruction, operands: &mut [ExpressionId]) -> Option<ExpressionId> {
+        if self.counts {
+            return None;
+        }
+        let not = Head::Unary(Unary::Not);
+        if instruction.op == Op::Unary(Unary::Not) && instruction.shape.dtype() == Some(DType::Pred) {
+            return Some(self.expressions.apply(not, operands.to_vec()));
+        }
+        let keeps = matches!(
             instruction.op,
             Op::OptimizationBarrier | Op::Copy | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. }
         );
-        let negated = self.expressions.find(&Head::Unary(Unary::Not), &[self.integers]).filter(|_| !moves);
-        operands.iter_mut().filter(|id| Some(**id) == negated).for_each(|id| *id = self.integers);
+        if !keeps {
+            let negated = self.expressions.find(&not, &[self.integers]);
+            operands.iter_mut().filter(|id| Some(**id) == negated).for_each(|id| *id = self.integers);
+        }
+        None
     }
 
     /// Whether one array of integers or predicates is made of such alone, element by element or by moving and joining.

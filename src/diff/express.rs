@@ -35,11 +35,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
-        if is_integer && !self.counts {
-            if instruction.op == Op::Unary(Unary::Not) && operands.len() == 1 {
-                return vec![self.expressions.apply(Head::Unary(Unary::Not), operands)];
-            }
-            self.forget_negation(instruction, &mut operands);
+        if is_integer && let Some(id) = self.negation(instruction, &mut operands) {
+            return vec![id];
         }
         if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
             return vec![self.integers];
