@@ -1,7 +1,7 @@
 //! Integers and predicates made of others that floats have part in: compilers compute them in any exact way, so that all
 //! that is said of them is what they are made of.
 
-use crate::ir::{Binary, Class, Instruction, Op};
+use crate::ir::{Binary, Class, Instruction, Op, Unary};
 use crate::tensor::DType;
 
 use super::build::Builder;
@@ -52,6 +52,27 @@ impl<'p, 'e> Builder<'p, 'e> {
         sources.sort_unstable();
         sources.dedup();
         sources
+    }
+
+    /// Predicates of integers alone are one expression, and so are those that others are made of; a `not` of them is told
+    /// apart only where they decide, as choices by the two are opposite.
+    pub fn negation(&mut self, instruction: &Instruction, operands: &mut [ExpressionId]) -> Option<ExpressionId> {
+        if self.counts {
+            return None;
+        }
+        let not = Head::Unary(Unary::Not);
+        if instruction.op == Op::Unary(Unary::Not) && instruction.shape.dtype() == Some(DType::Pred) {
+            return Some(self.expressions.apply(not, operands.to_vec()));
+        }
+        let keeps = matches!(
+            instruction.op,
+            Op::OptimizationBarrier | Op::Copy | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. }
+        );
+        if !keeps {
+            let negated = self.expressions.find(&not, &[self.integers]);
+            operands.iter_mut().filter(|id| Some(**id) == negated).for_each(|id| *id = self.integers);
+        }
+        None
     }
 
     /// Whether one array of integers or predicates is made of such alone, element by element or by moving and joining.

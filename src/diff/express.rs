@@ -16,7 +16,7 @@ use super::vertex::Value;
 impl<'p, 'e> Builder<'p, 'e> {
     /// The expressions of an instruction's arrays; adds what only they tell.
     pub fn express(&mut self, instruction: &'p Instruction, value: &mut Value) -> Vec<ExpressionId> {
-        let operands: Vec<ExpressionId> =
+        let mut operands: Vec<ExpressionId> =
             instruction.operands.iter().filter_map(|o| self.values[*o].expressions.first().copied()).collect();
         if let Op::GetTupleElement(index) = instruction.op {
             let of = &self.computation.instructions[instruction.operands[0]];
@@ -35,6 +35,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let in_region = self.is_region();
         let is_integer = value.role != Role::Group && !value.float;
+        if is_integer && let Some(id) = self.negation(instruction, &mut operands) {
+            return vec![id];
+        }
         if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
             return vec![self.integers];
         }
@@ -63,6 +66,12 @@ impl<'p, 'e> Builder<'p, 'e> {
             && value.float
             && self.factor(binary, instruction).is_none()
             && let Some(id) = self.quotient(binary, instruction, value)
+        {
+            return vec![id];
+        }
+        if let Op::Binary(binary @ (Binary::Add | Binary::Subtract)) = instruction.op
+            && value.float
+            && let Some(id) = self.sum_of_multiples(binary, instruction, value)
         {
             return vec![id];
         }

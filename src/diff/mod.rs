@@ -24,6 +24,7 @@ mod expression;
 mod factors;
 mod fold;
 mod graph;
+mod multiple;
 mod not_understood;
 mod one_form;
 mod outcome;

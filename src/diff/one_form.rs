@@ -67,6 +67,7 @@ impl Expressions {
                     return self.apply(Head::Binary(Binary::Add), vec![a, negated]);
                 }
             }
+            (Head::Unary(Unary::Not), &[a]) if *self.get(a).0 == Head::Unary(Unary::Not) => return self.get(a).1[0],
             (Head::Select, &[predicate, yes, no]) if *self.get(predicate).0 == Head::Unary(Unary::Not) => {
                 let predicate = self.get(predicate).1[0];
                 return self.apply(head, vec![predicate, no, yes]);

@@ -64,9 +64,6 @@ pub struct Columns {
 /// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
 const REST: usize = 16;
 
-/// Elements of the widest register that is used.
-const WIDEST: usize = 8;
-
 /// Registers that may take turns (x86's `getMaxInterleaveFactor`).
 const MOST_REGISTERS: usize = 4;
 
@@ -117,7 +114,7 @@ fn of_sum(
     let term = Term::new(computation, instruction.fusion, id, innermost, around.or(outside));
     if !is_unrolled(columns, term.instructions()) {
         let starts_with_two = from_products && around.is_none();
-        let columns = Columns::new(columns, starts_with_two, |lanes| term.cost_along(lanes));
+        let columns = Columns::new(columns, starts_with_two, term.widest(), |lanes| term.cost_along(lanes));
         return columns.filter(|_| term.is_regular()).map_or(SumLoop::Chain, SumLoop::Columns);
     }
     let lanes = outside.filter(|outside| around.is_none_or(|around| around == *outside));
@@ -143,7 +140,7 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
     // Of few rows none may be left over.
     let whole = |lanes: &usize| rows >= REST || rows.is_multiple_of(*lanes);
     let few = rows.is_power_of_two() || rows >= REST;
-    let candidates = [2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= rows && few).filter(whole);
+    let candidates = lanes_up_to(rows.min(term.widest())).filter(|_| few).filter(whole);
     let cost = |lanes: usize| {
         let (steps, left) = (rows / lanes, rows % lanes);
         steps as f64 * term.cost(lanes, columns) + left as f64 * term.cost(1, columns)
@@ -163,28 +160,32 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
 impl Columns {
     /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
     /// each element alone.
-    pub fn new(extent: usize, starts_with_two: bool, cost: impl Fn(usize) -> f64) -> Option<Columns> {
+    pub fn new(extent: usize, starts_with_two: bool, widest: usize, cost: impl Fn(usize) -> f64) -> Option<Columns> {
         if extent <= 2 {
             return None;
         }
         if extent < REST {
-            let lanes = extent.next_power_of_two().min(WIDEST);
+            let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
             return Some(Columns { extent, lanes, registers: 1, masked, lanes_of_rest: 1, starts_with_two });
         }
-        let lanes = cheapest(extent, &cost);
+        let lanes = cheapest(extent, widest, &cost);
         let registers = registers(extent, lanes);
         let rest = extent % (lanes * registers);
-        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { cheapest(rest, &cost) } else { 1 };
+        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { cheapest(rest, widest, &cost) } else { 1 };
         (lanes > 1).then_some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
     }
 }
 
 /// Lanes whose steps, single ones for what is left over among them, cost least; of several the fewest lanes.
-fn cheapest(extent: usize, cost: impl Fn(usize) -> f64) -> usize {
+fn cheapest(extent: usize, widest: usize, cost: impl Fn(usize) -> f64) -> usize {
     let all = |lanes: usize| (extent / lanes) as f64 * cost(lanes) + (extent % lanes) as f64 * cost(1);
     let cheaper = |best: usize, lanes: usize| if all(lanes) < all(best) { lanes } else { best };
-    [2, 4, WIDEST].into_iter().filter(|lanes| *lanes <= extent).fold(1, cheaper)
+    lanes_up_to(extent.min(widest)).fold(1, cheaper)
+}
+
+fn lanes_up_to(most: usize) -> impl Iterator<Item = usize> {
+    [2, 4, 8, 16].into_iter().filter(move |lanes| *lanes <= most)
 }
 
 /// How many registers take turns (`selectInterleaveCount` for a known count): half of what the elements fill, or all of it if
@@ -202,7 +203,7 @@ fn is_zero(computation: &Computation, id: ValueId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Columns, SumLoop, find_sum_loops};
-    use crate::ir::{Binary, Builder, Fusion, ShapeError, Unary, ValueId};
+    use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId};
     use crate::tensor::DType;
 
     /// The loop of a sum over `dims` of what `body` makes of an array of `extents` and a row of as many columns.
@@ -221,7 +222,8 @@ mod tests {
         let mut program = builder.finish(&[("r", sum)]).unwrap();
         let entry = program.entry;
         let computation = &mut program.computations[entry];
-        (2..=sum).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        let made = computation.instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
+        made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
         let mut products = vec![false; computation.instructions.len()];
         products[term] = true;
         find_sum_loops(computation, &products, |_| true)[sum]
@@ -274,11 +276,61 @@ mod tests {
         assert!(matches!((of(10, 32), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
     }
 
+    /// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+    #[test]
+    fn calls_beside_narrow_reads_take_sixteen_lanes() {
+        let lanes = |dtype: DType, extent: usize, unary: Unary| {
+            let sum_loop = of(&[4, extent], &[1], |b, x, _| {
+                let narrow = b.parameter("narrow", dtype, &[4, extent])?;
+                let read = b.convert(narrow, DType::F32)?;
+                let sum = b.binary(Binary::Add, x, read)?;
+                (0..16).try_fold(sum, |x, _| b.unary(unary, x))
+            });
+            let SumLoop::Columns(columns) = sum_loop else { panic!("it is unrolled") };
+            (columns.lanes, columns.masked)
+        };
+        for unary in [Unary::Exponential, Unary::Log, Unary::Logistic] {
+            assert_eq!([lanes(DType::BF16, 48, unary), lanes(DType::S8, 144, unary)], [(16, false); 2]);
+            assert_eq!(lanes(DType::F32, 48, unary), (8, false));
+        }
+        assert_eq!([lanes(DType::BF16, 48, Unary::Tanh), lanes(DType::BF16, 48, Unary::Sqrt)], [(8, false); 2]);
+        // The last step leaves out lanes; what costs as much takes the fewer lanes.
+        let of = [13, 20, 24].map(|extent| lanes(DType::BF16, extent, Unary::Logistic));
+        assert_eq!(of, [(16, true), (4, false), (8, false)]);
+    }
+
+    /// As jaxlib 0.10.2 has it: the elements of a gather, which are read one by one, side by side.
+    #[test]
+    fn a_gather_may_stand_in_a_loop() {
+        let of = |extent: usize| {
+            of(&[4, extent], &[1], |b, x, _| {
+                let places = b.parameter("places", DType::S32, &[4 * extent, 2])?;
+                let numbers = GatherDims {
+                    offset_dims: vec![],
+                    collapsed_slice_dims: vec![0, 1],
+                    start_index_map: vec![0, 1],
+                    index_vector_dim: 1,
+                    slice_sizes: vec![1, 1],
+                    ..GatherDims::default()
+                };
+                let read = b.op(Op::Gather(numbers), &[x, places])?;
+                b.reshape(read, &[4, extent])
+            })
+        };
+        // 16 (14 + 2) + 2 instructions, of at most 299.
+        assert_eq!(of(16), SumLoop::Chain);
+        let lanes = [20, 32, 64].map(|extent| match of(extent) {
+            SumLoop::Columns(columns) => (columns.lanes, columns.registers),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(lanes, [(4, 4), (8, 4), (8, 4)]);
+    }
+
     /// Lanes, registers, lanes for what is left over, and whether the last step is masked, as jaxlib 0.10.2 has them.
     #[test]
     fn columns_fill_registers_by_their_number() {
         let columns = |extent: usize| {
-            let columns = Columns::new(extent, false, |_| 1.0).unwrap();
+            let columns = Columns::new(extent, false, 8, |_| 1.0).unwrap();
             (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
         };
         for (extent, expected) in [

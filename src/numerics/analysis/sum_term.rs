@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::unroll::is_unrolled;
@@ -10,8 +10,9 @@ use super::unroll::is_unrolled;
 /// More values than any fusion of a program has.
 const MOST_VALUES: usize = 20_000;
 
-/// For each dim of a value, the dim of the term that it runs along.
-type Along = Vec<Option<usize>>;
+/// For each dim of a value, the dims of the term that it runs along, with their extents: several where a reshape joined them.
+type Along = Vec<Dims>;
+type Dims = Vec<(usize, usize)>;
 
 /// The code that computes one term of a sum, over the loop of the innermost reduced dim and the one around it.
 pub struct Term<'c> {
@@ -28,8 +29,10 @@ pub struct Term<'c> {
     instructions: usize,
     /// What arithmetic in the innermost loop costs, additions of the sum not among it; one multiplication costs 1.
     arithmetic: usize,
-    /// Exponentials and logarithms: they gain nothing from registers of two elements.
+    /// Exponentials and logarithms: calls of functions for up to 16 elements. They gain nothing from registers of two.
     calls: usize,
+    /// Whether an array is read whose elements are narrower than f32.
+    reads_narrow: bool,
     /// Divisions and square roots: registers of eight elements take them in two halves.
     slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
@@ -58,12 +61,13 @@ impl<'c> Term<'c> {
             instructions: 0,
             arithmetic: 0,
             calls: 0,
+            reads_narrow: false,
             slow: 0,
             regular: true,
             only_multiplies: true,
         };
-        let dims = computation.instructions[id].shape.dims().len();
-        term.visit(id, &(0..dims).map(Some).collect::<Along>());
+        let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
+        term.visit(id, &dims.map(|dim| vec![dim]).collect::<Along>());
         term.instructions += usize::from(term.shares_index());
         term
     }
@@ -75,7 +79,7 @@ impl<'c> Term<'c> {
 
     /// Operations for each element, where they are multiplications of elements of rows that stand apart and nothing else.
     pub fn products(&self) -> Option<usize> {
-        let apart = |along: &Along| self.changes_around(along) && along.last() != Some(&self.around);
+        let apart = |along: &Along| self.changes_around(along) && !lies_beside(along, self.around);
         (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
     }
 
@@ -89,9 +93,15 @@ impl<'c> Term<'c> {
         self.regular
     }
 
+    /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
+    /// is read says how many (`LoopVectorizationCostModel::useMaxBandwidth`), else the widest.
+    pub fn widest(&self) -> usize {
+        if self.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
+    }
+
     /// What a step over so many elements of the innermost dim costs.
     pub fn cost_along(&self, lanes: usize) -> f64 {
-        let beside = |along: &&Along| along.last() == Some(&Some(self.innermost));
+        let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
         let beside = self.reads.iter().filter(beside).count();
         self.cost_of_element([beside, self.reads.len() - beside], lanes, usize::MAX)
     }
@@ -100,8 +110,8 @@ impl<'c> Term<'c> {
     /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
     /// run of memory. What is the same for all rows stands outside of the loop.
     pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
-        let beside = |along: &&Along| self.changes_around(along) && along.last() == Some(&self.around);
-        let apart = |along: &&Along| self.changes_around(along) && along.last() != Some(&self.around);
+        let beside = |along: &&Along| self.changes_around(along) && lies_beside(along, self.around);
+        let apart = |along: &&Along| self.changes_around(along) && !lies_beside(along, self.around);
         let reads = [self.reads.iter().filter(beside).count(), self.reads.iter().filter(apart).count()];
         columns as f64 * self.cost_of_element(reads, lanes, columns) + OF_LOOP
     }
@@ -114,27 +124,33 @@ impl<'c> Term<'c> {
             (_, ..=8) => 6.7,
             (2, _) => 5.0,
             (4, _) => 12.0,
-            _ => 26.0,
+            (8, _) => 26.0,
+            _ => 52.0,
         };
         let more = match lanes {
             2 => self.calls as f64 * 6.5,
             8 => self.slow as f64 * 2.0,
+            16 => self.slow as f64 * 4.0,
             _ => 0.0,
         };
         let addition = 1;
-        let simple = beside + self.arithmetic + usize::from(self.shares_index()) + addition;
-        simple as f64 + apart as f64 * apart_each + more
+        let called = self.calls * OF_CALL;
+        let simple = beside + (self.arithmetic - called) + usize::from(self.shares_index()) + addition;
+        // Sixteen elements are two registers.
+        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * apart_each + more
     }
 
     fn changes_around(&self, along: &Along) -> bool {
-        along.contains(&self.around)
+        self.around.is_some_and(|around| changes_with(along, around))
     }
 
     /// Whether an index is computed for several reads; for one it is part of the read.
     fn shares_index(&self) -> bool {
         // Elements of a reduction within are at places of their own.
-        let changes =
-            |along: &Along| along.iter().flatten().count() > 1 && along.iter().flatten().all(|dim| *dim < WITHIN);
+        let changes = |along: &Along| {
+            along.iter().filter(|dims| !dims.is_empty()).count() > 1
+                && along.iter().flatten().all(|(dim, _)| *dim < WITHIN)
+        };
         let mut reads = self.reads.iter().enumerate();
         reads.any(|(i, along)| changes(along) && self.reads[i + 1..].contains(along))
     }
@@ -142,7 +158,7 @@ impl<'c> Term<'c> {
     fn visit(&mut self, id: ValueId, along: &Along) {
         let computation = self.computation;
         let instruction = &computation.instructions[id];
-        if !along.contains(&Some(self.innermost)) {
+        if !changes_with(along, self.innermost) {
             // It is computed before the innermost loop.
             self.spread += 1;
             self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
@@ -153,17 +169,16 @@ impl<'c> Term<'c> {
         }
         let operands = &instruction.operands;
         if instruction.fusion != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
-            self.instructions += 1;
-            self.reads.push(along.clone());
+            self.read(id, along.clone());
             return;
         }
         match &instruction.op {
             Op::Constant(_) => self.spread += 1,
             Op::Iota { .. } => self.only_multiplies = false,
-            Op::Broadcast { dims } => self.visit(operands[0], &dims.iter().map(|d| along[*d]).collect()),
+            Op::Broadcast { dims } => self.visit(operands[0], &dims.iter().map(|d| along[*d].clone()).collect()),
             Op::Transpose { permutation } => {
-                let mut before: Along = vec![None; along.len()];
-                permutation.iter().zip(along).for_each(|(from, along)| before[*from] = *along);
+                let mut before: Along = vec![Dims::new(); along.len()];
+                permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
                 self.visit(operands[0], &before);
             }
             Op::Reshape => match before_reshape(
@@ -175,6 +190,8 @@ impl<'c> Term<'c> {
                 None => self.stop(),
             },
             Op::Copy => self.visit(operands[0], along),
+            // The first index is part of the address.
+            Op::Slice { stride, .. } if stride.iter().all(|stride| *stride == 1) => self.visit(operands[0], along),
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Convert
@@ -185,7 +202,8 @@ impl<'c> Term<'c> {
                 let (instructions, arithmetic) = self.weight(id, along);
                 self.instructions += instructions;
                 self.arithmetic += arithmetic;
-                self.calls += usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log)));
+                self.calls +=
+                    usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Logistic)));
                 self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
@@ -196,8 +214,48 @@ impl<'c> Term<'c> {
                 }
             }
             Op::Reduce { dims, .. } if operands.len() == 2 => self.visit_sum(operands[0], dims, along),
+            Op::Gather(dims) => self.visit_gather([operands[0], operands[1]], dims, along),
             _ => self.stop(),
         }
+    }
+
+    fn read(&mut self, id: ValueId, along: Along) {
+        self.instructions += 1;
+        self.reads.push(along);
+        self.reads_narrow |= self.computation.instructions[id].shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
+    }
+
+    /// An element at a place that is read: the index vector, and what is computed of the array there.
+    fn visit_gather(&mut self, [array, starts]: [ValueId; 2], numbers: &GatherDims, along: &Along) {
+        let dims = self.computation.instructions[starts].shape.dims();
+        let mut of_vectors = (0..along.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| &along[d]);
+        let mut vector = |d: usize| if d == numbers.index_vector_dim { None } else { of_vectors.next() };
+        let of_starts: Along = (0..dims.len()).map(|d| vector(d).cloned().unwrap_or_default()).collect();
+        let first = self.reads.len();
+        self.visit(starts, &of_starts);
+        // Vectors that lie side by side are read as one run of memory.
+        self.reads[first..].iter_mut().for_each(|along| along.truncate(end_of(along)));
+        let is_fixed = of_starts.concat().is_empty();
+        if changes_with(&of_starts, self.innermost) {
+            let columns = numbers.start_index_map.len();
+            // Measured are 6, 14 and 24 for vectors of one, two and three, a read of the vector and that of the element among
+            // them. A place that stays is computed before the loop.
+            self.instructions += (columns * (columns + 5)).saturating_sub(2);
+            self.arithmetic += 3 * columns;
+            self.only_multiplies = false;
+            let vector = self.reads.last().cloned().unwrap_or_default();
+            self.reads.extend(std::iter::repeat_n(vector, columns.saturating_sub(1)));
+        }
+        let mut offsets = numbers.offset_dims.iter().map(|d| &along[*d]);
+        let inside = |(d, extent): (usize, &usize)| {
+            let left_out = numbers.collapsed_slice_dims.contains(&d) || numbers.operand_batching_dims.contains(&d);
+            let offset = if left_out { None } else { offsets.next().filter(|dims| !dims.is_empty()).cloned() };
+            let starts = if is_fixed || *extent == 1 { Dims::new() } else { vec![(SOMEWHERE, *extent)] };
+            offset.unwrap_or(starts)
+        };
+        let of_array: Along =
+            self.computation.instructions[array].shape.dims().iter().enumerate().map(inside).collect();
+        self.visit(array, &of_array);
     }
 
     /// A reduction within a term, whose loop is unrolled.
@@ -205,7 +263,10 @@ impl<'c> Term<'c> {
         let extents = self.computation.instructions[id].shape.dims();
         let count: usize = dims.iter().map(|d| extents[*d]).product();
         let mut kept = along.iter();
-        let within = |d: usize| if dims.contains(&d) { Some(WITHIN + d) } else { kept.next().copied().flatten() };
+        let within = |d: usize| match dims.contains(&d) {
+            true => vec![(WITHIN + d, extents[d])],
+            false => kept.next().cloned().unwrap_or_default(),
+        };
         let within: Along = (0..extents.len()).map(within).collect();
         let (instructions, arithmetic, reads) = (self.instructions, self.arithmetic, self.reads.len());
         self.visit(id, &within);
@@ -224,8 +285,7 @@ impl<'c> Term<'c> {
     /// Whether a value is the same in both loops, as far as broadcasts tell.
     fn stays(&self, id: ValueId, along: &Along) -> bool {
         let instruction = &self.computation.instructions[id];
-        let changes =
-            |along: &Option<usize>| *along == Some(self.innermost) || (along.is_some() && *along == self.around);
+        let changes = |along: &Dims| along.iter().any(|(dim, _)| *dim == self.innermost || Some(*dim) == self.around);
         match &instruction.op {
             Op::Broadcast { dims } => !dims.iter().any(|d| changes(&along[*d])),
             _ => instruction.shape.dims().is_empty(),
@@ -246,9 +306,9 @@ impl<'c> Term<'c> {
             // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
             Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
             Op::Unary(unary) => match unary {
-                Unary::Exponential | Unary::Log => (1, 6),
+                Unary::Exponential | Unary::Log => (1, OF_CALL),
                 Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
-                Unary::Logistic => (4, 6),
+                Unary::Logistic => (4, OF_CALL),
                 Unary::ExponentialMinusOne => (13, 13),
                 Unary::Erf => (16, 16),
                 Unary::Sqrt => (1, 3),
@@ -268,20 +328,56 @@ impl<'c> Term<'c> {
     }
 }
 
-/// Dims that run along none of the term's.
+/// What is added to the dims of a reduction within: they run along none of the term's.
 const WITHIN: usize = 1 << 16;
+
+/// In the place of a dim: where a gather reads, which changes in all loops.
+const SOMEWHERE: usize = 1 << 20;
 
 /// What an iteration of a loop costs beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
 
-/// Along what the dims run of an array that is given another shape, dims of one element put in or left out; `None` if more
-/// changes.
+/// What a call for several elements costs, however many.
+const OF_CALL: usize = 6;
+
+/// Elements of the widest register that is used.
+pub const WIDEST: usize = 8;
+
+/// Elements of the widest function that is called: XLA has logarithm and exponential for 4, 8 and 16.
+const MOST_OF_A_CALL: usize = 16;
+
+fn changes_with(along: &Along, dim: usize) -> bool {
+    along.iter().flatten().any(|(along, _)| *along == dim || *along == SOMEWHERE)
+}
+
+/// Behind the last dim that runs along any.
+fn end_of(along: &Along) -> usize {
+    along.iter().rposition(|dims| !dims.is_empty()).map_or(0, |last| last + 1)
+}
+
+/// Whether neighbours along the dim are neighbours in memory.
+fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
+    along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
+}
+
+/// Along what the dims run of an array that is given another shape, where each dim stays, or takes the place of several;
+/// `None` if more changes.
 fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {
-    let mut long = after.iter().zip(along).filter(|(extent, _)| **extent != 1);
-    let before = before.iter().map(|extent| match extent {
-        1 => Some(None),
-        _ => long.next().filter(|(after, _)| *after == extent).map(|(_, along)| *along),
+    // Dims that run along nothing stay in the place of their extent.
+    let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {
+        [] => vec![(*extent, None)],
+        dims => dims.iter().map(|dim| (dim.1, Some(*dim))).collect(),
+    });
+    let mut parts = parts.filter(|(extent, _)| *extent != 1);
+    let before = before.iter().map(|extent| {
+        let (mut dims, mut joined) = (Dims::new(), 1);
+        while joined < *extent {
+            let (extent, dim) = parts.next()?;
+            joined *= extent;
+            dims.extend(dim);
+        }
+        (joined == *extent).then_some(dims)
     });
     let before: Option<Along> = before.collect();
-    before.filter(|_| long.next().is_none())
+    before.filter(|_| parts.next().is_none())
 }

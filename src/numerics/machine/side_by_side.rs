@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {
-            let columns = SumLoop::Columns(Columns::new(extent, false, |_| 1.0).unwrap());
+            let columns = SumLoop::Columns(Columns::new(extent, false, 8, |_| 1.0).unwrap());
             let mut terms = vec![1.0; extent];
             (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));
             sums(columns, &terms, extent, false)[0]

@@ -304,6 +304,57 @@ fn a_negated_choice_takes_the_other() {
     assert_ne!(of_texts(&choice("q", "x, y"), &choice("p", "x, y")), Difference::default());
 }
 
+/// The same of predicates without a float in them, wherever they lie.
+#[test]
+fn a_negated_mask_takes_the_other() {
+    let choice = |steps: &str, predicate: &str, picked: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[2,8] parameter(0)\n  y = f32[2,8] parameter(1)\n  p = pred[8] parameter(2)\n\
+             {steps}  w = pred[2,8] broadcast({predicate}), dimensions={{1}}\n  ROOT m = f32[2,8] select(w, {picked})\n}}\n"
+        )
+    };
+    let (plain, negated, twice) = ("", "  q = pred[8] not(p)\n", "  q = pred[8] not(p)\n  n = pred[8] not(q)\n");
+    let before = choice(negated, "q", "x, y");
+    assert_eq!(of_texts(&before, &choice(plain, "p", "y, x")), Difference::default());
+    assert_eq!(of_texts(&before, &before), Difference::default());
+    assert_ne!(of_texts(&before, &choice(plain, "p", "x, y")), Difference::default());
+    assert_ne!(of_texts(&before, &choice(twice, "n", "x, y")), Difference::default());
+    assert_eq!(of_texts(&choice(twice, "n", "x, y"), &choice(plain, "p", "x, y")), Difference::default());
+}
+
+/// Two multiples of one value are one, which rounds less, and is told of; of other numbers or of two values they are not.
+#[test]
+fn a_sum_of_multiples_is_one_multiple() {
+    let sum = |a: &str, b: &str, of: &str| {
+        format!(
+            "e = f32[4] exponential(x); g = f32[4] tanh(x); k = f32[] constant({a}); l = f32[] constant({b}); m = f32[4] \
+             broadcast(k), dimensions={{}}; n = f32[4] broadcast(l), dimensions={{}}; s = f32[4] multiply(e, m); t = f32[4] \
+             multiply({of}, n); ROOT r = f32[4] add(s, t)"
+        )
+    };
+    let once = |by: &str| {
+        format!(
+            "e = f32[4] exponential(x); k = f32[] constant({by}); m = f32[4] broadcast(k), dimensions={{}}; ROOT r = f32[4] \
+             multiply(e, m)"
+        )
+    };
+    let twice = sum("0.1", "0.25", "e");
+    assert_eq!(
+        of(&twice, &once("0.35")),
+        ["precision-changed r: add of multiples by 0.1 and 0.25 -> multiply by 0.35"]
+    );
+    assert_eq!(of(&twice, &twice), NOTHING);
+    let others = ["precision-changed r: add of multiples by 0.1 and 0.25 -> add of multiples by 0.15 and 0.2"];
+    assert_eq!(of(&twice, &sum("0.15", "0.2", "e")), others);
+    let other = ["precision-changed r: add of multiples by 0.1 and 0.25 -> multiply by 0.45"];
+    assert_eq!(of(&twice, &once("0.45")), other);
+    let of_two = of(&sum("0.1", "0.25", "g"), &once("0.35"));
+    assert!(!of_two.is_empty() && !of_two.iter().any(|line| line.contains("multiples")), "{of_two:?}");
+    // What is nearly the value itself is no sum of nothing: it has no counterpart there.
+    let copied = entry("e = f32[4] exponential(x); ROOT r = f32[4] copy(e)");
+    assert_ne!(of_texts(&entry(&sum("0.9", "0.1", "e")), &copied), Difference::default());
+}
+
 /// A compiler sorts once and cuts what each reader takes; the first of the best two are the first of all.
 #[test]
 fn the_first_of_a_top_k_are_the_first_of_all_in_order() {
