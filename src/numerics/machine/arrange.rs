@@ -21,12 +21,38 @@ pub fn transpose(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>)
     applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims)
 }
 
-pub fn move_elements(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Value {
+pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
     let op = &instruction.op;
-    let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
+    let starts = operands.split_off(op.first_start().unwrap_or(operands.len()));
     let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
     let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
-    applied(op, operands, shapes, &starts, starts_dims, instruction.shape.dims())
+    let dims = instruction.shape.dims();
+    if let Some(range) = movement::stretch(op, shapes[0].dims(), &starts, dims) {
+        return operands.swap_remove(0).stretch(range);
+    }
+    if *op == Op::DynamicUpdateSlice {
+        let update = operands.swap_remove(1);
+        return updated(operands.swap_remove(0), &update, [shapes[0].dims(), shapes[1].dims()], &starts);
+    }
+    applied(op, &operands, shapes, &starts, starts_dims, dims)
+}
+
+/// `dynamic-update-slice`, in the array's own place where nobody else sees it.
+fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], starts: &[i64]) -> Value {
+    macro_rules! of {
+        ($values:ident, $slice:ident) => {{
+            let mut values = $values.into_vec();
+            movement::update(&mut values, dims, update.$slice(), update_dims, starts);
+            values
+        }};
+    }
+    match array {
+        Value::Float(dtype, values) => Value::float(dtype, of!(values, f32s)),
+        Value::Double(values) => Value::double(of!(values, f64s)),
+        Value::Integer(dtype, values) => Value::integer(dtype, of!(values, integers)),
+        Value::Pred(values) => Value::pred(of!(values, preds)),
+        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
+    }
 }
 
 fn applied(

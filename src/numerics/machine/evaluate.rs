@@ -1,7 +1,5 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use std::sync::Arc;
-
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary,
@@ -158,7 +156,7 @@ impl Machine<'_> {
             }
             Op::Unary(Unary::Exponential) if self.library_computes(instruction) => {
                 let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::library_exponential(&mut values, self.unit.flush);
                 Value::float(dtype, values)
             }
@@ -241,7 +239,7 @@ impl Machine<'_> {
     /// reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
     fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
         let (dtype, mut values) = match left {
-            Value::Float(dtype, values) => (dtype, Arc::unwrap_or_clone(values)),
+            Value::Float(dtype, values) => (dtype, values.into_vec()),
             Value::Double(a) => {
                 let right = right.into_whole(a.len());
                 return Value::double(vector::binary_f64(binary, &a, right.f64s(), &self.unit));
@@ -295,12 +293,12 @@ impl Machine<'_> {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
             }
             Value::Float(dtype, values) => {
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::unary(unary, dtype, &mut values, &self.unit);
                 Value::float(dtype, values)
             }
             Value::Double(values) => {
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::unary_f64(unary, &mut values, &self.unit);
                 Value::double(values)
             }
@@ -434,7 +432,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     };
     match operand {
         Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
-            let mut values = Arc::unwrap_or_clone(values);
+            let mut values = values.into_vec();
             vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
             Value::float(dtype, values)
         }
