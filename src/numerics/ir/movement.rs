@@ -54,9 +54,7 @@ pub fn apply<T: Clone>(
             }
             strided(source, base, &steps, out_dims)
         }
-        Op::DynamicSlice { sizes } => {
-            strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims)
-        }
+        Op::DynamicSlice { sizes } => strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims),
         Op::DynamicUpdateSlice => {
             let (part, part_dims) = operands[1];
             let mut out = source.to_vec();

@@ -13,12 +13,15 @@ pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
     Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
 }
 
-/// `value` with its dims permuted; as it is where there is nothing to permute.
-pub fn transpose(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> Value {
-    let Some(permutation) = permutation else { return value.clone() };
-    let op = Op::Transpose { permutation: permutation.clone() };
-    let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
-    applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims)
+/// `value` of these dims with them in another order; as it is where that moves nothing.
+pub fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
+    // Dims of one element may go anywhere.
+    if order.iter().filter(|d| dims[**d] != 1).is_sorted() {
+        return value.clone();
+    }
+    let op = Op::Transpose { permutation: order.to_vec() };
+    let moved: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
+    applied(&op, std::slice::from_ref(value), &[dims], &[], &[], &moved)
 }
 
 pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
@@ -30,11 +33,15 @@ pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes
     if let Some(range) = movement::stretch(op, shapes[0].dims(), &starts, dims) {
         return operands.swap_remove(0).stretch(range);
     }
+    if let Op::Transpose { permutation } = op {
+        return permuted(&operands[0], shapes[0].dims(), permutation);
+    }
     if *op == Op::DynamicUpdateSlice {
         let update = operands.swap_remove(1);
         return updated(operands.swap_remove(0), &update, [shapes[0].dims(), shapes[1].dims()], &starts);
     }
-    applied(op, &operands, shapes, &starts, starts_dims, dims)
+    let operand_dims: Vec<&[usize]> = shapes.iter().map(|shape| shape.dims()).collect();
+    applied(op, &operands, &operand_dims, &starts, starts_dims, dims)
 }
 
 /// `dynamic-update-slice`, in the array's own place where nobody else sees it.
@@ -58,14 +65,14 @@ fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], sta
 fn applied(
     op: &Op,
     operands: &[Value],
-    shapes: &[&Shape],
+    operand_dims: &[&[usize]],
     starts: &[i64],
     starts_dims: &[usize],
     dims: &[usize],
 ) -> Value {
     macro_rules! of {
         ($slice:ident) => {{
-            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.$slice(), s.dims())).collect();
+            let parts: Vec<_> = operands.iter().zip(operand_dims).map(|(o, dims)| (o.$slice(), *dims)).collect();
             movement::apply(op, &parts, starts, starts_dims, dims)
         }};
     }

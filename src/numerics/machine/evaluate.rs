@@ -340,8 +340,10 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let lhs = arrange::transpose(&operands[0], shapes[0], &plan.lhs_transpose);
-        let rhs = arrange::transpose(&operands[1], shapes[1], &plan.rhs_transpose);
+        let [lhs, rhs] = [(0, &plan.lhs_transpose), (1, &plan.rhs_transpose)].map(|(side, order)| match order {
+            Some(order) => arrange::permuted(&operands[side], shapes[side].dims(), order),
+            None => operands[side].clone(),
+        });
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = Vec::with_capacity(plan.batch * m * n);
             for at in 0..plan.batch {
