@@ -6,11 +6,11 @@
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
+use ulpgate::Program;
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{lower, parse};
 use ulpgate::input::Argument;
 use ulpgate::machine::{Held, Mode, Prepared, mxu};
-use ulpgate::program::Program;
 use ulpgate::tensor::Tensor;
 use ulpgate_benches::{Contender, contest};
 

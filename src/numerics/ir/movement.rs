@@ -1,6 +1,9 @@
 //! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
 //! computes.
 
+#[cfg(test)]
+mod tests;
+
 use std::mem::needs_drop;
 use std::ops::Range;
 

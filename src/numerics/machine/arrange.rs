@@ -24,6 +24,11 @@ pub fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
     applied(&op, std::slice::from_ref(value), &[dims], &[], &[], &moved)
 }
 
+/// [`permuted`] where there is another order.
+pub fn reordered(value: &Value, dims: &[usize], order: &Option<Vec<usize>>) -> Value {
+    order.as_ref().map_or_else(|| value.clone(), |order| permuted(value, dims, order))
+}
+
 pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
     let op = &instruction.op;
     let starts = operands.split_off(op.first_start().unwrap_or(operands.len()));

@@ -162,6 +162,8 @@ impl Machine<'_> {
             }
             Op::Unary(unary) => self.unary(*unary, one(operands)),
             Op::Binary(binary) => {
+                let commutes = matches!(binary, Binary::Add | Binary::Multiply) && !habits.contracted;
+                Operand::put_broadcast_last(&mut operands, commutes);
                 let right = operands.swap_remove(1);
                 let left = one(operands);
                 if self.unit.contracts && habits.contracted {
@@ -340,10 +342,8 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let [lhs, rhs] = [(0, &plan.lhs_transpose), (1, &plan.rhs_transpose)].map(|(side, order)| match order {
-            Some(order) => arrange::permuted(&operands[side], shapes[side].dims(), order),
-            None => operands[side].clone(),
-        });
+        let lhs = arrange::reordered(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
+        let rhs = arrange::reordered(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = Vec::with_capacity(plan.batch * m * n);
             for at in 0..plan.batch {

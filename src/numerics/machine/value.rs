@@ -310,6 +310,18 @@ impl Operand {
         }
     }
 
+    /// Puts a broadcast of numbers behind a whole operand, if the two may change places: the last one need not be written out.
+    /// Two NaNs would show which was first.
+    pub fn put_broadcast_last(operands: &mut [Operand], may: bool) {
+        let numbers = |value: &Value| matches!(value, Value::Float(_, values) if values.iter().all(|v| !v.is_nan()));
+        if may
+            && let [Operand { value, each: Some(_) }, Operand { value: Value::Float(..), each: None }] = operands
+            && numbers(value)
+        {
+            operands.swap(0, 1);
+        }
+    }
+
     /// A broadcast of one row of `width` elements to all rows is that row.
     pub fn is_one_row(&self, width: usize) -> bool {
         self.each == Some(1) && self.value.len() == width
