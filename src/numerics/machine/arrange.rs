@@ -14,7 +14,7 @@ pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
 }
 
 /// `value` of these dims with them in another order; as it is where that moves nothing.
-pub fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
+pub fn permute(value: &Value, dims: &[usize], order: &[usize]) -> Value {
     // Dims of one element may go anywhere.
     if order.iter().filter(|d| dims[**d] != 1).is_sorted() {
         return value.clone();
@@ -24,9 +24,9 @@ pub fn permuted(value: &Value, dims: &[usize], order: &[usize]) -> Value {
     applied(&op, std::slice::from_ref(value), &[dims], &[], &[], &moved)
 }
 
-/// [`permuted`] where there is another order.
-pub fn reordered(value: &Value, dims: &[usize], order: &Option<Vec<usize>>) -> Value {
-    order.as_ref().map_or_else(|| value.clone(), |order| permuted(value, dims, order))
+/// [`permute`] where there is another order.
+pub fn reorder(value: &Value, dims: &[usize], order: &Option<Vec<usize>>) -> Value {
+    order.as_ref().map_or_else(|| value.clone(), |order| permute(value, dims, order))
 }
 
 pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
@@ -39,7 +39,7 @@ pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes
         return operands.swap_remove(0).stretch(range);
     }
     if let Op::Transpose { permutation } = op {
-        return permuted(&operands[0], shapes[0].dims(), permutation);
+        return permute(&operands[0], shapes[0].dims(), permutation);
     }
     if *op == Op::DynamicUpdateSlice {
         let update = operands.swap_remove(1);

@@ -342,8 +342,8 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let lhs = arrange::reordered(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
-        let rhs = arrange::reordered(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
+        let lhs = arrange::reorder(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
+        let rhs = arrange::reorder(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = Vec::with_capacity(plan.batch * m * n);
             for at in 0..plan.batch {

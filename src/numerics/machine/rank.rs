@@ -50,7 +50,7 @@ pub(super) fn sort(
     let whole = operands.into_iter().zip(shapes).map(|(operand, shape)| match operand.is_one_row(length) {
         // The same row for all, such as an iota, is read as it is.
         true if last.is_sorted() => operand.elements().clone(),
-        _ => arrange::permuted(&operand.into_whole(shape.elements()), dims, &last),
+        _ => arrange::permute(&operand.into_whole(shape.elements()), dims, &last),
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
@@ -70,7 +70,7 @@ pub(super) fn sort(
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
-    let sorted: Vec<Value> = rows.iter().map(|r| arrange::permuted(&r.pick_in_rows(&orders), &moved, &back)).collect();
+    let sorted: Vec<Value> = rows.iter().map(|r| arrange::permute(&r.pick_in_rows(&orders), &moved, &back)).collect();
     Ok(Value::from_parts(sorted))
 }
 

@@ -50,7 +50,7 @@ pub(super) fn reduce(
         _ => operand.into_whole(shape.elements()),
     });
     // Reduced dims go last, so that each result's elements lie together.
-    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| arrange::permuted(&o, dims, &order)).collect();
+    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| arrange::permute(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let site = |dtype: DType, init: f32| SumSite {
@@ -225,7 +225,7 @@ pub(super) fn reduce_window(
     // The last dim is the one that sums run along.
     let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
     last.push(dim);
-    let rows = arrange::permuted(&operands[0], dims, &last);
+    let rows = arrange::permute(&operands[0], dims, &last);
     let length = dims[dim].max(1);
     let known = machine.prepared.regions.reducer(to_apply);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
@@ -250,7 +250,7 @@ pub(super) fn reduce_window(
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
-    Ok(arrange::permuted(&running, &moved, &back))
+    Ok(arrange::permute(&running, &moved, &back))
 }
 
 /// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.
