@@ -65,9 +65,11 @@ mod tests {
     fn what_nobody_else_sees_is_not_copied() {
         let alone = Elements::from(vec![1, 2]);
         let place = alone.as_ptr();
-        assert_eq!(alone.into_vec().as_ptr(), place);
+        let own = alone.into_vec();
+        assert_eq!(own.as_ptr(), place);
         let shared = Elements::from(vec![1, 2]);
         let other = shared.clone();
-        assert_ne!(shared.into_vec().as_ptr(), other.as_ptr());
+        let own = shared.into_vec();
+        assert_ne!(own.as_ptr(), other.as_ptr());
     }
 }
