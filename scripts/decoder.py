@@ -1,10 +1,13 @@
-"""A decoder of Llama's shape in JAX: RMSNorm, rope, grouped-query attention, SwiGLU, tied head. Weights are arguments.
+"""A decoder of Llama's shape in JAX: RMSNorm, rope, grouped-query attention, SwiGLU, a head of its own or the embedding. Weights are arguments.
 
 Written for scripts/dump_hlo.py, which wants functions of arrays alone: `prefill` and `generate` take the weights one by one, in
 the order of WEIGHTS. Layers are stacked along the first dimension and run in a scan, as in MaxText: the compiled text has one of them. The weights' type is that of activations and logits;
 norms, rope and softmax are computed in f32 where that is wider, as models usually are.
 """
 
+import dataclasses
+import functools
+import inspect
 import math
 
 import jax
@@ -13,29 +16,47 @@ import numpy as np
 
 # The names of the weights, here and in the file. L layers, D width, H hidden, E head size, Q and K query and key heads:
 #   embedding [V,D], norm [D], attention_norm and mlp_norm [L,D], query [L,D,Q*E], key and value [L,D,K*E],
-#   output [L,Q*E,D], gate and up [L,D,H], down [L,H,D]
+#   output [L,Q*E,D], gate and up [L,D,H], down [L,H,D]; and, where the embedding is not the head too, head [D,V]
 WEIGHTS = ("embedding", "norm", "attention_norm", "query", "key", "value", "output", "mlp_norm", "gate", "up", "down")
 LAYER = WEIGHTS[2:]
-HEAD_SIZE = 16
-THETA = 10000.0
-EPSILON = 1e-5
-# How many tokens `generate` adds to the prompts.
-NEW_TOKENS = 32
+HEAD = "head"
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What the weights' shapes do not tell. The defaults are those of tests/data/language_model."""
+
+    head_size: int = 16
+    theta: float = 10000.0
+    epsilon: float = 1e-5
+    # How many tokens `generate` adds to the prompts.
+    new_tokens: int = 32
+    # Llama 3.1's scaling of rope's frequencies: factor, low_freq_factor, high_freq_factor, original_max_position_embeddings.
+    rope_scaling: tuple = ()
+
+
+SMALL = Config()
 
 
 def wide(x):
     return x.astype(jnp.float32)
 
 
-def rms_norm(x, gain):
+def rms_norm(config, x, gain):
     y = wide(x)
-    y = y * jax.lax.rsqrt(jnp.mean(y * y, -1, keepdims=True) + EPSILON)
+    y = y * jax.lax.rsqrt(jnp.mean(y * y, -1, keepdims=True) + config.epsilon)
     return y.astype(x.dtype) * gain
 
 
-def rope_tables(length):
+def rope_tables(config, length):
     """Cosines and sines [length, E/2] as f32 constants, rounded once from f64."""
-    frequencies = THETA ** (-np.arange(0, HEAD_SIZE, 2) / HEAD_SIZE)
+    frequencies = config.theta ** (-np.arange(0, config.head_size, 2) / config.head_size)
+    if config.rope_scaling:
+        factor, low, high, original = config.rope_scaling
+        turns = original * frequencies / (2 * math.pi)
+        # Slow ones are slowed by the factor, fast ones stay, and between the two bounds the share changes linearly.
+        share = np.clip((turns - low) / (high - low), 0, 1)
+        frequencies = frequencies * (share + (1 - share) / factor)
     angles = np.arange(length)[:, None] * frequencies
     return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
 
@@ -47,100 +68,116 @@ def rope(x, cos, sin):
     return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], -1).astype(x.dtype)
 
 
-def layer(x, weights, cos, sin, mask, caches, position):
+def layer(config, x, weights, cos, sin, mask, caches, position):
     """One layer over x [B,T,D]. caches: None, or keys and values [B,S,K,E] that take the new ones at `position`."""
-    batch, length, width = x.shape
-    normed = rms_norm(x, weights["attention_norm"])
-    query, key, value = ((normed @ weights[name]).reshape(batch, length, -1, HEAD_SIZE) for name in ("query", "key", "value"))
+    batch, length, _ = x.shape
+    normed = rms_norm(config, x, weights["attention_norm"])
+    query, key, value = ((normed @ weights[name]).reshape(batch, length, -1, config.head_size) for name in ("query", "key", "value"))
     query, key = rope(query, cos, sin), rope(key, cos, sin)
     if caches is not None:
         caches = tuple(jax.lax.dynamic_update_slice(old, new, (0, position, 0, 0)) for old, new in zip(caches, (key, value)))
         key, value = caches
     heads = key.shape[2]
-    query = query.reshape(batch, length, heads, -1, HEAD_SIZE)
-    scores = jnp.einsum("btkge,bske->bkgts", query, key, preferred_element_type=jnp.float32) / math.sqrt(HEAD_SIZE)
+    query = query.reshape(batch, length, heads, -1, config.head_size)
+    scores = jnp.einsum("btkge,bske->bkgts", query, key, preferred_element_type=jnp.float32) / math.sqrt(config.head_size)
     shares = jax.nn.softmax(jnp.where(mask, scores, -1e30), -1).astype(x.dtype)
-    mixed = jnp.einsum("bkgts,bske->btkge", shares, value).reshape(batch, length, width)
+    mixed = jnp.einsum("bkgts,bske->btkge", shares, value).reshape(batch, length, -1)
     x = x + mixed @ weights["output"]
-    normed = rms_norm(x, weights["mlp_norm"])
+    normed = rms_norm(config, x, weights["mlp_norm"])
     hidden = jax.nn.silu(normed @ weights["gate"]) * (normed @ weights["up"])
     return x + hidden @ weights["down"], caches
 
 
-def logits(weights, tokens):
+def head(config, weights, x):
+    """Logits [..., V] of the last layer's x [..., D]."""
+    return rms_norm(config, x, weights["norm"]) @ (weights[HEAD] if HEAD in weights else weights["embedding"].T)
+
+
+def logits(weights, tokens, config=SMALL):
     """Logits [B,T,V] of sequences s32[B,T]."""
     length = tokens.shape[1]
-    cos, sin = rope_tables(length)
+    cos, sin = rope_tables(config, length)
     mask = np.tril(np.ones((length, length), bool))
     x = weights["embedding"][tokens]
 
     def one(x, own):
-        return layer(x, own, cos, sin, mask, None, 0)[0], None
+        return layer(config, x, own, cos, sin, mask, None, 0)[0], None
 
     x, _ = jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
-    return rms_norm(x, weights["norm"]) @ weights["embedding"].T
+    return head(config, weights, x)
 
 
-def step(weights, token, position, caches, tables):
+def step(config, weights, token, position, caches, tables):
     """Logits [B,V] after one token s32[B] at `position`, and the caches [L,B,S,K,E] of keys and values."""
     cos, sin = (jax.lax.dynamic_slice_in_dim(table, position, 1) for table in tables)
     mask = (jnp.arange(caches[0].shape[2]) <= position)[None]
     x = weights["embedding"][token][:, None]
 
     def one(x, own):
-        return layer(x, own[0], cos, sin, mask, own[1], position)
+        return layer(config, x, own[0], cos, sin, mask, own[1], position)
 
     x, caches = jax.lax.scan(one, x, ({name: weights[name] for name in LAYER}, caches))
-    return (rms_norm(x, weights["norm"]) @ weights["embedding"].T)[:, 0], caches
+    return head(config, weights, x)[:, 0], caches
 
 
-def empty_caches(weights, batch, length):
+def empty_caches(config, weights, batch, length):
     layers, _, columns = weights["key"].shape
-    zeros = jnp.zeros((layers, batch, length, columns // HEAD_SIZE, HEAD_SIZE), weights["key"].dtype)
+    zeros = jnp.zeros((layers, batch, length, columns // config.head_size, config.head_size), weights["key"].dtype)
     return zeros, zeros
 
 
-# The arguments have the weights' names, by which a suite binds them to the tensors of a file.
-
-
-def prefill(tokens, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
+def prefill(config, weights, tokens):
     """Teacher-forced: of s32[T,1], one token a row, the logits [T,V] after each, the token they name s32[T], and f32 softmax."""
-    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
-    rows = logits(dict(zip(WEIGHTS, weights)), tokens.T)[0]
+    rows = logits(weights, tokens.T, config)[0]
     return rows, jnp.argmax(rows, -1).astype(jnp.int32), jax.nn.softmax(wide(rows), -1)
 
 
-def prefill_f32(tokens, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
-    """`prefill` in f32 throughout, from the same weights."""
-    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
-    return prefill(tokens, *(wide(weight) for weight in weights))
-
-
-def generate(prompts, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
-    """Greedy decoding through a cache, token by token: of prompts s32[B,T] the NEW_TOKENS that follow, s32[B,NEW_TOKENS]."""
-    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
-    weights = dict(zip(WEIGHTS, weights))
+def generate(config, weights, prompts):
+    """Greedy decoding through a cache, token by token: of prompts s32[B,T] the N new tokens that follow, s32[B,N]."""
     batch, given = prompts.shape
-    length = given + NEW_TOKENS - 1
-    tables = tuple(jnp.asarray(table) for table in rope_tables(length))
+    length = given + config.new_tokens - 1
+    tables = tuple(jnp.asarray(table) for table in rope_tables(config, length))
 
     def one(carry, position):
         token, caches = carry
-        scores, caches = step(weights, token, position, caches, tables)
+        scores, caches = step(config, weights, token, position, caches, tables)
         chosen = jnp.argmax(scores, -1).astype(jnp.int32)
         at = jnp.minimum(position + 1, given - 1)
         asked = jax.lax.dynamic_index_in_dim(prompts, at, 1, keepdims=False)
         return (jnp.where(position + 1 < given, asked, chosen), caches), chosen
 
-    first = (prompts[:, 0], empty_caches(weights, batch, length))
+    first = (prompts[:, 0], empty_caches(config, weights, batch, length))
     _, chosen = jax.lax.scan(one, first, jnp.arange(length, dtype=jnp.int32))
     return chosen[given - 1 :].T
 
 
-def generate_f32(prompts, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
-    """`generate` in f32 throughout, from the same weights."""
-    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
-    return generate(prompts, *(wide(weight) for weight in weights))
+def f32(function):
+    """The function in f32 throughout, from the same weights."""
+
+    @functools.wraps(function)
+    def run(config, weights, first):
+        return function(config, {name: wide(weight) for name, weight in weights.items()}, first)
+
+    run.__name__ += "_f32"
+    return run
+
+
+def of_arrays(function, first, config=SMALL, names=WEIGHTS):
+    """The function of arrays alone. Arguments have the weights' names, by which a suite binds them to the tensors of a file."""
+
+    def run(given, *weights):
+        return function(config, dict(zip(names, weights)), given)
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    run.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (first, *names)])
+    return run
+
+
+# What is dumped: each with what its first argument is called.
+ENTRIES = {"prefill": (prefill, "tokens"), "generate": (generate, "prompts")}
+ENTRIES |= {f"{name}_f32": (f32(function), first) for name, (function, first) in ENTRIES.items()}
+prefill, generate, prefill_f32, generate_f32 = (of_arrays(*ENTRIES[name]) for name in ("prefill", "generate", "prefill_f32", "generate_f32"))
 
 
 def state(x):

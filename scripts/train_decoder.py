@@ -96,7 +96,7 @@ def encode(pieces, text):
 
 def initial(key):
     """Normal weights of standard deviation 0.02 to 0.1 by their inputs, those that add to the stream smaller by the depth."""
-    columns = QUERY_HEADS * decoder.HEAD_SIZE, KEY_HEADS * decoder.HEAD_SIZE
+    columns = QUERY_HEADS * decoder.SMALL.head_size, KEY_HEADS * decoder.SMALL.head_size
     shapes = {
         "embedding": (VOCABULARY, WIDTH), "query": (LAYERS, WIDTH, columns[0]), "key": (LAYERS, WIDTH, columns[1]),
         "value": (LAYERS, WIDTH, columns[1]), "output": (LAYERS, columns[0], WIDTH),

@@ -19,14 +19,15 @@ pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Opt
 }
 
 /// The same as dims that the elements of `from` are seen in and the order in which these are `to`'s, major to minor; `None`
-/// where a layout pads, or the two cut memory up so that neither refines the other.
+/// where one layout pads a dim that the other has not just so, or the two cut memory up so that neither refines the other.
 pub(super) fn as_transpose(
     from: (&[usize], Option<&Layout>),
     to: (&[usize], Option<&Layout>),
 ) -> Option<(Vec<usize>, Vec<usize>)> {
+    let all_dims = [from.0, to.0];
     let (mut from, mut to) = (Addresses::new(from.0, from.1)?.digits()?, Addresses::new(to.0, to.1)?.digits()?);
     // Pieces of memory that both see as part of one dim, minor to major: how many, and the place in each.
-    let mut pieces: Vec<(usize, [(usize, usize); 2])> = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     while let (Some(a), Some(b)) = (from.pop(), to.pop()) {
         let size = a.size.min(b.size);
         if a.size % size != 0 || b.size % size != 0 {
@@ -42,6 +43,8 @@ pub(super) fn as_transpose(
     if !from.is_empty() || !to.is_empty() {
         return None;
     }
+    let mut pieces = without_padding(pieces, all_dims)?;
+    pieces.retain(|(size, _)| *size != 1);
     // In logical order: dims one after another, in each the larger steps first.
     let order = |side: usize| {
         let mut order: Vec<usize> = (0..pieces.len()).collect();
@@ -52,6 +55,33 @@ pub(super) fn as_transpose(
     let place = |piece: usize| seen.iter().position(|other| *other == piece);
     let permutation = wanted.into_iter().map(place).collect::<Option<_>>()?;
     Some((seen.into_iter().map(|piece| pieces[piece].0).collect(), permutation))
+}
+
+/// A piece of memory that both arrays see as part of one dim: its size, and the dim and the place in it for each.
+type Piece = (usize, [(usize, usize); 2]);
+
+/// The pieces, with those of a dim that both pad in the same way as one: it lies in both as it is, and only its own elements
+/// count. `None` where padding is anything else.
+fn without_padding(mut pieces: Vec<Piece>, dims: [&[usize]; 2]) -> Option<Vec<Piece>> {
+    for side in [0, 1] {
+        for (dim, size) in dims[side].iter().enumerate() {
+            let own: Vec<Piece> = pieces.iter().filter(|piece| piece.1[side].0 == dim).copied().collect();
+            if own.iter().map(|piece| piece.0).product::<usize>() == *size {
+                continue;
+            }
+            let other = own.first()?.1[1 - side].0;
+            let alone = pieces.iter().filter(|piece| piece.1[1 - side].0 == other).count() == own.len();
+            let alike = own.iter().all(|(_, [a, b])| a.1 == b.1 && [a, b][1 - side].0 == other);
+            if !alone || !alike || dims[1 - side][other] != *size {
+                return None;
+            }
+            // The piece of the largest steps stands for all.
+            let step = own.iter().map(|piece| piece.1[side].1).max()?;
+            pieces.retain(|piece| piece.1[side].0 != dim || piece.1[side].1 == step);
+            pieces.iter_mut().filter(|piece| piece.1[side].0 == dim).for_each(|piece| piece.0 = *size);
+        }
+    }
+    Some(pieces)
 }
 
 /// Part of a logical dim that lies evenly in memory: an index in it is worth so many steps of the dim's own.
@@ -108,7 +138,8 @@ impl Addresses {
         Some(Addresses { dims: dims.to_vec(), major_to_minor, tiles, extents: all })
     }
 
-    /// The parts of dims as they lie in memory, major to minor, without those of one element; `None` where there is padding.
+    /// The parts of dims as they lie in memory, major to minor, without those of one element; with padding they have places for
+    /// more than the dim has elements. `None` for tiles over more dims than there are, and for arrays without elements.
     fn digits(&self) -> Option<Vec<Digit>> {
         let mut digits: Vec<Digit> =
             self.major_to_minor.iter().map(|dim| Digit { dim: *dim, size: self.dims[*dim], step: 1 }).collect();
@@ -118,10 +149,11 @@ impl Addresses {
             let cut = |part: &dyn Fn(Digit, usize) -> Digit| -> Vec<Digit> {
                 parts.iter().zip(tile).map(|(digit, tile)| part(*digit, *tile)).collect()
             };
-            if parts.iter().zip(tile).any(|(digit, tile)| digit.size % tile != 0) {
-                return None;
-            }
-            digits.extend(cut(&|digit, tile| Digit { size: digit.size / tile, step: digit.step * tile, ..digit }));
+            digits.extend(cut(&|digit, tile| Digit {
+                size: digit.size.div_ceil(tile),
+                step: digit.step * tile,
+                ..digit
+            }));
             digits.extend(cut(&|digit, tile| Digit { size: tile, ..digit }));
         }
         digits.retain(|digit| digit.size != 1);
@@ -216,7 +248,19 @@ mod tests {
         assert_eq!(same_address((&[2, 8], Some(&tiled)), (&[2, 9], Some(&tiled))), None);
     }
 
-    /// Element by element, the transposes are what the addresses say.
+    /// That element by element the transpose is what the addresses say.
+    fn assert_is_transpose(from: (&[usize], Option<&Layout>), to: (&[usize], Option<&Layout>)) {
+        let (seen, permutation) = as_transpose(from, to).unwrap();
+        let wanted: Vec<usize> = permutation.iter().map(|dim| seen[*dim]).collect();
+        let steps: Vec<usize> = permutation.iter().map(|dim| seen[dim + 1..].iter().product()).collect();
+        let element = |mut flat: usize| {
+            let parts = wanted.iter().zip(&steps).rev();
+            parts.map(|(size, step)| (flat % size * step, flat /= size).0).sum::<usize>()
+        };
+        let elements = from.0.iter().product();
+        assert_eq!(same_address(from, to), Some((0..elements).map(element).collect()), "{:?}", to.0);
+    }
+
     #[test]
     fn layouts_without_padding_are_transposes() {
         let tiled = layout(&[1, 0], &[&[8, 128], &[2, 1]]);
@@ -228,18 +272,22 @@ mod tests {
             (vec![4096], layout(&[0], &[])),
         ];
         for (dims, other) in &others {
-            let moved = same_address((&[16, 256], Some(&tiled)), (dims, Some(other)));
-            let (seen, permutation) = as_transpose((&[16, 256], Some(&tiled)), (dims, Some(other))).unwrap();
-            let wanted: Vec<usize> = permutation.iter().map(|dim| seen[*dim]).collect();
-            let steps: Vec<usize> = permutation.iter().map(|dim| seen[dim + 1..].iter().product()).collect();
-            let element = |mut flat: usize| {
-                let parts = wanted.iter().zip(&steps).rev();
-                parts.map(|(size, step)| (flat % size * step, flat /= size).0).sum::<usize>()
-            };
-            assert_eq!(moved, Some((0..4096).map(element).collect()), "{dims:?}");
+            assert_is_transpose((&[16, 256], Some(&tiled)), (dims, Some(other)));
         }
-        let padded = layout(&[1, 0], &[&[8, 128]]);
-        assert_eq!(as_transpose((&[2, 9], Some(&padded)), (&[2, 9], Some(&padded))), None);
+    }
+
+    /// Rows of 576 are padded to 640: where both arrays have them so, the rest is a transpose.
+    #[test]
+    fn the_same_padding_is_seen_through() {
+        let tiles: &[&[u64]] = &[&[8, 128], &[2, 1]];
+        let (minor_last, minor_middle) = (layout(&[2, 1, 0], tiles), layout(&[1, 2, 0], tiles));
+        assert_is_transpose((&[1, 576, 48], Some(&minor_middle)), (&[6, 8, 576], Some(&minor_last)));
+        assert_is_transpose((&[2, 9], Some(&layout(&[1, 0], tiles))), (&[9, 2], Some(&layout(&[0, 1], tiles))));
+        let rows = layout(&[1, 0], tiles);
+        assert_eq!(as_transpose((&[2, 9], Some(&rows)), (&[2, 9], Some(&rows))), Some((vec![2, 9], vec![0, 1])));
+        // The same places, but of fewer elements, or of rows that are columns to the other.
+        assert_eq!(as_transpose((&[2, 9], Some(&rows)), (&[2, 8], Some(&rows))), None);
+        assert_eq!(as_transpose((&[8, 120], Some(&rows)), (&[8, 120], Some(&layout(&[0, 1], tiles)))), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The command line from outside: exit codes, messages, reports, gate and journal, each in a folder of its own.
 
+mod examples;
 mod explain;
 mod gate;
 mod journal;

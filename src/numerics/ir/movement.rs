@@ -1,8 +1,17 @@
 //! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
 //! computes.
 
+#[cfg(test)]
+mod tests;
+
+use std::mem::needs_drop;
+use std::ops::Range;
+
 use super::index_dims::{GatherDims, ScatterDims};
 use super::op::Op;
+
+/// Elements of both dims in a tile of a transpose: lines of the cache are used up while they are there.
+const TILE: usize = 16;
 
 /// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///
@@ -48,20 +57,11 @@ pub fn apply<T: Clone>(
             }
             strided(source, base, &steps, out_dims)
         }
-        Op::DynamicSlice { sizes } => {
-            let clamped = starts.iter().zip(dims).zip(sizes).map(|((s, d), n)| clamp_start(*s, *d, *n));
-            let base = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
-            strided(source, base, &strides, out_dims)
-        }
+        Op::DynamicSlice { sizes } => strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims),
         Op::DynamicUpdateSlice => {
-            let (update, update_dims) = operands[1];
-            let clamped = starts.iter().zip(dims).zip(update_dims).map(|((s, d), n)| clamp_start(*s, *d, *n));
-            let base: isize = clamped.zip(&strides).map(|(s, step)| s as isize * step).sum();
+            let (part, part_dims) = operands[1];
             let mut out = source.to_vec();
-            for_each_index(update_dims, |flat, index| {
-                let at: isize = index.iter().zip(&strides).map(|(i, step)| *i as isize * step).sum();
-                out[(base + at) as usize] = update[flat].clone();
-            });
+            update(&mut out, dims, part, part_dims, starts);
             out
         }
         Op::Concatenate { dim } => {
@@ -121,6 +121,47 @@ pub fn apply<T: Clone>(
     }
 }
 
+/// Where the elements of a `slice` or `dynamic-slice` lie in its operand, if side by side; `None` if not, and for other
+/// operations. The arguments are those of [`apply`].
+pub fn stretch(op: &Op, dims: &[usize], starts: &[i64], out_dims: &[usize]) -> Option<Range<usize>> {
+    let strides = row_major(dims);
+    let base = match op {
+        Op::Slice { start, stride, .. } if stride.iter().all(|step| *step == 1) => {
+            start.iter().zip(&strides).map(|(s, step)| *s as isize * step).sum()
+        }
+        Op::DynamicSlice { sizes } => clamped_base(starts, dims, sizes, &strides),
+        _ => return None,
+    };
+    // One element of each of the first dims, some of the next, and all of the others.
+    let first = out_dims.iter().position(|n| *n != 1).unwrap_or(out_dims.len());
+    let rest = (first + 1).min(dims.len());
+    let base = base as usize;
+    (out_dims[rest..] == dims[rest..]).then(|| base..base + out_dims.iter().product::<usize>())
+}
+
+/// `dynamic-update-slice`: puts `part` at the clamped start indices into `array`. Both are row-major.
+pub fn update<T: Clone>(array: &mut [T], dims: &[usize], part: &[T], part_dims: &[usize], starts: &[i64]) {
+    let strides = row_major(dims);
+    let base = clamped_base(starts, dims, part_dims, &strides);
+    let Some((&run, outer)) = part_dims.split_last() else {
+        return array.clone_from_slice(part);
+    };
+    if part.is_empty() {
+        return;
+    }
+    for_each_index(outer, |row, index| {
+        let at: isize = index.iter().zip(&strides).map(|(i, step)| *i as isize * step).sum();
+        let at = (base + at) as usize;
+        array[at..at + run].clone_from_slice(&part[row * run..(row + 1) * run]);
+    });
+}
+
+/// The first element of a window of these sizes, moved so that it lies inside.
+fn clamped_base(starts: &[i64], dims: &[usize], sizes: &[usize], strides: &[isize]) -> isize {
+    let clamped = starts.iter().zip(dims).zip(sizes).map(|((s, d), n)| clamp_start(*s, *d, *n));
+    clamped.zip(strides).map(|(s, step)| s as isize * step).sum()
+}
+
 /// Calls `visit(flat position, index)` for every index of `dims` in row-major order.
 pub fn for_each_index(dims: &[usize], mut visit: impl FnMut(usize, &[usize])) {
     let mut index = vec![0; dims.len()];
@@ -148,16 +189,42 @@ pub fn row_major(dims: &[usize]) -> Vec<isize> {
 /// Reads `source[base + index . steps]` for every index of `dims`.
 fn strided<T: Clone>(source: &[T], base: isize, steps: &[isize], dims: &[usize]) -> Vec<T> {
     let total: usize = dims.iter().product();
-    let mut out = Vec::with_capacity(total);
     if total == 0 {
-        return out;
+        return Vec::new();
     }
+    let (dims, steps) = joined(dims, steps);
     let Some((&inner, outer)) = dims.split_last() else {
         return vec![source[base as usize].clone()];
     };
-    let inner_step = steps[dims.len() - 1];
+    let inner_step = steps[outer.len()];
+    let start = |index: &[usize]| base + index.iter().zip(&steps).map(|(i, s)| *i as isize * s).sum::<isize>();
+    // What has to be dropped is not made twice.
+    if let Some(along) = steps.iter().position(|step| *step == 1).filter(|d| *d < outer.len() && !needs_drop::<T>()) {
+        let mut out = vec![source[base as usize].clone(); total];
+        let out_steps = row_major(&dims);
+        let [long, out_step] = [dims[along], out_steps[along] as usize];
+        let mut others = outer.to_vec();
+        others[along] = 1;
+        for_each_index(&others, |_, index| {
+            let to = index.iter().zip(&out_steps).map(|(i, s)| *i as isize * s).sum::<isize>() as usize;
+            let from = start(index);
+            for i in (0..inner).step_by(TILE) {
+                for j in (0..long).step_by(TILE) {
+                    for j in j..long.min(j + TILE) {
+                        let from = from + j as isize;
+                        let row = &mut out[to + j * out_step..][..inner];
+                        for (i, out) in row.iter_mut().enumerate().skip(i).take(TILE) {
+                            out.clone_from(&source[(from + i as isize * inner_step) as usize]);
+                        }
+                    }
+                }
+            }
+        });
+        return out;
+    }
+    let mut out = Vec::with_capacity(total);
     for_each_index(outer, |_, index| {
-        let start = base + index.iter().zip(steps).map(|(i, s)| *i as isize * s).sum::<isize>();
+        let start = start(index);
         match inner_step {
             0 => out.extend(std::iter::repeat_n(source[start as usize].clone(), inner)),
             1 => out.extend_from_slice(&source[start as usize..start as usize + inner]),
@@ -165,6 +232,18 @@ fn strided<T: Clone>(source: &[T], base: isize, steps: &[isize], dims: &[usize])
         }
     });
     out
+}
+
+/// The same walk with as few dims as can be: those of one element go, and two that one step walks along become one.
+fn joined(dims: &[usize], steps: &[isize]) -> (Vec<usize>, Vec<isize>) {
+    let mut walk: Vec<(usize, isize)> = Vec::new();
+    for (n, step) in dims.iter().copied().zip(steps.iter().copied()).filter(|(n, _)| *n != 1) {
+        match walk.last_mut() {
+            Some(last) if last.1 == n as isize * step => *last = (last.0 * n, step),
+            _ => walk.push((n, step)),
+        }
+    }
+    walk.into_iter().unzip()
 }
 
 /// A slice's start moved so that `size` elements lie inside `extent`.
@@ -254,7 +333,13 @@ fn gather<T: Clone>(
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
     let mut out = Vec::with_capacity(out_dims.iter().product());
-    for_each_index(out_dims, |_, index| {
+    // Along a last dim that is one of the windows', elements lie side by side.
+    let (mut walked, mut run) = (out_dims.to_vec(), 1);
+    let ends = [numbers.offset_dims.last(), offset_sources.last()].map(|last| last.map(|last| last + 1));
+    if ends == [Some(out_dims.len()), Some(dims.len())] {
+        run = std::mem::replace(&mut walked[out_dims.len() - 1], 1);
+    }
+    for_each_index(&walked, |_, index| {
         let batch = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| index[d]);
         let first = starts.first(batch);
         let mut position = vec![0usize; dims.len()];
@@ -268,7 +353,7 @@ fn gather<T: Clone>(
             position[*d] += index[*offset];
         }
         let at: isize = position.iter().zip(&strides).map(|(i, s)| *i as isize * s).sum();
-        out.push(source[at as usize].clone());
+        out.extend_from_slice(&source[at as usize..at as usize + run]);
     });
     out
 }

@@ -13,33 +13,71 @@ pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
     Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
 }
 
-/// `value` with its dims permuted; as it is where there is nothing to permute.
-pub fn transpose(value: &Value, shape: &Shape, permutation: &Option<Vec<usize>>) -> Value {
-    let Some(permutation) = permutation else { return value.clone() };
-    let op = Op::Transpose { permutation: permutation.clone() };
-    let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
-    applied(&op, std::slice::from_ref(value), &[shape], &[], &[], &dims)
+/// `value` of these dims with them in another order; as it is where that moves nothing.
+pub fn permute(value: &Value, dims: &[usize], order: &[usize]) -> Value {
+    // Dims of one element may go anywhere.
+    if order.iter().filter(|d| dims[**d] != 1).is_sorted() {
+        return value.clone();
+    }
+    let op = Op::Transpose { permutation: order.to_vec() };
+    let moved: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
+    applied(&op, std::slice::from_ref(value), &[dims], &[], &[], &moved)
 }
 
-pub fn move_elements(instruction: &Instruction, operands: Vec<Value>, shapes: &[&Shape]) -> Value {
+/// [`permute`] where there is another order.
+pub fn reorder(value: &Value, dims: &[usize], order: &Option<Vec<usize>>) -> Value {
+    order.as_ref().map_or_else(|| value.clone(), |order| permute(value, dims, order))
+}
+
+pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
     let op = &instruction.op;
-    let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
+    let starts = operands.split_off(op.first_start().unwrap_or(operands.len()));
     let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
     let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
-    applied(op, operands, shapes, &starts, starts_dims, instruction.shape.dims())
+    let dims = instruction.shape.dims();
+    if let Some(range) = movement::stretch(op, shapes[0].dims(), &starts, dims) {
+        return operands.swap_remove(0).stretch(range);
+    }
+    if let Op::Transpose { permutation } = op {
+        return permute(&operands[0], shapes[0].dims(), permutation);
+    }
+    if *op == Op::DynamicUpdateSlice {
+        let update = operands.swap_remove(1);
+        return updated(operands.swap_remove(0), &update, [shapes[0].dims(), shapes[1].dims()], &starts);
+    }
+    let operand_dims: Vec<&[usize]> = shapes.iter().map(|shape| shape.dims()).collect();
+    applied(op, &operands, &operand_dims, &starts, starts_dims, dims)
+}
+
+/// `dynamic-update-slice`, in the array's own place where nobody else sees it.
+fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], starts: &[i64]) -> Value {
+    macro_rules! of {
+        ($values:ident, $slice:ident) => {{
+            let mut values = $values.into_vec();
+            movement::update(&mut values, dims, update.$slice(), update_dims, starts);
+            values
+        }};
+    }
+    match array {
+        Value::Float(dtype, values) => Value::float(dtype, of!(values, f32s)),
+        Value::Double(values) => Value::double(of!(values, f64s)),
+        Value::Integer(dtype, values) => Value::integer(dtype, of!(values, integers)),
+        Value::Pred(values) => Value::pred(of!(values, preds)),
+        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
+    }
 }
 
 fn applied(
     op: &Op,
     operands: &[Value],
-    shapes: &[&Shape],
+    operand_dims: &[&[usize]],
     starts: &[i64],
     starts_dims: &[usize],
     dims: &[usize],
 ) -> Value {
     macro_rules! of {
         ($slice:ident) => {{
-            let parts: Vec<_> = operands.iter().zip(shapes).map(|(o, s)| (o.$slice(), s.dims())).collect();
+            let parts: Vec<_> = operands.iter().zip(operand_dims).map(|(o, dims)| (o.$slice(), *dims)).collect();
             movement::apply(op, &parts, starts, starts_dims, dims)
         }};
     }

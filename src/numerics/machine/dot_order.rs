@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::ir::Convolution;
 use crate::num::flush_f32;
 
@@ -194,15 +196,15 @@ impl DotOrder {
             if sum.is_nan() { f32::NAN } else { sum }
         };
         let joined = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect::<Vec<f32>>();
-        for (columns, depth) in &self.columns {
+        let sums_of = |(columns, depth): &(Range<usize>, usize)| {
             let width = columns.len();
             // The sums of the products of these numbers.
             let lane = |numbers: Vec<usize>| {
                 let left: Vec<f32> = lhs.chunks(k).flat_map(|row| numbers.iter().map(|at| row[*at])).collect();
-                let right = numbers.iter().flat_map(|at| &rhs[at * n..][columns.clone()]);
+                let mut right = Vec::with_capacity(numbers.len() * width);
+                numbers.iter().for_each(|at| right.extend_from_slice(&rhs[at * n..][columns.clone()]));
                 let mut sums = vec![0.0; m * width];
-                let sizes = [m, numbers.len(), width];
-                mxu::matmul(&left, &right.copied().collect::<Vec<f32>>(), sizes, Passes::F32, unit, &mut sums);
+                mxu::matmul(&left, &right, [m, numbers.len(), width], Passes::F32, unit, &mut sums);
                 sums
             };
             // Products of these numbers in these runs, each lane's summed run by run.
@@ -227,8 +229,11 @@ impl DotOrder {
             let starts = starts.map(|at| (0..self.runs, at..whole.min(at + depth), self.lanes));
             let tails = (0..self.runs).filter(|_| whole < run).map(|at| (at..at + 1, whole..run, self.rest));
             let stretches = starts.chain(tails).map(|(runs, numbers, lanes)| stretch(runs, numbers, lanes));
-            let sums = stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default();
-            for (row, sums) in out.chunks_mut(n).zip(sums.chunks(width)) {
+            stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default()
+        };
+        let sums: Vec<Vec<f32>> = self.columns.par_iter().map(sums_of).collect();
+        for ((columns, _), sums) in self.columns.iter().zip(sums) {
+            for (row, sums) in out.chunks_mut(n).zip(sums.chunks(columns.len())) {
                 row[columns.clone()].copy_from_slice(sums);
             }
         }

@@ -1,7 +1,5 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use std::sync::Arc;
-
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary,
@@ -158,12 +156,14 @@ impl Machine<'_> {
             }
             Op::Unary(Unary::Exponential) if self.library_computes(instruction) => {
                 let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::library_exponential(&mut values, self.unit.flush);
                 Value::float(dtype, values)
             }
             Op::Unary(unary) => self.unary(*unary, one(operands)),
             Op::Binary(binary) => {
+                let commutes = matches!(binary, Binary::Add | Binary::Multiply) && !habits.contracted;
+                Operand::put_broadcast_last(&mut operands, commutes);
                 let right = operands.swap_remove(1);
                 let left = one(operands);
                 if self.unit.contracts && habits.contracted {
@@ -241,7 +241,7 @@ impl Machine<'_> {
     /// reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
     fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
         let (dtype, mut values) = match left {
-            Value::Float(dtype, values) => (dtype, Arc::unwrap_or_clone(values)),
+            Value::Float(dtype, values) => (dtype, values.into_vec()),
             Value::Double(a) => {
                 let right = right.into_whole(a.len());
                 return Value::double(vector::binary_f64(binary, &a, right.f64s(), &self.unit));
@@ -295,12 +295,12 @@ impl Machine<'_> {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
             }
             Value::Float(dtype, values) => {
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::unary(unary, dtype, &mut values, &self.unit);
                 Value::float(dtype, values)
             }
             Value::Double(values) => {
-                let mut values = Arc::unwrap_or_clone(values);
+                let mut values = values.into_vec();
                 vector::unary_f64(unary, &mut values, &self.unit);
                 Value::double(values)
             }
@@ -342,8 +342,8 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let lhs = arrange::transpose(&operands[0], shapes[0], &plan.lhs_transpose);
-        let rhs = arrange::transpose(&operands[1], shapes[1], &plan.rhs_transpose);
+        let lhs = arrange::reorder(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
+        let rhs = arrange::reorder(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = Vec::with_capacity(plan.batch * m * n);
             for at in 0..plan.batch {
@@ -434,7 +434,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     };
     match operand {
         Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
-            let mut values = Arc::unwrap_or_clone(values);
+            let mut values = values.into_vec();
             vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
             Value::float(dtype, values)
         }

@@ -3,12 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use crate::ir::{Binary, Compare, DotPlan, Unary};
 use crate::num::{Direction, flush_f32, round_f64};
 use crate::tensor::DType;
 
+use super::elements::Elements;
 use super::value::Value;
 use super::vector;
 
@@ -24,8 +23,12 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
         // Every other type held in f32 is part of f32.
         (Value::Float(_, values), DType::F32) => Value::Float(to, values),
+        // What bf16 holds already is not copied: weights come back from a wider type in every step of a loop.
+        (Value::Float(_, values), DType::BF16) if values.iter().all(|v| v.to_bits() & 0xffff == 0 && !v.is_nan()) => {
+            Value::Float(to, values)
+        }
         (Value::Float(_, values), to) if to.is_float() => {
-            let mut values = Arc::unwrap_or_clone(values);
+            let mut values = values.into_vec();
             vector::in_chunks(&mut values, |_, chunk| vector::round_to(to, chunk));
             Value::float(to, values)
         }
@@ -300,8 +303,8 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
     if let ([flag], true) = (flags, on_true.len() != 1) {
         return if *flag { on_true } else { on_false };
     }
-    fn pick<T: Copy + Send + Sync>(flags: &[bool], a: Arc<Vec<T>>, b: &[T]) -> Vec<T> {
-        let mut picked = Arc::unwrap_or_clone(a);
+    fn pick<T: Copy + Send + Sync>(flags: &[bool], a: Elements<T>, b: &[T]) -> Vec<T> {
+        let mut picked = a.into_vec();
         vector::in_chunks(&mut picked, |at, chunk| {
             let others = flags[at..at + chunk.len()].iter().zip(&b[at..at + chunk.len()]);
             chunk.iter_mut().zip(others).for_each(|(v, (flag, other))| *v = if *flag { *v } else { *other });

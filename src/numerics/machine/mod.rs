@@ -14,6 +14,7 @@ mod contract;
 mod contraction_order;
 mod dot_order;
 mod ducc;
+mod elements;
 mod evaluate;
 mod integer;
 mod mode;

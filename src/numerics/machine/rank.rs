@@ -6,9 +6,10 @@ use crate::analysis::Comparator;
 use crate::ir::{ApproxTopK, ComputationId, Instruction, PartialReduce, Shape, approx};
 use crate::tensor::DType;
 
+use super::arrange;
 use super::chip::Ties;
 use super::evaluate::{EvalError, Machine, refuse};
-use super::reduce::{permute, rounding_keeps};
+use super::reduce::rounding_keeps;
 use super::refinement::Choices;
 use super::scalar::{Region, Scalar};
 use super::select;
@@ -49,7 +50,7 @@ pub(super) fn sort(
     let whole = operands.into_iter().zip(shapes).map(|(operand, shape)| match operand.is_one_row(length) {
         // The same row for all, such as an iota, is read as it is.
         true if last.is_sorted() => operand.elements().clone(),
-        _ => permute(&operand.into_whole(shape.elements()), dims, &last),
+        _ => arrange::permute(&operand.into_whole(shape.elements()), dims, &last),
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
@@ -69,7 +70,7 @@ pub(super) fn sort(
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
-    let sorted: Vec<Value> = rows.iter().map(|r| permute(&r.pick_in_rows(&orders), &moved, &back)).collect();
+    let sorted: Vec<Value> = rows.iter().map(|r| arrange::permute(&r.pick_in_rows(&orders), &moved, &back)).collect();
     Ok(Value::from_parts(sorted))
 }
 

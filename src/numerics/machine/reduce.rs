@@ -13,7 +13,7 @@ use super::side_by_side::SideBySide;
 use super::sum::{RowSum, SumSite};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
-use super::{contract, integer, select};
+use super::{arrange, contract, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -50,7 +50,7 @@ pub(super) fn reduce(
         _ => operand.into_whole(shape.elements()),
     });
     // Reduced dims go last, so that each result's elements lie together.
-    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| permute(&o, dims, &order)).collect();
+    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| arrange::permute(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let site = |dtype: DType, init: f32| SumSite {
@@ -210,20 +210,6 @@ pub(super) fn rounding_keeps(region: &Computation, values: &[&Value]) -> bool {
     region.instructions.iter().all(|i| narrow(&i.shape)) && values.iter().all(kept)
 }
 
-/// The elements in another order of dims.
-pub(super) fn permute(value: &Value, dims: &[usize], order: &[usize]) -> Value {
-    if order.is_sorted() {
-        return value.clone();
-    }
-    let mut positions = vec![0usize; dims.iter().product()];
-    let permuted: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
-    let strides = movement::row_major(dims);
-    movement::for_each_index(&permuted, |flat, index| {
-        positions[flat] = index.iter().zip(order).map(|(i, d)| i * strides[*d] as usize).sum();
-    });
-    value.pick(positions.into_iter())
-}
-
 pub(super) fn reduce_window(
     machine: &Machine,
     instruction: &Instruction,
@@ -239,7 +225,7 @@ pub(super) fn reduce_window(
     // The last dim is the one that sums run along.
     let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
     last.push(dim);
-    let rows = permute(&operands[0], dims, &last);
+    let rows = arrange::permute(&operands[0], dims, &last);
     let length = dims[dim].max(1);
     let known = machine.prepared.regions.reducer(to_apply);
     let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
@@ -264,7 +250,7 @@ pub(super) fn reduce_window(
     };
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
-    Ok(permute(&running, &moved, &back))
+    Ok(arrange::permute(&running, &moved, &back))
 }
 
 /// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.

@@ -1,9 +1,10 @@
 //! Values while a program runs: floats held wide, in f32 or f64.
 
-use std::sync::Arc;
+use std::ops::Range;
 
 use crate::tensor::{DType, Data, Tensor};
 
+use super::elements::Elements;
 use super::scalar::Scalar;
 use super::vector::{Side, in_chunks, in_rows};
 
@@ -13,34 +14,34 @@ fn bf16_value(code: u16) -> f32 {
     f32::from_bits(u32::from(code) << 16)
 }
 
-/// The value of one instruction, row-major. Elements are shared until someone changes them.
+/// The value of one instruction, row-major.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// A float type up to f32, its values held exactly in f32.
-    Float(DType, Arc<Vec<f32>>),
+    Float(DType, Elements<f32>),
     /// f64.
-    Double(Arc<Vec<f64>>),
+    Double(Elements<f64>),
     /// Any integer type, brought into its range; u64 wraps.
-    Integer(DType, Arc<Vec<i64>>),
-    Pred(Arc<Vec<bool>>),
+    Integer(DType, Elements<i64>),
+    Pred(Elements<bool>),
     Tuple(Vec<Value>),
 }
 
 impl Value {
     pub fn float(dtype: DType, values: Vec<f32>) -> Value {
-        Value::Float(dtype, Arc::new(values))
+        Value::Float(dtype, Elements::from(values))
     }
 
     pub fn double(values: Vec<f64>) -> Value {
-        Value::Double(Arc::new(values))
+        Value::Double(Elements::from(values))
     }
 
     pub fn integer(dtype: DType, values: Vec<i64>) -> Value {
-        Value::Integer(dtype, Arc::new(values))
+        Value::Integer(dtype, Elements::from(values))
     }
 
     pub fn pred(values: Vec<bool>) -> Value {
-        Value::Pred(Arc::new(values))
+        Value::Pred(Elements::from(values))
     }
 
     pub fn of_tensor(tensor: &Tensor) -> Value {
@@ -103,10 +104,10 @@ impl Value {
                 });
                 Data::S32(narrow)
             }
-            Value::Float(dtype, values) => Data::from_f32s(dtype, Arc::unwrap_or_clone(values))?,
-            Value::Double(values) => Data::F64(Arc::unwrap_or_clone(values)),
+            Value::Float(dtype, values) => Data::from_f32s(dtype, values.into_vec())?,
+            Value::Double(values) => Data::F64(values.into_vec()),
             Value::Integer(dtype, values) => Data::from_i64s(dtype, &values)?,
-            Value::Pred(values) => Data::Pred(Arc::unwrap_or_clone(values)),
+            Value::Pred(values) => Data::Pred(values.into_vec()),
             Value::Tuple(_) => return None,
         };
         Some(Tensor::new(dims, data))
@@ -205,6 +206,17 @@ impl Value {
         }
     }
 
+    /// The elements at `range`, shared; a tuple stays as it is.
+    pub fn stretch(self, range: Range<usize>) -> Value {
+        match self {
+            Value::Float(dtype, values) => Value::Float(dtype, values.stretch(range)),
+            Value::Double(values) => Value::Double(values.stretch(range)),
+            Value::Integer(dtype, values) => Value::Integer(dtype, values.stretch(range)),
+            Value::Pred(values) => Value::Pred(values.stretch(range)),
+            tuple @ Value::Tuple(_) => tuple,
+        }
+    }
+
     /// The elements at these positions, in this order.
     pub fn pick(&self, positions: impl Iterator<Item = usize>) -> Value {
         match self {
@@ -295,6 +307,18 @@ impl Operand {
         match self.each {
             Some(each) => Side::broadcast(self.value.f32s(), each),
             None => Side::whole(self.value.f32s()),
+        }
+    }
+
+    /// Puts a broadcast of numbers behind a whole operand, if the two may change places: the last one need not be written out.
+    /// Two NaNs would show which was first.
+    pub fn put_broadcast_last(operands: &mut [Operand], may: bool) {
+        let numbers = |value: &Value| matches!(value, Value::Float(_, values) if values.iter().all(|v| !v.is_nan()));
+        if may
+            && let [Operand { value, each: Some(_) }, Operand { value: Value::Float(..), each: None }] = operands
+            && numbers(value)
+        {
+            operands.swap(0, 1);
         }
     }
 

@@ -29,6 +29,9 @@ const PACKED: usize = 512 * STRETCH;
 /// Partial sums that wait, at most, for all passes together.
 const WAITING: usize = 1 << 20;
 
+/// The fewest products that threads share where there is only one band of rows.
+const WORTH_SHARING: usize = 1 << 18;
+
 /// A matrix product.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problem<'a> {
@@ -125,16 +128,35 @@ impl Problem<'_> {
         let packed = (PACKED / self.stretch().min(self.k.max(1))).max(1);
         let columns = self.n.min((2 * packed / self.passes.parts() / C).max(1) * C);
         let waiting = WAITING / (self.passes.pairs().len() * columns.next_multiple_of(C));
-        let share = self.m.div_ceil(rayon::current_num_threads());
+        let threads = rayon::current_num_threads();
+        let share = self.m.div_ceil(threads);
         let rows = packed.min(waiting).min(share.max(64)).div_ceil(R) * R;
-        let band = |(at, out): (usize, &mut [f32])| {
-            let mut band = Band::<I, R, C>::new(self, isa, at * rows, out);
-            (0..self.n).step_by(columns).for_each(|first| band.columns(first, columns.min(self.n - first)));
+        let band = |top: usize, span: Range<usize>, out: &mut [f32]| {
+            let (first, end) = (span.start, span.end);
+            let mut band = Band::<I, R, C>::new(self, isa, top, span, out);
+            (first..end).step_by(columns).for_each(|first| band.columns(first, columns.min(end - first)));
         };
-        if self.m <= rows {
-            band((0, out));
-        } else {
-            out.par_chunks_mut(rows * self.n).enumerate().for_each(band);
+        if self.m > rows {
+            let bands = out.par_chunks_mut(rows * self.n).enumerate();
+            return bands.for_each(|(at, out)| band(at * rows, 0..self.n, out));
+        }
+        let width = self.n.div_ceil(threads).next_multiple_of(C);
+        if width >= self.n || self.m * self.k * self.n < WORTH_SHARING {
+            return band(0, 0..self.n, out);
+        }
+        // One band of rows: threads share the columns, each with an output of its own.
+        let starts: Vec<usize> = (0..self.n).step_by(width).collect();
+        let part = |first: usize| {
+            let span = first..self.n.min(first + width);
+            let mut out = vec![0.0; self.m * span.len()];
+            band(0, span.clone(), &mut out);
+            (span, out)
+        };
+        let parts: Vec<(Range<usize>, Vec<f32>)> = starts.into_par_iter().map(part).collect();
+        for (span, part) in parts {
+            for (row, part) in out.chunks_mut(self.n).zip(part.chunks(span.len())) {
+                row[span.clone()].copy_from_slice(part);
+            }
         }
     }
 }
@@ -159,12 +181,14 @@ struct Group {
     kept: usize,
 }
 
-/// Some rows of the output, and all that is needed to compute them.
+/// Some rows and columns of the output, and all that is needed to compute them.
 struct Band<'a, I, const R: usize, const C: usize> {
     problem: &'a Problem<'a>,
     isa: I,
     top: usize,
     rows: usize,
+    /// The columns that `out` has.
+    span: Range<usize>,
     out: &'a mut [f32],
     left: Packed,
     right: Packed,
@@ -175,10 +199,10 @@ struct Band<'a, I, const R: usize, const C: usize> {
 }
 
 impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
-    fn new(problem: &'a Problem<'a>, isa: I, top: usize, out: &'a mut [f32]) -> Band<'a, I, R, C> {
-        let rows = out.len() / problem.n;
+    fn new(problem: &'a Problem<'a>, isa: I, top: usize, span: Range<usize>, out: &'a mut [f32]) -> Band<'a, I, R, C> {
+        let rows = out.len() / span.len();
         let (left, right) = (Packed::default(), Packed::default());
-        Band { problem, isa, top, rows, out, left, right, sums: Vec::new(), carries: Vec::new() }
+        Band { problem, isa, top, rows, span, out, left, right, sums: Vec::new(), carries: Vec::new() }
     }
 
     fn columns(&mut self, first: usize, width: usize) {
@@ -262,10 +286,10 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
                 sums,
                 tile: first + strip,
                 tiles: of_pass,
-                out: &mut self.out[strip * R * problem.n + group.first + panel * C..],
+                out: &mut self.out[strip * R * self.span.len() + group.first - self.span.start + panel * C..],
                 rows: R.min(self.rows - strip * R),
                 width: C.min(group.width - panel * C),
-                stride: problem.n,
+                stride: self.span.len(),
             });
         }
     }

@@ -309,10 +309,11 @@ proptest! {
     }
 }
 
-/// Several bands and groups of columns, on one thread and on three; with a K so short that tiles are taken along rows.
+/// Several bands and groups of columns, on one thread and on three; with a K so short that tiles are taken along rows; and one
+/// band, of which threads share the columns.
 #[test]
 fn bands_do_not_show() {
-    for sizes @ [m, k, n] in [[150, 20, 1100], [150, 4, 1100]] {
+    for sizes @ [m, k, n] in [[150, 20, 1100], [150, 4, 1100], [7, 60, 1100], [1, 300, 1100]] {
         let (lhs, rhs) = (operands(m * k, 0, 1), operands(k * n, 0, 2));
         for passes in [Passes::Three, Passes::F32] {
             let expected = reference::matmul(&lhs, &rhs, sizes, passes, &TPU);
