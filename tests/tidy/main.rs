@@ -32,6 +32,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("metric", &[]),
         ("subject", &[]),
         ("diff", &["metric", "subject"]),
+        ("why", &[]),
         ("check", &["input", "metric", "subject"]),
     ],
     &[("suite", &[])],
