@@ -7,7 +7,7 @@ use crate::rewrite::keep_wide;
 use crate::tensor::Tensor;
 
 use super::flips::{best, scores_on_machine};
-use super::{Explanation, Setting, WhyError};
+use super::{Explanation, Line, Setting, WhyError};
 
 /// An instruction of a computation of the program, in all trips of the loops around it.
 pub type Operation = (ComputationId, ValueId);
@@ -21,6 +21,9 @@ pub struct Trial {
     pub emitted: usize,
     /// The margin of the two candidates then.
     pub margin: f64,
+    /// What it would be if nothing but the operations' own changes were gone. What rounds after them rounds other numbers
+    /// then, so that the two differ by as much as those roundings are worth.
+    pub expected: f64,
 }
 
 /// What came of keeping a row's operations wide.
@@ -49,8 +52,9 @@ fn rewritten(program: &Program, kept: &[Operation]) -> Result<Program, WhyError>
     keep_wide(program, &set).map_err(|why| WhyError::Wide { kept: names(), why })
 }
 
-/// Keeps the operations wide that moved the row most towards the machine's token: the first, the first two, and so on, up to
-/// `most` runs and then all of them, until the row names the truth's token; then leaves out those that it does not take.
+/// Keeps the operations wide that moved the row most towards the machine's token, in all trips of loops: each of the first
+/// `most` alone; then the first two, three, up to `most`, and all, until the row names the truth's token; then leaves out
+/// those that it does not take.
 ///
 /// # Errors
 /// If an operation cannot be kept wide, or is not supported then.
@@ -60,39 +64,51 @@ pub fn undo(
     explanation: &Explanation,
     most: usize,
 ) -> Result<Undone, WhyError> {
-    let flip = explanation.flip;
-    let culprits: Vec<Operation> = explanation
-        .operations()
-        .into_iter()
-        .filter(|(_, change)| *change < 0.0)
-        .map(|(operation, _)| operation)
-        .collect();
-    let mut trials: Vec<Trial> = Vec::new();
-    let mut run = |kept: &[Operation]| -> Result<bool, WhyError> {
-        let scores = evaluate_wide(setting, arguments, kept)?;
-        let width = scores.dims().last().copied().unwrap_or(1);
-        let row = &scores.data().to_f64s()[flip.row * width..(flip.row + 1) * width];
-        let (emitted, margin) = (best(row), row[flip.exact] - row[flip.emitted]);
-        trials.push(Trial { kept: kept.to_vec(), emitted, margin });
-        Ok(emitted == flip.exact)
-    };
-    let sizes = (1..=most.min(culprits.len())).chain((culprits.len() > most).then_some(culprits.len()));
+    let operations = explanation.operations().into_iter().filter(|(_, change)| *change < 0.0);
+    let culprits: Vec<Operation> = operations.map(|(operation, _)| operation).collect();
+    let mut runs = Runs { setting, arguments, explanation, trials: Vec::new() };
+    let first = &culprits[..most.min(culprits.len())];
+    let alone = first.iter().map(std::slice::from_ref);
+    let together = (2..=first.len()).map(|size| &first[..size]);
+    let all = (culprits.len() > most).then_some(&culprits[..]);
     let mut fewest = None;
-    for size in sizes {
-        if run(&culprits[..size])? {
-            fewest = Some(culprits[..size].to_vec());
+    for kept in alone.chain(together).chain(all) {
+        if runs.turns_back(kept)? {
+            fewest = Some(kept.to_vec());
             break;
         }
     }
-    if let Some(kept) = &mut fewest {
-        // The weakest first: the rest is what a person would write.
-        for at in (0..kept.len()).rev().filter(|_| kept.len() <= most).collect::<Vec<_>>() {
+    if let Some(kept) = fewest.as_mut().filter(|kept| (3..=most).contains(&kept.len())) {
+        // The weakest first, so that the strongest stay; each alone was tried.
+        for at in (0..kept.len()).rev() {
             let mut fewer = kept.clone();
             fewer.remove(at);
-            if !fewer.is_empty() && run(&fewer)? {
+            if fewer.len() > 1 && runs.turns_back(&fewer)? {
                 *kept = fewer;
             }
         }
     }
-    Ok(Undone { trials, fewest })
+    Ok(Undone { trials: runs.trials, fewest })
+}
+
+struct Runs<'r> {
+    setting: &'r Setting<'r>,
+    arguments: &'r [Tensor],
+    explanation: &'r Explanation,
+    trials: Vec<Trial>,
+}
+
+impl Runs<'_> {
+    /// Runs the program with these operations kept wide; whether the row then names the truth's token.
+    fn turns_back(&mut self, kept: &[Operation]) -> Result<bool, WhyError> {
+        let Explanation { flip, machine_margin, lines, .. } = self.explanation;
+        let scores = evaluate_wide(self.setting, self.arguments, kept)?;
+        let width = scores.dims().last().copied().unwrap_or(1);
+        let row = &scores.data().to_f64s()[flip.row * width..(flip.row + 1) * width];
+        let (emitted, margin) = (best(row), row[flip.exact] - row[flip.emitted]);
+        let is_kept = |line: &&Line| kept.contains(&(line.place.computation, line.place.instruction));
+        let expected = machine_margin - lines.iter().filter(is_kept).map(|line| line.change).sum::<f64>();
+        self.trials.push(Trial { kept: kept.to_vec(), emitted, margin, expected });
+        Ok(emitted == flip.exact)
+    }
 }

@@ -232,9 +232,12 @@ fn write_explained(
             many if many.len() > TRIALS => format!("all {} that move it there", many.len()),
             few => few.join(", "),
         };
-        let (emitted, margin) = (trial.emitted, trial.margin);
+        let (emitted, margin, expected) = (trial.emitted, trial.margin, trial.expected);
         let turned = if emitted == flip.exact { "turned back" } else { "still flipped" };
-        writeln!(out, "  run with {names} kept wide: token {emitted}, margin {margin:.6}: {turned}")?;
+        writeln!(
+            out,
+            "  run with {names} kept wide: token {emitted}, margin {margin:.6} ({expected:.6} by the table): {turned}"
+        )?;
     }
     match &undone.fewest {
         None => writeln!(out, "  no run turned it back"),
@@ -275,7 +278,7 @@ fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &Na
         "row": row, "exact": explanation.flip.exact, "emitted": explanation.flip.emitted,
         "exact_margin": explanation.exact_margin, "machine_margin": explanation.machine_margin,
         "sum": explanation.sum(), "lines": explanation.lines.iter().map(line).collect::<Vec<_>>(),
-        "trials": undone.trials.iter().map(|t| json!({"kept": names(&t.kept), "emitted": t.emitted, "margin": t.margin}))
+        "trials": undone.trials.iter().map(|t| json!({"kept": names(&t.kept), "emitted": t.emitted, "margin": t.margin, "expected": t.expected}))
             .collect::<Vec<_>>(),
         "fewest": undone.fewest.as_deref().map(names),
     })

@@ -344,6 +344,14 @@ impl Machine<'_> {
         let (m, k, n) = (plan.m, plan.k, plan.n);
         let lhs = arrange::transpose(&operands[0], shapes[0], &plan.lhs_transpose);
         let rhs = arrange::transpose(&operands[1], shapes[1], &plan.rhs_transpose);
+        let [lhs, rhs] = match dtype {
+            // Integers beside f64 are the numbers that they are.
+            DType::F64 => [lhs, rhs].map(|side| match side {
+                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush),
+                float => float,
+            }),
+            _ => [lhs, rhs],
+        };
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
             let mut out = vec![0.0; plan.batch * m * n];
             // Row by row of b, so that neighbours are read one after the other; each sum is still one chain over l.

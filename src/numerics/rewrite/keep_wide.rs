@@ -135,7 +135,10 @@ impl Widening<'_> {
             op if self.hands_on(op) => at_least(declared, self.common(at, instruction)),
             // Already as exact as it is asked for where its operands are.
             Op::Dot { .. } if kept && self.common(at, instruction) == DType::F32 => declared.with_dtype(DType::F32),
-            _ if kept => at_least(declared, wider(float_type(declared))),
+            Op::BitcastConvert | Op::Opaque(_) => declared.clone(),
+            op if kept && !matches!(op.class(), Class::Source | Class::Calls) => {
+                at_least(declared, wider(float_type(declared)))
+            }
             _ => declared.clone(),
         }
     }
@@ -213,7 +216,9 @@ impl Widening<'_> {
                 }
                 op => {
                     let common = join(self.common(at, instruction), float_type(becomes));
+                    // Products of bf16 are exact in f32: such a dot stays as it is but for its result.
                     let narrow = matches!(op, Op::Dot { .. })
+                        && common != DType::F64
                         && instruction.operands.iter().all(|o| self.shapes[at][*o] == *declared(o));
                     if let Op::Dot { precision, .. } = op {
                         *precision = [Precision::Highest; 2];
