@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::{LocalErrors, Place};
+use crate::machine::{LocalError, LocalErrors, Place};
 use crate::tensor::Tensor;
 
 use super::flips::check_scores;
-use super::trial::Operation;
-use super::{Flip, Setting, WhyError};
+use super::{Flip, Operation, Setting, WhyError};
 
 /// One operation in one trip of the loops around it, if there are any.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +72,7 @@ pub fn explain(setting: &Setting, arguments: &[Tensor], flips: &[Flip]) -> Resul
     let (exact, effects) = errors.effects(margins)?;
     let on_machine = margins(&errors.on_machine);
     let of_row = |at: usize| {
-        let line = |(error, margins): (&crate::machine::LocalError, &Vec<f64>)| Line {
+        let line = |(error, margins): (&LocalError, &Vec<f64>)| Line {
             place: error.place.clone(),
             largest: error.largest,
             change: margins[at] - exact[at],

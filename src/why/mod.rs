@@ -11,13 +11,16 @@ mod trial;
 
 pub use explanation::{Explanation, Line, explain};
 pub use flips::{Flip, Flips, count_flips, find_flips, tokens, tops};
-pub use trial::{Operation, Trial, Undone, evaluate_wide, undo};
+pub use trial::{Trial, Undone, evaluate_wide, undo};
 
-use crate::ir::{Program, ShapeError};
+use crate::ir::{ComputationId, Program, ShapeError, ValueId};
 use crate::machine::{EvalError, Mode};
 use crate::oracle::OracleError;
 
-/// A program on a machine, beside what it means.
+/// An instruction of a computation of the program, in all trips of the loops around it.
+pub type Operation = (ComputationId, ValueId);
+
+/// A program on a machine.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     /// The program as the machine runs it: what the mode's excess policy makes of it ([`crate::subject::compile`]).

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{ComputationId, Program, ValueId};
+use crate::ir::Program;
 use crate::rewrite::keep_wide;
 use crate::tensor::Tensor;
 
 use super::flips::{best, scores_on_machine};
-use super::{Explanation, Line, Setting, WhyError};
-
-/// An instruction of a computation of the program, in all trips of the loops around it.
-pub type Operation = (ComputationId, ValueId);
+use super::{Explanation, Line, Operation, Setting, WhyError};
 
 /// One run with operations kept wide.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,14 +23,21 @@ pub struct Trial {
     pub expected: f64,
 }
 
+impl Trial {
+    /// Whether the run turned the row back and the table says why: what the operations themselves changed was enough.
+    pub fn is_explained(&self, exact: usize) -> bool {
+        self.emitted == exact && self.expected > 0.0
+    }
+}
+
 /// What came of keeping a row's operations wide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undone {
     /// All runs, in order.
     pub trials: Vec<Trial>,
-    /// The fewest of the operations tried, in their order, without which the row names the truth's token; none of them can
-    /// be left out. `None` if no run turned it back.
-    pub fewest: Option<Vec<Operation>>,
+    /// The run with the fewest operations after which the row names the truth's token; one that the table explains, if there
+    /// is any. `None` if no run turned it back.
+    pub fewest: Option<Trial>,
 }
 
 /// `program` with these operations kept wide.
@@ -53,8 +57,8 @@ fn rewritten(program: &Program, kept: &[Operation]) -> Result<Program, WhyError>
 }
 
 /// Keeps the operations wide that moved the row most towards the machine's token, in all trips of loops: each of the first
-/// `most` alone; then the first two, three, up to `most`, and all, until the row names the truth's token; then leaves out
-/// those that it does not take.
+/// `most` alone; then the first two, three, up to `most`, and all, until the row names the truth's token and the table says
+/// why; then leaves out those that it does not take.
 ///
 /// # Errors
 /// If an operation cannot be kept wide, or is not supported then.
@@ -71,24 +75,28 @@ pub fn undo(
     let alone = first.iter().map(std::slice::from_ref);
     let together = (2..=first.len()).map(|size| &first[..size]);
     let all = (culprits.len() > most).then_some(&culprits[..]);
-    let mut fewest = None;
     for kept in alone.chain(together).chain(all) {
         if runs.turns_back(kept)? {
-            fewest = Some(kept.to_vec());
             break;
         }
     }
-    if let Some(kept) = fewest.as_mut().filter(|kept| (3..=most).contains(&kept.len())) {
+    let exact = explanation.flip.exact;
+    let last = runs.trials.last().filter(|trial| trial.is_explained(exact)).cloned();
+    let Some(mut fewest) = last else {
+        let by_chance = runs.trials.iter().find(|trial| trial.emitted == exact).cloned();
+        return Ok(Undone { trials: runs.trials, fewest: by_chance });
+    };
+    if (3..=most).contains(&fewest.kept.len()) {
         // The weakest first, so that the strongest stay; each alone was tried.
-        for at in (0..kept.len()).rev() {
-            let mut fewer = kept.clone();
+        for at in (0..fewest.kept.len()).rev() {
+            let mut fewer = fewest.kept.clone();
             fewer.remove(at);
             if fewer.len() > 1 && runs.turns_back(&fewer)? {
-                *kept = fewer;
+                fewest.clone_from(&runs.trials[runs.trials.len() - 1]);
             }
         }
     }
-    Ok(Undone { trials: runs.trials, fewest })
+    Ok(Undone { trials: runs.trials, fewest: Some(fewest) })
 }
 
 struct Runs<'r> {
@@ -99,7 +107,7 @@ struct Runs<'r> {
 }
 
 impl Runs<'_> {
-    /// Runs the program with these operations kept wide; whether the row then names the truth's token.
+    /// Runs the program with these operations kept wide; whether the row then names the truth's token as the table explains.
     fn turns_back(&mut self, kept: &[Operation]) -> Result<bool, WhyError> {
         let Explanation { flip, machine_margin, lines, .. } = self.explanation;
         let scores = evaluate_wide(self.setting, self.arguments, kept)?;
@@ -108,7 +116,9 @@ impl Runs<'_> {
         let (emitted, margin) = (best(row), row[flip.exact] - row[flip.emitted]);
         let is_kept = |line: &&Line| kept.contains(&(line.place.computation, line.place.instruction));
         let expected = machine_margin - lines.iter().filter(is_kept).map(|line| line.change).sum::<f64>();
-        self.trials.push(Trial { kept: kept.to_vec(), emitted, margin, expected });
-        Ok(emitted == flip.exact)
+        let trial = Trial { kept: kept.to_vec(), emitted, margin, expected };
+        let is_explained = trial.is_explained(flip.exact);
+        self.trials.push(trial);
+        Ok(is_explained)
     }
 }

@@ -28,7 +28,9 @@ use super::{announce, note_second_compilation, read};
     For each --row a table: what the error of one operation alone, the rest computed in f64, makes of the margin, and its \
     share of what all errors made of it; a line for each trip of a loop. Then runs of the machine with operations kept wide \
     (in f32 instead of bf16, f64 instead of f32, dots at the highest precision), the largest first, in all trips of a loop, \
-    until the row names the truth's token.\n\n\
+    until the row names the truth's token and the table says why: the margin \
+    then, and in brackets what it would be with those errors alone gone. What rounds later rounds other numbers then, which \
+    may turn a token back or keep it, too.\n\n\
     Arguments are looked up by name: arg0 or the parameter's own name, without the number behind it.\n\n\
     Exit codes: 0 no row is flipped; 1 one is; 2 could not judge."
 )]
@@ -233,7 +235,11 @@ fn write_explained(
             few => few.join(", "),
         };
         let (emitted, margin, expected) = (trial.emitted, trial.margin, trial.expected);
-        let turned = if emitted == flip.exact { "turned back" } else { "still flipped" };
+        let turned = match emitted == flip.exact {
+            true if trial.is_explained(flip.exact) => "turned back",
+            true => "turned back, by roundings that come after",
+            false => "still flipped",
+        };
         writeln!(
             out,
             "  run with {names} kept wide: token {emitted}, margin {margin:.6} ({expected:.6} by the table): {turned}"
@@ -241,9 +247,9 @@ fn write_explained(
     }
     match &undone.fewest {
         None => writeln!(out, "  no run turned it back"),
-        Some(kept) => {
+        Some(trial) => {
             writeln!(out, "  to be changed:")?;
-            kept.iter().take(TRIALS).try_for_each(|operation| writeln!(out, "    {}", change(named, *operation)))
+            trial.kept.iter().take(TRIALS).try_for_each(|operation| writeln!(out, "    {}", change(named, *operation)))
         }
     }
 }
@@ -280,7 +286,7 @@ fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &Na
         "sum": explanation.sum(), "lines": explanation.lines.iter().map(line).collect::<Vec<_>>(),
         "trials": undone.trials.iter().map(|t| json!({"kept": names(&t.kept), "emitted": t.emitted, "margin": t.margin, "expected": t.expected}))
             .collect::<Vec<_>>(),
-        "fewest": undone.fewest.as_deref().map(names),
+        "fewest": undone.fewest.as_ref().map(|trial| names(&trial.kept)),
     })
 }
 
