@@ -289,3 +289,48 @@ fn a_flip_of_a_decoder_is_explained_and_turned_back() {
     let top = sources.instruction(name(&program, (top.computation, top.instruction))).unwrap();
     assert_eq!(sources.place(top).unwrap(), "decoder.py:47 in rope");
 }
+
+/// Runs `hlo why` on [`ONE_CULPRIT`] with two more rows; the exit code and what it prints.
+fn run(name: &str, rows: &[f64], arguments: &[&str]) -> (i32, String, String) {
+    let place = |what: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hlo_why-{name}.{what}"));
+    let (file, inputs) = (place("hlo"), place("safetensors"));
+    std::fs::write(&file, ONE_CULPRIT).unwrap();
+    safetensors::write(&inputs, &[("points".to_string(), bf16s(&[rows.len() / 2, 2], rows))]).unwrap();
+    let [file, inputs] = [file.to_str().unwrap(), inputs.to_str().unwrap()];
+    let given = ["hlo", "why", file, "--inputs", inputs, "--bind", "x=points", "--mode", CPU];
+    let ran = std::process::Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(given).args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (ran.status.code().unwrap(), text(ran.stdout), text(ran.stderr))
+}
+
+#[test]
+fn the_command_says_why_or_why_not() {
+    let rows = [1.0, 1.0, 0.99609375, 3.0, 0.5, 1.0];
+    let (code, out, _) = run("one", &rows, &["--windows", "3", "--row", "1", "--keep", "moved", "--keep", "quartered"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.starts_with("1 of 3 rows name another token than the truth\nrow 1: token 1 in truth, 0 on the machine\n")
+    );
+    for line in [
+        "   100.0 %   -0.003906     3.906e-3     -  moved add bf16[1,2]\n",
+        "  run with moved kept wide: token 1, margin 0.003906 (0.003906 by the table): turned back\n",
+        "    moved add bf16[1,2] -> as f32[1,2], and read so\n",
+        "kept wide `moved`, 1 operations: 0 of 3 rows\n",
+        "kept wide `quartered`, 1 operations: 1 of 3 rows\n",
+    ] {
+        assert!(out.contains(line), "{line}{out}");
+    }
+    let (code, out, _) = run("json", &rows, &["--windows", "3", "--every", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &value["explained"][0]["fewest"]), (1, &serde_json::json!(["moved"])), "{out}");
+    assert_eq!(run("none", &rows, &[]).0, 0);
+    for (arguments, why) in [
+        (["--windows", "4"], "has 3 rows; 4 windows of 1 are asked for"),
+        (["--row", "0"], "row 0 is not flipped; of 1 rows none is"),
+        (["--keep", "norm"], "no operation has `norm`"),
+        (["--scores", "logits"], "there is no result `logits`"),
+    ] {
+        let (code, _, err) = run(arguments[0].trim_start_matches('-'), &rows, &arguments);
+        assert!(code == 2 && err.contains(why), "{arguments:?}: {err}");
+    }
+}
