@@ -87,15 +87,15 @@ fn the_one_rounding_that_matters_is_found_and_turned_back() {
 fn a_rounding_that_only_moves_on_turns_nothing_back() {
     let text = ONE_CULPRIT.replace(
         "wide = f32[1,2]{1,0} convert(moved)",
-        "next = bf16[1,2]{1,0} multiply(moved, quarters)
+        "next = bf16[1,2]{1,0} multiply(moved, twos)
   wide = f32[1,2]{1,0} convert(next)",
     );
     let program = program(&text);
     let found = explained(&program, CPU, &[bf16s(&[1, 2], &[0.99609375, 3.0])]);
     let [(explanation, undone)] = &found[..] else { panic!("{found:?}") };
-    assert_eq!(lines(&program, explanation), [("moved", -0.0009765625)]);
+    assert_eq!(lines(&program, explanation), [("moved", -0.0078125)]);
     let [trial] = &undone.trials[..] else { panic!("{undone:?}") };
-    assert_eq!((trial.emitted, trial.margin, trial.expected), (0, 0.0, 0.0009765625));
+    assert_eq!((trial.emitted, trial.margin, trial.expected), (0, 0.0, 0.0078125));
     assert_eq!(undone.fewest, None);
 }
 
@@ -234,7 +234,7 @@ fn what_is_kept_wide_in_dumps_is_a_program() {
                 .collect();
             // All of them, every third, and each of a few alone.
             let thirds = all.iter().copied().step_by(3).collect();
-            let alone = all.iter().copied().step_by(29).map(|one| vec![one]);
+            let alone = all.iter().copied().step_by(9).map(|one| vec![one]);
             for kept in [all.clone(), thirds].into_iter().chain(alone) {
                 let wide = keep_wide(&program, &kept.iter().copied().collect());
                 let wide = wide.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
@@ -264,7 +264,7 @@ fn a_flip_of_a_decoder_is_explained_and_turned_back() {
         arguments.push(weights.iter().find(|(name, _)| name == own).unwrap().1.clone());
     }
     let mode: Mode = "v5e/default/as-compiled".parse().unwrap();
-    assert_eq!(subject::compile(&program, &mode), program);
+    let program = subject::compile(&program, &mode);
     let setting = Setting { program: &program, mode: &mode, scores: 0 };
     let tops = tops(&truth, 0, &arguments, &mut |_| {}).unwrap();
     let found = find_flips(&setting, &arguments, &tops).unwrap();
@@ -286,7 +286,8 @@ fn a_flip_of_a_decoder_is_explained_and_turned_back() {
     // Each line has its place in the user's program.
     let sources = Sources::new(&module);
     let top = &explanation.lines[0].place;
-    let top = sources.instruction(name(&program, (top.computation, top.instruction))).unwrap();
+    let fusion = name(&program, (top.computation, top.instruction)).split('/').next().unwrap();
+    let top = sources.instruction(fusion).unwrap();
     assert_eq!(sources.place(top).unwrap(), "decoder.py:47 in rope");
 }
 

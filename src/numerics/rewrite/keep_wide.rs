@@ -120,7 +120,13 @@ impl Widening<'_> {
         let operand = |number: usize| &self.shapes[at][instruction.operands[number]];
         match &instruction.op {
             Op::Parameter(number) if at != self.program.entry => self.parameters[at][*number].clone(),
-            Op::Tuple => Shape::Tuple((0..instruction.operands.len()).map(|n| operand(n).clone()).collect()),
+            Op::Tuple => {
+                let parts = Shape::Tuple((0..instruction.operands.len()).map(|n| operand(n).clone()).collect());
+                // The next state of a loop is as wide as what the loop begins with.
+                let state = Some(id).filter(|id| *id == self.program.computations[at].root);
+                let state = state.and_then(|_| self.parameters_of_loop(at)).map(|state| Shape::Tuple(state.to_vec()));
+                state.map_or(parts.clone(), |state| join_shapes(&parts, &state))
+            }
             Op::GetTupleElement(index) => match operand(0) {
                 Shape::Tuple(parts) => parts[*index].clone(),
                 other => other.clone(),
