@@ -84,6 +84,7 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod suite;
+pub mod why;
 
 pub use ulpgate_numerics::{
     analysis, check, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject, tensor,

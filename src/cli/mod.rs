@@ -31,7 +31,7 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, or two programs that differ; 2 could not judge (bad file, unknown name, unsupported operation)."
+        changed gate, two programs that differ, or a flipped token; 2 could not judge (bad file, unknown name, unsupported operation)."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -53,7 +53,7 @@ enum Command {
     Merge(merge::Arguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
     List(list::Arguments),
-    /// Programs that compilers dump: run HLO text, show its precision, compare two
+    /// Programs that compilers dump: run HLO text, show its precision, compare two, say why a token flipped
     #[command(subcommand)]
     Hlo(hlo::Command),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it

@@ -15,4 +15,5 @@ mod show_runs;
 mod suites;
 mod text;
 mod weights;
+mod why;
 mod worlds;

@@ -3,6 +3,7 @@
 mod diff;
 mod eval;
 mod show;
+mod why;
 
 use std::io::Write;
 use std::path::Path;
@@ -25,6 +26,8 @@ pub enum Command {
     Eval(eval::Arguments),
     /// The precision flow: each float operation, its dtype, where it is rounded, who sees it, what may be elided
     Show(show::Arguments),
+    /// Why tokens flip: each operation's share, and which of them kept wide turns a token back
+    Why(why::Arguments),
 }
 
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -32,6 +35,7 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
         Command::Diff(arguments) => diff::run(arguments, out),
         Command::Eval(arguments) => eval::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
+        Command::Why(arguments) => why::run(arguments, out),
     }
 }
 

@@ -114,7 +114,7 @@ impl Machine<'_> {
     }
 
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
-    fn instruction(
+    pub fn instruction(
         &self,
         instruction: &Instruction,
         habits: Habits,
@@ -232,7 +232,7 @@ impl Machine<'_> {
     }
 
     /// What a library computes in an instruction's place, where the machine has it and the mode leaves sums as they are.
-    fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
+    pub fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
         let own = self.mode.chip.library.is_some() && self.mode.choices.acc == self.mode.chip.accumulation;
         instruction.library.as_deref().filter(|_| own)
     }
@@ -344,14 +344,21 @@ impl Machine<'_> {
         let (m, k, n) = (plan.m, plan.k, plan.n);
         let lhs = arrange::reorder(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
         let rhs = arrange::reorder(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
+        let [lhs, rhs] = match dtype {
+            // Integers beside f64 are the numbers that they are.
+            DType::F64 => [lhs, rhs].map(|side| match side {
+                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush),
+                float => float,
+            }),
+            _ => [lhs, rhs],
+        };
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
-            let mut out = Vec::with_capacity(plan.batch * m * n);
-            for at in 0..plan.batch {
-                let (a, b) = (&a[at * m * k..(at + 1) * m * k], &b[at * k * n..(at + 1) * k * n]);
-                for i in 0..m {
-                    for j in 0..n {
-                        out.push((0..k).fold(0.0, |sum, l| sum + a[i * k + l] * b[l * n + j]));
-                    }
+            let mut out = vec![0.0; plan.batch * m * n];
+            // Row by row of b, so that neighbours are read one after the other; each sum is still one chain over l.
+            for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
+                let b = &b[row / m * k * n..(row / m + 1) * k * n];
+                for (a, b) in a[row * k..(row + 1) * k].iter().zip(b.chunks(n.max(1))) {
+                    sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
                 }
             }
             return Ok(Value::double(out));

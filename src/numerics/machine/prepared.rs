@@ -78,6 +78,12 @@ impl Frame {
 #[derive(Clone)]
 pub struct Bound(Vec<Value>);
 
+impl Bound {
+    pub(super) fn into_values(self) -> Vec<Value> {
+        self.0
+    }
+}
+
 /// Arguments that are the same in many calls, such as weights, converted once; a clone shares them.
 #[derive(Clone, Default)]
 pub struct Held(Vec<Option<Value>>);

@@ -7,12 +7,14 @@
 //! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one.
 
 mod dead;
+mod keep_wide;
 mod loops;
 mod narrow;
 mod normalize;
 mod policy;
 mod simplify;
 
+pub use keep_wide::keep_wide;
 pub use policy::{POLICIES, Policy, find_policy};
 
 use std::collections::BTreeSet;
