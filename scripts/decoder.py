@@ -6,6 +6,7 @@ norms, rope and softmax are computed in f32 where that is wider, as models usual
 """
 
 import math
+import typing
 
 import jax
 import jax.numpy as jnp
@@ -23,14 +24,28 @@ EPSILON = 1e-5
 NEW_TOKENS = 32
 
 
+class Choices(typing.NamedTuple):
+    """What is computed otherwise than in the type of the weights."""
+
+    # The logits are f32: the head's sums are not rounded to the weights' type.
+    head: bool = False
+    # What layers add to is f32.
+    stream: bool = False
+    # What is rounded to bf16 goes through `reduce-precision`, which no compiler leaves out.
+    pinned: bool = False
+
+    def kept(self, x):
+        return jax.lax.reduce_precision(x, 8, 7) if self.pinned and x.dtype == jnp.bfloat16 else x
+
+
 def wide(x):
     return x.astype(jnp.float32)
 
 
-def rms_norm(x, gain):
+def rms_norm(x, gain, choices):
     y = wide(x)
     y = y * jax.lax.rsqrt(jnp.mean(y * y, -1, keepdims=True) + EPSILON)
-    return y.astype(x.dtype) * gain
+    return choices.kept(choices.kept(y.astype(gain.dtype)) * gain)
 
 
 def rope_tables(length):
@@ -47,51 +62,66 @@ def rope(x, cos, sin):
     return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], -1).astype(x.dtype)
 
 
-def layer(x, weights, cos, sin, mask, caches, position):
+def layer(x, weights, cos, sin, mask, caches, position, choices):
     """One layer over x [B,T,D]. caches: None, or keys and values [B,S,K,E] that take the new ones at `position`."""
     batch, length, width = x.shape
-    normed = rms_norm(x, weights["attention_norm"])
-    query, key, value = ((normed @ weights[name]).reshape(batch, length, -1, HEAD_SIZE) for name in ("query", "key", "value"))
-    query, key = rope(query, cos, sin), rope(key, cos, sin)
+    kept = choices.kept
+
+    def projected(x, name):
+        return kept(x @ weights[name])
+
+    normed = rms_norm(x, weights["attention_norm"], choices)
+    query, key, value = (projected(normed, name).reshape(batch, length, -1, HEAD_SIZE) for name in ("query", "key", "value"))
+    query, key = kept(rope(query, cos, sin)), kept(rope(key, cos, sin))
     if caches is not None:
         caches = tuple(jax.lax.dynamic_update_slice(old, new, (0, position, 0, 0)) for old, new in zip(caches, (key, value)))
         key, value = caches
     heads = key.shape[2]
     query = query.reshape(batch, length, heads, -1, HEAD_SIZE)
     scores = jnp.einsum("btkge,bske->bkgts", query, key, preferred_element_type=jnp.float32) / math.sqrt(HEAD_SIZE)
-    shares = jax.nn.softmax(jnp.where(mask, scores, -1e30), -1).astype(x.dtype)
-    mixed = jnp.einsum("bkgts,bske->btkge", shares, value).reshape(batch, length, width)
-    x = x + mixed @ weights["output"]
-    normed = rms_norm(x, weights["mlp_norm"])
-    hidden = jax.nn.silu(normed @ weights["gate"]) * (normed @ weights["up"])
-    return x + hidden @ weights["down"], caches
+    shares = kept(jax.nn.softmax(jnp.where(mask, scores, -1e30), -1).astype(value.dtype))
+    mixed = kept(jnp.einsum("bkgts,bske->btkge", shares, value)).reshape(batch, length, width)
+    x = kept(x + projected(mixed, "output"))
+    normed = rms_norm(x, weights["mlp_norm"], choices)
+    hidden = kept(kept(jax.nn.silu(projected(normed, "gate"))) * projected(normed, "up"))
+    return kept(x + projected(hidden, "down")), caches
 
 
-def logits(weights, tokens):
+def embed(weights, tokens, choices):
+    x = weights["embedding"][tokens]
+    return wide(x) if choices.stream else x
+
+
+def head(weights, x, choices):
+    normed, table = rms_norm(x, weights["norm"], choices), weights["embedding"].T
+    return jnp.matmul(normed, table, preferred_element_type=jnp.float32) if choices.head else choices.kept(normed @ table)
+
+
+def logits(weights, tokens, choices=Choices()):
     """Logits [B,T,V] of sequences s32[B,T]."""
     length = tokens.shape[1]
     cos, sin = rope_tables(length)
     mask = np.tril(np.ones((length, length), bool))
-    x = weights["embedding"][tokens]
+    x = embed(weights, tokens, choices)
 
     def one(x, own):
-        return layer(x, own, cos, sin, mask, None, 0)[0], None
+        return layer(x, own, cos, sin, mask, None, 0, choices)[0], None
 
     x, _ = jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
-    return rms_norm(x, weights["norm"]) @ weights["embedding"].T
+    return head(weights, x, choices)
 
 
-def step(weights, token, position, caches, tables):
+def step(weights, token, position, caches, tables, choices=Choices()):
     """Logits [B,V] after one token s32[B] at `position`, and the caches [L,B,S,K,E] of keys and values."""
     cos, sin = (jax.lax.dynamic_slice_in_dim(table, position, 1) for table in tables)
     mask = (jnp.arange(caches[0].shape[2]) <= position)[None]
-    x = weights["embedding"][token][:, None]
+    x = embed(weights, token, choices)[:, None]
 
     def one(x, own):
-        return layer(x, own[0], cos, sin, mask, own[1], position)
+        return layer(x, own[0], cos, sin, mask, own[1], position, choices)
 
     x, caches = jax.lax.scan(one, x, ({name: weights[name] for name in LAYER}, caches))
-    return (rms_norm(x, weights["norm"]) @ weights["embedding"].T)[:, 0], caches
+    return head(weights, x, choices)[:, 0], caches
 
 
 def empty_caches(weights, batch, length):
