@@ -97,17 +97,23 @@ def head(weights, x, choices):
     return jnp.matmul(normed, table, preferred_element_type=jnp.float32) if choices.head else choices.kept(normed @ table)
 
 
-def logits(weights, tokens, choices=Choices()):
-    """Logits [B,T,V] of sequences s32[B,T]."""
+def layers(weights, tokens, choices, each):
+    """What all layers make of sequences s32[B,T], [B,T,D], and `each` of the result of every one, stacked."""
     length = tokens.shape[1]
     cos, sin = rope_tables(length)
     mask = np.tril(np.ones((length, length), bool))
     x = embed(weights, tokens, choices)
 
     def one(x, own):
-        return layer(x, own, cos, sin, mask, None, 0, choices)[0], None
+        x = layer(x, own, cos, sin, mask, None, 0, choices)[0]
+        return x, each(x)
 
-    x, _ = jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
+    return jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
+
+
+def logits(weights, tokens, choices=Choices()):
+    """Logits [B,T,V] of sequences s32[B,T]."""
+    x, _ = layers(weights, tokens, choices, lambda x: None)
     return head(weights, x, choices)
 
 
@@ -144,6 +150,14 @@ def prefill_f32(tokens, embedding, norm, attention_norm, query, key, value, outp
     """`prefill` in f32 throughout, from the same weights."""
     weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
     return prefill(tokens, *(wide(weight) for weight in weights))
+
+
+def depths(tokens, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):
+    """What the head makes of each layer's result: of s32[T,1], one token a row, f32 logits [L,V] after the last of them."""
+    weights = embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down
+    weights, choices = dict(zip(WEIGHTS, weights)), Choices(head=True)
+    _, ends = layers(weights, tokens.T, choices, lambda x: x[0, -1])
+    return head(weights, ends, choices)
 
 
 def generate(prompts, embedding, norm, attention_norm, query, key, value, output, mlp_norm, gate, up, down):

@@ -4,11 +4,12 @@ Written for scripts/dump_hlo.py. All functions take sequences s32[B,T+1] and the
 give first log p [B,T] of each token but the first, in f32, after those before it:
 
     prompt      all positions at once, as a server scores a prompt
-    decode      token by token through a cache, as a server generates
+    decode      token by token through a cache, as a server generates; decode_alone is the same, to be dumped for one sequence
     train       a forward with its backward: also the loss, and its gradient by each weight
 
 Without a suffix weights, activations and logits are bf16, and norms, rope, softmax and log-softmax compute in f32. The suffix
-names one change to that: `_head`, f32 logits; `_stream`, an f32 residual stream; `_both`; `_f32`, everything in f32.
+names one change to that: `_head`, f32 logits; `_stream`, an f32 residual stream; `_pinned`, roundings that no compiler leaves
+out; `_f32`, everything in f32.
 """
 
 import jax
@@ -61,7 +62,7 @@ def function(way, choices, dtype=None):
     return prompt
 
 
-for way, name in ((all_at_once, "prompt"), (one_by_one, "decode"), (with_backward, "train")):
+for way, name in ((all_at_once, "prompt"), (one_by_one, "decode"), (one_by_one, "decode_alone"), (with_backward, "train")):
     for suffix, choices, dtype in (
         ("", Choices(), None),
         ("_head", Choices(head=True), None),

@@ -37,6 +37,7 @@ ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
         slope: Some(0.5),
         output: Some("token".into()),
         against: Some("alone".into()),
+        program: None,
         allowance: Some(0.1),
         equals: Some(vec![1, -2]),
         declared: Some("high".into()),

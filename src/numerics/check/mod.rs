@@ -13,8 +13,10 @@ mod dropped_token;
 mod error;
 mod forward;
 pub mod growth;
+mod margin;
 mod nucleus;
 mod overflow;
+mod ratio;
 mod recall;
 mod scale;
 mod self_consistency;
@@ -97,6 +99,8 @@ pub struct Settings {
     pub output: Option<String>,
     /// What a case is compared with: a mode, a program, or `alone` (each row by itself).
     pub against: Option<String>,
+    /// The program of the file that `against` names, where it names one: whoever reads the settings reads it.
+    pub program: Option<ProgramSpec>,
     /// The largest share (0 to 1) of deviating elements that is no finding.
     pub allowance: Option<f64>,
     /// Expected integers of one row, for fixtures.
@@ -214,8 +218,10 @@ pub static CHECKS: &[&dyn Check] = &[
     &drift::Drift,
     &dropped_token::DroppedToken,
     &growth::Growth,
+    &margin::Margin,
     &nucleus::Nucleus,
     &overflow::Overflow,
+    &ratio::Ratio,
     &recall::Recall,
     &self_consistency::SelfConsistency,
     &ties::Ties,
