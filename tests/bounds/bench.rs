@@ -33,7 +33,7 @@ impl Bench<'_> {
         let scale = &Scale::new(program, arguments);
         let subject = &Emulated(mode.clone());
         let batch =
-            Batch { spec: &spec, n, subject, program, arguments, got, truth, scale, scores: None, first_row: 0 };
+            Batch { spec: &spec, n, subject, program, arguments, got, truth, scale, scores: None, beside: None, first_row: 0 };
         let mut tally = Tally::default();
         judge.observe(&batch, &mut tally).unwrap();
         judge.conclude(&tally)

@@ -174,6 +174,11 @@ pub trait Judge: Send + Sync {
         false
     }
 
+    /// Another program over the same arguments, whose results it compares with ([`Batch::beside`]).
+    fn beside(&self) -> Option<&ProgramSpec> {
+        None
+    }
+
     /// Looks at one batch.
     ///
     /// # Errors
@@ -186,6 +191,7 @@ pub trait Judge: Send + Sync {
 }
 
 /// One batch of rows of one case.
+#[derive(Clone, Copy)]
 pub struct Batch<'a> {
     /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
@@ -206,6 +212,8 @@ pub struct Batch<'a> {
     /// The truth of the scores that the tokens are ranked by, where a judge asked for it: one
     /// [`Top`](crate::oracle::Top) a row.
     pub scores: Option<&'a FloatTruth>,
+    /// What the subject makes of [`Judge::beside`], where that takes as many rows and others may have asked for it, too.
+    pub beside: Option<&'a [Tensor]>,
     /// The first row's number in the whole case.
     pub first_row: usize,
 }

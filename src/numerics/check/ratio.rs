@@ -4,7 +4,7 @@ use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};
 use crate::program::ProgramSpec;
 use crate::subject::{self, Call};
-use crate::tensor::DType;
+use crate::tensor::{DType, Tensor};
 
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
@@ -104,6 +104,10 @@ impl Judge for Alike {
         if self.against.is_some() { Vec::new() } else { vec![(self.output, Demand::Stored)] }
     }
 
+    fn beside(&self) -> Option<&ProgramSpec> {
+        self.against.as_ref()
+    }
+
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let ours = batch.got[self.output].data().to_f64s();
         let theirs = match &self.against {
@@ -157,6 +161,19 @@ impl Judge for Alike {
 impl Alike {
     /// The same result of the other program, which may take fewer rows at a time.
     fn given_by(&self, against: &ProgramSpec, batch: &Batch) -> Result<Vec<f64>, ObserveError> {
+        let given = match batch.beside {
+            Some(results) => self.result(results)?,
+            None => self.in_parts(against, batch)?,
+        };
+        let ours = &batch.got[self.output];
+        if given.len() != ours.len() {
+            let name = batch.program.output_names[self.output].clone();
+            return Err(ObserveError::Dims { name, ours: ours.dims().to_vec(), theirs: vec![given.len()] });
+        }
+        Ok(given)
+    }
+
+    fn in_parts(&self, against: &ProgramSpec, batch: &Batch) -> Result<Vec<f64>, ObserveError> {
         if !batch.subject.computes() {
             return Err(ObserveError::ComputesNothing(batch.subject.id()));
         }
@@ -169,15 +186,12 @@ impl Alike {
             let mut arguments = vec![first.rows(start..(start + step).min(rows))];
             arguments.extend_from_slice(others);
             let call = Call { program: &program, arguments: &arguments, first_row: batch.first_row + start };
-            let results = subject::results(batch.subject, &call)?;
-            let result = results.get(self.output).ok_or(ObserveError::NothingInCommon)?;
-            given.extend(result.data().to_f64s());
-        }
-        let ours = &batch.got[self.output];
-        if given.len() != ours.len() {
-            let name = batch.program.output_names[self.output].clone();
-            return Err(ObserveError::Dims { name, ours: ours.dims().to_vec(), theirs: vec![given.len()] });
+            given.extend(self.result(&subject::results(batch.subject, &call)?)?);
         }
         Ok(given)
+    }
+
+    fn result(&self, results: &[Tensor]) -> Result<Vec<f64>, ObserveError> {
+        Ok(results.get(self.output).ok_or(ObserveError::NothingInCommon)?.data().to_f64s())
     }
 }
