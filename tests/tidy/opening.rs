@@ -13,8 +13,7 @@ fn report(name: &str) -> Report {
     let mut reader = csv::Reader::from_path(root().join("reports").join(name)).unwrap();
     let columns: Vec<String> = reader.headers().unwrap().iter().map(str::to_string).collect();
     let rows = reader.records().map(|row| {
-        let cells: BTreeMap<_, _> =
-            columns.iter().cloned().zip(row.unwrap().iter().map(str::to_string)).collect();
+        let cells: BTreeMap<_, _> = columns.iter().cloned().zip(row.unwrap().iter().map(str::to_string)).collect();
         (cells["case"].clone(), cells)
     });
     rows.collect()
