@@ -75,7 +75,6 @@ fn xla_cpu_gives_tokens_these_log_probabilities() {
     let text = safetensors::read_one(&folder().join("tokens.safetensors"), "sequences").unwrap().rows(0..8);
     for (program, setting) in [
         ("train", "excess_on"),
-        ("train", "excess_off"),
         ("decode", "excess_on"),
         ("decode", "excess_off"),
         ("prompt", "excess_on"),

@@ -31,7 +31,7 @@ fn cell<'a>(report: &'a Report, case: &str, column: &str) -> &'a str {
 fn table() -> Vec<String> {
     let (tokens, ratios) = (report("slow/language-model.csv"), report("slow/training-serving.csv"));
     let mut lines = Vec::new();
-    let mut line = |label: &str, flag: &str, prefill: &str, generate: Option<&str>, served: Option<[&str; 2]>| {
+    let mut line = |label: &str, flag: &str, prefill: &str, generate: Option<&str>, served: Option<(&str, &str)>| {
         let prefill = format!("language-model/{prefill}/");
         let of = |column| cell(&tokens, &prefill, column);
         let parted = generate.map_or(String::new(), |generate| {
@@ -41,15 +41,22 @@ fn table() -> Vec<String> {
                 (texts, median) => format!("{texts} (after {median})"),
             }
         });
-        let [same, other] = served.map_or([String::new(), String::new()], |[chip, setting]| {
-            let decode = format!("training-serving/decode.excess_{setting}.hlo[rows=32]/{chip}/");
-            let other = if setting == "on" { "off" } else { "on" };
-            [setting, other].map(|flag| {
-                let column = format!("ratios_beyond_0.01[against=train.excess_{flag}.hlo]");
-                let share: f64 = cell(&ratios, &decode, &column).parse().unwrap();
-                format!("{:.1} %", 100.0 * share)
-            })
-        });
+        let share = |program: &str, check: &str| {
+            let column = format!("ratios_beyond_0.01{check}");
+            let share: f64 = cell(&ratios, &format!("training-serving/{program}"), &column).parse().unwrap();
+            format!("{:.1} %", 100.0 * share)
+        };
+        let [same, other] = match served {
+            Some(("v5e", setting)) => {
+                let decode = format!("decode.excess_{setting}.hlo[rows=32]/v5e/");
+                let other = if setting == "on" { "off" } else { "on" };
+                [setting, other].map(|flag| share(&decode, &format!("[against=train.excess_{flag}.hlo]")))
+            }
+            // Only a training step with the flag is followed there.
+            Some(("xla-cpu", "on")) => [share("decode.excess_on.hlo[rows=32]/xla-cpu/", ""), String::new()],
+            Some(("xla-cpu", _)) => [String::new(), share("decode.excess_off.hlo[rows=32]/xla-cpu/", "")],
+            _ => [String::new(), String::new()],
+        };
         let (lost, ties) = (of("lost"), of("tied_tops"));
         lines.push(format!("| {label} | {flag} | {lost} | {ties} | {parted} | {same} | {other} |"));
     };
@@ -58,8 +65,7 @@ fn table() -> Vec<String> {
             let of = |program: &str, rows: usize| {
                 format!("{program}.excess_{setting}.hlo[rows={rows}]/{chip}/default/as-compiled")
             };
-            let served = matches!(chip, "v5e" | "xla-cpu").then_some([chip, setting]);
-            line(chip, setting, &of("prefill", 1536), Some(&of("generate", 64)), served);
+            line(chip, setting, &of("prefill", 1536), Some(&of("generate", 64)), Some((chip, setting)));
         }
     }
     let wide = |mode: &str| format!("prefill_f32.before.hlo[rows=1536]/{mode}/off");
