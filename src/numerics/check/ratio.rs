@@ -28,7 +28,7 @@ impl Check for Ratio {
          noise. The result `output` (the first float by default) holds log-probabilities in nats, and so does the result in \
          the same place of `against`, a program that takes the same arguments, or fewer rows of them at a time; without \
          `against` the truth, rounded to the result's type. Fails when: more than `allowance` of the ratios (a share, 0 by \
-         default) lie outside 1 +- 0.01."
+         default) lie outside 1 +- 0.01; a ratio is p here over p there."
     }
 
     fn settings(&self) -> &'static [&'static str] {
