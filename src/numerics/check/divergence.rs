@@ -119,7 +119,7 @@ impl Judge for Same {
             .judge(diverged > 0)
             .figure("diverged", diverged as f64)
             .note(format!("{diverged} of {rows} rows leave the truth's tokens"));
-        let places = tally.sorted();
+        let places = tally.values_in_order();
         let (Some(first), Some(median)) = (places.first(), quantile(&places, 0.5)) else { return judgement };
         judgement
             .figure("first_divergence", *first)

@@ -111,7 +111,7 @@ impl Judge for Leads {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let (tied, rows, lost) = (tally.count_of("tied"), tally.count_of("rows"), tally.sorted());
+        let (tied, rows, lost) = (tally.count_of("tied"), tally.count_of("rows"), tally.values_in_order());
         let judgement = tally
             .judge(tied as f64 > self.allowance * rows as f64)
             .figure("tied_tops", tied as f64)

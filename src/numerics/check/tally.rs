@@ -81,7 +81,7 @@ impl Tally {
     }
 
     /// The values, ascending.
-    pub fn sorted(&self) -> Vec<f64> {
+    pub fn values_in_order(&self) -> Vec<f64> {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
         sorted
