@@ -9,8 +9,11 @@ Reads tests/data/language_model/{decoder,tokens}.safetensors, and writes to cpu/
                                                     of the held-out text
     generate.excess_{on,off}.tokens.safetensors     generated: s32[64,32], what follows the 64 prompts
 
-and prints how many of them differ between the two, and from f32 throughout. The programs are those of the dumps there
-(scripts/dump_hlo.py), in the same shapes.
+    {train,decode,prompt}.excess_{on,off}.log_p.safetensors
+                                                    log_p: f32[32,64], of the tokens of the first 32 sequences (scripts/likelihood.py)
+
+and prints how many tokens differ between the two, and from f32 throughout, and how far log p of training and serving are apart,
+also with one change to both. The programs are those of the dumps there (scripts/dump_hlo.py), in the same shapes.
 """
 
 import os
@@ -23,18 +26,50 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 import decoder
+import likelihood
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "language_model"
 WINDOWS, LENGTH, BATCH = 24, 64, 8
+SEQUENCES, TOGETHER = 32, 4
 
 
 def compiled(function, first, weights, excess):
     return jax.jit(function).lower(first, *weights).compile(compiler_options={"xla_allow_excess_precision": excess})
 
 
+def apart(ours, theirs):
+    difference = np.abs(ours.astype(np.float64) - theirs)
+    ratio = np.abs(np.exp(ours.astype(np.float64) - theirs) - 1)
+    shares = [100 * np.mean(ratio > most) for most in (0.001, 0.01)]
+    return f"mean |difference of log p| {difference.mean():.2e}, ratios outside 1 +- 0.001 {shares[0]:.2f} %, 1 +- 0.01 {shares[1]:.2f} %"
+
+
+def training_against_serving(weights, tokens):
+    parts = tokens["sequences"][:SEQUENCES].reshape(-1, TOGETHER, tokens["sequences"].shape[1])
+
+    def log_p(name, excess):
+        run = compiled(getattr(likelihood, name), parts[0], weights, excess)
+        results = [run(part, *weights) for part in parts]
+        return np.concatenate([np.asarray(found[0] if isinstance(found, tuple) else found) for found in results])
+
+    found = {}
+    for setting, excess in (("excess_on", True), ("excess_off", False)):
+        for name in ("train", "decode", "prompt"):
+            found[name, setting] = log_p(name, excess)
+            save_file({"log_p": found[name, setting]}, FOLDER / "cpu" / f"{name}.{setting}.log_p.safetensors")
+        for server in ("decode", "prompt"):
+            print(f"train against {server}, {setting}: {apart(found['train', setting], found[server, setting])}")
+    for server in ("decode", "prompt"):
+        print(f"train, excess_on, against {server}, excess_off: {apart(found['train', 'excess_on'], found[server, 'excess_off'])}")
+    for change in ("head", "stream", "pinned", "f32"):
+        ours, theirs = (log_p(f"{name}_{change}", True) for name in ("train", "decode"))
+        print(f"train against decode, excess_on, {change}: {apart(ours, theirs)}")
+
+
 def main():
     stored, tokens = load_file(FOLDER / "decoder.safetensors"), load_file(FOLDER / "tokens.safetensors")
     weights = [stored[name] for name in decoder.WEIGHTS]
+    training_against_serving(weights, tokens)
     windows = tokens["held_out"][: WINDOWS * LENGTH].reshape(WINDOWS, LENGTH, 1)
     prompts = tokens["prompts"].reshape(-1, BATCH, tokens["prompts"].shape[1])
     (FOLDER / "cpu").mkdir(exist_ok=True)

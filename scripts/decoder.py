@@ -33,6 +33,14 @@ class Config:
     new_tokens: int = 32
     # Llama 3.1's scaling of rope's frequencies: factor, low_freq_factor, high_freq_factor, original_max_position_embeddings.
     rope_scaling: tuple = ()
+    # What is computed otherwise than in the type of the weights: the head's sums are not rounded to it, what layers add to is
+    # f32, and what is rounded to bf16 goes through `reduce-precision`, which no compiler leaves out.
+    f32_logits: bool = False
+    f32_stream: bool = False
+    pinned: bool = False
+
+    def kept(self, x):
+        return jax.lax.reduce_precision(x, 8, 7) if self.pinned and x.dtype == jnp.bfloat16 else x
 
 
 SMALL = Config()
@@ -45,7 +53,7 @@ def wide(x):
 def rms_norm(config, x, gain):
     y = wide(x)
     y = y * jax.lax.rsqrt(jnp.mean(y * y, -1, keepdims=True) + config.epsilon)
-    return y.astype(x.dtype) * gain
+    return config.kept(config.kept(y.astype(gain.dtype)) * gain)
 
 
 def rope_tables(config, length):
@@ -71,39 +79,56 @@ def rope(x, cos, sin):
 def layer(config, x, weights, cos, sin, mask, caches, position):
     """One layer over x [B,T,D]. caches: None, or keys and values [B,S,K,E] that take the new ones at `position`."""
     batch, length, _ = x.shape
+    kept = config.kept
+
+    def projected(x, name):
+        return kept(x @ weights[name])
+
     normed = rms_norm(config, x, weights["attention_norm"])
-    query, key, value = ((normed @ weights[name]).reshape(batch, length, -1, config.head_size) for name in ("query", "key", "value"))
-    query, key = rope(query, cos, sin), rope(key, cos, sin)
+    query, key, value = (projected(normed, name).reshape(batch, length, -1, config.head_size) for name in ("query", "key", "value"))
+    query, key = kept(rope(query, cos, sin)), kept(rope(key, cos, sin))
     if caches is not None:
         caches = tuple(jax.lax.dynamic_update_slice(old, new, (0, position, 0, 0)) for old, new in zip(caches, (key, value)))
         key, value = caches
     heads = key.shape[2]
     query = query.reshape(batch, length, heads, -1, config.head_size)
     scores = jnp.einsum("btkge,bske->bkgts", query, key, preferred_element_type=jnp.float32) / math.sqrt(config.head_size)
-    shares = jax.nn.softmax(jnp.where(mask, scores, -1e30), -1).astype(x.dtype)
-    mixed = jnp.einsum("bkgts,bske->btkge", shares, value).reshape(batch, length, -1)
-    x = x + mixed @ weights["output"]
+    shares = kept(jax.nn.softmax(jnp.where(mask, scores, -1e30), -1).astype(value.dtype))
+    mixed = kept(jnp.einsum("bkgts,bske->btkge", shares, value)).reshape(batch, length, -1)
+    x = kept(x + projected(mixed, "output"))
     normed = rms_norm(config, x, weights["mlp_norm"])
-    hidden = jax.nn.silu(normed @ weights["gate"]) * (normed @ weights["up"])
-    return x + hidden @ weights["down"], caches
+    hidden = kept(kept(jax.nn.silu(projected(normed, "gate"))) * projected(normed, "up"))
+    return kept(x + projected(hidden, "down")), caches
+
+
+def embed(config, weights, tokens):
+    x = weights["embedding"][tokens]
+    return wide(x) if config.f32_stream else x
 
 
 def head(config, weights, x):
     """Logits [..., V] of the last layer's x [..., D]."""
-    return rms_norm(config, x, weights["norm"]) @ (weights[HEAD] if HEAD in weights else weights["embedding"].T)
+    normed, table = rms_norm(config, x, weights["norm"]), weights[HEAD] if HEAD in weights else weights["embedding"].T
+    return jnp.matmul(normed, table, preferred_element_type=jnp.float32) if config.f32_logits else config.kept(normed @ table)
+
+
+def layers(config, weights, tokens, each):
+    """What all layers make of sequences s32[B,T], [B,T,D], and `each` of the result of every one, stacked."""
+    length = tokens.shape[1]
+    cos, sin = rope_tables(config, length)
+    mask = np.tril(np.ones((length, length), bool))
+    x = embed(config, weights, tokens)
+
+    def one(x, own):
+        x = layer(config, x, own, cos, sin, mask, None, 0)[0]
+        return x, each(x)
+
+    return jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
 
 
 def logits(weights, tokens, config=SMALL):
     """Logits [B,T,V] of sequences s32[B,T]."""
-    length = tokens.shape[1]
-    cos, sin = rope_tables(config, length)
-    mask = np.tril(np.ones((length, length), bool))
-    x = weights["embedding"][tokens]
-
-    def one(x, own):
-        return layer(config, x, own, cos, sin, mask, None, 0)[0], None
-
-    x, _ = jax.lax.scan(one, x, {name: weights[name] for name in LAYER})
+    x, _ = layers(config, weights, tokens, lambda x: None)
     return head(config, weights, x)
 
 
@@ -111,7 +136,7 @@ def step(config, weights, token, position, caches, tables):
     """Logits [B,V] after one token s32[B] at `position`, and the caches [L,B,S,K,E] of keys and values."""
     cos, sin = (jax.lax.dynamic_slice_in_dim(table, position, 1) for table in tables)
     mask = (jnp.arange(caches[0].shape[2]) <= position)[None]
-    x = weights["embedding"][token][:, None]
+    x = embed(config, weights, token)[:, None]
 
     def one(x, own):
         return layer(config, x, own[0], cos, sin, mask, own[1], position)
@@ -130,6 +155,13 @@ def prefill(config, weights, tokens):
     """Teacher-forced: of s32[T,1], one token a row, the logits [T,V] after each, the token they name s32[T], and f32 softmax."""
     rows = logits(weights, tokens.T, config)[0]
     return rows, jnp.argmax(rows, -1).astype(jnp.int32), jax.nn.softmax(wide(rows), -1)
+
+
+def depths(config, weights, tokens):
+    """What the head makes of each layer's result: of s32[T,1], one token a row, f32 logits [L,V] after the last of them."""
+    config = dataclasses.replace(config, f32_logits=True)
+    _, ends = layers(config, weights, tokens.T, lambda x: x[0, -1])
+    return head(config, weights, ends)
 
 
 def generate(config, weights, prompts):
@@ -178,6 +210,7 @@ def of_arrays(function, first, config=SMALL, names=WEIGHTS):
 ENTRIES = {"prefill": (prefill, "tokens"), "generate": (generate, "prompts")}
 ENTRIES |= {f"{name}_f32": (f32(function), first) for name, (function, first) in ENTRIES.items()}
 prefill, generate, prefill_f32, generate_f32 = (of_arrays(*ENTRIES[name]) for name in ("prefill", "generate", "prefill_f32", "generate_f32"))
+depths = of_arrays(depths, "tokens")
 
 
 def state(x):

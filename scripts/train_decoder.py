@@ -8,7 +8,8 @@ Reads tests/data/language_model/{train,held_out}.txt, and writes beside them
 
     vocabulary.json        512 pieces of text by token id: characters, then byte-pair merges in the order they were made
     decoder.safetensors    the weights in bf16, named as in scripts/decoder.py
-    tokens.safetensors     held_out: the tokens of the held-out text s32[N,1], one a row; prompts: s32[64,16], parts of it
+    tokens.safetensors     held_out: the tokens of the held-out text s32[N,1], one a row; prompts: s32[64,16], parts of it;
+                           sequences: s32[64,65], its first windows of 64 tokens, each with the token that follows
 
 The text is forty thousand lines of William Shakespeare's plays (died 1616; in the public domain) as github.com/karpathy/char-rnn
 has them in data/tinyshakespeare/input.txt (1,115,394 characters, sha256 86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed):
@@ -42,6 +43,7 @@ BATCH, LENGTH = 16, 128
 PEAK, WARMUP, DECAY = 4e-3, 100, 0.1
 BETAS = 0.9, 0.95
 PROMPTS, PROMPT_LENGTH = 64, 16
+SEQUENCES, SEQUENCE_LENGTH = 64, 64
 
 
 def words(text):
@@ -184,7 +186,8 @@ def main():
     (options.out / "vocabulary.json").write_text(json.dumps(pieces, ensure_ascii=False, indent=0) + "\n")
     starts = np.arange(PROMPTS) * (len(unseen) // PROMPTS)
     prompts = np.stack([unseen[start : start + PROMPT_LENGTH] for start in starts])
-    save_file({"held_out": unseen[:, None], "prompts": prompts}, options.out / "tokens.safetensors")
+    tensors = {"held_out": unseen[:, None], "prompts": prompts, "sequences": windows(unseen, SEQUENCE_LENGTH)[:SEQUENCES]}
+    save_file(tensors, options.out / "tokens.safetensors")
     weights = train(initial(jax.random.key(options.seed)), data, options.steps, options.seed)
     print(f"{sum(w.size for w in weights.values())} parameters", flush=True)
     rounded = {name: np.asarray(w).astype(ml_dtypes.bfloat16) for name, w in weights.items()}

@@ -131,7 +131,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             Some(Some(TruthTensor::Float(scores))) => Some(scores),
             _ => None,
         };
-        for at in at.compiled.iter().chain(at.against.iter().flatten()) {
+        for at in at.compiled.iter().chain(at.against.iter().chain(&at.beside).flatten()) {
             computed.evaluate(*at).map_err(|e| fail(e.into()))?;
         }
         let own;
@@ -161,9 +161,11 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
             truth: &known.truth,
             scale: &known.scale,
             scores,
+            beside: None,
             first_row: rows.start,
         };
-        for (check, tally) in case.checks.iter().zip(&mut state.tallies) {
+        for ((check, tally), beside) in case.checks.iter().zip(&mut state.tallies).zip(&at.beside) {
+            let seen = Batch { beside: beside.map(|at| computed.results(at)), ..seen };
             let check_error = |source| fail(CaseError::Check { check: check.check.name(), source });
             check.judge.observe(&seen, tally).map_err(check_error)?;
         }

@@ -9,7 +9,7 @@ use crate::machine::{self, Mode, compute_alike};
 use crate::oracle;
 use crate::program::{BuildError, ProgramSpec};
 use crate::subject;
-use crate::suite::{Case, Problem};
+use crate::suite::{Case, PlannedMetric, Problem};
 use crate::tensor::Tensor;
 
 use super::memory::{World, check_memory};
@@ -84,6 +84,8 @@ pub(super) struct Places {
     pub compiled: Option<usize>,
     /// What each metric is measured against, where that is what another mode gives.
     pub against: Vec<Option<usize>>,
+    /// What an emulated subject makes of the program that each check compares with, where it takes as many rows.
+    pub beside: Vec<Option<usize>>,
 }
 
 impl<'a> Programs<'a> {
@@ -118,7 +120,7 @@ impl<'a> Programs<'a> {
                 None
             };
             let program = &programs.problems[problem].1;
-            let mut place = |mode: &'a Mode| {
+            let mut place = |program: &Program, mode: &'a Mode| {
                 let compiled = subject::compile(program, mode);
                 let own = signature(&compiled, &mut numbering);
                 // Generations that a compiler treats alike often compute alike, too.
@@ -133,9 +135,21 @@ impl<'a> Programs<'a> {
                 }
                 known.unwrap_or(programs.compiled.len() - 1)
             };
-            let compiled = case.subject.emulated().map(&mut place);
-            let against = case.metrics.iter().map(|metric| metric.against.as_ref().map(&mut place)).collect();
-            programs.cases.push(Places { problem, truth, scores, compiled, against });
+            let mode = case.subject.emulated();
+            let compiled = mode.map(|mode| place(program, mode));
+            let other = |metric: &'a PlannedMetric| metric.against.as_ref();
+            let against = case.metrics.iter().map(|metric| other(metric).map(|mode| place(program, mode))).collect();
+            let mut beside = Vec::new();
+            for check in &case.checks {
+                let wanted = check.judge.beside().filter(|other| other.batch(n) == rows).zip(mode);
+                let built = wanted.map(|(other, mode)| Ok((other.build(n, rows)?, mode))).transpose();
+                let built = built.map_err(|e: BuildError| fail(e.into()))?;
+                // Only a program of the same arguments can be evaluated with those of the group.
+                let taken = program.entry().parameter_shapes();
+                let alike = built.filter(|(other, _)| other.entry().parameter_shapes() == taken);
+                beside.push(alike.map(|(other, mode)| place(&other, mode)));
+            }
+            programs.cases.push(Places { problem, truth, scores, compiled, against, beside });
         }
         Ok(programs)
     }

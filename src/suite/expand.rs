@@ -121,7 +121,7 @@ pub(super) fn expand(
                                 n: size,
                                 seed: *seed,
                             };
-                            let (checks, fits) = planned_checks(here, matrix, &context, &metrics)?;
+                            let (checks, fits) = planned_checks(here, matrix, &context, &metrics, files)?;
                             cases.push(Case {
                                 id: Case::id_of(&problem, subject.as_ref()),
                                 problem,
@@ -287,6 +287,7 @@ fn planned_checks(
     matrix: &MatrixTable,
     context: &Context,
     metrics: &[PlannedMetric],
+    files: &mut Files,
 ) -> Result<Planned, SuiteError> {
     let mut checks: Vec<PlannedCheck> = Vec::new();
     let mut fits = Vec::new();
@@ -304,7 +305,11 @@ fn planned_checks(
         if table.expect != Expect::Pass && because.is_empty() {
             return Err(fail("`expect` needs a `because` that says why the deviation is known".to_string()));
         }
-        let settings = table.settings();
+        let mut settings = table.settings();
+        if let Some(name) = table.against.as_ref().filter(|name| is_file(name.get_ref())) {
+            let read = files.program(name.get_ref(), None, None).map_err(|e| here.error(name.span(), e))?;
+            settings.program = Some(read);
+        }
         if let Some(value) = settings.allowance.filter(|share| !(0.0..=1.0).contains(share)) {
             let (setting, expected) = ("allowance", "share from 0 to 1");
             return Err(refuse(PlanFault::BadValue { setting, value, expected }.of(setting)));
@@ -340,13 +345,17 @@ fn kind_of(here: &Source, kind: &Spanned<String>) -> Result<&'static dyn Check, 
     })
 }
 
-/// The settings of a check in which not all of its kind in the matrix agree.
+/// The settings of a check in which not all of its kind in the matrix agree; a file by its name alone.
 fn setting_of(table: &CheckTable, matrix: &MatrixTable) -> Option<String> {
     let same_kind =
         || matrix.check.iter().map(Spanned::get_ref).filter(|other| other.kind.get_ref() == table.kind.get_ref());
     let telling = |pair: &(&'static str, String)| same_kind().any(|other| !other.settings().list().contains(pair));
-    let pairs: Vec<String> =
-        table.settings().list().into_iter().filter(telling).map(|(key, value)| format!("{key}={value}")).collect();
+    let told = |value: &str| match value.rsplit_once('/') {
+        Some((_, file)) if is_file(value) => file.to_string(),
+        _ => value.to_string(),
+    };
+    let telling = table.settings().list().into_iter().filter(telling);
+    let pairs: Vec<String> = telling.map(|(key, value)| format!("{key}={}", told(&value))).collect();
     (!pairs.is_empty()).then(|| pairs.join(","))
 }
 

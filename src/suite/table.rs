@@ -131,6 +131,7 @@ impl CheckTable {
             slope: given(&self.slope),
             output: given(&self.output),
             against: given(&self.against),
+            program: None,
             allowance: given(&self.allowance),
             equals: given(&self.equals),
             declared: given(&self.declared),

@@ -32,8 +32,19 @@ impl Bench<'_> {
         let truth = &Oracle::default().evaluate(program, arguments, &demands).unwrap();
         let scale = &Scale::new(program, arguments);
         let subject = &Emulated(mode.clone());
-        let batch =
-            Batch { spec: &spec, n, subject, program, arguments, got, truth, scale, scores: None, first_row: 0 };
+        let batch = Batch {
+            spec: &spec,
+            n,
+            subject,
+            program,
+            arguments,
+            got,
+            truth,
+            scale,
+            scores: None,
+            beside: None,
+            first_row: 0,
+        };
         let mut tally = Tally::default();
         judge.observe(&batch, &mut tally).unwrap();
         judge.conclude(&tally)

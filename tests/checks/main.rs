@@ -86,6 +86,7 @@ impl Bench {
             truth: &truth,
             scale: &Scale::new(&self.program, &self.arguments),
             scores,
+            beside: None,
             first_row: FIRST_ROW,
         };
         let mut tally = Tally::default();

@@ -21,12 +21,14 @@ fn checks_say_what_they_take_and_show() {
     let expected = r#"
 agreement: ["against", "allowance", "output"] -> ["differing elements", "differing_rows rows", "max_difference output"], Some("differing_rows")
 bound: ["declared", "output"] -> ["error_over_bound 1", "error_over_probable_bound 1", "beyond_bound elements"], None
-divergence: ["output"] -> ["diverged rows", "first_divergence tokens", "mean_divergence tokens"], Some("diverged")
+divergence: ["output"] -> ["diverged rows", "first_divergence tokens", "mean_divergence tokens", "median_divergence tokens"], Some("diverged")
 drift: ["metric", "slope", "output"] -> ["drift_slope 1", "drift_low 1", "drift_high 1"], None
 dropped_token: ["output", "allowance"] -> ["lost rows", "lost_share_low 1", "lost_share_high 1", "flips rows", "rounding_ties rows", "exact_ties rows", "least_margin_ulp ulp"], Some("lost")
 growth: ["metric", "slope"] -> ["slope 1"], None
+margin: ["allowance"] -> ["tied_tops rows", "margin_quarter ulp", "margin_median ulp", "margin_three_quarters ulp", "margin_largest ulp"], Some("tied_tops")
 nucleus: ["allowance"] -> ["all_kept rows", "rows_beyond rows", "kept_extra tokens", "kept_lost tokens", "truth_kept tokens"], Some("rows_beyond")
 overflow: ["output"] -> ["overflows elements", "underflows elements", "rows_out rows"], Some("rows_out")
+ratio: ["against", "output", "allowance"] -> ["mean_log_ratio nat", "max_log_ratio nat", "ratios_beyond_0.001 1", "ratios_beyond_0.01 1"], None
 recall: [] -> ["recall_observed 1", "recall_expected 1", "recall_z 1", "bins bins", "broken_rows rows"], None
 self_consistency: [] -> ["inconsistent rows"], Some("inconsistent")
 ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
@@ -37,6 +39,7 @@ ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
         slope: Some(0.5),
         output: Some("token".into()),
         against: Some("alone".into()),
+        program: None,
         allowance: Some(0.1),
         equals: Some(vec![1, -2]),
         declared: Some("high".into()),

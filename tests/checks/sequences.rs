@@ -30,7 +30,8 @@ fn divergence_counts_what_comes_before_the_first_difference() {
     got[1] = Tensor::new(&[3, 4], Data::from_i64s(DType::S32, &tokens).unwrap());
     let worse = bench.judge("divergence", &settings, &got);
     assert_eq!(worse.outcome, Outcome::Finding);
-    let expected = vec![("diverged", 2.0), ("first_divergence", 1.0), ("mean_divergence", 2.0)];
+    let median = ("median_divergence", 1.0);
+    let expected = vec![("diverged", 2.0), ("first_divergence", 1.0), ("mean_divergence", 2.0), median];
     assert_eq!(figures(&worse), expected);
     let due = truth[1].data().get_i64(1);
     assert_eq!(worse.evidence[0], format!("row 40: token {} instead of {due} after 1 that are right", due + 1));
@@ -86,4 +87,70 @@ fn drift_says_what_it_lacks() {
     assert_eq!(refused(given("kl_mean", None)).setting, Some("slope"));
     let built_in = refused(given("kl_mean", Some(0.0)));
     assert!(matches!(built_in.fault, PlanFault::Lacks { .. }) && built_in.setting.is_none(), "{built_in}");
+}
+
+#[test]
+fn margin_tells_ties_and_the_leads_that_were_lost() {
+    let bench = Bench::new("greedy_head[dtype=f32,rows=4]", 8, "cpu/highest/off", "normal");
+    assert!(bench.program.output("token").is_some(), "{:?}", bench.program.output_names);
+    let (token, scores) = (bench.program.output("token").unwrap(), bench.program.output("logits").unwrap());
+    let sound = bench.judge("margin", &none(), &bench.truth());
+    assert_eq!((sound.outcome, figures(&sound)), (Outcome::Pass, vec![("tied_tops", 0.0)]));
+    // Three rows emit another token; in one of them the second best score becomes the best one's.
+    let mut got = bench.truth();
+    let mut tokens = got[token].data().to_i64s();
+    let mut logits = got[scores].data().to_f64s();
+    tokens[..3].iter_mut().for_each(|token| *token = (*token + 1) % 8);
+    let row = &mut logits[16..24];
+    let best = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    row[tokens[2] as usize] = best;
+    got[token] = Tensor::new(got[token].dims(), Data::from_i64s(DType::S32, &tokens).unwrap());
+    got[scores] = Tensor::new(got[scores].dims(), Data::from_f64s(DType::F32, &logits).unwrap());
+    let worse = bench.judge("margin", &none(), &got);
+    assert_eq!(worse.outcome, Outcome::Finding);
+    let said = figures(&worse);
+    assert_eq!(said[0], ("tied_tops", 1.0));
+    let names: Vec<&str> = said.iter().map(|(name, _)| *name).collect();
+    let quantiles = ["margin_quarter", "margin_median", "margin_three_quarters", "margin_largest"];
+    assert_eq!(names[1..], quantiles);
+    assert!(0.0 < said[1].1 && said[1].1 < said[2].1 && said[2].1 < said[3].1 && said[3].1 == said[4].1, "{said:?}");
+    assert!(worse.evidence[0].starts_with("row 42: tokens ["), "{:?}", worse.evidence);
+    assert_eq!(bench.outcome("margin", &Settings { allowance: Some(0.25), ..none() }, &got), Outcome::Pass);
+}
+
+#[test]
+fn ratio_counts_probabilities_that_differ() {
+    let bench = Bench::new("softmax[dtype=f32,rows=4]", 8, "cpu/f32/off", "normal");
+    let truth = bench.truth();
+    // Any numbers are log-probabilities here; against the truth one is off by a little more and one by less than a hundredth.
+    let sound = bench.judge("ratio", &none(), &truth);
+    let none_off = vec![
+        ("mean_log_ratio", 0.0),
+        ("max_log_ratio", 0.0),
+        ("ratios_beyond_0.001", 0.0),
+        ("ratios_beyond_0.01", 0.0),
+    ];
+    assert_eq!((sound.outcome, figures(&sound)), (Outcome::Pass, none_off));
+    let off = |by: [f32; 3]| {
+        let Data::F32(mut values) = truth[0].data().clone() else { panic!("softmax is f32") };
+        by.iter().enumerate().for_each(|(at, by)| values[9 * at] += by);
+        bench.judge("ratio", &none(), &[Tensor::new(truth[0].dims(), Data::F32(values))])
+    };
+    let wrong = off([0.00996, -0.01, -0.0005]);
+    assert_eq!(wrong.outcome, Outcome::Finding);
+    let said = figures(&wrong);
+    assert_eq!((said[2].1, said[3].1), (2.0 / 32.0, 1.0 / 32.0));
+    assert!((said[1].1 - 0.01).abs() < 1e-6 && (said[0].1 - 0.02046 / 32.0).abs() < 1e-6, "{said:?}");
+    assert!(wrong.evidence[0].starts_with("row 40, token 0: log p is "), "{:?}", wrong.evidence);
+    // Below, the edge is ln 0.99, above ln 1.01.
+    assert_eq!(off([-0.0100, 0.0, 0.0]).outcome, Outcome::Pass);
+    assert_eq!(off([-0.0101, 0.0, 0.0]).outcome, Outcome::Finding);
+    // Against another program, and against it a row at a time.
+    let bench = Bench::new("softmax[dtype=bf16,rows=4]", 64, "cpu/f32/off", "normal");
+    let other = |text: &str| bench.judge("ratio", &super::against(text), &bench.run());
+    assert_eq!(other("softmax[dtype=bf16,rows=4]").outcome, Outcome::Pass);
+    assert_eq!(other("softmax[dtype=bf16,rows=1]").outcome, Outcome::Pass);
+    let context = ulpgate::check::Context { spec: &bench.spec, n: 64, mode: &bench.mode, program: &bench.program };
+    let refused = ulpgate::check::judge_of("ratio", &super::against("sotfmax"), &context).err().unwrap();
+    assert_eq!(refused.setting, Some("against"));
 }

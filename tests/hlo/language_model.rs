@@ -16,22 +16,27 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/language_model")
 }
 
-/// The tokens that a program of the folder gives for `first`, in parts of `rows`.
-fn tokens(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) -> Vec<i64> {
+/// What a program of the folder gives for `first`, in parts of `rows`.
+fn results(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) -> Vec<Tensor> {
     let program = program(&std::fs::read_to_string(folder().join(file)).unwrap());
     let tensor = |name: &&str| safetensors::read_one(&folder().join("decoder.safetensors"), name).unwrap();
     let mut arguments: Vec<Option<Tensor>> = vec![None];
     arguments.extend(WEIGHTS.iter().map(tensor).map(Some));
     let (held, prepared) = (Held::new(&arguments), Prepared::new(&program));
     let mode: Mode = mode.parse().unwrap();
-    let mut tokens = Vec::new();
+    let mut parts = Vec::new();
     for start in (0..first.dims()[0]).step_by(rows) {
         arguments[0] = Some(first.rows(start..start + rows));
         let given: Vec<Tensor> = arguments.iter().flatten().cloned().collect();
-        let results = prepared.evaluate(&mode, &prepared.bind_beside(&held, &given).unwrap()).unwrap();
-        tokens.extend(results[output].data().to_i64s());
+        let mut results = prepared.evaluate(&mode, &prepared.bind_beside(&held, &given).unwrap()).unwrap();
+        parts.push(results.swap_remove(output));
     }
-    tokens
+    parts
+}
+
+/// Of these, the tokens.
+fn tokens(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) -> Vec<i64> {
+    results(file, mode, first, rows, output).iter().flat_map(|part| part.data().to_i64s()).collect()
 }
 
 /// Where two lists of tokens differ.
@@ -61,5 +66,23 @@ fn xla_cpu_generates_these_tokens() {
         let theirs = safetensors::read_one(&path, "generated").unwrap().data().to_i64s();
         let ours = tokens(&format!("cpu/generate.{setting}.hlo"), "xla-cpu/default/as-compiled", &prompts, 8, 0);
         assert_eq!(differing(&ours, &theirs), [0usize; 0], "{setting}");
+    }
+}
+
+/// log p of the first eight sequences: a training step, a decode through a cache and a prefill, four sequences at a time.
+#[test]
+fn xla_cpu_gives_tokens_these_log_probabilities() {
+    let text = safetensors::read_one(&folder().join("tokens.safetensors"), "sequences").unwrap().rows(0..8);
+    for (program, setting) in
+        [("train", "excess_on"), ("decode", "excess_on"), ("decode", "excess_off"), ("prompt", "excess_on")]
+    {
+        let path = folder().join(format!("cpu/{program}.{setting}.log_p.safetensors"));
+        let theirs = safetensors::read_one(&path, "log_p").unwrap().rows(0..8);
+        let parts = results(&format!("cpu/{program}.{setting}.hlo"), "xla-cpu/default/as-compiled", &text, 4, 0);
+        let ours: Vec<u64> = parts.iter().flat_map(|part| (0..part.len()).map(|at| part.data().bits(at))).collect();
+        let theirs: Vec<u64> = (0..theirs.len()).map(|at| theirs.data().bits(at)).collect();
+        assert_eq!(ours.len(), theirs.len());
+        let differing = (0..ours.len()).filter(|at| ours[*at] != theirs[*at]).count();
+        assert_eq!(differing, 0, "{program} {setting}");
     }
 }

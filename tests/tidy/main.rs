@@ -4,6 +4,7 @@
 mod circles;
 mod mutations;
 mod names;
+mod opening;
 mod tiling;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,7 @@
 
 use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};
+use crate::stat::quantile;
 use crate::tensor::DType;
 
 use super::{
@@ -44,6 +45,12 @@ impl Check for Divergence {
                 unit: Unit::Tokens,
                 better: Some(Better::Higher),
                 doc: "the mean number of tokens before it, over rows that differ",
+            },
+            FigureDoc {
+                name: "median_divergence",
+                unit: Unit::Tokens,
+                better: Some(Better::Higher),
+                doc: "the median of it, over rows that differ",
             },
         ]
     }
@@ -97,8 +104,7 @@ impl Judge for Same {
                 continue;
             };
             tally.count("diverged", 1);
-            tally.add("places", place as f64);
-            tally.peak("negated_first", -(place as f64));
+            tally.value(place as f64);
             tally.evidence(|| {
                 let (row, token) = (batch.first_row + row, got[place]);
                 format!("row {row}: token {token} instead of {due} after {place} that are right")
@@ -113,11 +119,11 @@ impl Judge for Same {
             .judge(diverged > 0)
             .figure("diverged", diverged as f64)
             .note(format!("{diverged} of {rows} rows leave the truth's tokens"));
-        match tally.peak_of("negated_first") {
-            Some(negated) => judgement
-                .figure("first_divergence", -negated)
-                .figure("mean_divergence", tally.sum_of("places") / diverged as f64),
-            None => judgement,
-        }
+        let places = tally.values_in_order();
+        let (Some(first), Some(median)) = (places.first(), quantile(&places, 0.5)) else { return judgement };
+        judgement
+            .figure("first_divergence", *first)
+            .figure("mean_divergence", places.iter().sum::<f64>() / diverged as f64)
+            .figure("median_divergence", median)
     }
 }

@@ -24,8 +24,8 @@ impl Check for Drift {
 
     fn doc(&self) -> &'static str {
         "Asks: does the error of a position grow along the sequence? Why it matters: what a short test shows would not hold \
-         for the contexts that are served. The rows that a program of a file takes at a time are the positions of one \
-         sequence, and a metric's terms at position i, counted from 1, against the truth in the result's own type, are \
+         for the contexts that are served. Positions are the first dim of the result, of a program of a file: those of the \
+         sequence that it takes at a time, or its layers. A metric's terms at position i, counted from 1, against the truth in the result's own type, are \
          fitted over all sequences: term ~ i^slope, terms of zero and infinite ones dropped. Fails when: the 95 % interval \
          of the slope lies above the expected slope + 0.1. With fewer than three terms it abstains."
     }

@@ -13,8 +13,10 @@ mod dropped_token;
 mod error;
 mod forward;
 pub mod growth;
+mod margin;
 mod nucleus;
 mod overflow;
+mod ratio;
 mod recall;
 mod scale;
 mod self_consistency;
@@ -97,6 +99,8 @@ pub struct Settings {
     pub output: Option<String>,
     /// What a case is compared with: a mode, a program, or `alone` (each row by itself).
     pub against: Option<String>,
+    /// The program of the file that `against` names, where it names one: whoever reads the settings reads it.
+    pub program: Option<ProgramSpec>,
     /// The largest share (0 to 1) of deviating elements that is no finding.
     pub allowance: Option<f64>,
     /// Expected integers of one row, for fixtures.
@@ -170,6 +174,11 @@ pub trait Judge: Send + Sync {
         false
     }
 
+    /// Another program over the same arguments, whose results it compares with ([`Batch::beside`]).
+    fn beside(&self) -> Option<&ProgramSpec> {
+        None
+    }
+
     /// Looks at one batch.
     ///
     /// # Errors
@@ -182,6 +191,7 @@ pub trait Judge: Send + Sync {
 }
 
 /// One batch of rows of one case.
+#[derive(Clone, Copy)]
 pub struct Batch<'a> {
     /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
@@ -202,6 +212,8 @@ pub struct Batch<'a> {
     /// The truth of the scores that the tokens are ranked by, where a judge asked for it: one
     /// [`Top`](crate::oracle::Top) a row.
     pub scores: Option<&'a FloatTruth>,
+    /// What the subject makes of [`Judge::beside`], where that takes as many rows and others may have asked for it, too.
+    pub beside: Option<&'a [Tensor]>,
     /// The first row's number in the whole case.
     pub first_row: usize,
 }
@@ -214,8 +226,10 @@ pub static CHECKS: &[&dyn Check] = &[
     &drift::Drift,
     &dropped_token::DroppedToken,
     &growth::Growth,
+    &margin::Margin,
     &nucleus::Nucleus,
     &overflow::Overflow,
+    &ratio::Ratio,
     &recall::Recall,
     &self_consistency::SelfConsistency,
     &ties::Ties,

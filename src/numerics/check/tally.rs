@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts, largest values and sums by name, points of a fit, the first pieces of evidence, and why the check abstains, if it does. A
+/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, and why the check abstains, if it does. A
 /// judge chooses the names; only the count `undecided` has a meaning here ([`Tally::judge`]).
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -12,6 +12,7 @@ pub struct Tally {
     peaks: BTreeMap<&'static str, f64>,
     sums: BTreeMap<&'static str, f64>,
     points: Vec<(f64, f64)>,
+    values: Vec<f64>,
     evidence: Vec<String>,
     refusal: Option<String>,
 }
@@ -40,6 +41,11 @@ impl Tally {
     /// Keeps a point of what is fitted in the end, as `(x, y)`.
     pub fn point(&mut self, x: f64, y: f64) {
         self.points.push((x, y));
+    }
+
+    /// Keeps a value, for quantiles.
+    pub fn value(&mut self, value: f64) {
+        self.values.push(value);
     }
 
     /// Keeps a line that shows what was found, such as an element with its bits. Only the first three are made.
@@ -74,6 +80,13 @@ impl Tally {
         &self.points
     }
 
+    /// The values, ascending.
+    pub fn values_in_order(&self) -> Vec<f64> {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted
+    }
+
     /// Why the check cannot judge, if it cannot.
     pub fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
@@ -91,6 +104,7 @@ impl Tally {
             self.add(name, value);
         }
         self.points.extend(later.points);
+        self.values.extend(later.values);
         let room = KEPT_EVIDENCE.saturating_sub(self.evidence.len());
         self.evidence.extend(later.evidence.into_iter().take(room));
         if let Some(why) = later.refusal {

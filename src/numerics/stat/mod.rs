@@ -7,10 +7,12 @@ mod bisect;
 mod expected_recall;
 mod fit;
 mod gamma;
+mod quantile;
 mod student;
 
 pub use binomial::{Interval, clopper_pearson};
 pub use expected_recall::{ExpectedRecall, expected_recall};
 pub use fit::{Fit, Point, fit_line, fit_log_log};
 pub use gamma::{gamma, probabilistic_gamma, probabilistic_lambda};
+pub use quantile::quantile;
 pub use student::{t_cdf, t_quantile};
