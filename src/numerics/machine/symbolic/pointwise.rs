@@ -1,0 +1,471 @@
+//! Operations that make each element from those in the same place, and the identities among them that keep all bits.
+
+use std::sync::LazyLock;
+
+use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
+use crate::tensor::DType;
+
+use super::super::integer;
+use super::super::vector::{self, Divide, VectorUnit};
+use super::run::{Site, Tracer};
+use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbols::{Array, Symbols};
+
+/// A number that an argument has, or that a result of this type is rounded to.
+pub fn of_type(symbol: Symbol, dtype: DType) -> Symbol {
+    // What a narrow type but bf16 holds is no subnormal of f32.
+    let normal = dtype.is_float() && dtype.bits() <= 16 && dtype != DType::BF16 && dtype != DType::F8E8M0FNU;
+    symbol.in_type(dtype).with(Facts { normal, not_negative: false })
+}
+
+/// The symbol of a number rounded to a float type, from f32 or what f32 holds.
+pub fn rounded(symbol: Symbol, dtype: DType) -> Symbol {
+    if matches!(dtype, DType::F32 | DType::F64) || symbol.is_of(dtype) {
+        return symbol;
+    }
+    if let Some(value) = symbol.float() {
+        let mut value = [value];
+        vector::round_to(dtype, &mut value);
+        return Symbol::of(Number::Float(value[0]));
+    }
+    if !is_odd(dtype) {
+        return of_type(ROUNDING.and_count(dtype as usize).and(symbol).symbol(), dtype);
+    }
+    // Rounding to nearest even is odd, makes no subnormals of what is none, and gives nothing negative of what is not.
+    let (symbol, opposite) = symbol.split_sign();
+    let rounded = ROUNDING.and_count(dtype as usize).and(symbol).symbol().like(symbol);
+    of_type(rounded, dtype).with_sign(opposite)
+}
+
+static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Mixer::new("round"));
+
+/// Whether the opposite of each number belongs to the type, -0 included.
+fn is_odd(dtype: DType) -> bool {
+    !matches!(
+        dtype,
+        DType::F8E4M3B11FNUZ | DType::F8E4M3FNUZ | DType::F8E5M2FNUZ | DType::F8E8M0FNU
+    )
+}
+
+/// An operation on elements that are not all known.
+pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
+    let instruction = site.instruction;
+    let to = instruction.shape.element_type();
+    let from = site.shapes[0].element_type();
+    let exact = site.operands.iter().any(|operand| operand.as_array().exact);
+    let floats = from.is_float();
+    let each = |function: &dyn Fn(Symbol) -> Symbol| -> Symbols {
+        Symbols::array(site.of(0).iter().map(|symbol| function(*symbol)).collect())
+    };
+    let shows_nan = || {
+        tracer.grounds.borrow_mut().shows_nan.insert(instruction.name.clone());
+    };
+    match &instruction.op {
+        Op::Convert => convert(site, from, to, tracer.machine.unit.flush),
+        Op::BitcastConvert => {
+            if from.is_float() && !to.is_float() {
+                shows_nan();
+            }
+            let mixer = Mixer::new(&format!("bits {from} {to}"));
+            each(&|symbol| of_type(mixer.and(symbol).symbol(), to))
+        }
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            let kind = if from == DType::BF16 { DType::F32 } else { from };
+            let mixer = Mixer::new(&format!("reduce-precision {exponent_bits} {mantissa_bits} {kind}"));
+            let to_bf16 = (*exponent_bits, *mantissa_bits) == (8, 7);
+            each(&|symbol| match to_bf16 && symbol.is_normal() && symbol.is_of(DType::BF16) {
+                true => symbol,
+                false => {
+                    let (symbol, opposite) = symbol.split_sign();
+                    let facts = Facts { normal: *exponent_bits <= 8, not_negative: false };
+                    let reduced = mixer.and(symbol).symbol().with(facts);
+                    (if to_bf16 { reduced.in_type(DType::BF16) } else { reduced }).with_sign(opposite)
+                }
+            })
+        }
+        Op::Unary(unary) => {
+            let own = if tracer.machine.library_computes(instruction) && *unary == Unary::Exponential {
+                "library"
+            } else {
+                ""
+            };
+            let function = Function::new(*unary, from, to, &tracer.machine.unit, own);
+            let applied: Vec<Symbol> = site.of(0).iter().map(|symbol| function.of(*symbol)).collect();
+            Symbols::Array(Array { exact: exact && *unary == Unary::Negate, ..Array::new(applied) })
+        }
+        Op::Binary(binary) => arithmetic(tracer, site, *binary, exact),
+        Op::Compare { direction, order } => {
+            if *order == CompareOrder::Total && floats {
+                shows_nan();
+            }
+            let comparison = Comparison::new(*direction, *order, from, tracer.machine.unit.flush);
+            Symbols::array(site.of(0).iter().zip(site.of(1)).map(|(a, b)| comparison.of(*a, *b)).collect())
+        }
+        Op::Select => select(site, exact),
+        Op::Clamp => clamp(tracer, site, from),
+        other => unreachable!("{} is no operation on elements", other.opcode()),
+    }
+}
+
+fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
+    let elements = site.of(0);
+    let mixer = Mixer::new(&format!("convert {from} {to} {flush}"));
+    // Every number of the one is a number of the other.
+    let keeps = match (from, to) {
+        _ if from == to => true,
+        (_, DType::F64 | DType::F32) => from.is_float() && from != DType::F64,
+        _ if from.is_float() || to.is_float() => false,
+        (DType::Pred, _) | (_, DType::Pred) => false,
+        _ => from.is_signed() <= to.is_signed() && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits(),
+    };
+    let element = |symbol: &Symbol| match symbol.number() {
+        _ if keeps => *symbol,
+        // Through f32, which f64 is rounded to first, or not.
+        _ if from.is_float() && to.is_float() && from != DType::F64 => rounded(*symbol, to),
+        Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
+            let value = if from == DType::Pred {
+                super::super::value::Value::pred(vec![v != 0])
+            } else {
+                super::super::value::Value::integer(from, vec![v])
+            };
+            first(&integer::convert(value, to, flush)).unwrap_or(mixer.and(*symbol).symbol())
+        }
+        _ => of_type(mixer.and(*symbol).symbol(), to),
+    };
+    Symbols::Array(site.operands[0].as_array().moved(elements.iter().map(element).collect()))
+}
+
+fn first(value: &super::super::value::Value) -> Option<Symbol> {
+    Symbols::of_value(value).arrays().first().and_then(|array| array.elements.first().copied())
+}
+
+/// A function of one operand.
+struct Function {
+    unary: Unary,
+    mixer: Mixer,
+    to: DType,
+    float: bool,
+    facts: Facts,
+}
+
+impl Function {
+    fn new(unary: Unary, from: DType, to: DType, unit: &VectorUnit, own: &str) -> Function {
+        let float = from.is_float();
+        let eup = unit.error.perturbs().then_some(unit.eup);
+        // Floats up to f32 are computed in f32; what rounds the result comes behind.
+        let kind = match from {
+            DType::F64 => "f64",
+            _ if float => "f32",
+            other => other.name(),
+        };
+        let text = format!("{} {kind} {} {:?} {eup:?} {own}", unary.name(), unit.flush, unit.error);
+        let keeps_subnormals = match unary {
+            Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
+            Unary::Cbrt | Unary::Sine | Unary::Tan => true,
+            _ => !own.is_empty(),
+        };
+        let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
+        let f32s = float && from != DType::F64;
+        let facts = Facts { normal: f32s && unit.flush && !keeps_subnormals, not_negative: float && never_negative };
+        Function { unary, mixer: Mixer::new(&text), to, float, facts }
+    }
+
+    fn of(&self, symbol: Symbol) -> Symbol {
+        match self.unary {
+            Unary::Negate if self.float && is_odd(self.to) => return symbol.opposite(),
+            Unary::Not if self.to == DType::Pred => return symbol.opposite(),
+            Unary::Abs if self.float => {
+                let (symbol, _) = symbol.split_sign();
+                let facts = Facts { normal: symbol.is_normal(), ..self.facts };
+                let absolute = self.mixer.and(symbol).symbol().with(facts);
+                return if symbol.is_of(self.to) { absolute.in_type(self.to) } else { rounded(absolute, self.to) };
+            }
+            _ => {}
+        }
+        let result = self.mixer.and(symbol).symbol();
+        if self.to.is_float() { rounded(result.with(self.facts), self.to) } else { result }
+    }
+}
+
+/// An operation of two operands.
+fn arithmetic(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbols {
+    let unit = &tracer.machine.unit;
+    let habits = site.habits;
+    let dtype = site.instruction.shape.element_type();
+    let (left, right) = (site.of(0), site.of(1));
+    let pairs = || left.iter().copied().zip(right.iter().copied());
+    if unit.contracts && habits.contracted {
+        let product = Mixer::new(&format!("product {}", unit.flush));
+        let round = Mixer::new("rounded product");
+        let plain = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let of = |a: Symbol, b: Symbol| {
+            if exact && (a.float() == Some(-1.0) || b.float() == Some(-1.0)) {
+                return if a.float() == Some(-1.0) { b.opposite() } else { a.opposite() };
+            }
+            let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
+            product.and(a.min(b)).and(a.max(b)).symbol().with_sign(one != other)
+        };
+        let element = |(at, (a, b)): (usize, (Symbol, Symbol))| match habits.folded {
+            Some(folded) if at % folded.width >= folded.first && exact => round.and(of(a, b)).symbol(),
+            Some(folded) if at % folded.width >= folded.first => plain.of(a, b),
+            _ => of(a, b),
+        };
+        let elements = pairs().enumerate().map(element).collect();
+        return Symbols::Array(Array { exact: true, ..Array::new(elements) });
+    }
+    if dtype == DType::F32 && exact {
+        let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
+        let element = |(a, b): (Symbol, Symbol)| {
+            let b = b.with_sign(binary == Binary::Subtract);
+            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, not_negative: false })
+        };
+        return Symbols::array(pairs().map(element).collect());
+    }
+    if habits.divides_by_spread && unit.divide == Divide::BroadcastByReciprocal && dtype.is_float() && dtype != DType::F64
+    {
+        let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
+        let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let one = Symbol::of(Number::Float(1.0));
+        let reciprocal = |b: Symbol| match (reciprocal.of(one, b), dtype) {
+            (symbol, DType::F16) => rounded(symbol, DType::F16),
+            (symbol, _) => symbol,
+        };
+        return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
+    }
+    let operation = Operation::new(binary, dtype, unit, tracer);
+    Symbols::array(pairs().map(|(a, b)| operation.of(a, b)).collect())
+}
+
+/// How two elements are joined.
+struct Operation<'u> {
+    binary: Binary,
+    dtype: DType,
+    mixer: Mixer,
+    unit: &'u VectorUnit,
+    one_zero: bool,
+    /// Whether a quotient of opposite operands is the opposite.
+    odd_quotients: bool,
+}
+
+impl<'u> Operation<'u> {
+    fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> Operation<'u> {
+        let perturbs = unit.error.perturbs();
+        // What is subtracted is added with the other sign.
+        let name = if binary == Binary::Subtract && dtype.is_float() { Binary::Add } else { binary };
+        let kind = match (dtype, binary) {
+            (DType::F64, _) => "f64",
+            // Perturbed quotients are not rounded alike in all types.
+            (_, Binary::Divide) if perturbs && dtype.is_float() => dtype.name(),
+            _ if dtype.is_float() => "f32",
+            (other, _) => other.name(),
+        };
+        let how = match binary {
+            Binary::Divide => format!("{:?} {:?}", unit.divide, perturbs.then_some((unit.error, unit.eup))),
+            Binary::Maximum | Binary::Minimum => format!("{:?}", unit.zero_tie),
+            Binary::Atan2 | Binary::Power => format!("{:?}", unit.error),
+            _ => String::new(),
+        };
+        let mixer = Mixer::new(&format!("{} {kind} {} {how}", name.name(), unit.flush));
+        let one_zero = tracer.permits.one_zero;
+        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs }
+    }
+
+    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+        if !self.dtype.is_float() {
+            return self.integers(a, b);
+        }
+        if self.dtype == DType::F64 {
+            return self.floats(a, b);
+        }
+        if let (Some(a), Some(b)) = (a.float(), b.float())
+            && !self.unit.error.perturbs()
+        {
+            let mut value = [vector::binary_scalar(self.binary, a, b, self.unit)];
+            vector::round_to(self.dtype, &mut value);
+            return Symbol::of(Number::Float(value[0]));
+        }
+        rounded(self.floats(a, b), self.dtype)
+    }
+
+    /// A float operation before its result is rounded to its type.
+    fn floats(&self, a: Symbol, b: Symbol) -> Symbol {
+        let double = self.dtype == DType::F64;
+        let normal = self.unit.flush && !double;
+        // Arithmetic takes such a number as it is.
+        let kept = |symbol: Symbol| (!self.unit.flush || !double && symbol.is_normal()).then_some(symbol);
+        let is = |symbol: Symbol, number: f32| {
+            !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits())
+        };
+        let facts = |not_negative: bool| Facts { normal, not_negative };
+        match self.binary {
+            Binary::Add | Binary::Subtract => {
+                let b = b.with_sign(self.binary == Binary::Subtract);
+                for (zero, other) in [(a, b), (b, a)] {
+                    let neutral = is(zero, -0.0) || is(zero, 0.0) && (other.is_not_negative() || self.one_zero);
+                    if let (true, Some(other)) = (neutral, kept(other)) {
+                        return other;
+                    }
+                }
+                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(false))
+            }
+            Binary::Multiply => {
+                for (one, other) in [(a, b), (b, a)] {
+                    if let (Some(other), true) = (kept(other), is(one, 1.0) || is(one, -1.0)) {
+                        return other.with_sign(is(one, -1.0));
+                    }
+                }
+                let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
+                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(a == b && one == other)).with_sign(one != other)
+            }
+            Binary::Divide if self.odd_quotients => {
+                if let (Some(a), true) = (kept(a), is(b, 1.0)) {
+                    return a;
+                }
+                let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
+                self.mixer.and(a).and(b).symbol().with(facts(false)).with_sign(one != other)
+            }
+            Binary::Maximum | Binary::Minimum => {
+                let neutral = if self.binary == Binary::Maximum { f32::NEG_INFINITY } else { f32::INFINITY };
+                for (one, other) in [(a, b), (b, a)] {
+                    if let (Some(other), true) = (kept(other), is(one, neutral) || one == other) {
+                        return other;
+                    }
+                }
+                // Where zeros tie by sign, or no zero has one, the order of the operands does not show.
+                let ordered = self.unit.zero_tie == vector::ZeroTie::Second && !self.one_zero
+                    && !(a.is_not_negative() && b.is_not_negative());
+                let (a, b) = if ordered { (a, b) } else { (a.min(b), a.max(b)) };
+                let result = self.mixer.and(a).and(b).symbol();
+                // One of the two, so of their type.
+                let both = [DType::BF16, DType::F16].into_iter().find(|dtype| [a, b].iter().all(|s| s.is_of(*dtype)));
+                let result = both.map_or(result, |dtype| result.in_type(dtype));
+                result.with(facts(a.is_not_negative() && b.is_not_negative()))
+            }
+            _ => self.mixer.and(a).and(b).symbol().with(Facts { normal: false, not_negative: false }),
+        }
+    }
+
+    fn integers(&self, a: Symbol, b: Symbol) -> Symbol {
+        let pred = self.dtype == DType::Pred;
+        if let (Some(a), Some(b)) = (a.integer(), b.integer()) {
+            return Symbol::of(Number::Integer(match pred {
+                true => i64::from(integer::apply_pred(self.binary, a != 0, b != 0)),
+                false => integer::apply(self.binary, self.dtype, a, b),
+            }));
+        }
+        for (known, other, right) in [(a, b, false), (b, a, true)] {
+            let neutral = match (self.binary, known.integer()) {
+                (Binary::Add | Binary::Or | Binary::Xor, Some(0)) => true,
+                (Binary::Subtract, Some(0)) => right,
+                (Binary::Multiply, Some(1)) => true,
+                (Binary::Divide, Some(1)) => right,
+                (Binary::And, Some(1)) => pred,
+                (Binary::And, Some(-1)) => !pred,
+                (Binary::Maximum | Binary::Minimum | Binary::And | Binary::Or, None) => known == other,
+                _ => false,
+            };
+            if neutral {
+                return other;
+            }
+            match (self.binary, known.integer()) {
+                (Binary::Multiply | Binary::And, Some(0)) => return known,
+                (Binary::Or, Some(1)) if pred => return known,
+                (Binary::Xor, Some(1)) if pred => return other.opposite(),
+                _ => {}
+            }
+        }
+        let (a, b) = if self.binary.commutes() { (a.min(b), a.max(b)) } else { (a, b) };
+        self.mixer.and(a).and(b).symbol()
+    }
+}
+
+/// A comparison, from one side and of one direction.
+struct Comparison {
+    mixer: Mixer,
+    direction: Compare,
+    order: CompareOrder,
+    /// The type, where elements can be compared here.
+    integers: Option<DType>,
+    flips: bool,
+    negates: bool,
+    commutes: bool,
+}
+
+impl Comparison {
+    fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> Comparison {
+        let float = dtype.is_float();
+        // a > b is b < a; where any two are in order, a <= b is that b < a does not hold. NE is that EQ does not hold.
+        let total = !float || order == CompareOrder::Total;
+        let (one, flips, negates) = match direction {
+            Compare::Gt => (Compare::Lt, true, false),
+            Compare::Ge if total => (Compare::Lt, false, true),
+            Compare::Ge => (Compare::Le, true, false),
+            Compare::Le if total => (Compare::Lt, true, true),
+            Compare::Ne => (Compare::Eq, false, true),
+            same => (same, false, false),
+        };
+        let kind = match dtype {
+            DType::F64 => "f64",
+            _ if float => "f32",
+            DType::U64 => "u64",
+            _ => "integer",
+        };
+        let order_text = if float { format!("{order:?} {flush}") } else { String::new() };
+        let mixer = Mixer::new(&format!("{} {kind} {order_text}", one.name()));
+        let commutes = one == Compare::Eq;
+        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes }
+    }
+
+    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+        if let (Some(dtype), Some(x), Some(y)) = (self.integers, a.integer(), b.integer()) {
+            let ordering = if dtype == DType::U64 { (x as u64).cmp(&(y as u64)) } else { x.cmp(&y) };
+            return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(ordering)))));
+        }
+        if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
+            return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
+        }
+        let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
+        self.mixer.and(a).and(b).symbol().with_sign(self.negates)
+    }
+}
+
+fn select(site: &Site, exact: bool) -> Symbols {
+    let mixer = Mixer::new("select");
+    let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
+    let element = |at: usize| {
+        let (flag, a, b) = (flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
+        match flag.integer() {
+            Some(0) => return b,
+            Some(_) => return a,
+            None if a == b => return a,
+            None => {}
+        }
+        let (flag, negated) = flag.split_sign();
+        let (a, b) = if negated { (b, a) } else { (a, b) };
+        let facts = Facts {
+            normal: a.is_normal() && b.is_normal(),
+            not_negative: a.is_not_negative() && b.is_not_negative(),
+        };
+        let picked = mixer.and(flag).and(a).and(b).symbol().with(facts);
+        match site.instruction.shape.dtype() {
+            Some(dtype) if a.is_of(dtype) && b.is_of(dtype) => picked.in_type(dtype),
+            _ => picked,
+        }
+    };
+    Symbols::Array(Array { exact, ..Array::new((0..on_true.len()).map(element).collect()) })
+}
+
+/// `min(max(low, value), high)`.
+fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
+    let (low, values, high) = (site.of(0), site.of(1), site.of(2));
+    let at = |edge: &[Symbol], i: usize| edge[if edge.len() == 1 { 0 } else { i }];
+    if dtype == DType::F64 {
+        let mixer = Mixer::new("clamp f64");
+        let element = |(i, v): (usize, &Symbol)| mixer.and(at(low, i)).and(*v).and(at(high, i)).symbol();
+        return Symbols::array(values.iter().enumerate().map(element).collect());
+    }
+    let [larger, smaller] =
+        [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &tracer.machine.unit, tracer));
+    let element = |(i, v): (usize, &Symbol)| smaller.of(larger.of(at(low, i), *v), at(high, i));
+    Symbols::array(values.iter().enumerate().map(element).collect())
+}
