@@ -131,7 +131,12 @@ fn frontier(program: &Program, sketches: &[Option<Sketch>], other: &Computed, ou
     let mut known = vec![true; instructions.len()];
     for (id, instruction) in instructions.iter().enumerate() {
         let above = instruction.operands.iter().all(|operand| known[*operand]);
-        let moves = matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source);
+        // A part of a sort or a loop is computed where the whole is.
+        let of_tuple = |operand: &ValueId| instructions[*operand].op == Op::Tuple;
+        let moves = match instruction.op {
+            Op::GetTupleElement(_) => instruction.operands.iter().all(of_tuple),
+            _ => matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source),
+        };
         known[id] = above && (moves || has(id));
         if read[id] && above && !moves && !has(id) {
             met.push(id);

@@ -6,7 +6,7 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
 use super::super::integer;
-use super::super::vector::{self, Divide, VectorUnit};
+use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbols::{Array, Symbols};
@@ -72,14 +72,14 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
             let kind = if from == DType::BF16 { DType::F32 } else { from };
             let mixer = Mixer::new(&format!("reduce-precision {exponent_bits} {mantissa_bits} {kind}"));
-            let to_bf16 = (*exponent_bits, *mantissa_bits) == (8, 7);
-            each(&|symbol| match to_bf16 && symbol.is_normal() && symbol.is_of(DType::BF16) {
-                true => symbol,
-                false => {
+            // With all of f32's exponents it is a rounding to nearest even, bit for bit.
+            let of_f32 = kind == DType::F32 && *exponent_bits >= 8;
+            each(&|symbol| match (of_f32, *mantissa_bits) {
+                (true, 7) => rounded(symbol, DType::BF16),
+                (true, 23..) => symbol,
+                _ => {
                     let (symbol, opposite) = symbol.split_sign();
-                    let facts = Facts { normal: *exponent_bits <= 8, not_negative: false };
-                    let reduced = mixer.and(symbol).symbol().with(facts);
-                    (if to_bf16 { reduced.in_type(DType::BF16) } else { reduced }).with_sign(opposite)
+                    mixer.and(symbol).symbol().with_sign(opposite)
                 }
             })
         }
@@ -145,6 +145,8 @@ struct Function {
     mixer: Mixer,
     to: DType,
     float: bool,
+    /// Whether subnormal operands count as zeros.
+    flushes: bool,
     facts: Facts,
 }
 
@@ -167,7 +169,7 @@ impl Function {
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
         let facts = Facts { normal: f32s && unit.flush && !keeps_subnormals, not_negative: float && never_negative };
-        Function { unary, mixer: Mixer::new(&text), to, float, facts }
+        Function { unary, mixer: Mixer::new(&text), to, float, flushes: facts.normal, facts }
     }
 
     fn of(&self, symbol: Symbol) -> Symbol {
@@ -182,6 +184,7 @@ impl Function {
             }
             _ => {}
         }
+        let symbol = if self.flushes { symbol.unflushed() } else { symbol };
         let result = self.mixer.and(symbol).symbol();
         if self.to.is_float() { rounded(result.with(self.facts), self.to) } else { result }
     }
@@ -217,6 +220,7 @@ fn arithmetic(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symb
         let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
         let element = |(a, b): (Symbol, Symbol)| {
             let b = b.with_sign(binary == Binary::Subtract);
+            let (a, b) = if unit.flush { (a.unflushed(), b.unflushed()) } else { (a, b) };
             sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, not_negative: false })
         };
         return Symbols::array(pairs().map(element).collect());
@@ -236,8 +240,13 @@ fn arithmetic(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symb
     Symbols::array(pairs().map(|(a, b)| operation.of(a, b)).collect())
 }
 
+/// Whether the order of a maximum's operands shows: zeros of both signs tie, and the unit does not go by their sign.
+pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator<Item = Symbol>) -> bool {
+    unit.zero_tie == ZeroTie::Second && !one_zero && !operands.into_iter().all(Symbol::is_not_negative)
+}
+
 /// How two elements are joined.
-struct Operation<'u> {
+pub struct Operation<'u> {
     binary: Binary,
     dtype: DType,
     mixer: Mixer,
@@ -245,13 +254,20 @@ struct Operation<'u> {
     one_zero: bool,
     /// Whether a quotient of opposite operands is the opposite.
     odd_quotients: bool,
+    /// The product that a quotient may be.
+    product: Option<Box<Operation<'u>>>,
 }
 
 impl<'u> Operation<'u> {
-    fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> Operation<'u> {
+    pub fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> Operation<'u> {
         let perturbs = unit.error.perturbs();
         // What is subtracted is added with the other sign.
-        let name = if binary == Binary::Subtract && dtype.is_float() { Binary::Add } else { binary };
+        let name = match (binary, dtype) {
+            (Binary::Subtract, dtype) if dtype.is_float() => Binary::Add,
+            (Binary::Maximum, DType::Pred) => Binary::Or,
+            (Binary::Minimum | Binary::Multiply, DType::Pred) => Binary::And,
+            _ => binary,
+        };
         let kind = match (dtype, binary) {
             (DType::F64, _) => "f64",
             // Perturbed quotients are not rounded alike in all types.
@@ -267,10 +283,12 @@ impl<'u> Operation<'u> {
         };
         let mixer = Mixer::new(&format!("{} {kind} {} {how}", name.name(), unit.flush));
         let one_zero = tracer.permits.one_zero;
-        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs }
+        let product = || Box::new(Operation::new(Binary::Multiply, dtype, unit, tracer));
+        let product = (binary == Binary::Divide).then(product);
+        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, product }
     }
 
-    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+    pub fn of(&self, a: Symbol, b: Symbol) -> Symbol {
         if !self.dtype.is_float() {
             return self.integers(a, b);
         }
@@ -290,13 +308,18 @@ impl<'u> Operation<'u> {
     /// A float operation before its result is rounded to its type.
     fn floats(&self, a: Symbol, b: Symbol) -> Symbol {
         let double = self.dtype == DType::F64;
-        let normal = self.unit.flush && !double;
-        // Arithmetic takes such a number as it is.
-        let kept = |symbol: Symbol| (!self.unit.flush || !double && symbol.is_normal()).then_some(symbol);
+        let flushes = self.unit.flush && !double;
+        // What is left of an operand where the other changes nothing.
+        let kept = |symbol: Symbol| match (self.unit.flush, double) {
+            (false, _) => Some(symbol),
+            (true, false) => Some(symbol.flushed()),
+            (true, true) => None,
+        };
+        let taken = |symbol: Symbol| if flushes { symbol.unflushed() } else { symbol };
         let is = |symbol: Symbol, number: f32| {
             !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits())
         };
-        let facts = |not_negative: bool| Facts { normal, not_negative };
+        let facts = |not_negative: bool| Facts { normal: flushes, not_negative };
         match self.binary {
             Binary::Add | Binary::Subtract => {
                 let b = b.with_sign(self.binary == Binary::Subtract);
@@ -306,6 +329,7 @@ impl<'u> Operation<'u> {
                         return other;
                     }
                 }
+                let (a, b) = (taken(a), taken(b));
                 self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(false))
             }
             Binary::Multiply => {
@@ -314,14 +338,15 @@ impl<'u> Operation<'u> {
                         return other.with_sign(is(one, -1.0));
                     }
                 }
-                let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
-                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(a == b && one == other)).with_sign(one != other)
+                let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
+                let product = self.mixer.and(a.min(b)).and(a.max(b)).symbol();
+                product.with(facts(a == b && one == other)).with_sign(one != other)
             }
             Binary::Divide if self.odd_quotients => {
-                if let (Some(a), true) = (kept(a), is(b, 1.0)) {
-                    return a;
+                if let Some(reciprocal) = self.reciprocal(b).filter(|_| !double) {
+                    return self.product.as_ref().map_or(a, |product| product.floats(a, reciprocal));
                 }
-                let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
+                let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
                 self.mixer.and(a).and(b).symbol().with(facts(false)).with_sign(one != other)
             }
             Binary::Maximum | Binary::Minimum => {
@@ -331,18 +356,35 @@ impl<'u> Operation<'u> {
                         return other;
                     }
                 }
-                // Where zeros tie by sign, or no zero has one, the order of the operands does not show.
-                let ordered = self.unit.zero_tie == vector::ZeroTie::Second && !self.one_zero
-                    && !(a.is_not_negative() && b.is_not_negative());
-                let (a, b) = if ordered { (a, b) } else { (a.min(b), a.max(b)) };
+                let (a, b) = (taken(a), taken(b));
+                let (a, b) = if is_ordered(self.unit, self.one_zero, [a, b]) { (a, b) } else { (a.min(b), a.max(b)) };
                 let result = self.mixer.and(a).and(b).symbol();
                 // One of the two, so of their type.
                 let both = [DType::BF16, DType::F16].into_iter().find(|dtype| [a, b].iter().all(|s| s.is_of(*dtype)));
                 let result = both.map_or(result, |dtype| result.in_type(dtype));
                 result.with(facts(a.is_not_negative() && b.is_not_negative()))
             }
-            _ => self.mixer.and(a).and(b).symbol().with(Facts { normal: false, not_negative: false }),
+            _ => self.mixer.and(a).and(b).symbol(),
         }
+    }
+
+    /// What dividing by a number multiplies with, where that is so for each dividend: always on units that divide so, and where
+    /// the reciprocal of a power of two is exact.
+    fn reciprocal(&self, b: Symbol) -> Option<Symbol> {
+        if self.unit.divide == Divide::ByReciprocal {
+            let one = Symbol::of(Number::Float(1.0));
+            return Some(match b.float() {
+                Some(b) => Symbol::of(Number::Float(vector::binary_scalar(Binary::Divide, 1.0, b, self.unit))),
+                None => {
+                    let (b, opposite) = b.unflushed().split_sign();
+                    let facts = Facts { normal: self.unit.flush, not_negative: false };
+                    self.mixer.and(one).and(b).symbol().with(facts).with_sign(opposite)
+                }
+            });
+        }
+        let b = b.float().filter(|b| b.is_normal() && b.to_bits() << 9 == 0)?;
+        let reciprocal = 1.0 / b;
+        reciprocal.is_normal().then_some(Symbol::of(Number::Float(reciprocal)))
     }
 
     fn integers(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -389,6 +431,8 @@ struct Comparison {
     flips: bool,
     negates: bool,
     commutes: bool,
+    /// Whether subnormals count as zeros.
+    flushes: bool,
 }
 
 impl Comparison {
@@ -413,7 +457,8 @@ impl Comparison {
         let order_text = if float { format!("{order:?} {flush}") } else { String::new() };
         let mixer = Mixer::new(&format!("{} {kind} {order_text}", one.name()));
         let commutes = one == Compare::Eq;
-        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes }
+        let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
+        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes, flushes }
     }
 
     fn of(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -424,6 +469,7 @@ impl Comparison {
         if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
             return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
         }
+        let (a, b) = if self.flushes { (a.unflushed(), b.unflushed()) } else { (a, b) };
         let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
         self.mixer.and(a).and(b).symbol().with_sign(self.negates)
     }

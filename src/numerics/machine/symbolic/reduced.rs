@@ -1,5 +1,7 @@
 //! Reductions, windows and dots: each result is a function of its terms in their order, by the plan that the machine sums by.
 
+use std::num::NonZeroUsize;
+
 use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
 use crate::ir::{Binary, ComputationId, DotDims, DotPlan, LibraryFunction, Op, Precision, Window, movement};
 use crate::tensor::DType;
@@ -12,13 +14,12 @@ use super::super::reduce::innermost_run;
 use super::super::side_by_side::SideBySide;
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::{ScanOrder, StepRounding, SumOrder};
-use super::pointwise::rounded;
+use super::pointwise::{Operation, is_ordered, rounded};
 use super::run::{Result, Site, Tracer};
-use super::symbol::{Facts, Mixer, Symbol};
+use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbols::Symbols;
 
 pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: ComputationId) -> Result<Symbols> {
-    let machine = tracer.machine;
     let count = site.operands.len() / 2;
     let dims = site.dims(0);
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
@@ -27,10 +28,133 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
     let rows: Vec<Vec<Symbol>> = (0..count).map(|at| permuted(site.of(at), dims, &order)).collect();
     let inits: Vec<Symbol> = (count..2 * count).map(|at| site.of(at)[0]).collect();
+    let results: usize = kept.iter().map(|d| dims[*d]).product();
     let dtype = site.shapes[0].element_type();
+    let joined = Joined::new(tracer, site, to_apply, &rows, &inits);
+    if let (Joined::Sum, [rows]) = (joined, &rows[..]) {
+        let sum = sum_plan(tracer, site, &reduced, inits[0]);
+        let row = |row: usize| sum.of(inits[0], rows[row * width..(row + 1) * width].iter().copied(), dtype);
+        return Ok(Symbols::array((0..results).map(row).collect()));
+    }
+    if let (Joined::Extreme(largest), [rows]) = (joined, &rows[..]) {
+        let extreme = Extreme::new(tracer, largest);
+        let row = |row: usize| extreme.of(inits[0], &rows[row * width..(row + 1) * width], dtype);
+        return Ok(Symbols::array((0..results).map(row).collect()));
+    }
     let exact = site.operands[0].as_array().exact;
-    let known = machine.prepared.regions.reducer(to_apply);
+    let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).filter(|extent| *extent != 1).collect();
+    let windows = count == 1 && dtype.is_float() && tracer.machine.mode.choices.reduce == SumOrder::Tree32;
+    let plan = match joined {
+        Joined::Picks(reducer) => format!("{reducer:?}"),
+        _ if windows || exact => format!("windows {extents:?} {exact} {dtype}"),
+        _ if dtype.is_float() => format!("chain {dtype}"),
+        _ => "chain".to_string(),
+    };
+    let mut mixer = Mixer::new(&format!("reduce {plan} {}", tracer.machine.unit.flush));
+    if !matches!(joined, Joined::Picks(_)) {
+        mixer = mixer.and(tracer.region(to_apply)?);
+    }
+    // Integers come to the same in any order.
+    let any_order = joined == Joined::Integers && count == 1;
+    let mut columns: Vec<Vec<Symbol>> = vec![Vec::with_capacity(results); count];
+    for row in 0..results {
+        let span = row * width..(row + 1) * width;
+        let mut terms = mixer;
+        if any_order {
+            let mut all: Vec<Symbol> = rows[0][span].iter().chain(&inits).copied().collect();
+            all.sort_unstable();
+            terms = terms.and_all(all);
+        } else {
+            terms = rows.iter().fold(terms.and_all(inits.iter().copied()), |terms, rows| {
+                terms.and_all(rows[span.clone()].iter().copied())
+            });
+        }
+        for (part, column) in columns.iter_mut().enumerate() {
+            column.push(terms.and_count(part).symbol());
+        }
+    }
+    Ok(Symbols::from_parts(columns.into_iter().map(Symbols::array).collect()))
+}
+
+/// What the machine makes of a reducer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joined {
+    /// A sum of floats up to f32.
+    Sum,
+    /// The largest or smallest of floats up to f32.
+    Extreme(bool),
+    /// The best of floats up to f32, and its index.
+    Picks(Reducer),
+    /// An operation of integers or predicates that is associative and commutes.
+    Integers,
+    /// Whatever the region says, in order.
+    Region,
+}
+
+impl Joined {
+    fn new(tracer: &Tracer, site: &Site, to_apply: ComputationId, rows: &[Vec<Symbol>], inits: &[Symbol]) -> Joined {
+        let regions = &tracer.machine.prepared.regions;
+        let dtype = site.shapes[0].element_type();
+        let narrow = |at: usize| !site.shapes[at].element_type().is_float() || rows[at].iter().all(|s| s.is_bf16());
+        let bf16 = || (0..rows.len()).all(narrow) && (0..inits.len()).all(|at| !inits[at].is_known() || narrow_init(inits[at]));
+        // A bf16 reduction that a compiler writes in f32, with roundings that change nothing.
+        let picking = || {
+            let region = &tracer.machine.program.computations[to_apply];
+            let narrow = region.instructions.iter().all(|i| match i.shape.dtype() {
+                Some(dtype) if dtype.is_float() => matches!(dtype, DType::F32 | DType::BF16),
+                _ => true,
+            });
+            let known = regions.reducer_but_for_rounding(to_apply).filter(|reducer| narrow && reducer.picks());
+            known.filter(|_| bf16())
+        };
+        let known = regions.reducer(to_apply).or_else(picking);
+        let f32s = dtype.is_float() && dtype != DType::F64;
+        match (known, rows.len()) {
+            (Some(Reducer::Binary(Binary::Add)), 1) if f32s => Joined::Sum,
+            (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), 1) if f32s => {
+                Joined::Extreme(binary == Binary::Maximum)
+            }
+            (Some(Reducer::Binary(binary)), 1) if !dtype.is_float() && binary.commutes() => Joined::Integers,
+            (Some(reducer @ (Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)), 2)
+                if f32s && !site.shapes[1].element_type().is_float() =>
+            {
+                Joined::Picks(reducer)
+            }
+            _ => Joined::Region,
+        }
+    }
+}
+
+fn narrow_init(init: Symbol) -> bool {
+    init.float().is_none() || init.is_bf16()
+}
+
+/// How a sum adds, with all that decides it.
+pub struct SumPlan {
+    mixer: Mixer,
+    flush: bool,
+}
+
+impl SumPlan {
+    fn new(plan: &str, flush: bool) -> SumPlan {
+        SumPlan { mixer: Mixer::new(&format!("sum {plan} {flush}")), flush }
+    }
+
+    /// A sum of these terms, rounded to its type.
+    fn of(&self, init: Symbol, terms: impl Iterator<Item = Symbol>, dtype: DType) -> Symbol {
+        let taken = |symbol: Symbol| if self.flush { symbol.unflushed() } else { symbol };
+        let sum = self.mixer.and(init).and_all(terms.map(taken)).symbol();
+        rounded(sum.with(Facts { normal: self.flush, not_negative: false }), dtype)
+    }
+}
+
+/// How the machine sums floats up to f32, or products that are not rounded yet.
+fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> SumPlan {
+    let machine = tracer.machine;
+    let dims = site.dims(0);
+    let dtype = site.shapes[0].element_type();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
+    let width: usize = extents.iter().product();
     let Mode { chip, choices, .. } = machine.mode;
     let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
     let side_by_side = SideBySide::new(site.habits.sum_loop, machine.unit.flush).is_some() && as_compiled;
@@ -38,51 +162,58 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
         let site = SumSite {
             dtype,
             extents: &extents,
-            from_zero: inits[0].float() == Some(0.0),
+            from_zero: init.float() == Some(0.0),
             last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
-            run: innermost_run(dims, &reduced),
+            run: innermost_run(dims, reduced),
             fusion: site.instruction.fusion,
         };
         RowSum::new(machine.mode, &site).plan(&extents)
     };
-    let adds = known == Some(Reducer::Binary(Binary::Add)) && dtype.is_float() && dtype != DType::F64 && count == 1;
-    let plan = match (adds, exact) {
-        (true, false) if side_by_side && dtype == DType::F32 && width > 0 => format!("{:?}", site.habits.sum_loop),
-        (true, false) => row_sum(dtype),
-        (true, true) if width > 0 && side_by_side => format!("products {:?}", site.habits.sum_loop),
-        (true, true) if width > 0 => match site.habits.sum_loop {
+    let exact = site.operands[0].as_array().exact;
+    let plan = match (exact, width > 0) {
+        (false, true) if side_by_side && dtype == DType::F32 => format!("{:?}", site.habits.sum_loop),
+        (false, _) | (true, false) => row_sum(dtype),
+        (true, true) if side_by_side => format!("products {:?}", site.habits.sum_loop),
+        (true, true) => match site.habits.sum_loop {
             SumLoop::ChainOfTwo => "products, two at first".to_string(),
             SumLoop::ChainOfRounded if as_compiled => format!("rounded products {}", row_sum(DType::F32)),
             _ => "products".to_string(),
         },
-        _ if exact || count == 1 && dtype.is_float() && choices.reduce == SumOrder::Tree32 && !is_extreme(known) => {
-            let long: Vec<&usize> = extents.iter().filter(|extent| **extent != 1).collect();
-            format!("windows {long:?} {exact}")
-        }
-        _ => "chain".to_string(),
     };
-    let mut mixer = Mixer::new(&format!("reduce {plan} {dtype} {}", machine.unit.flush));
-    mixer = mixer.and(tracer.region(to_apply)?);
-    mixer = mixer.and_all(inits.iter().copied());
-    let results: usize = kept.iter().map(|d| dims[*d]).product();
-    let mut columns: Vec<Vec<Symbol>> = vec![Vec::with_capacity(results); count];
-    for row in 0..results {
-        let terms = rows.iter().fold(mixer, |m, rows| m.and_all(rows[row * width..(row + 1) * width].iter().copied()));
-        for (part, column) in columns.iter_mut().enumerate() {
-            let result = terms.and_count(part).symbol();
-            column.push(if adds { sum(result, tracer, dtype) } else { result });
-        }
+    SumPlan::new(&plan, machine.unit.flush)
+}
+
+/// The largest or smallest of a row.
+struct Extreme<'t> {
+    tracer: &'t Tracer<'t>,
+    mixer: Mixer,
+}
+
+impl<'t> Extreme<'t> {
+    fn new(tracer: &'t Tracer, largest: bool) -> Extreme<'t> {
+        let unit = &tracer.machine.unit;
+        Extreme { tracer, mixer: Mixer::new(&format!("extreme {largest} {} {:?}", unit.flush, unit.zero_tie)) }
     }
-    Ok(Symbols::from_parts(columns.into_iter().map(Symbols::array).collect()))
-}
 
-fn is_extreme(known: Option<Reducer>) -> bool {
-    matches!(known, Some(Reducer::Binary(Binary::Maximum | Binary::Minimum)))
-}
-
-/// What is known of a sum, rounded to its type.
-fn sum(result: Symbol, tracer: &Tracer, dtype: DType) -> Symbol {
-    rounded(result.with(Facts { normal: tracer.machine.unit.flush, not_negative: false }), dtype)
+    fn of(&self, init: Symbol, row: &[Symbol], dtype: DType) -> Symbol {
+        let unit = &self.tracer.machine.unit;
+        if row.is_empty() {
+            return init;
+        }
+        let mut terms: Vec<Symbol> = row.iter().map(|s| if unit.flush { s.unflushed() } else { *s }).collect();
+        let all = terms.iter().copied().chain([init]);
+        let not_negative = all.clone().all(Symbol::is_not_negative);
+        let narrow = terms.iter().all(|s| s.is_of(dtype));
+        // An infinity that every number beats has no sign to show.
+        let beaten = init.float().is_some_and(f32::is_infinite);
+        if !is_ordered(unit, self.tracer.permits.one_zero, all.filter(|s| !(beaten && *s == init))) {
+            terms.sort_unstable();
+            terms.dedup();
+        }
+        let result = self.mixer.and(init).and_all(terms).symbol();
+        let result = result.with(Facts { normal: unit.flush, not_negative });
+        if narrow { result.in_type(dtype) } else { result }
+    }
 }
 
 fn permuted(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symbol> {
@@ -172,6 +303,16 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
     if summed.rounds_operands {
         lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = rounded(*symbol, DType::BF16));
     }
+    if let Some(sum) = &summed.on_vector_unit {
+        let multiply = Operation::new(Binary::Multiply, DType::F32, &tracer.machine.unit, tracer);
+        let zero = Symbol::of(Number::Float(0.0));
+        let mut out = Vec::with_capacity(plan.batch * m * n);
+        for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
+            let products = (0..k).map(|l| multiply.of(lhs[(at * m + i) * k + l], rhs[(at * k + l) * n + j]));
+            out.push(sum.of(zero, products, dtype));
+        }
+        return Ok(Symbols::array(out));
+    }
     let list = Mixer::new("terms");
     let mut out = Vec::with_capacity(plan.batch * m * n);
     for at in 0..plan.batch {
@@ -202,6 +343,8 @@ struct Summed {
     commutes: bool,
     /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
     rounds_operands: bool,
+    /// The sum of products that are rounded to f32, where the vector unit computes it.
+    on_vector_unit: Option<SumPlan>,
 }
 
 impl Summed {
@@ -212,13 +355,15 @@ impl Summed {
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
-            return Summed { mixer, order: None, commutes: true, rounds_operands: false };
+            return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
         let unit = machine.mode.dot(precision, dtypes, [m, n]);
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
-        // A cut that nothing reads is none.
-        if matrix.accumulation != Accumulation::Tiled {
-            matrix.k_block = None;
+        // A cut or a block that takes all products is none.
+        matrix.k_block = matrix.k_block.filter(|cut| matrix.accumulation == Accumulation::Tiled && cut.get() < k);
+        matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));
+        if matrix.accumulation == Accumulation::Tiled && matrix.k_block.is_none() {
+            matrix.accumulation = Accumulation::Block;
         }
         let f32s = dtypes.iter().all(|dtype| *dtype == Some(DType::F32));
         let convolution = match machine.library_function(instruction) {
@@ -250,7 +395,12 @@ impl Summed {
         // Products of parts are added in an order that tells the operands apart.
         let commutes = !matches!(unit, DotUnit::Matrix(Passes::Three | Passes::Six));
         let rounds_operands = contraction.is_none() && unit == DotUnit::Matrix(Passes::One);
-        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands }
+        let reduce = machine.mode.choices.reduce;
+        let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
+            let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
+            SumPlan::new(&RowSum::new(machine.mode, &site).plan(&[k]), machine.unit.flush)
+        });
+        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands, on_vector_unit }
     }
 
     fn mixer(&self, at: usize, column: usize) -> Mixer {

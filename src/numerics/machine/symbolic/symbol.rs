@@ -1,12 +1,13 @@
 //! Symbols: fingerprints of how numbers are computed.
 
+use crate::num::{bf16_nearest, flush_f32};
 use crate::tensor::DType;
 
-/// What stands for one number: the number itself where no argument decides it, else a fingerprint of 120 bits of the
+/// What stands for one number: the number itself where no argument decides it, else a fingerprint of 118 bits of the
 /// operation that computes it and of the symbols that it is computed from. Two numbers with one symbol are computed by the
 /// same operations from the same numbers, unless two different expressions share a fingerprint.
 ///
-/// The eight lowest bits hold what is known of the number. They are a function of the expression, too.
+/// The ten lowest bits hold what is known of the number. They are a function of the expression, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(u128);
 
@@ -20,7 +21,9 @@ const OPPOSITE: u128 = 1 << 5;
 const KNOWN: u128 = 1 << 6;
 /// The number that the fingerprint tells of is positive, +0 or NaN.
 const NOT_NEGATIVE: u128 = 1 << 7;
-const FLAGS: u32 = 8;
+/// A subnormal of f32 counts as the zero of its sign.
+const FLUSHED: u128 = 1 << 8;
+const FLAGS: u32 = 10;
 
 /// A number that no argument decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +61,7 @@ impl Symbol {
         if self.0 & KNOWN == 0 {
             return None;
         }
-        let (class, bits) = (self.0 >> 80, (self.0 >> FLAGS) as u64);
+        let (class, bits) = (self.0 >> (72 + FLAGS), (self.0 >> FLAGS) as u64);
         Some(match class {
             0 => Number::Float(f32::from_bits(bits as u32)),
             1 => Number::Double(f64::from_bits(bits)),
@@ -111,7 +114,29 @@ impl Symbol {
     pub fn is_normal(self) -> bool {
         match self.number() {
             Some(Number::Float(v)) => !v.is_subnormal(),
-            _ => self.0 & NORMAL != 0,
+            _ => self.0 & (NORMAL | FLUSHED) != 0,
+        }
+    }
+
+    /// The number as arithmetic that flushes takes it.
+    pub fn flushed(self) -> Symbol {
+        match self.number() {
+            Some(Number::Float(v)) => Symbol::of(Number::Float(flush_f32(v))),
+            _ if self.is_normal() => self,
+            _ => Symbol(self.0 | FLUSHED),
+        }
+    }
+
+    /// The same for arithmetic that flushes it anyway.
+    pub fn unflushed(self) -> Symbol {
+        if self.is_known() { self } else { Symbol(self.0 & !FLUSHED) }
+    }
+
+    /// Whether the number is a float that bf16 holds.
+    pub fn is_bf16(self) -> bool {
+        match self.number() {
+            Some(Number::Float(v)) => v.is_nan() || bf16_nearest(v) == v,
+            _ => self.is_of(DType::BF16),
         }
     }
 
