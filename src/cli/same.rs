@@ -16,16 +16,18 @@ use super::folder_pair::{FolderPair, Outcome};
 use super::{Exit, Failure, hlo};
 
 #[derive(Args)]
-#[command(after_help = "PROVEN THE SAME: equal bits for all inputs, up to steps that cannot change a bit (layout, moves, \
+#[command(
+    after_help = "PROVEN THE SAME: equal bits for all inputs, up to steps that cannot change a bit (layout, moves, \
     fusion, commuted operands, dead code, rows that nothing mixes), on the machine of --mode and resting on what is \
     listed. PART: the first values that part, and an input for which the machine gives other bits. OPEN: neither, and \
     what is missing.\n\n\
     Where arguments differ in extents, as 8 rows and 64, the smaller program is held against each of the larger one's \
     blocks of rows. Of two folders, files of one name are compared.\n\n\
     Assumptions: prefix (where extents differ, only the beginnings count), one-zero (-0 and +0 are one number, and no \
-    step tells them apart), in-range (every index that a gather takes lies inside the array).\n\n\
+    step tells them apart).\n\n\
     Exit codes: 0 the same; 1 they part; 2 open, or could not judge (bad file, arguments of other kinds, an unsupported \
-    operation).")]
+    operation)."
+)]
 pub struct Arguments {
     /// A program, as HLO text, or a folder of them
     one: PathBuf,
@@ -37,11 +39,11 @@ pub struct Arguments {
     /// Machine of the second program, if it is another one
     #[arg(long, value_name = "MODE")]
     other_mode: Option<Mode>,
-    /// What is taken for granted: prefix, one-zero, in-range; may be given several times
+    /// What is taken for granted: prefix, one-zero; may be given several times
     #[arg(long = "assume", value_name = "WHAT", value_parser = assumption)]
     assumptions: Vec<Assumption>,
     /// Inputs to try at most where the programs are not proven the same
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 256)]
     trials: u64,
     /// Seconds to try inputs for, at most
     #[arg(long, value_name = "S", default_value_t = 5)]

@@ -9,7 +9,9 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlignmentError {
     /// An argument or a result is of another element type or rank.
-    #[error("{what} is {one} in the first program and {other} in the second: give programs of the same kinds of values")]
+    #[error(
+        "{what} is {one} in the first program and {other} in the second: give programs of the same kinds of values"
+    )]
     Kind {
         /// Which.
         what: String,
@@ -73,9 +75,8 @@ impl Alignment {
         let outputs = [one, other].map(|import| import.program.outputs());
         let mut results = Vec::new();
         for number in 0..outputs[0].len().min(outputs[1].len()) {
-            let shape = |import: &Import, side: usize| {
-                import.program.entry().instructions[outputs[side][number]].shape.clone()
-            };
+            let shape =
+                |import: &Import, side: usize| import.program.entry().instructions[outputs[side][number]].shape.clone();
             let [a, b] = [shape(one, 0), shape(other, 1)];
             results.push(pair(format!("result {number}"), [number; 2], [&a, &b])?);
         }

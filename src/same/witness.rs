@@ -27,7 +27,8 @@ pub struct Shown {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [one, other] = self.bits.map(|bits| format!("0x{bits:0width$x}", width = self.dtype.bits().div_ceil(4) as usize));
+        let [one, other] =
+            self.bits.map(|bits| format!("0x{bits:0width$x}", width = self.dtype.bits().div_ceil(4) as usize));
         write!(f, "{} {}{:?}", self.what, self.dtype, self.index[0])?;
         if self.index[0] != self.index[1] {
             write!(f, " against {:?}", self.index[1])?;

@@ -33,6 +33,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("subject", &[]),
         ("diff", &["metric", "subject"]),
         ("check", &["input", "metric", "subject"]),
+        ("same", &["input"]),
     ],
     &[("suite", &[])],
     &[("record", &[])],

@@ -41,5 +41,5 @@ pub(crate) use integer::conversion_steps;
 pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
 pub use prepared::{Bound, Held, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
-pub use symbolic::{Grounds, Naming, Permits, Sketch, Symbol, Traced};
 pub(crate) use sum::{RowSum, SumPromise, SumSite};
+pub use symbolic::{Grounds, Naming, Permits, Sketch, Symbol, Traced};

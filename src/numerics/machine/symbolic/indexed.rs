@@ -7,7 +7,7 @@ use super::symbol::{Mixer, Number, Symbol};
 use super::symbols::Symbols;
 
 /// `dynamic-slice`, `dynamic-update-slice` and `gather`.
-pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
+pub fn pick(site: &Site) -> Symbols {
     let first = site.instruction.op.first_start().unwrap_or(site.operands.len());
     let starts: Option<Vec<i64>> =
         (first..site.operands.len()).flat_map(|at| site.of(at)).map(|symbol| symbol.integer()).collect();
@@ -18,7 +18,7 @@ pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
     match &site.instruction.op {
         Op::DynamicSlice { sizes } => slice(site, sizes),
         Op::DynamicUpdateSlice => update(site),
-        Op::Gather(numbers) => gather(tracer, site, numbers),
+        Op::Gather(numbers) => gather(site, numbers),
         other => unreachable!("{} takes no start indices", other.opcode()),
     }
 }
@@ -111,7 +111,7 @@ fn update(site: &Site) -> Symbols {
     Symbols::Array(site.operands[0].as_array().moved(elements))
 }
 
-fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
+fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
     let (dims, out_dims) = (site.dims(0), site.instruction.shape.dims());
     let sizes = &numbers.slice_sizes;
     // Which index vectors and places of the slice lead to an element: the machine's own gather says so, of positions.
@@ -120,7 +120,8 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
         starts_dims.push(1);
     }
     let strides = movement::row_major(&starts_dims);
-    let open: Vec<bool> = (0..dims.len()).map(|d| numbers.start_index_map.contains(&d) && dims[d] != sizes[d]).collect();
+    let open: Vec<bool> =
+        (0..dims.len()).map(|d| numbers.start_index_map.contains(&d) && dims[d] != sizes[d]).collect();
     let lanes = Lanes::new(site.of(0), dims, &open);
     let others: Vec<usize> = (0..starts_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
     let batch_dims: Vec<usize> = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).collect();
@@ -128,7 +129,6 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
     let starts = site.of(1);
     let choice = Mixer::new("pick");
-    let in_range = tracer.permits.in_range;
     let mut elements = Vec::with_capacity(out_dims.iter().product());
     movement::for_each_index(out_dims, |_, index| {
         let mut first = vec![0usize; starts_dims.len()];
@@ -148,8 +148,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
         let mut mixer = choice.and(lanes.at((0..dims.len()).map(|d| if open[d] { 0 } else { offset[d] })));
         for d in (0..dims.len()).filter(|d| open[*d]) {
             let start = start_of(d).unwrap_or(Symbol::of(Number::Integer(0)));
-            let start = if in_range { start } else { clamped(start, dims[d] - sizes[d]) };
-            mixer = place(mixer, dims[d], sizes[d], start, offset[d]);
+            mixer = place(mixer, dims[d], sizes[d], clamped(start, dims[d] - sizes[d]), offset[d]);
         }
         elements.push(mixer.symbol());
     });

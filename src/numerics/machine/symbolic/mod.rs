@@ -22,8 +22,8 @@ use super::mode::Mode;
 use super::prepared::Prepared;
 
 use run::Tracer;
-pub use symbol::Symbol;
 use symbol::Mixer;
+pub use symbol::Symbol;
 use symbols::Symbols;
 
 /// What the elements of one argument are called: those of two programs with one name are the same numbers.
@@ -73,8 +73,6 @@ pub struct Traced {
 pub struct Permits {
     /// -0 and +0 count as one number, and nothing tells them apart.
     pub one_zero: bool,
-    /// Every index that gathers, slices and updates take lies inside.
-    pub in_range: bool,
 }
 
 impl Prepared<'_> {

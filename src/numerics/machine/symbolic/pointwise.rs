@@ -41,10 +41,7 @@ static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Mixer::new("round"));
 
 /// Whether the opposite of each number belongs to the type, -0 included.
 fn is_odd(dtype: DType) -> bool {
-    !matches!(
-        dtype,
-        DType::F8E4M3B11FNUZ | DType::F8E4M3FNUZ | DType::F8E5M2FNUZ | DType::F8E8M0FNU
-    )
+    !matches!(dtype, DType::F8E4M3B11FNUZ | DType::F8E4M3FNUZ | DType::F8E5M2FNUZ | DType::F8E8M0FNU)
 }
 
 /// An operation on elements that are not all known.
@@ -116,7 +113,10 @@ fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
         (_, DType::F64 | DType::F32) => from.is_float() && from != DType::F64,
         _ if from.is_float() || to.is_float() => false,
         (DType::Pred, _) | (_, DType::Pred) => false,
-        _ => from.is_signed() <= to.is_signed() && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits(),
+        _ => {
+            from.is_signed() <= to.is_signed()
+                && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits()
+        }
     };
     let element = |symbol: &Symbol| match symbol.number() {
         _ if keeps => *symbol,
@@ -177,10 +177,11 @@ impl Function {
             Unary::Negate if self.float && is_odd(self.to) => return symbol.opposite(),
             Unary::Not if self.to == DType::Pred => return symbol.opposite(),
             Unary::Abs if self.float => {
+                // Of what is flushed it is the flushed magnitude; magnitudes belong to the number's own type.
                 let (symbol, _) = symbol.split_sign();
-                let facts = Facts { normal: symbol.is_normal(), ..self.facts };
-                let absolute = self.mixer.and(symbol).symbol().with(facts);
-                return if symbol.is_of(self.to) { absolute.in_type(self.to) } else { rounded(absolute, self.to) };
+                let bare = symbol.unflushed();
+                let absolute = self.mixer.and(bare).symbol().like(bare).with(self.facts);
+                return rounded(if bare == symbol { absolute } else { absolute.flushed() }, self.to);
             }
             _ => {}
         }
@@ -225,7 +226,10 @@ fn arithmetic(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symb
         };
         return Symbols::array(pairs().map(element).collect());
     }
-    if habits.divides_by_spread && unit.divide == Divide::BroadcastByReciprocal && dtype.is_float() && dtype != DType::F64
+    if habits.divides_by_spread
+        && unit.divide == Divide::BroadcastByReciprocal
+        && dtype.is_float()
+        && dtype != DType::F64
     {
         let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
         let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
@@ -242,7 +246,12 @@ fn arithmetic(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symb
 
 /// Whether the order of a maximum's operands shows: zeros of both signs tie, and the unit does not go by their sign.
 pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator<Item = Symbol>) -> bool {
-    unit.zero_tie == ZeroTie::Second && !one_zero && !operands.into_iter().all(Symbol::is_not_negative)
+    let (mut zeros, mut negative) = (0, false);
+    for operand in operands.into_iter().filter(|operand| !operand.is_no_zero()) {
+        zeros += 1;
+        negative |= !operand.is_not_negative();
+    }
+    unit.zero_tie == ZeroTie::Second && !one_zero && negative && zeros > 1
 }
 
 /// How two elements are joined.
@@ -254,8 +263,8 @@ pub struct Operation<'u> {
     one_zero: bool,
     /// Whether a quotient of opposite operands is the opposite.
     odd_quotients: bool,
-    /// The product that a quotient may be.
-    product: Option<Box<Operation<'u>>>,
+    /// The product that a quotient may be, and the sum that a difference of integers may be.
+    other: Option<Box<Operation<'u>>>,
 }
 
 impl<'u> Operation<'u> {
@@ -283,9 +292,13 @@ impl<'u> Operation<'u> {
         };
         let mixer = Mixer::new(&format!("{} {kind} {} {how}", name.name(), unit.flush));
         let one_zero = tracer.permits.one_zero;
-        let product = || Box::new(Operation::new(Binary::Multiply, dtype, unit, tracer));
-        let product = (binary == Binary::Divide).then(product);
-        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, product }
+        let boxed = |binary| Some(Box::new(Operation::new(binary, dtype, unit, tracer)));
+        let other = match binary {
+            Binary::Divide if dtype.is_float() => boxed(Binary::Multiply),
+            Binary::Subtract if dtype.is_integer() => boxed(Binary::Add),
+            _ => None,
+        };
+        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, other }
     }
 
     pub fn of(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -316,9 +329,8 @@ impl<'u> Operation<'u> {
             (true, true) => None,
         };
         let taken = |symbol: Symbol| if flushes { symbol.unflushed() } else { symbol };
-        let is = |symbol: Symbol, number: f32| {
-            !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits())
-        };
+        let is =
+            |symbol: Symbol, number: f32| !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits());
         let facts = |not_negative: bool| Facts { normal: flushes, not_negative };
         match self.binary {
             Binary::Add | Binary::Subtract => {
@@ -344,7 +356,7 @@ impl<'u> Operation<'u> {
             }
             Binary::Divide if self.odd_quotients => {
                 if let Some(reciprocal) = self.reciprocal(b).filter(|_| !double) {
-                    return self.product.as_ref().map_or(a, |product| product.floats(a, reciprocal));
+                    return self.other.as_ref().map_or(a, |product| product.floats(a, reciprocal));
                 }
                 let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
                 self.mixer.and(a).and(b).symbol().with(facts(false)).with_sign(one != other)
@@ -358,11 +370,7 @@ impl<'u> Operation<'u> {
                 }
                 let (a, b) = (taken(a), taken(b));
                 let (a, b) = if is_ordered(self.unit, self.one_zero, [a, b]) { (a, b) } else { (a.min(b), a.max(b)) };
-                let result = self.mixer.and(a).and(b).symbol();
-                // One of the two, so of their type.
-                let both = [DType::BF16, DType::F16].into_iter().find(|dtype| [a, b].iter().all(|s| s.is_of(*dtype)));
-                let result = both.map_or(result, |dtype| result.in_type(dtype));
-                result.with(facts(a.is_not_negative() && b.is_not_negative()))
+                self.mixer.and(a).and(b).symbol().one_of(a, b).with(facts(false))
             }
             _ => self.mixer.and(a).and(b).symbol(),
         }
@@ -394,6 +402,11 @@ impl<'u> Operation<'u> {
                 true => i64::from(integer::apply_pred(self.binary, a != 0, b != 0)),
                 false => integer::apply(self.binary, self.dtype, a, b),
             }));
+        }
+        // A number that is taken away is added with the other sign.
+        if let (Binary::Subtract, Some(known), Some(sum)) = (self.binary, b.integer(), &self.other) {
+            let opposite = integer::apply(Binary::Subtract, self.dtype, 0, known);
+            return sum.integers(a, Symbol::of(Number::Integer(opposite)));
         }
         for (known, other, right) in [(a, b, false), (b, a, true)] {
             let neutral = match (self.binary, known.integer()) {
@@ -488,15 +501,7 @@ fn select(site: &Site, exact: bool) -> Symbols {
         }
         let (flag, negated) = flag.split_sign();
         let (a, b) = if negated { (b, a) } else { (a, b) };
-        let facts = Facts {
-            normal: a.is_normal() && b.is_normal(),
-            not_negative: a.is_not_negative() && b.is_not_negative(),
-        };
-        let picked = mixer.and(flag).and(a).and(b).symbol().with(facts);
-        match site.instruction.shape.dtype() {
-            Some(dtype) if a.is_of(dtype) && b.is_of(dtype) => picked.in_type(dtype),
-            _ => picked,
-        }
+        mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
     };
     Symbols::Array(Array { exact, ..Array::new((0..on_true.len()).map(element).collect()) })
 }

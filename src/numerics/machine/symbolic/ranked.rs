@@ -51,13 +51,7 @@ fn by_bits(descending: bool) -> Mixer {
 }
 
 /// A stable sort by one key: places hang on the keys alone.
-fn sort_by_key(
-    tracer: &Tracer,
-    site: &Site,
-    dim: usize,
-    ties: Ties,
-    to_apply: ComputationId,
-) -> Option<Symbols> {
+fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: ComputationId) -> Option<Symbols> {
     let regions = &tracer.machine.prepared.regions;
     let (dims, length) = (site.dims(0), site.dims(0)[dim]);
     let inner: usize = dims[dim + 1..].iter().product();
@@ -102,8 +96,9 @@ fn sort_by_key(
                 sorted[place(lane, i)] = row.and_count(i).symbol();
             }
             if operand == found.key {
-                let like = of(operand).all(|symbol| symbol.is_of(key));
-                (0..length).filter(|_| like).for_each(|i| sorted[place(lane, i)] = sorted[place(lane, i)].in_type(key));
+                let like = of(operand).all(Symbol::is_bf16);
+                let typed = |symbol: Symbol| if like { symbol.in_type(DType::BF16) } else { symbol };
+                (0..length).for_each(|i| sorted[place(lane, i)] = typed(sorted[place(lane, i)]));
             }
         }
         Symbols::array(sorted)
@@ -139,12 +134,14 @@ fn last_extent(shape: &Shape) -> usize {
 fn winners(site: &Site, rows: usize, row: impl Fn(usize) -> Mixer) -> Symbols {
     let best = last_extent(&site.instruction.shape);
     let rows: Vec<Mixer> = (0..rows).map(row).collect();
-    let dtype = site.shapes[0].element_type();
+    let width = site.dims(0).last().copied().unwrap_or(1).max(1);
+    let like: Vec<bool> = site.of(0).chunks(width).map(|row| row.iter().all(|symbol| symbol.is_bf16())).collect();
     let part = |part: usize| {
-        let like = part == 0 && site.of(0).iter().all(|symbol| symbol.is_of(dtype));
-        let winner = |row: &Mixer, at: usize| row.and_count(part).and_count(at).symbol();
-        let typed = |symbol: Symbol| if like { symbol.in_type(dtype) } else { symbol };
-        rows.iter().flat_map(|row| (0..best).map(move |at| typed(winner(row, at)))).collect::<Vec<Symbol>>()
+        let winners = rows.iter().zip(&like).flat_map(|(row, like)| {
+            let typed = |symbol: Symbol| if *like && part == 0 { symbol.in_type(DType::BF16) } else { symbol };
+            (0..best).map(move |at| typed(row.and_count(part).and_count(at).symbol()))
+        });
+        winners.collect::<Vec<Symbol>>()
     };
     let parts = match &site.instruction.shape {
         Shape::Tuple(parts) => parts.len(),
@@ -158,7 +155,8 @@ fn sort(site: &Site, dim: usize, mixer: Mixer) -> Symbols {
     let length = dims[dim];
     let inner: usize = dims[dim + 1..].iter().product();
     let outer: usize = dims[..dim].iter().product();
-    let mut sorted: Vec<Vec<Symbol>> = site.operands.iter().map(|operand| operand.as_array().elements.to_vec()).collect();
+    let mut sorted: Vec<Vec<Symbol>> =
+        site.operands.iter().map(|operand| operand.as_array().elements.to_vec()).collect();
     for lane in 0..outer * inner {
         let first = lane / inner * length * inner + lane % inner;
         let of = |operand: usize| (0..length).map(move |i| site.of(operand)[first + i * inner]);

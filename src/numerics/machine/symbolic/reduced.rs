@@ -38,7 +38,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     }
     if let (Joined::Extreme(largest), [rows]) = (joined, &rows[..]) {
         let extreme = Extreme::new(tracer, largest);
-        let row = |row: usize| extreme.of(inits[0], &rows[row * width..(row + 1) * width], dtype);
+        let row = |row: usize| extreme.of(inits[0], &rows[row * width..(row + 1) * width]);
         return Ok(Symbols::array((0..results).map(row).collect()));
     }
     let exact = site.operands[0].as_array().exact;
@@ -55,15 +55,31 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
         mixer = mixer.and(tracer.region(to_apply)?);
     }
     // Integers come to the same in any order.
-    let any_order = joined == Joined::Integers && count == 1;
+    let integers = match joined {
+        Joined::Integers(binary) => Some(binary),
+        _ => None,
+    };
     let mut columns: Vec<Vec<Symbol>> = vec![Vec::with_capacity(results); count];
     for row in 0..results {
         let span = row * width..(row + 1) * width;
         let mut terms = mixer;
-        if any_order {
-            let mut all: Vec<Symbol> = rows[0][span].iter().chain(&inits).copied().collect();
-            all.sort_unstable();
-            terms = terms.and_all(all);
+        if let Some(binary) = integers {
+            let operation = Operation::new(binary, dtype, &tracer.machine.unit, tracer);
+            let (known, mut open): (Vec<Symbol>, Vec<Symbol>) =
+                rows[0][span].iter().chain(&inits).partition(|symbol| symbol.is_known());
+            open.sort_unstable();
+            let known = known.into_iter().reduce(|a, b| operation.of(a, b)).filter(|known| {
+                // Nothing is joined with what changes nothing.
+                open.is_empty() || operation.of(*known, open[0]) != open[0]
+            });
+            match (known, &open[..]) {
+                (Some(known), []) => columns[0].push(known),
+                (None, [one]) => columns[0].push(*one),
+                (None, [one, other]) => columns[0].push(operation.of(*one, *other)),
+                (Some(known), [one]) => columns[0].push(operation.of(known, *one)),
+                _ => columns[0].push(terms.and_all(known).and_all(open).symbol()),
+            }
+            continue;
         } else {
             terms = rows.iter().fold(terms.and_all(inits.iter().copied()), |terms, rows| {
                 terms.and_all(rows[span.clone()].iter().copied())
@@ -86,7 +102,7 @@ enum Joined {
     /// The best of floats up to f32, and its index.
     Picks(Reducer),
     /// An operation of integers or predicates that is associative and commutes.
-    Integers,
+    Integers(Binary),
     /// Whatever the region says, in order.
     Region,
 }
@@ -95,8 +111,10 @@ impl Joined {
     fn new(tracer: &Tracer, site: &Site, to_apply: ComputationId, rows: &[Vec<Symbol>], inits: &[Symbol]) -> Joined {
         let regions = &tracer.machine.prepared.regions;
         let dtype = site.shapes[0].element_type();
-        let narrow = |at: usize| !site.shapes[at].element_type().is_float() || rows[at].iter().all(|s| s.is_bf16());
-        let bf16 = || (0..rows.len()).all(narrow) && (0..inits.len()).all(|at| !inits[at].is_known() || narrow_init(inits[at]));
+        let narrow = |at: usize| {
+            !site.shapes[at].element_type().is_float() || rows[at].iter().chain([&inits[at]]).all(|s| s.is_bf16())
+        };
+        let bf16 = || (0..rows.len()).all(narrow);
         // A bf16 reduction that a compiler writes in f32, with roundings that change nothing.
         let picking = || {
             let region = &tracer.machine.program.computations[to_apply];
@@ -108,13 +126,14 @@ impl Joined {
             known.filter(|_| bf16())
         };
         let known = regions.reducer(to_apply).or_else(picking);
+        let exact = site.operands[0].as_array().exact;
         let f32s = dtype.is_float() && dtype != DType::F64;
         match (known, rows.len()) {
             (Some(Reducer::Binary(Binary::Add)), 1) if f32s => Joined::Sum,
-            (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), 1) if f32s => {
+            (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), 1) if f32s && !exact => {
                 Joined::Extreme(binary == Binary::Maximum)
             }
-            (Some(Reducer::Binary(binary)), 1) if !dtype.is_float() && binary.commutes() => Joined::Integers,
+            (Some(Reducer::Binary(binary)), 1) if !dtype.is_float() && binary.commutes() => Joined::Integers(binary),
             (Some(reducer @ (Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)), 2)
                 if f32s && !site.shapes[1].element_type().is_float() =>
             {
@@ -123,10 +142,6 @@ impl Joined {
             _ => Joined::Region,
         }
     }
-}
-
-fn narrow_init(init: Symbol) -> bool {
-    init.float().is_none() || init.is_bf16()
 }
 
 /// How a sum adds, with all that decides it.
@@ -187,32 +202,38 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
 struct Extreme<'t> {
     tracer: &'t Tracer<'t>,
     mixer: Mixer,
+    /// The init that every number beats.
+    neutral: Symbol,
 }
 
 impl<'t> Extreme<'t> {
     fn new(tracer: &'t Tracer, largest: bool) -> Extreme<'t> {
         let unit = &tracer.machine.unit;
-        Extreme { tracer, mixer: Mixer::new(&format!("extreme {largest} {} {:?}", unit.flush, unit.zero_tie)) }
+        let neutral = Symbol::of(Number::Float(if largest { f32::NEG_INFINITY } else { f32::INFINITY }));
+        let mixer = Mixer::new(&format!("extreme {largest} {} {:?}", unit.flush, unit.zero_tie));
+        Extreme { tracer, mixer, neutral }
     }
 
-    fn of(&self, init: Symbol, row: &[Symbol], dtype: DType) -> Symbol {
+    fn of(&self, init: Symbol, row: &[Symbol]) -> Symbol {
         let unit = &self.tracer.machine.unit;
         if row.is_empty() {
             return init;
         }
         let mut terms: Vec<Symbol> = row.iter().map(|s| if unit.flush { s.unflushed() } else { *s }).collect();
-        let all = terms.iter().copied().chain([init]);
-        let not_negative = all.clone().all(Symbol::is_not_negative);
-        let narrow = terms.iter().all(|s| s.is_of(dtype));
-        // An infinity that every number beats has no sign to show.
-        let beaten = init.float().is_some_and(f32::is_infinite);
-        if !is_ordered(unit, self.tracer.permits.one_zero, all.filter(|s| !(beaten && *s == init))) {
+        let init = if init == self.neutral { None } else { Some(init) };
+        if let ([one], None) = (&terms[..], init) {
+            return if unit.flush { one.flushed() } else { *one };
+        }
+        let all = || terms.iter().copied().chain(init);
+        let not_negative = all().all(Symbol::is_not_negative);
+        let narrow = all().all(Symbol::is_bf16);
+        if !is_ordered(unit, self.tracer.permits.one_zero, all()) {
             terms.sort_unstable();
             terms.dedup();
         }
-        let result = self.mixer.and(init).and_all(terms).symbol();
+        let result = self.mixer.and_all(init).and_all(terms).symbol();
         let result = result.with(Facts { normal: unit.flush, not_negative });
-        if narrow { result.in_type(dtype) } else { result }
+        if narrow { result.in_type(DType::BF16) } else { result }
     }
 }
 
@@ -240,7 +261,8 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let adds = known == Some(Reducer::Binary(Binary::Add)) && dtype.is_float() && dtype != DType::F64 && !reversed;
     let step = if adds { StepRounding::own(dtype) } else { StepRounding::F32 };
     // In order, a result hangs on what lies before it; in blocks and from behind, on how long the row is as well.
-    let in_order = !reversed && (order == ScanOrder::Sequential || matches!(order, ScanOrder::Blocked(b) if length <= b));
+    let in_order =
+        !reversed && (order == ScanOrder::Sequential || matches!(order, ScanOrder::Blocked(b) if length <= b));
     let plan = if in_order { String::new() } else { format!("{order:?} {length} {reversed}") };
     let mixer = Mixer::new(&format!("scan {plan} {step:?} {dtype} {flush}")).and(region).and(init);
     let inner: usize = dims[dim + 1..].iter().product();

@@ -138,7 +138,7 @@ impl<'a> Tracer<'a> {
             | Op::Concatenate { .. }
             | Op::Pad { .. }
             | Op::Reverse { .. } => moved(&site, site.operands.len(), &[], &[]),
-            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(self, &site),
+            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(&site),
             Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
             Op::Convert if site.habits.kept_wide && self.machine.mode.chip.library.is_some() => one(),
             Op::Convert

@@ -169,9 +169,21 @@ impl Symbol {
         Symbol(self.0 | of.0 & (FORMAT | NORMAL | NOT_NEGATIVE))
     }
 
-    /// All bits, for sketches.
-    pub fn bits(self) -> u128 {
-        self.0
+    /// What is known of both numbers is known of this one, which is one of them.
+    pub fn one_of(self, a: Symbol, b: Symbol) -> Symbol {
+        let facts =
+            Facts { normal: a.is_normal() && b.is_normal(), not_negative: a.is_not_negative() && b.is_not_negative() };
+        let picked = self.with(facts);
+        match (a.is_bf16() && b.is_bf16(), a.0 & FORMAT == b.0 & FORMAT && !a.is_known() && !b.is_known()) {
+            (true, _) => picked.in_type(DType::BF16),
+            (false, true) => Symbol(picked.0 | a.0 & FORMAT),
+            _ => picked,
+        }
+    }
+
+    /// Whether this is a float other than zero, so that no zero ties with it.
+    pub fn is_no_zero(self) -> bool {
+        self.float().is_some_and(|v| v.is_nan() || v.abs() >= f32::MIN_POSITIVE)
     }
 }
 
