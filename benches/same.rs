@@ -11,9 +11,8 @@ use ulpgate_benches::{Contender, contest};
 
 /// A chain of so many operations on arrays of 8 x 64, each of the two values before it, in either order where that is no matter.
 fn chain(length: usize, swapped: bool) -> String {
-    let mut text = String::from(
-        "HloModule chain\nENTRY main {\n  x.0 = f32[8,64] parameter(0)\n  y.0 = f32[8,64] parameter(1)\n",
-    );
+    let mut text =
+        String::from("HloModule chain\nENTRY main {\n  x.0 = f32[8,64] parameter(0)\n  y.0 = f32[8,64] parameter(1)\n");
     let mut last = ["x.0".to_string(), "y.0".to_string()];
     for at in 1..=length {
         let opcode = ["multiply", "subtract", "maximum", "add", "divide"][at % 5];

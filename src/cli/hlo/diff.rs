@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, difference, outcomes};
 use crate::machine::Mode;
 
-use super::eval::inputs;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome};
+use super::eval::inputs;
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
 #[derive(Args, Clone)]

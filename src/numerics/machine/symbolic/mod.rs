@@ -5,7 +5,9 @@
 //! is part of a symbol: a dot's passes and cuts, the order of a sum, a library's exponential, a product that is not rounded
 //! before it is added. What cannot change bits is not: where elements lie, which fusion holds them, what nobody reads.
 
+mod dot_terms;
 mod indexed;
+mod pairwise;
 mod pointwise;
 mod ranked;
 mod reduced;

@@ -10,7 +10,7 @@ use super::super::prepared::Habits;
 use super::super::value::Operand;
 use super::symbol::{Mixer, Symbol};
 use super::symbols::{Array, Symbols};
-use super::{Grounds, Permits, Sketch, Traced, indexed, pointwise, ranked, reduced};
+use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
 
 pub type Result<T> = std::result::Result<T, EvalError>;
 
@@ -151,7 +151,7 @@ impl<'a> Tracer<'a> {
             | Op::Clamp => pointwise::apply(self, &site),
             Op::Reduce { dims, to_apply } => reduced::reduce(self, &site, dims, *to_apply)?,
             Op::ReduceWindow { window, to_apply } => reduced::reduce_window(self, &site, window, *to_apply)?,
-            Op::Dot { dims, precision } => reduced::dot(self, &site, dims, *precision)?,
+            Op::Dot { dims, precision } => dot_terms::dot(self, &site, dims, *precision)?,
             Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => ranked::rank(self, &site)?,
             Op::Tuple => Symbols::Tuple(site.operands.clone()),
             Op::GetTupleElement(index) => one().into_parts().swap_remove(*index),
