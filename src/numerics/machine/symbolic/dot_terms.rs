@@ -12,8 +12,8 @@ use super::super::mxu::{Accumulation, Passes};
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
 use super::pairwise::Operation;
-use super::pointwise::rounded;
-use super::reduced::{SumPlan, permuted};
+use super::pointwise::round;
+use super::reduced::{SumPlan, permute};
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Number, Symbol};
 use super::symbols::Symbols;
@@ -24,7 +24,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
     let (m, k, n) = (plan.m, plan.k, plan.n);
     tracer.spend(instruction, plan.batch * m * n * 2)?;
     let operand = |at: usize, transpose: &Option<Vec<usize>>| match transpose {
-        Some(order) => permuted(site.of(at), site.dims(at), order),
+        Some(order) => permute(site.of(at), site.dims(at), order),
         None => site.of(at).to_vec(),
     };
     let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
@@ -32,7 +32,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
     let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
     let summed = Summed::new(tracer, site, &plan, precision);
     if summed.rounds_operands {
-        lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = rounded(*symbol, DType::BF16));
+        lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = round(*symbol, DType::BF16));
     }
     if let Some(sum) = &summed.on_vector_unit {
         let multiply = Operation::new(Binary::Multiply, DType::F32, &tracer.machine.unit, tracer);
@@ -59,7 +59,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
                 let (a, b) = if summed.commutes { (row.min(column), row.max(column)) } else { (row, column) };
                 let result = summed.mixer(i * n + j, j).and(*a).and(*b).symbol();
                 let float = dtype.is_float() && dtypes[0].is_some_and(|dtype| dtype != DType::F64);
-                out.push(if float { rounded(result, dtype) } else { result });
+                out.push(if float { round(result, dtype) } else { result });
             }
         }
     }

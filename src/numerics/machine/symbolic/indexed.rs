@@ -2,7 +2,7 @@
 
 use crate::ir::{ComputationId, GatherDims, Op, ScatterDims, movement};
 
-use super::run::{Result, Site, Tracer, moved, whole};
+use super::run::{Result, Site, Tracer, move_elements, whole};
 use super::symbol::{Mixer, Number, Symbol};
 use super::symbols::Symbols;
 
@@ -13,7 +13,7 @@ pub fn pick(site: &Site) -> Symbols {
         (first..site.operands.len()).flat_map(|at| site.of(at)).map(|symbol| symbol.integer()).collect();
     if let Some(starts) = starts {
         let starts_dims = if matches!(site.instruction.op, Op::Gather(_)) { site.dims(1) } else { &[] };
-        return moved(site, first, &starts, starts_dims);
+        return move_elements(site, first, &starts, starts_dims);
     }
     match &site.instruction.op {
         Op::DynamicSlice { sizes } => slice(site, sizes),
@@ -85,7 +85,7 @@ fn slice(site: &Site, sizes: &[usize]) -> Symbols {
         }
         elements.push(mixer.symbol());
     });
-    Symbols::Array(site.operands[0].as_array().moved(elements))
+    Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
 fn update(site: &Site) -> Symbols {
@@ -108,7 +108,7 @@ fn update(site: &Site) -> Symbols {
         }
         elements[flat] = mixer.symbol();
     });
-    Symbols::Array(site.operands[0].as_array().moved(elements))
+    Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
 fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
@@ -152,7 +152,7 @@ fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
         }
         elements.push(mixer.symbol());
     });
-    Symbols::Array(site.operands[0].as_array().moved(elements))
+    Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
 /// A known index is clamped here, so that all that lead to one element are one.

@@ -5,7 +5,7 @@ use crate::tensor::DType;
 
 use super::super::integer;
 use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
-use super::pointwise::rounded;
+use super::pointwise::round;
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbols::{Array, Symbols};
@@ -40,7 +40,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
         let element = |(a, b): (Symbol, Symbol)| {
             let b = b.with_sign(binary == Binary::Subtract);
-            let (a, b) = if unit.flush { (a.unflushed(), b.unflushed()) } else { (a, b) };
+            let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
             sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, not_negative: false })
         };
         return Symbols::array(pairs().map(element).collect());
@@ -54,7 +54,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));
         let reciprocal = |b: Symbol| match (reciprocal.of(one, b), dtype) {
-            (symbol, DType::F16) => rounded(symbol, DType::F16),
+            (symbol, DType::F16) => round(symbol, DType::F16),
             (symbol, _) => symbol,
         };
         return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
@@ -134,7 +134,7 @@ impl<'u> Operation<'u> {
             vector::round_to(self.dtype, &mut value);
             return Symbol::of(Number::Float(value[0]));
         }
-        rounded(self.floats(a, b), self.dtype)
+        round(self.floats(a, b), self.dtype)
     }
 
     /// A float operation before its result is rounded to its type.
@@ -144,10 +144,10 @@ impl<'u> Operation<'u> {
         // What is left of an operand where the other changes nothing.
         let kept = |symbol: Symbol| match (self.unit.flush, double) {
             (false, _) => Some(symbol),
-            (true, false) => Some(symbol.flushed()),
+            (true, false) => Some(symbol.flush()),
             (true, true) => None,
         };
-        let taken = |symbol: Symbol| if flushes { symbol.unflushed() } else { symbol };
+        let taken = |symbol: Symbol| if flushes { symbol.unflush() } else { symbol };
         let is =
             |symbol: Symbol, number: f32| !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits());
         let facts = |not_negative: bool| Facts { normal: flushes, not_negative };
@@ -203,7 +203,7 @@ impl<'u> Operation<'u> {
             return Some(match b.float() {
                 Some(b) => Symbol::of(Number::Float(vector::binary_scalar(Binary::Divide, 1.0, b, self.unit))),
                 None => {
-                    let (b, opposite) = b.unflushed().split_sign();
+                    let (b, opposite) = b.unflush().split_sign();
                     let facts = Facts { normal: self.unit.flush, not_negative: false };
                     self.mixer.and(one).and(b).symbol().with(facts).with_sign(opposite)
                 }

@@ -20,7 +20,7 @@ pub fn of_type(symbol: Symbol, dtype: DType) -> Symbol {
 }
 
 /// The symbol of a number rounded to a float type, from f32 or what f32 holds.
-pub fn rounded(symbol: Symbol, dtype: DType) -> Symbol {
+pub fn round(symbol: Symbol, dtype: DType) -> Symbol {
     if matches!(dtype, DType::F32 | DType::F64) || symbol.is_of(dtype) {
         return symbol;
     }
@@ -73,7 +73,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             // With all of f32's exponents it is a rounding to nearest even, bit for bit.
             let of_f32 = kind == DType::F32 && *exponent_bits >= 8;
             each(&|symbol| match (of_f32, *mantissa_bits) {
-                (true, 7) => rounded(symbol, DType::BF16),
+                (true, 7) => round(symbol, DType::BF16),
                 (true, 23..) => symbol,
                 _ => {
                     let (symbol, opposite) = symbol.split_sign();
@@ -122,7 +122,7 @@ fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
     let element = |symbol: &Symbol| match symbol.number() {
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
-        _ if from.is_float() && to.is_float() && from != DType::F64 => rounded(*symbol, to),
+        _ if from.is_float() && to.is_float() && from != DType::F64 => round(*symbol, to),
         Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
             let value = if from == DType::Pred {
                 super::super::value::Value::pred(vec![v != 0])
@@ -133,7 +133,7 @@ fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };
-    Symbols::Array(site.operands[0].as_array().moved(elements.iter().map(element).collect()))
+    Symbols::Array(site.operands[0].as_array().with_elements(elements.iter().map(element).collect()))
 }
 
 fn first(value: &super::super::value::Value) -> Option<Symbol> {
@@ -180,15 +180,15 @@ impl Function {
             Unary::Abs if self.float => {
                 // Of what is flushed it is the flushed magnitude; magnitudes belong to the number's own type.
                 let (symbol, _) = symbol.split_sign();
-                let bare = symbol.unflushed();
+                let bare = symbol.unflush();
                 let absolute = self.mixer.and(bare).symbol().like(bare).with(self.facts);
-                return rounded(if bare == symbol { absolute } else { absolute.flushed() }, self.to);
+                return round(if bare == symbol { absolute } else { absolute.flush() }, self.to);
             }
             _ => {}
         }
-        let symbol = if self.flushes { symbol.unflushed() } else { symbol };
+        let symbol = if self.flushes { symbol.unflush() } else { symbol };
         let result = self.mixer.and(symbol).symbol();
-        if self.to.is_float() { rounded(result.with(self.facts), self.to) } else { result }
+        if self.to.is_float() { round(result.with(self.facts), self.to) } else { result }
     }
 }
 
@@ -240,7 +240,7 @@ impl Comparison {
         if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
             return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
         }
-        let (a, b) = if self.flushes { (a.unflushed(), b.unflushed()) } else { (a, b) };
+        let (a, b) = if self.flushes { (a.unflush(), b.unflush()) } else { (a, b) };
         let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
         self.mixer.and(a).and(b).symbol().with_sign(self.negates)
     }

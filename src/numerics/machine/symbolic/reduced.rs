@@ -10,7 +10,7 @@ use super::super::side_by_side::SideBySide;
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::{ScanOrder, StepRounding, SumOrder};
 use super::pairwise::{Operation, is_ordered};
-use super::pointwise::rounded;
+use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbols::Symbols;
@@ -22,7 +22,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let reduced: Vec<usize> = (0..dims.len()).filter(|d| reduced.contains(d)).collect();
     let order = [&kept[..], &reduced].concat();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
-    let rows: Vec<Vec<Symbol>> = (0..count).map(|at| permuted(site.of(at), dims, &order)).collect();
+    let rows: Vec<Vec<Symbol>> = (0..count).map(|at| permute(site.of(at), dims, &order)).collect();
     let inits: Vec<Symbol> = (count..2 * count).map(|at| site.of(at)[0]).collect();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let dtype = site.shapes[0].element_type();
@@ -153,9 +153,9 @@ impl SumPlan {
 
     /// A sum of these terms, rounded to its type.
     pub fn of(&self, init: Symbol, terms: impl Iterator<Item = Symbol>, dtype: DType) -> Symbol {
-        let taken = |symbol: Symbol| if self.flush { symbol.unflushed() } else { symbol };
+        let taken = |symbol: Symbol| if self.flush { symbol.unflush() } else { symbol };
         let sum = self.mixer.and(init).and_all(terms.map(taken)).symbol();
-        rounded(sum.with(Facts { normal: self.flush, not_negative: false }), dtype)
+        round(sum.with(Facts { normal: self.flush, not_negative: false }), dtype)
     }
 }
 
@@ -215,10 +215,10 @@ impl<'t> Extreme<'t> {
         if row.is_empty() {
             return init;
         }
-        let mut terms: Vec<Symbol> = row.iter().map(|s| if unit.flush { s.unflushed() } else { *s }).collect();
+        let mut terms: Vec<Symbol> = row.iter().map(|s| if unit.flush { s.unflush() } else { *s }).collect();
         let init = if init == self.neutral { None } else { Some(init) };
         if let ([one], None) = (&terms[..], init) {
-            return if unit.flush { one.flushed() } else { *one };
+            return if unit.flush { one.flush() } else { *one };
         }
         let all = || terms.iter().copied().chain(init);
         let not_negative = all().all(Symbol::is_not_negative);
@@ -233,7 +233,7 @@ impl<'t> Extreme<'t> {
     }
 }
 
-pub fn permuted(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symbol> {
+pub fn permute(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symbol> {
     if order.is_sorted() {
         return elements.to_vec();
     }
@@ -272,7 +272,7 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
             before = before.and(of(i));
             let result = if in_order { before.symbol() } else { whole.and_count(i).symbol() };
             let result = result.with(Facts { normal: adds && flush, not_negative: false });
-            results[first + i * inner] = if adds { rounded(result, dtype) } else { result };
+            results[first + i * inner] = if adds { round(result, dtype) } else { result };
         }
     }
     Ok(Symbols::array(results))

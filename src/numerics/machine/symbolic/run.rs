@@ -137,7 +137,7 @@ impl<'a> Tracer<'a> {
             | Op::Slice { .. }
             | Op::Concatenate { .. }
             | Op::Pad { .. }
-            | Op::Reverse { .. } => moved(&site, site.operands.len(), &[], &[]),
+            | Op::Reverse { .. } => move_elements(&site, site.operands.len(), &[], &[]),
             Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(&site),
             Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
             Op::Convert if site.habits.kept_wide && self.machine.mode.chip.library.is_some() => one(),
@@ -244,11 +244,11 @@ impl<'a> Tracer<'a> {
 }
 
 /// Elements that are moved and not changed; of all operands but the start indices.
-pub fn moved(site: &Site, count: usize, starts: &[i64], starts_dims: &[usize]) -> Symbols {
+pub fn move_elements(site: &Site, count: usize, starts: &[i64], starts_dims: &[usize]) -> Symbols {
     let parts: Vec<(&[Symbol], &[usize])> = (0..count).map(|at| (site.of(at), site.dims(at))).collect();
     let dims = site.instruction.shape.dims();
     let elements = movement::apply(&site.instruction.op, &parts, starts, starts_dims, dims);
-    Symbols::Array(site.operands[0].as_array().moved(elements))
+    Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
 /// Results each of which may hang on everything that is given.

@@ -119,7 +119,7 @@ impl Symbol {
     }
 
     /// The number as arithmetic that flushes takes it.
-    pub fn flushed(self) -> Symbol {
+    pub fn flush(self) -> Symbol {
         match self.number() {
             Some(Number::Float(v)) => Symbol::of(Number::Float(flush_f32(v))),
             _ if self.is_normal() => self,
@@ -128,7 +128,7 @@ impl Symbol {
     }
 
     /// The same for arithmetic that flushes it anyway.
-    pub fn unflushed(self) -> Symbol {
+    pub fn unflush(self) -> Symbol {
         if self.is_known() { self } else { Symbol(self.0 & !FLUSHED) }
     }
 

@@ -34,7 +34,7 @@ impl Array {
     }
 
     /// The same elements elsewhere, or fewer of them.
-    pub fn moved(&self, elements: Vec<Symbol>) -> Array {
+    pub fn with_elements(&self, elements: Vec<Symbol>) -> Array {
         Array { exact: self.exact, ..Array::new(elements) }
     }
 

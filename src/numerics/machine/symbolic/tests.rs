@@ -28,8 +28,8 @@ fn what_is_known_of_a_number_follows_its_sign() {
     assert!(!symbol.opposite().is_not_negative());
     assert_eq!(symbol.opposite().opposite(), symbol);
     let any = Mixer::new("y").symbol();
-    assert!(any.flushed().is_normal() && any.flushed().unflushed() == any);
-    assert_eq!(symbol.flushed(), symbol);
+    assert!(any.flush().is_normal() && any.flush().unflush() == any);
+    assert_eq!(symbol.flush(), symbol);
     assert!(any.in_type(DType::BF16).is_bf16() && !any.in_type(DType::F16).is_bf16());
 }
 
