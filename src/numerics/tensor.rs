@@ -373,7 +373,7 @@ impl Tensor {
     /// # Panics
     /// If there are no such places, or not as many as the dims say: a bug in the caller.
     pub fn pick(&self, dims: &[usize], places: &[usize]) -> Tensor {
-        Tensor::new(dims, map_data!(self.data(), v => places.iter().map(|at| v[*at].clone()).collect()))
+        Tensor::new(dims, map_data!(self.data(), v => places.iter().map(|at| v[*at]).collect()))
     }
 
     /// Tensors that differ in their leading dim only, put together along it.

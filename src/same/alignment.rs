@@ -74,11 +74,9 @@ impl Alignment {
         }
         let outputs = [one, other].map(|import| import.program.outputs());
         let mut results = Vec::new();
-        for number in 0..outputs[0].len().min(outputs[1].len()) {
-            let shape =
-                |import: &Import, side: usize| import.program.entry().instructions[outputs[side][number]].shape.clone();
-            let [a, b] = [shape(one, 0), shape(other, 1)];
-            results.push(pair(format!("result {number}"), [number; 2], [&a, &b])?);
+        for (number, (a, b)) in outputs[0].iter().zip(&outputs[1]).enumerate() {
+            let shape = |import: &Import, id: usize| import.program.entry().instructions[id].shape.clone();
+            results.push(pair(format!("result {number}"), [number; 2], [&shape(one, *a), &shape(other, *b)])?);
         }
         if results.is_empty() {
             return Err(AlignmentError::Nothing);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::input::{InputKey, Sampler, Streams};
 use crate::ir::Shape;
-use crate::machine::{Permits, Prepared};
+use crate::machine::{KeptValues, Permits, Prepared};
 use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Data, Tensor};
 
@@ -91,12 +91,7 @@ impl<'a> Search<'a> {
         }))
     }
 
-    fn run(
-        &self,
-        side: usize,
-        inputs: &[Tensor],
-        kept: &[usize],
-    ) -> Result<(Vec<Tensor>, Vec<(usize, Tensor)>), SameError> {
+    fn run(&self, side: usize, inputs: &[Tensor], kept: &[usize]) -> Result<(Vec<Tensor>, KeptValues), SameError> {
         let evaluate = || {
             let bound = self.prepared[side].bind(inputs)?;
             self.prepared[side].evaluate_keeping(&self.settings.modes[side], &bound, kept)

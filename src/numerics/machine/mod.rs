@@ -39,7 +39,7 @@ pub(crate) use evaluate::is_spread;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
 pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
-pub use prepared::{Bound, Held, Prepared};
+pub use prepared::{Bound, Held, KeptValues, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
 pub(crate) use sum::{RowSum, SumPromise, SumSite};
 pub use symbolic::{Grounds, Naming, Permits, Sketch, Symbol, Traced};

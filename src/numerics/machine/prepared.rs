@@ -91,10 +91,13 @@ impl Held {
     }
 }
 
+/// Values of a program's entry, each with its place.
+pub type KeptValues = Vec<(ValueId, Tensor)>;
+
 /// Values of the entry that are kept beside the results.
 pub(super) struct Kept {
     wanted: Vec<ValueId>,
-    tensors: RefCell<Vec<(ValueId, Tensor)>>,
+    tensors: RefCell<KeptValues>,
 }
 
 impl Kept {
@@ -179,7 +182,7 @@ impl<'p> Prepared<'p> {
         mode: &Mode,
         arguments: &Bound,
         values: &[ValueId],
-    ) -> Result<(Vec<Tensor>, Vec<(ValueId, Tensor)>), EvalError> {
+    ) -> Result<(Vec<Tensor>, KeptValues), EvalError> {
         let kept = Kept { wanted: values.to_vec(), tensors: RefCell::default() };
         let results = self.machine(mode, Some(&kept)).results(arguments.0.clone())?;
         Ok((results, kept.tensors.into_inner()))
