@@ -83,6 +83,7 @@ pub mod hlo;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod same;
 pub mod suite;
 pub mod why;
 

@@ -2,6 +2,7 @@
 //! subcommands.
 
 mod explain;
+mod folder_pair;
 mod gate;
 mod hlo;
 mod list;
@@ -9,6 +10,7 @@ mod merge;
 mod progress;
 mod report;
 mod run;
+mod same;
 mod summary;
 
 use std::io::Write;
@@ -56,6 +58,8 @@ enum Command {
     /// Programs that compilers dump: run HLO text, show its precision, compare two, say why a token flipped
     #[command(subcommand)]
     Hlo(hlo::Command),
+    /// Prove that two programs give the same bits for all inputs, or find an input that parts them
+    Same(same::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -102,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
+        Command::Same(arguments) => same::run(&arguments, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
         Ok(Exit::AsExpected) => ExitCode::SUCCESS,

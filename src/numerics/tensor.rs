@@ -368,6 +368,14 @@ impl Tensor {
         Tensor::new(&dims, map_data!(self.data(), v => v[rows.start * width..rows.end * width].to_vec()))
     }
 
+    /// The elements at these places, counted row-major, as a tensor of these dims.
+    ///
+    /// # Panics
+    /// If there are no such places, or not as many as the dims say: a bug in the caller.
+    pub fn pick(&self, dims: &[usize], places: &[usize]) -> Tensor {
+        Tensor::new(dims, map_data!(self.data(), v => places.iter().map(|at| v[*at]).collect()))
+    }
+
     /// Tensors that differ in their leading dim only, put together along it.
     ///
     /// # Panics

@@ -6,6 +6,7 @@ mod gate;
 mod journal;
 mod records;
 mod refused;
+mod same_pairs;
 mod selection;
 mod verdicts;
 

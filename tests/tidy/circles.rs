@@ -58,6 +58,11 @@ const LEFT: &[(&str, &[&str], &str)] = &[
         "operations apply regions, which hold operations",
     ),
     ("machine/ducc", &["bluestein", "complex_plan"], "a transform of one length by those of another, which has a plan"),
+    (
+        "machine/symbolic",
+        &["dot_terms", "indexed", "pairwise", "pointwise", "ranked", "reduced", "run"],
+        "operations apply regions, which hold operations",
+    ),
     ("machine/mxu", &["blocks", "unit"], "the unit's settings, and what is done with them"),
     ("machine/mxu", &["isa", "lanes", "tile"], "instructions for a tile, and a tile for instructions"),
 ];

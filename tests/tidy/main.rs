@@ -35,6 +35,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("diff", &["metric", "subject"]),
         ("why", &[]),
         ("check", &["input", "metric", "subject"]),
+        ("same", &["input"]),
     ],
     &[("suite", &[])],
     &[("record", &[])],

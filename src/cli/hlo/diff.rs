@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, difference, outcomes};
 use crate::machine::Mode;
 
+use super::super::folder_pair::{FolderPair, Outcome as PairOutcome};
 use super::eval::inputs;
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
     precision-changed, operation-changed (which itself rounds nothing), plan-changed or topk-changed, the value's name \
     in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
@@ -25,9 +26,9 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
     programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
     without a reason; with --inputs an unsupported operation).")]
 pub struct Arguments {
-    /// The program as it was: what JAX hands over, or another compiler's output
+    /// The program as it was: what JAX hands over, or another compiler's output; or a folder of .hlo files
     before: PathBuf,
-    /// The program as it is now
+    /// The program as it is now; or a folder, whose files of one name are compared
     after: PathBuf,
     /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers
     #[arg(long, value_name = "IN.safetensors")]
@@ -40,8 +41,16 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints a line for each change of precision; finds nothing where there is none.
+/// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let Some(pair) = FolderPair::of(&arguments.before, &arguments.after)? else { return run_pair(arguments, out) };
+    pair.judge(["unchanged", "changed"], out, |before, after, out| {
+        let pair = Arguments { before: before.to_path_buf(), after: after.to_path_buf(), ..arguments.clone() };
+        run_pair(&pair, out).map(|exit| if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
+    })
+}
+
+fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
     let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);

@@ -49,7 +49,10 @@ fn read_with_opaque(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_opaque)
 }
 
-fn read_by(path: &Path, lower: fn(&Module) -> Result<Import, LowerError>) -> Result<(Module, Import), Failure> {
+pub(super) fn read_by(
+    path: &Path,
+    lower: impl Fn(&Module) -> Result<Import, LowerError>,
+) -> Result<(Module, Import), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
     let text = read_whole(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;

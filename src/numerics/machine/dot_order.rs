@@ -182,6 +182,19 @@ impl DotOrder {
         order(lanes, cut(width).map(|columns| (columns, depth)).collect())
     }
 
+    /// What decides how the result at place `at`, in this column, is summed: lanes, those of the rest, whether neighbours join,
+    /// runs, and the products between two cuts. `None` where it is one chain.
+    pub fn of_place(&self, at: usize, column: usize) -> Option<[usize; 5]> {
+        let run = self.sizes[1] / self.runs;
+        let (_, depth) = self.columns.iter().find(|(columns, _)| columns.contains(&column))?;
+        let depth = if *depth == 0 { run.max(1) } else { (*depth).min(run) };
+        match self.lanes {
+            1 if depth >= run => None,
+            1 => Some([1, 1, 0, self.runs, depth]),
+            lanes => Some([lanes, self.rest, usize::from(at < self.paired), self.runs, depth]),
+        }
+    }
+
     /// The products of row-major operands, on the unit of a mode, into `out`.
     pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
         let [m, k, n] = self.sizes;

@@ -4,7 +4,6 @@ use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary,
 };
-use crate::num::{F64, Format};
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
@@ -12,7 +11,7 @@ use super::contraction_order::ContractionOrder;
 use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
-use super::prepared::{Habits, Prepared};
+use super::prepared::{Habits, Kept, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
 use super::{arrange, contract, ducc, integer, rank, reduce};
@@ -64,6 +63,8 @@ pub(super) struct Machine<'a> {
     pub prepared: &'a Prepared<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
+    /// Values of the entry that are kept as they come.
+    pub kept: Option<&'a Kept>,
 }
 
 impl Machine<'_> {
@@ -106,6 +107,9 @@ impl Machine<'_> {
                 }
                 Some(self.instruction(instruction, frame.habits[id], operands, &shapes)?)
             };
+            if let (Some(kept), Some(value), true) = (self.kept, &value, callee == self.program.entry) {
+                kept.keep(id, value, &instruction.shape);
+            }
             values[id] = value.filter(|_| uses[id] > 0);
         }
         let root = &computation.instructions[computation.root];
@@ -152,7 +156,7 @@ impl Machine<'_> {
             }
             Op::BitcastConvert => integer::bitcast(one(operands), shape.element_type()),
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-                reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
+                integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
             }
             Op::Unary(Unary::Exponential) if self.library_computes(instruction) => {
                 let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
@@ -225,7 +229,7 @@ impl Machine<'_> {
     }
 
     /// Whether a library computes this, where a fusion has a kind of its own.
-    fn library_computes(&self, instruction: &Instruction) -> bool {
+    pub fn library_computes(&self, instruction: &Instruction) -> bool {
         let f32s = instruction.shape.dtype() == Some(DType::F32);
         f32s && matches!(instruction.fusion, Some(Fusion::Custom(_)))
             && self.mode.chip.library == Some(Library::Ynnpack)
@@ -431,27 +435,5 @@ pub fn is_spread(computation: &Computation, id: usize) -> bool {
         Op::Broadcast { .. } | Op::Constant(_) => true,
         Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => is_spread(computation, instruction.operands[0]),
         _ => false,
-    }
-}
-
-/// `reduce-precision`; a value stays in its type.
-pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value) -> Value {
-    let by_code = |format: &Format, value: f64| {
-        format.decode(vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value)))
-    };
-    match operand {
-        Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
-            let mut values = values.into_vec();
-            vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
-            Value::float(dtype, values)
-        }
-        Value::Float(dtype, values) => {
-            let Some(format) = dtype.format() else { unreachable!("{dtype} is no float") };
-            Value::float(dtype, values.iter().map(|v| by_code(format, f64::from(*v)) as f32).collect())
-        }
-        Value::Double(values) => Value::double(values.iter().map(|v| by_code(&F64, *v)).collect()),
-        Value::Integer(..) | Value::Pred(_) | Value::Tuple(_) => {
-            unreachable!("shape checking gives floats to reduce-precision")
-        }
     }
 }

@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::ir::{Binary, Compare, DotPlan, Unary};
-use crate::num::{Direction, flush_f32, round_f64};
+use crate::num::{Direction, F64, Format, flush_f32, round_f64};
 use crate::tensor::DType;
 
 use super::elements::Elements;
@@ -131,6 +131,28 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
         (_, Some(format)) => Value::float(to, codes.map(|c| format.decode(c) as f32).collect()),
         (DType::Pred, _) => Value::pred(codes.map(|c| c & 0xff != 0).collect()),
         _ => Value::integer(to, codes.map(|c| wrap(to, c as i64)).collect()),
+    }
+}
+
+/// `reduce-precision`; a value stays in its type.
+pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value) -> Value {
+    let by_code = |format: &Format, value: f64| {
+        format.decode(vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value)))
+    };
+    match operand {
+        Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
+            let mut values = Arc::unwrap_or_clone(values);
+            vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
+            Value::float(dtype, values)
+        }
+        Value::Float(dtype, values) => {
+            let Some(format) = dtype.format() else { unreachable!("{dtype} is no float") };
+            Value::float(dtype, values.iter().map(|v| by_code(format, f64::from(*v)) as f32).collect())
+        }
+        Value::Double(values) => Value::double(values.iter().map(|v| by_code(&F64, *v)).collect()),
+        Value::Integer(..) | Value::Pred(_) | Value::Tuple(_) => {
+            unreachable!("shape checking gives floats to reduce-precision")
+        }
     }
 }
 

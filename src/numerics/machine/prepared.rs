@@ -1,15 +1,17 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
+use std::cell::RefCell;
+
 use crate::analysis::{
     FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
 };
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
 use super::evaluate::{EvalError, Machine, is_spread};
 use super::mode::Mode;
 use super::scalar::Template;
-use super::value::Value;
+use super::value::{Operand, Value};
 
 /// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
 pub struct Prepared<'p> {
@@ -95,6 +97,26 @@ impl Held {
     }
 }
 
+/// Values of a program's entry, each with its place.
+pub type KeptValues = Vec<(ValueId, Tensor)>;
+
+/// Values of the entry that are kept beside the results.
+pub(super) struct Kept {
+    wanted: Vec<ValueId>,
+    tensors: RefCell<KeptValues>,
+}
+
+impl Kept {
+    /// Keeps a value if it is wanted.
+    pub fn keep(&self, id: ValueId, value: &Operand, shape: &Shape) {
+        if self.wanted.contains(&id)
+            && let Some(tensor) = value.clone().into_whole(shape.elements()).into_tensor(shape.dims())
+        {
+            self.tensors.borrow_mut().push((id, tensor));
+        }
+    }
+}
+
 impl<'p> Prepared<'p> {
     /// Makes `program` ready; constants are converted now.
     pub fn new(program: &'p Program) -> Prepared<'p> {
@@ -153,7 +175,28 @@ impl<'p> Prepared<'p> {
     /// # Errors
     /// If an operation is not supported for its types.
     pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
-        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() }.results(arguments.0.clone())
+        self.machine(mode, None).results(arguments.0.clone())
+    }
+
+    /// [`Prepared::evaluate`], and these values of the entry beside the results, in the order of their places; what is a tuple
+    /// or has no reader is left out.
+    ///
+    /// # Errors
+    /// If an operation is not supported for its types.
+    pub fn evaluate_keeping(
+        &self,
+        mode: &Mode,
+        arguments: &Bound,
+        values: &[ValueId],
+    ) -> Result<(Vec<Tensor>, KeptValues), EvalError> {
+        let kept = Kept { wanted: values.to_vec(), tensors: RefCell::default() };
+        let results = self.machine(mode, Some(&kept)).results(arguments.0.clone())?;
+        Ok((results, kept.tensors.into_inner()))
+    }
+
+    /// The machine that runs the program.
+    pub(super) fn machine<'a>(&'a self, mode: &'a Mode, kept: Option<&'a Kept>) -> Machine<'a> {
+        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), kept }
     }
 
     /// A region to be interpreted element by element.

@@ -165,7 +165,7 @@ pub(super) fn reduce(
 }
 
 /// Elements of the innermost reduced dims that lie side by side; dims of one element part none.
-fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
+pub(super) fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
     let long = (0..dims.len()).rev().filter(|d| dims[*d] != 1);
     let inside = long.skip_while(|d| !reduced.contains(d)).take_while(|d| reduced.contains(d));
     inside.map(|d| dims[d]).product()

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, Unary};
 use crate::tensor::DType;
 
-use super::evaluate::{EvalError, Machine, reduce_precision, refuse};
+use super::evaluate::{EvalError, Machine, refuse};
 use super::integer;
 use super::value::Value;
 use super::vector;
@@ -159,7 +159,7 @@ impl<'a> Region<'a> {
                     Op::Convert => integer::convert(value(0), dtype, self.machine.unit.flush),
                     Op::BitcastConvert => integer::bitcast(value(0), dtype),
                     Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-                        reduce_precision(*exponent_bits, *mantissa_bits, value(0))
+                        integer::reduce_precision(*exponent_bits, *mantissa_bits, value(0))
                     }
                     other => unreachable!("{} is no step of a region", other.opcode()),
                 };

@@ -104,6 +104,15 @@ impl RowSum {
         sums
     }
 
+    /// All that decides in which order and with which roundings a row of these extents is summed, in words: but for its terms,
+    /// its init, flushing, and the last rounding to its type.
+    pub fn plan(&self, extents: &[usize]) -> String {
+        let run = self.in_runs().then_some(self.run);
+        let windows: Option<Vec<&usize>> =
+            (self.order == SumOrder::Tree32).then(|| extents.iter().filter(|extent| **extent != 1).collect());
+        format!("{:?} {:?} {run:?} {windows:?}", self.order, self.step)
+    }
+
     /// Whether the library sums a row in several runs.
     fn in_runs(&self) -> bool {
         matches!(self.order, SumOrder::Ynn { .. }) && (1..self.width).contains(&self.run)

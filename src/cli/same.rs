@@ -1,0 +1,181 @@
+//! `ulpgate same`: whether two programs give the same bits for all inputs.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::file::safetensors;
+use crate::hlo::{Import, lower_with_libraries, lower_with_opaque};
+use crate::machine::Mode;
+use crate::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
+
+use super::folder_pair::{FolderPair, Outcome};
+use super::{Exit, Failure, hlo};
+
+#[derive(Args)]
+#[command(
+    after_help = "PROVEN THE SAME: equal bits for all inputs, up to steps that cannot change a bit (layout, moves, \
+    fusion, commuted operands, dead code, rows that nothing mixes), on the machine of --mode and resting on what is \
+    listed. PART: the first values that part, and an input for which the machine gives other bits. OPEN: neither, and \
+    what is missing.\n\n\
+    Where arguments differ in extents, as 8 rows and 64, the smaller program is held against each of the larger one's \
+    blocks of rows. Of two folders, files of one name are compared.\n\n\
+    Assumptions: prefix (where extents differ, only the beginnings count), one-zero (-0 and +0 are one number, and no \
+    step tells them apart).\n\n\
+    Exit codes: 0 the same; 1 they part; 2 open, or could not judge (bad file, arguments of other kinds, an unsupported \
+    operation)."
+)]
+pub struct Arguments {
+    /// A program, as HLO text, or a folder of them
+    one: PathBuf,
+    /// Another one
+    other: PathBuf,
+    /// Machine, as chip/precision/excess[+key=value...]
+    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled+acc=tiled")]
+    mode: Mode,
+    /// Machine of the second program, if it is another one
+    #[arg(long, value_name = "MODE")]
+    other_mode: Option<Mode>,
+    /// What is taken for granted: prefix, one-zero; may be given several times
+    #[arg(long = "assume", value_name = "WHAT", value_parser = assumption)]
+    assumptions: Vec<Assumption>,
+    /// Inputs to try at most where the programs are not proven the same
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    trials: u64,
+    /// Seconds to try inputs for, at most
+    #[arg(long, value_name = "S", default_value_t = 5)]
+    seconds: u64,
+    /// Where to write the input that parts them: a.arg0, ..., b.arg0, ...
+    #[arg(long, value_name = "OUT.safetensors")]
+    witness: Option<PathBuf>,
+    /// Print the verdict as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn assumption(name: &str) -> Result<Assumption, String> {
+    let names = || Assumption::ALL.iter().map(|assumption| assumption.name());
+    let found = Assumption::ALL.iter().copied().find(|assumption| assumption.name() == name);
+    found.ok_or_else(|| format!("unknown assumption `{name}`; {}", crate::name::hint(name, names())))
+}
+
+/// Prints a verdict, or one a pair of files.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
+        let answer = judge(arguments, &arguments.one, &arguments.other)?;
+        write_answer(arguments, &answer, out)?;
+        return exit(&answer);
+    };
+    pair.judge(["the same", "part"], out, |one, other, out| {
+        let answer = judge(arguments, one, other)?;
+        write_answer(arguments, &answer, out)?;
+        exit(&answer).map(|exit| if exit == Exit::AsExpected { Outcome::Same } else { Outcome::Differs })
+    })
+}
+
+fn exit(answer: &Answer) -> Result<Exit, Failure> {
+    match &answer.verdict {
+        Verdict::Same => Ok(Exit::AsExpected),
+        Verdict::Part(_) => Ok(Exit::Found),
+        Verdict::Open(missing) => Err(Failure::Message(format!("open; missing: {}", missing.join("; ")))),
+    }
+}
+
+fn judge(arguments: &Arguments, one: &Path, other: &Path) -> Result<Answer, Failure> {
+    let (one, other) = (read(one)?, read(other)?);
+    let mut settings = Settings::new(&arguments.mode);
+    if let Some(mode) = &arguments.other_mode {
+        settings.modes[1] = mode.clone();
+    }
+    settings.assumptions.clone_from(&arguments.assumptions);
+    settings.trials = arguments.trials;
+    settings.patience = Duration::from_secs(arguments.seconds);
+    let answer = compare(&one, &other, &settings).map_err(|error| Failure::Message(error.to_string()))?;
+    if let (Some(path), Verdict::Part(parting)) = (&arguments.witness, &answer.verdict) {
+        write_witness(path, [&one, &other], parting)?;
+    }
+    Ok(answer)
+}
+
+/// A program to be followed; what has no meaning is a function of its operands.
+fn read(path: &Path) -> Result<Import, Failure> {
+    let lower = |module: &_| match lower_with_libraries(module) {
+        Err(error) if error.is_unknown => lower_with_opaque(module),
+        result => result,
+    };
+    hlo::read_by(path, lower).map(|(_, import)| import)
+}
+
+fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Result<(), Failure> {
+    let mut tensors = Vec::new();
+    for ((side, import), inputs) in ["a", "b"].into_iter().zip(imports).zip(&parting.inputs) {
+        for (number, tensor) in inputs.iter().enumerate() {
+            let name = import.argument_names.get(number).cloned().unwrap_or(format!("arg{number}"));
+            tensors.push((format!("{side}.{name}"), tensor.clone()));
+        }
+    }
+    safetensors::write(path, &tensors).map_err(|error| Failure::Message(error.to_string()))
+}
+
+fn write_answer(arguments: &Arguments, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
+    let Answer { verdict, compared, rests_on, tried } = answer;
+    if arguments.json {
+        let shown = |shown: &crate::same::Shown| {
+            let bits = shown.bits.map(|bits| format!("0x{bits:x}"));
+            json!({"what": shown.what, "dtype": shown.dtype.name(), "index": shown.index, "bits": bits})
+        };
+        let mut value = json!({"compared": compared, "rests_on": rests_on, "inputs_tried": tried});
+        match verdict {
+            Verdict::Same => value["verdict"] = json!("same"),
+            Verdict::Part(parting) => {
+                value["verdict"] = json!("part");
+                value["at"] = json!(parting.meeting.as_ref().map(ToString::to_string));
+                value["value"] = json!(parting.value.as_ref().map(shown));
+                value["result"] = shown(&parting.result);
+            }
+            Verdict::Open(missing) => {
+                value["verdict"] = json!("open");
+                value["missing"] = json!(missing);
+            }
+        }
+        writeln!(out, "{value:#}")?;
+        return Ok(());
+    }
+    match verdict {
+        Verdict::Same => writeln!(out, "PROVEN THE SAME for all inputs")?,
+        Verdict::Part(parting) => {
+            writeln!(out, "PART")?;
+            if let Some(meeting) = &parting.meeting {
+                writeln!(out, "  at     {meeting}")?;
+            }
+            if let Some(value) = &parting.value {
+                writeln!(out, "  value  {value}")?;
+            }
+            writeln!(out, "  result {}", parting.result)?;
+            writeln!(out, "  found by input {tried}; --witness writes it")?;
+        }
+        Verdict::Open(missing) => {
+            writeln!(out, "OPEN")?;
+            for one in missing {
+                writeln!(out, "  missing: {one}")?;
+            }
+        }
+    }
+    for one in compared {
+        writeln!(out, "  compared: {one}")?;
+    }
+    if matches!(verdict, Verdict::Same) {
+        let mode = &arguments.mode;
+        match &arguments.other_mode {
+            Some(other) => writeln!(out, "  rests on: the emulated machines {mode} and {other}")?,
+            None => writeln!(out, "  rests on: the emulated machine {mode}")?,
+        }
+        for one in rests_on {
+            writeln!(out, "  rests on: {one}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Dots: each result is a function of a row and a column, by the plan that the machine sums their products by.
+
+use std::num::NonZeroUsize;
+
+use crate::ir::{Binary, DotDims, DotPlan, LibraryFunction, Precision};
+use crate::tensor::DType;
+
+use super::super::contraction_order::ContractionOrder;
+use super::super::dot_order::DotOrder;
+use super::super::mode::DotUnit;
+use super::super::mxu::{Accumulation, Passes};
+use super::super::sum::{RowSum, SumSite};
+use super::super::vector::SumOrder;
+use super::pairwise::Operation;
+use super::pointwise::round;
+use super::reduced::{SumPlan, permute};
+use super::run::{Result, Site, Tracer};
+use super::symbol::{Mixer, Number, Symbol};
+use super::symbols::Symbols;
+
+pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precision; 2]) -> Result<Symbols> {
+    let instruction = site.instruction;
+    let plan = DotPlan::new(numbers, site.dims(0), site.dims(1));
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    tracer.spend(instruction, plan.batch * m * n * 2)?;
+    let operand = |at: usize, transpose: &Option<Vec<usize>>| match transpose {
+        Some(order) => permute(site.of(at), site.dims(at), order),
+        None => site.of(at).to_vec(),
+    };
+    let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
+    let dtype = instruction.shape.element_type();
+    let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
+    let summed = Summed::new(tracer, site, &plan, precision);
+    if summed.rounds_operands {
+        lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = round(*symbol, DType::BF16));
+    }
+    if let Some(sum) = &summed.on_vector_unit {
+        let multiply = Operation::new(Binary::Multiply, DType::F32, &tracer.machine.unit, tracer);
+        let zero = Symbol::of(Number::Float(0.0));
+        let mut out = Vec::with_capacity(plan.batch * m * n);
+        for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
+            let products = (0..k).map(|l| multiply.of(lhs[(at * m + i) * k + l], rhs[(at * k + l) * n + j]));
+            out.push(sum.of(zero, products, dtype));
+        }
+        return Ok(Symbols::array(out));
+    }
+    let list = Mixer::new("terms");
+    let mut out = Vec::with_capacity(plan.batch * m * n);
+    for at in 0..plan.batch {
+        let rows: Vec<Symbol> =
+            (0..m).map(|i| list.and_all(lhs[(at * m + i) * k..][..k].iter().copied()).symbol()).collect();
+        let mut columns = vec![list; n];
+        for row in rhs[at * k * n..(at + 1) * k * n].chunks(n.max(1)) {
+            columns.iter_mut().zip(row).for_each(|(column, symbol)| *column = column.and(*symbol));
+        }
+        let columns: Vec<Symbol> = columns.into_iter().map(|column| column.and_count(k).symbol()).collect();
+        for (i, row) in rows.iter().enumerate() {
+            for (j, column) in columns.iter().enumerate() {
+                let (a, b) = if summed.commutes { (row.min(column), row.max(column)) } else { (row, column) };
+                let result = summed.mixer(i * n + j, j).and(*a).and(*b).symbol();
+                let float = dtype.is_float() && dtypes[0].is_some_and(|dtype| dtype != DType::F64);
+                out.push(if float { round(result, dtype) } else { result });
+            }
+        }
+    }
+    Ok(Symbols::array(out))
+}
+
+/// How the products of a dot are summed, place by place.
+struct Summed {
+    mixer: Mixer,
+    order: Option<DotOrder>,
+    /// Whether both operands are taken alike.
+    commutes: bool,
+    /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
+    rounds_operands: bool,
+    /// The sum of products that are rounded to f32, where the vector unit computes it.
+    on_vector_unit: Option<SumPlan>,
+}
+
+impl Summed {
+    fn new(tracer: &Tracer, site: &Site, plan: &DotPlan, precision: [Precision; 2]) -> Summed {
+        let machine = tracer.machine;
+        let (m, k, n) = (plan.m, plan.k, plan.n);
+        let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
+        let instruction = site.instruction;
+        if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
+            let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
+            return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
+        }
+        let unit = machine.mode.dot(precision, dtypes, [m, n]);
+        let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
+        // A cut or a block that takes all products is none.
+        matrix.k_block = matrix.k_block.filter(|cut| matrix.accumulation == Accumulation::Tiled && cut.get() < k);
+        matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));
+        if matrix.accumulation == Accumulation::Tiled && matrix.k_block.is_none() {
+            matrix.accumulation = Accumulation::Block;
+        }
+        let f32s = dtypes.iter().all(|dtype| *dtype == Some(DType::F32));
+        let convolution = match machine.library_function(instruction) {
+            Some(LibraryFunction::Convolution(convolution)) if f32s => Some(convolution),
+            _ => None,
+        };
+        let in_library = machine.library_computes(instruction);
+        let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
+        let order = match convolution {
+            Some(convolution) if in_library => Some(DotOrder::of_convolution([m, k, n], plan.batch, convolution)),
+            Some(_) => None,
+            None => DotOrder::of(machine.mode, in_library, [m, k, n], last).filter(|_| f32s),
+        };
+        let contraction =
+            convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
+        let matrix_unit = matches!(unit, DotUnit::Matrix(_));
+        let order = order.filter(|_| matrix_unit && contraction.is_none());
+        let text = match unit {
+            DotUnit::Double => "f64".to_string(),
+            DotUnit::Vector => {
+                format!("vector {:?} {:?}", machine.mode.choices.reduce, machine.unit.flush)
+            }
+            DotUnit::Matrix(passes) => match &contraction {
+                Some(contraction) => format!("{contraction:?} {matrix:?}"),
+                None if passes == Passes::One => format!("{:?} {matrix:?}", Passes::Exact),
+                None => format!("{passes:?} {matrix:?}"),
+            },
+        };
+        // Products of parts are added in an order that tells the operands apart.
+        let commutes = !matches!(unit, DotUnit::Matrix(Passes::Three | Passes::Six));
+        let rounds_operands = contraction.is_none() && unit == DotUnit::Matrix(Passes::One);
+        let reduce = machine.mode.choices.reduce;
+        let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
+            let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
+            SumPlan::new(&RowSum::new(machine.mode, &site).plan(&[k]), machine.unit.flush)
+        });
+        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands, on_vector_unit }
+    }
+
+    fn mixer(&self, at: usize, column: usize) -> Mixer {
+        match self.order.as_ref().and_then(|order| order.of_place(at, column)) {
+            Some([lanes, rest, paired, runs, depth]) => {
+                let mixer = self.mixer.and_count(lanes).and_count(rest).and_count(paired);
+                mixer.and_count(runs).and_count(depth)
+            }
+            None => self.mixer,
+        }
+    }
+}

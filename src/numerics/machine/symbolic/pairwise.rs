@@ -1,0 +1,254 @@
+//! Operations of two elements in the same place, and the identities among them that keep all bits.
+
+use crate::ir::Binary;
+use crate::tensor::DType;
+
+use super::super::integer;
+use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
+use super::pointwise::round;
+use super::run::{Site, Tracer};
+use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbols::{Array, Symbols};
+
+/// An operation of two operands.
+pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbols {
+    let unit = &tracer.machine.unit;
+    let habits = site.habits;
+    let dtype = site.instruction.shape.element_type();
+    let (left, right) = (site.of(0), site.of(1));
+    let pairs = || left.iter().copied().zip(right.iter().copied());
+    if unit.contracts && habits.contracted {
+        let product = Mixer::new(&format!("product {}", unit.flush));
+        let round = Mixer::new("rounded product");
+        let plain = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let of = |a: Symbol, b: Symbol| {
+            if exact && (a.float() == Some(-1.0) || b.float() == Some(-1.0)) {
+                return if a.float() == Some(-1.0) { b.opposite() } else { a.opposite() };
+            }
+            let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
+            product.and(a.min(b)).and(a.max(b)).symbol().with_sign(one != other)
+        };
+        let element = |(at, (a, b)): (usize, (Symbol, Symbol))| match habits.folded {
+            Some(folded) if at % folded.width >= folded.first && exact => round.and(of(a, b)).symbol(),
+            Some(folded) if at % folded.width >= folded.first => plain.of(a, b),
+            _ => of(a, b),
+        };
+        let elements = pairs().enumerate().map(element).collect();
+        return Symbols::Array(Array { exact: true, ..Array::new(elements) });
+    }
+    if dtype == DType::F32 && exact {
+        let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
+        let element = |(a, b): (Symbol, Symbol)| {
+            let b = b.with_sign(binary == Binary::Subtract);
+            let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
+            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, not_negative: false })
+        };
+        return Symbols::array(pairs().map(element).collect());
+    }
+    if habits.divides_by_spread
+        && unit.divide == Divide::BroadcastByReciprocal
+        && dtype.is_float()
+        && dtype != DType::F64
+    {
+        let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
+        let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let one = Symbol::of(Number::Float(1.0));
+        let reciprocal = |b: Symbol| match (reciprocal.of(one, b), dtype) {
+            (symbol, DType::F16) => round(symbol, DType::F16),
+            (symbol, _) => symbol,
+        };
+        return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
+    }
+    let operation = Operation::new(binary, dtype, unit, tracer);
+    Symbols::array(pairs().map(|(a, b)| operation.of(a, b)).collect())
+}
+
+/// Whether the order of a maximum's operands shows: zeros of both signs tie, and the unit does not go by their sign.
+pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator<Item = Symbol>) -> bool {
+    let (mut zeros, mut negative) = (0, false);
+    for operand in operands.into_iter().filter(|operand| !operand.is_no_zero()) {
+        zeros += 1;
+        negative |= !operand.is_not_negative();
+    }
+    unit.zero_tie == ZeroTie::Second && !one_zero && negative && zeros > 1
+}
+
+/// How two elements are joined.
+pub struct Operation<'u> {
+    binary: Binary,
+    dtype: DType,
+    mixer: Mixer,
+    unit: &'u VectorUnit,
+    one_zero: bool,
+    /// Whether a quotient of opposite operands is the opposite.
+    odd_quotients: bool,
+    /// The product that a quotient may be, and the sum that a difference of integers may be.
+    other: Option<Box<Operation<'u>>>,
+}
+
+impl<'u> Operation<'u> {
+    pub fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> Operation<'u> {
+        let perturbs = unit.error.perturbs();
+        // What is subtracted is added with the other sign.
+        let name = match (binary, dtype) {
+            (Binary::Subtract, dtype) if dtype.is_float() => Binary::Add,
+            (Binary::Maximum, DType::Pred) => Binary::Or,
+            (Binary::Minimum | Binary::Multiply, DType::Pred) => Binary::And,
+            _ => binary,
+        };
+        let kind = match (dtype, binary) {
+            (DType::F64, _) => "f64",
+            // Perturbed quotients are not rounded alike in all types.
+            (_, Binary::Divide) if perturbs && dtype.is_float() => dtype.name(),
+            _ if dtype.is_float() => "f32",
+            (other, _) => other.name(),
+        };
+        let how = match binary {
+            Binary::Divide => format!("{:?} {:?}", unit.divide, perturbs.then_some((unit.error, unit.eup))),
+            Binary::Maximum | Binary::Minimum => format!("{:?}", unit.zero_tie),
+            Binary::Atan2 | Binary::Power => format!("{:?}", unit.error),
+            _ => String::new(),
+        };
+        let mixer = Mixer::new(&format!("{} {kind} {} {how}", name.name(), unit.flush));
+        let one_zero = tracer.permits.one_zero;
+        let boxed = |binary| Some(Box::new(Operation::new(binary, dtype, unit, tracer)));
+        let other = match binary {
+            Binary::Divide if dtype.is_float() => boxed(Binary::Multiply),
+            Binary::Subtract if dtype.is_integer() => boxed(Binary::Add),
+            _ => None,
+        };
+        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, other }
+    }
+
+    pub fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+        if !self.dtype.is_float() {
+            return self.integers(a, b);
+        }
+        if self.dtype == DType::F64 {
+            return self.floats(a, b);
+        }
+        if let (Some(a), Some(b)) = (a.float(), b.float())
+            && !self.unit.error.perturbs()
+        {
+            let mut value = [vector::binary_scalar(self.binary, a, b, self.unit)];
+            vector::round_to(self.dtype, &mut value);
+            return Symbol::of(Number::Float(value[0]));
+        }
+        round(self.floats(a, b), self.dtype)
+    }
+
+    /// A float operation before its result is rounded to its type.
+    fn floats(&self, a: Symbol, b: Symbol) -> Symbol {
+        let double = self.dtype == DType::F64;
+        let flushes = self.unit.flush && !double;
+        // What is left of an operand where the other changes nothing.
+        let kept = |symbol: Symbol| match (self.unit.flush, double) {
+            (false, _) => Some(symbol),
+            (true, false) => Some(symbol.flush()),
+            (true, true) => None,
+        };
+        let taken = |symbol: Symbol| if flushes { symbol.unflush() } else { symbol };
+        let is =
+            |symbol: Symbol, number: f32| !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits());
+        let facts = |not_negative: bool| Facts { normal: flushes, not_negative };
+        match self.binary {
+            Binary::Add | Binary::Subtract => {
+                let b = b.with_sign(self.binary == Binary::Subtract);
+                for (zero, other) in [(a, b), (b, a)] {
+                    let neutral = is(zero, -0.0) || is(zero, 0.0) && (other.is_not_negative() || self.one_zero);
+                    if let (true, Some(other)) = (neutral, kept(other)) {
+                        return other;
+                    }
+                }
+                let (a, b) = (taken(a), taken(b));
+                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(false))
+            }
+            Binary::Multiply => {
+                for (one, other) in [(a, b), (b, a)] {
+                    if let (Some(other), true) = (kept(other), is(one, 1.0) || is(one, -1.0)) {
+                        return other.with_sign(is(one, -1.0));
+                    }
+                }
+                let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
+                let product = self.mixer.and(a.min(b)).and(a.max(b)).symbol();
+                product.with(facts(a == b && one == other)).with_sign(one != other)
+            }
+            Binary::Divide if self.odd_quotients => {
+                if let Some(reciprocal) = self.reciprocal(b).filter(|_| !double) {
+                    return self.other.as_ref().map_or(a, |product| product.floats(a, reciprocal));
+                }
+                let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
+                self.mixer.and(a).and(b).symbol().with(facts(false)).with_sign(one != other)
+            }
+            Binary::Maximum | Binary::Minimum => {
+                let neutral = if self.binary == Binary::Maximum { f32::NEG_INFINITY } else { f32::INFINITY };
+                for (one, other) in [(a, b), (b, a)] {
+                    if let (Some(other), true) = (kept(other), is(one, neutral) || one == other) {
+                        return other;
+                    }
+                }
+                let (a, b) = (taken(a), taken(b));
+                let (a, b) = if is_ordered(self.unit, self.one_zero, [a, b]) { (a, b) } else { (a.min(b), a.max(b)) };
+                self.mixer.and(a).and(b).symbol().one_of(a, b).with(facts(false))
+            }
+            _ => self.mixer.and(a).and(b).symbol(),
+        }
+    }
+
+    /// What dividing by a number multiplies with, where that is so for each dividend: always on units that divide so, and where
+    /// the reciprocal of a power of two is exact.
+    fn reciprocal(&self, b: Symbol) -> Option<Symbol> {
+        if self.unit.divide == Divide::ByReciprocal {
+            let one = Symbol::of(Number::Float(1.0));
+            return Some(match b.float() {
+                Some(b) => Symbol::of(Number::Float(vector::binary_scalar(Binary::Divide, 1.0, b, self.unit))),
+                None => {
+                    let (b, opposite) = b.unflush().split_sign();
+                    let facts = Facts { normal: self.unit.flush, not_negative: false };
+                    self.mixer.and(one).and(b).symbol().with(facts).with_sign(opposite)
+                }
+            });
+        }
+        let b = b.float().filter(|b| b.is_normal() && b.to_bits() << 9 == 0)?;
+        let reciprocal = 1.0 / b;
+        reciprocal.is_normal().then_some(Symbol::of(Number::Float(reciprocal)))
+    }
+
+    fn integers(&self, a: Symbol, b: Symbol) -> Symbol {
+        let pred = self.dtype == DType::Pred;
+        if let (Some(a), Some(b)) = (a.integer(), b.integer()) {
+            return Symbol::of(Number::Integer(match pred {
+                true => i64::from(integer::apply_pred(self.binary, a != 0, b != 0)),
+                false => integer::apply(self.binary, self.dtype, a, b),
+            }));
+        }
+        // A number that is taken away is added with the other sign.
+        if let (Binary::Subtract, Some(known), Some(sum)) = (self.binary, b.integer(), &self.other) {
+            let opposite = integer::apply(Binary::Subtract, self.dtype, 0, known);
+            return sum.integers(a, Symbol::of(Number::Integer(opposite)));
+        }
+        for (known, other, right) in [(a, b, false), (b, a, true)] {
+            let neutral = match (self.binary, known.integer()) {
+                (Binary::Add | Binary::Or | Binary::Xor, Some(0)) => true,
+                (Binary::Subtract, Some(0)) => right,
+                (Binary::Multiply, Some(1)) => true,
+                (Binary::Divide, Some(1)) => right,
+                (Binary::And, Some(1)) => pred,
+                (Binary::And, Some(-1)) => !pred,
+                (Binary::Maximum | Binary::Minimum | Binary::And | Binary::Or, None) => known == other,
+                _ => false,
+            };
+            if neutral {
+                return other;
+            }
+            match (self.binary, known.integer()) {
+                (Binary::Multiply | Binary::And, Some(0)) => return known,
+                (Binary::Or, Some(1)) if pred => return known,
+                (Binary::Xor, Some(1)) if pred => return other.opposite(),
+                _ => {}
+            }
+        }
+        let (a, b) = if self.binary.commutes() { (a.min(b), a.max(b)) } else { (a, b) };
+        self.mixer.and(a).and(b).symbol()
+    }
+}

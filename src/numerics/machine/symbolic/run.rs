@@ -1,0 +1,280 @@
+//! One operation after the other, as [`super::super::evaluate`] has them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use crate::ir::{ComputationId, Instruction, LibraryFunction, Op, Program, Shape, movement};
+
+use super::super::evaluate::{EvalError, Machine, refuse};
+use super::super::prepared::Habits;
+use super::super::value::Operand;
+use super::symbol::{Mixer, Symbol};
+use super::symbols::{Array, Symbols};
+use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
+
+pub type Result<T> = std::result::Result<T, EvalError>;
+
+/// Trips of one loop that are followed one by one.
+const TRIPS: usize = 4096;
+
+/// A program whose elements are followed.
+pub struct Tracer<'a> {
+    pub machine: &'a Machine<'a>,
+    pub permits: Permits,
+    /// Elements that may still be computed.
+    left: Cell<u64>,
+    pub grounds: RefCell<Grounds>,
+    /// What each region computes.
+    regions: RefCell<HashMap<ComputationId, Symbol>>,
+}
+
+/// An instruction with what its operands are.
+pub struct Site<'s> {
+    pub instruction: &'s Instruction,
+    pub habits: Habits,
+    pub operands: Vec<Symbols>,
+    pub shapes: Vec<&'s Shape>,
+}
+
+impl Site<'_> {
+    /// The elements of an operand.
+    pub fn of(&self, operand: usize) -> &[Symbol] {
+        &self.operands[operand].as_array().elements
+    }
+
+    /// The dims of an operand.
+    pub fn dims(&self, operand: usize) -> &[usize] {
+        self.shapes[operand].dims()
+    }
+}
+
+impl<'a> Tracer<'a> {
+    pub fn new(machine: &'a Machine<'a>, permits: Permits, budget: u64) -> Tracer<'a> {
+        let (grounds, regions) = (RefCell::default(), RefCell::default());
+        Tracer { machine, permits, left: Cell::new(budget), grounds, regions }
+    }
+
+    fn program(&self) -> &'a Program {
+        self.machine.program
+    }
+
+    /// The results of the whole program.
+    pub fn results(self, arguments: Vec<Symbols>) -> Result<Traced> {
+        let entry = self.program().entry();
+        let mut sketches = Vec::new();
+        let value = self.call(self.program().entry, arguments, Some(&mut sketches))?;
+        let parts = match entry.instructions[entry.root].op {
+            Op::Tuple => value.into_parts(),
+            _ => vec![value],
+        };
+        let results = parts.iter().flat_map(Symbols::arrays).map(|array| array.elements.to_vec()).collect();
+        Ok(Traced { results, sketches, grounds: self.grounds.into_inner() })
+    }
+
+    /// The result of a computation, and sketches of its values where they are asked for.
+    pub fn call(
+        &self,
+        callee: ComputationId,
+        arguments: Vec<Symbols>,
+        mut sketches: Option<&mut Vec<Option<Sketch>>>,
+    ) -> Result<Symbols> {
+        let (computation, frame) = (&self.program().computations[callee], &self.machine.prepared.frames[callee]);
+        let mut uses = frame.uses.clone();
+        let mut values: Vec<Option<Symbols>> = vec![None; computation.instructions.len()];
+        for (id, instruction) in computation.instructions.iter().enumerate() {
+            if uses[id] == 0 {
+                sketches.iter_mut().for_each(|sketches| sketches.push(None));
+                continue;
+            }
+            let value = match (&instruction.op, &frame.constants[id]) {
+                (Op::Parameter(number), _) => match arguments.get(*number) {
+                    Some(argument) => argument.clone(),
+                    None => return Err(refuse(instruction, "a parameter is used but not given")),
+                },
+                (_, Some(constant)) => Symbols::of_value(constant),
+                _ => {
+                    let operands: Vec<Symbols> =
+                        instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+                    let shapes = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
+                    for operand in &instruction.operands {
+                        uses[*operand] = uses[*operand].saturating_sub(1);
+                        if uses[*operand] == 0 {
+                            values[*operand] = None;
+                        }
+                    }
+                    self.instruction(Site { instruction, habits: frame.habits[id], operands, shapes })?
+                }
+            };
+            if let Some(sketches) = sketches.as_deref_mut() {
+                sketches.push(sketch(&value));
+            }
+            values[id] = Some(value).filter(|_| uses[id] > 0);
+        }
+        let root = &computation.instructions[computation.root];
+        values[computation.root].take().ok_or_else(|| refuse(root, "a parameter is used but not given"))
+    }
+
+    /// Takes the cost of an operation from the budget.
+    pub fn spend(&self, instruction: &Instruction, elements: usize) -> Result<()> {
+        let left = self.left.get().checked_sub(elements as u64 + 1);
+        self.left.set(left.ok_or_else(|| refuse(instruction, "it is too large to be followed element by element"))?);
+        Ok(())
+    }
+
+    fn instruction(&self, site: Site) -> Result<Symbols> {
+        let (instruction, shape) = (site.instruction, &site.instruction.shape);
+        let read: usize = site.operands.iter().flat_map(Symbols::arrays).map(|array| array.elements.len()).sum();
+        self.spend(instruction, shape.elements() + read)?;
+        if let Some(value) = self.computed(&site)? {
+            return Ok(value);
+        }
+        let one = || site.operands[0].clone();
+        Ok(match &instruction.op {
+            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => unreachable!("sources have their values"),
+            Op::Copy | Op::OptimizationBarrier | Op::Reshape => one(),
+            Op::Broadcast { .. }
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Reverse { .. } => move_elements(&site, site.operands.len(), &[], &[]),
+            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(&site),
+            Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
+            Op::Convert if site.habits.kept_wide && self.machine.mode.chip.library.is_some() => one(),
+            Op::Convert
+            | Op::BitcastConvert
+            | Op::ReducePrecision { .. }
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp => pointwise::apply(self, &site),
+            Op::Reduce { dims, to_apply } => reduced::reduce(self, &site, dims, *to_apply)?,
+            Op::ReduceWindow { window, to_apply } => reduced::reduce_window(self, &site, window, *to_apply)?,
+            Op::Dot { dims, precision } => dot_terms::dot(self, &site, dims, *precision)?,
+            Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => ranked::rank(self, &site)?,
+            Op::Tuple => Symbols::Tuple(site.operands.clone()),
+            Op::GetTupleElement(index) => one().into_parts().swap_remove(*index),
+            Op::Opaque(opaque) => {
+                self.grounds.borrow_mut().opaque.insert(opaque.name.clone());
+                whole(&site, Mixer::new(&format!("{opaque:?}")))
+            }
+            Op::Call { to_apply } => match self.machine.library_function(instruction) {
+                Some(LibraryFunction::Fft(fft)) => whole(&site, Mixer::new(&format!("{fft:?}"))),
+                _ => self.call(*to_apply, site.operands.clone(), None)?,
+            },
+            Op::While { condition, body } => self.repeat(&site, *condition, *body)?,
+        })
+    }
+
+    /// What the machine computes where no argument has a part in it.
+    fn computed(&self, site: &Site) -> Result<Option<Symbols>> {
+        let is_array = |operand: &Symbols| matches!(operand, Symbols::Array(array) if array.known);
+        let opaque = matches!(site.instruction.op, Op::Opaque(_));
+        if opaque || !site.operands.iter().all(is_array) {
+            return Ok(None);
+        }
+        let value = |(operand, shape): (&Symbols, &&Shape)| operand.as_array().value(shape.element_type());
+        let values: Option<Vec<_>> = site.operands.iter().zip(&site.shapes).map(value).collect();
+        let Some(values) = values else { return Ok(None) };
+        let exact = site.operands.iter().any(|operand| operand.as_array().exact)
+            || self.machine.unit.contracts && site.habits.contracted;
+        if exact {
+            return Ok(None);
+        }
+        let operands = values.into_iter().map(Operand::whole).collect();
+        let value = self.machine.instruction(site.instruction, site.habits, operands, &site.shapes)?;
+        Ok(Some(Symbols::of_value(&value.into_whole(site.instruction.shape.elements()))))
+    }
+
+    /// A loop: trip by trip as long as no argument decides whether there is another, else as a whole.
+    fn repeat(&self, site: &Site, condition: ComputationId, body: ComputationId) -> Result<Symbols> {
+        let budget = self.left.get();
+        let mut state = site.operands.clone();
+        for _ in 0..TRIPS {
+            // A loop may use up a part of what is left.
+            if self.left.get() < budget / 4 {
+                break;
+            }
+            let goes_on = self.call(condition, state.clone(), None)?;
+            match goes_on.as_array().elements[0].integer() {
+                Some(0) => return Ok(Symbols::Tuple(state)),
+                Some(_) => state = self.call(body, state, None)?.into_parts(),
+                None => break,
+            }
+        }
+        self.left.set(budget);
+        self.grounds.borrow_mut().loops.insert(site.instruction.name.clone());
+        let [condition, body] = [condition, body].map(|region| self.array_region(region));
+        Ok(whole(site, Mixer::new("while").and(condition?).and(body?)))
+    }
+
+    /// What a computation over arrays computes.
+    fn array_region(&self, region: ComputationId) -> Result<Symbol> {
+        if let Some(symbol) = self.regions.borrow().get(&region) {
+            return Ok(*symbol);
+        }
+        let shapes = self.program().computations[region].parameter_shapes();
+        let parameter = |(number, shape): (usize, &&Shape)| {
+            let name = Mixer::new("state").and_count(number);
+            Symbols::array((0..shape.elements()).map(|at| name.and_count(at).symbol()).collect())
+        };
+        let arguments: Vec<Symbols> = shapes.iter().enumerate().map(parameter).collect();
+        let shapes = Mixer::new(&shapes.iter().map(|shape| shape.to_string()).collect::<Vec<_>>().join(" "));
+        let result = self.call(region, arguments, None)?;
+        let arrays = result.arrays();
+        let all = arrays.iter().flat_map(|array| array.elements.iter().copied());
+        let symbol = shapes.and_all(all).symbol();
+        self.regions.borrow_mut().insert(region, symbol);
+        Ok(symbol)
+    }
+
+    /// What a region of scalars computes, and how the machine knows it: reducers that are known have orders of their own.
+    pub fn region(&self, region: ComputationId) -> Result<Symbol> {
+        let known = &self.machine.prepared.regions;
+        let text = format!(
+            "{:?} {:?} {:?} {:?}",
+            known.reducer(region),
+            known.reducer_but_for_rounding(region),
+            known.comparator(region),
+            known.comparator_but_for_rounding(region)
+        );
+        Ok(Mixer::new(&text).and(self.array_region(region)?).symbol())
+    }
+}
+
+/// Elements that are moved and not changed; of all operands but the start indices.
+pub fn move_elements(site: &Site, count: usize, starts: &[i64], starts_dims: &[usize]) -> Symbols {
+    let parts: Vec<(&[Symbol], &[usize])> = (0..count).map(|at| (site.of(at), site.dims(at))).collect();
+    let dims = site.instruction.shape.dims();
+    let elements = movement::apply(&site.instruction.op, &parts, starts, starts_dims, dims);
+    Symbols::Array(site.operands[0].as_array().with_elements(elements))
+}
+
+/// Results each of which may hang on everything that is given.
+pub fn whole(site: &Site, mut mixer: Mixer) -> Symbols {
+    for (operand, shape) in site.operands.iter().zip(&site.shapes) {
+        let all = operand.arrays().into_iter().flat_map(|array| array.elements.iter().copied());
+        mixer = mixer.and(Mixer::new(&shape.to_string()).symbol()).and_all(all);
+    }
+    let mut part = 0;
+    results(&site.instruction.shape, &mut |elements| {
+        part += 1;
+        let name = mixer.and_count(part);
+        (0..elements).map(|at| name.and_count(at).symbol()).collect()
+    })
+}
+
+fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Symbol>) -> Symbols {
+    match shape {
+        Shape::Array { .. } => Symbols::Array(Array::new(of(shape.elements()))),
+        Shape::Tuple(parts) => Symbols::Tuple(parts.iter().map(|part| results(part, of)).collect()),
+    }
+}
+
+fn sketch(value: &Symbols) -> Option<Sketch> {
+    let Symbols::Array(array) = value else { return None };
+    let first = *array.elements.first()?;
+    let (least, greatest) = array.elements.iter().fold((first, first), |(l, g), s| (l.min(*s), g.max(*s)));
+    Some(Sketch { symbols: [first, least, greatest], known: array.known })
+}

@@ -1,0 +1,250 @@
+//! Whether two programs give the same bits for all inputs, on the machines that they run on: proven, refuted by an input, or
+//! open.
+//!
+//! Both programs are followed with a symbol for each element ([`crate::machine::Symbol`]): results of one symbol are the same
+//! bits for all arguments. Where symbols differ, inputs are tried until bits do. DESIGN says why what is proven is proven.
+
+mod alignment;
+mod parting;
+mod witness;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use crate::hlo::Import;
+use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
+
+use alignment::Alignment;
+pub use alignment::AlignmentError;
+pub use parting::{Meeting, Place};
+pub use witness::{Difference, Shown};
+
+/// Something that is taken for granted of both programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// Where arguments differ in extents, only the beginnings are compared: a prefix of a longer context.
+    Prefix,
+    /// -0 and +0 count as one number, and nothing tells them apart.
+    OneZero,
+}
+
+impl Assumption {
+    /// All of them.
+    pub const ALL: &'static [Assumption] = &[Assumption::Prefix, Assumption::OneZero];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Assumption::Prefix => "prefix",
+            Assumption::OneZero => "one-zero",
+        }
+    }
+
+    /// What is assumed.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Assumption::Prefix => "where extents differ, only the beginnings count",
+            Assumption::OneZero => "-0 and +0 are one number, and no step tells them apart",
+        }
+    }
+}
+
+/// How two programs are compared.
+#[derive(Clone)]
+pub struct Settings {
+    /// The machine that each runs on.
+    pub modes: [Mode; 2],
+    /// What is taken for granted.
+    pub assumptions: Vec<Assumption>,
+    /// Inputs that are tried at most.
+    pub trials: u64,
+    /// How long inputs are tried at most, beyond the first few.
+    pub patience: Duration,
+    /// Elements that following one program may compute, so that it ends.
+    pub budget: u64,
+}
+
+impl Settings {
+    /// Both on one machine, nothing assumed.
+    pub fn new(mode: &Mode) -> Settings {
+        Settings {
+            modes: [mode.clone(), mode.clone()],
+            assumptions: Vec::new(),
+            trials: 256,
+            patience: Duration::from_secs(5),
+            budget: 1 << 32,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was compared with what, in words.
+    pub compared: Vec<String>,
+    /// What the verdict rests on beside the emulated machine, in words.
+    pub rests_on: Vec<String>,
+    /// Inputs on which both programs were run.
+    pub tried: u64,
+}
+
+/// Whether two programs are the same.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Proven for all inputs.
+    Same,
+    /// Their bits differ for an input.
+    Part(Box<Parting>),
+    /// Neither, and what is missing.
+    Open(Vec<String>),
+}
+
+/// Where two programs part.
+#[derive(Clone, Debug)]
+pub struct Parting {
+    /// The first values that have no counterpart, if one could be named.
+    pub meeting: Option<Meeting>,
+    /// Bits that differ in a value on the way.
+    pub value: Option<Shown>,
+    /// Bits that differ in a result.
+    pub result: Shown,
+    /// The input: arguments of the first and of the second program.
+    pub inputs: [Vec<crate::tensor::Tensor>; 2],
+}
+
+/// Why two programs cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum SameError {
+    /// Their arguments or results are not of one kind.
+    #[error("{0}")]
+    Alignment(#[from] AlignmentError),
+    /// One of them cannot be run or followed.
+    #[error("{which}: {error}")]
+    Evaluation {
+        /// The first or the second.
+        which: &'static str,
+        /// Why.
+        error: EvalError,
+    },
+    /// Proven the same, and yet an input gives other bits.
+    #[error("proven the same, but bits differ at {0}: an error of ulpgate, please report it with both files")]
+    Contradiction(String),
+}
+
+const SIDES: [&str; 2] = ["the first program", "the second program"];
+
+/// Compares two programs.
+///
+/// # Errors
+/// If arguments or results do not fit each other, or a program cannot be followed.
+pub fn compare(one: &Import, other: &Import, settings: &Settings) -> Result<Answer, SameError> {
+    let alignment = Alignment::new(one, other, settings.assumptions.contains(&Assumption::Prefix))?;
+    let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero) };
+    let prepared = [Prepared::new(&one.program), Prepared::new(&other.program)];
+    let trace = |side: usize, block: usize| {
+        let namings = alignment.namings(side, block);
+        let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
+        traced.map_err(|error| SameError::Evaluation { which: SIDES[side], error })
+    };
+    // The larger program is followed once, the smaller one at each of its places in it.
+    let large = trace(alignment.large(), 0)?;
+    let mut parted: Option<(usize, Traced)> = None;
+    let mut grounds = vec![large.grounds.clone()];
+    for block in 0..alignment.blocks() {
+        let small = trace(1 - alignment.large(), block)?;
+        grounds.push(small.grounds.clone());
+        if !alignment.same_results(&small.results, &large.results, block) {
+            parted = Some((block, small));
+            break;
+        }
+    }
+    let mut rests_on: Vec<String> =
+        settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
+    rests_on.extend(in_words(&grounds));
+    rests_on.extend(plans([one, other]));
+    let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
+    let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
+    let begun = Instant::now();
+    let verdict = match parted {
+        None => {
+            if understood && let Some(difference) = search.next(0)? {
+                return Err(SameError::Contradiction(difference.to_string()));
+            }
+            Verdict::Same
+        }
+        Some((block, small)) => {
+            let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
+            let meeting = parting::find(&[one, other], traced, &settings.modes, &alignment.result_numbers());
+            let mut found = None;
+            while understood && found.is_none() && search.tried < settings.trials {
+                if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
+                    break;
+                }
+                found = search.next(block)?;
+            }
+            match found {
+                Some(difference) => Verdict::Part(Box::new(search.show(meeting, difference)?)),
+                None => Verdict::Open(missing(meeting, &grounds, search.tried)),
+            }
+        }
+    };
+    Ok(Answer { verdict, compared: alignment.in_words(), rests_on, tried: search.tried })
+}
+
+/// Inputs that are tried however long that takes.
+const MINIMUM: u64 = 4;
+
+fn in_words(grounds: &[Grounds]) -> Vec<String> {
+    let all = |of: fn(&Grounds) -> &BTreeSet<String>| -> Vec<String> {
+        let names: BTreeSet<&String> = grounds.iter().flat_map(of).collect();
+        names.into_iter().cloned().collect()
+    };
+    let [nan, opaque, loops] = [all(|g| &g.shows_nan), all(|g| &g.opaque), all(|g| &g.loops)];
+    let mut words = vec!["every NaN counts as one: IEEE 754 leaves its bits open".to_string()];
+    if !nan.is_empty() {
+        words.push(format!("no NaN reaches {}, which shows its sign or bits", some(&nan)));
+    }
+    if !opaque.is_empty() {
+        words.push(format!("{} gives the same for the same operands; it is not understood", some(&opaque)));
+    }
+    if !loops.is_empty() {
+        words.push(format!("{} compared as a whole, with all that it carries", some(&loops)));
+    }
+    words
+}
+
+/// Matmuls of two compiled files that are planned otherwise, where the emulated machine sums alike.
+fn plans(imports: [&Import; 2]) -> Option<String> {
+    let [one, other] = imports.map(|import| -> Vec<&str> {
+        let tilings = import.program.entry().instructions.iter().filter_map(|i| i.tiling.as_deref());
+        let mut emitters: Vec<&str> = tilings.map(|tiling| tiling.emitter.as_str()).collect();
+        emitters.sort_unstable();
+        emitters
+    });
+    (one != other).then(|| "matmuls with other emitters add alike: what their names mean is not public".to_string())
+}
+
+/// A few names of many.
+fn some(names: &[String]) -> String {
+    match names {
+        [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
+        few => few.join(", "),
+    }
+}
+
+fn missing(meeting: Option<Meeting>, grounds: &[Grounds], tried: u64) -> Vec<String> {
+    let mut missing = Vec::new();
+    match meeting {
+        Some(meeting) => {
+            missing.push(format!("an identity that makes one of these, or an input that parts them: {meeting}"))
+        }
+        None => missing.push("an input that parts results which are computed otherwise".to_string()),
+    }
+    if tried > 0 {
+        missing.push(format!("{tried} inputs were tried, and no bit differed"));
+    }
+    missing.extend(in_words(grounds).into_iter().skip(1));
+    missing
+}

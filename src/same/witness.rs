@@ -1,0 +1,202 @@
+//! Inputs on which both programs are run, until one shows bits that differ.
+
+use std::fmt;
+
+use crate::input::{InputKey, Sampler, Streams};
+use crate::ir::Shape;
+use crate::machine::{KeptValues, Permits, Prepared};
+use crate::num::{Direction, round_f64};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::alignment::Alignment;
+use super::parting::Meeting;
+use super::{Parting, SIDES, SameError, Settings};
+
+/// An element that differs, by its bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// What differs: a result, or a value of each program.
+    pub what: String,
+    /// The element type.
+    pub dtype: DType,
+    /// The element's place in the first and in the second program.
+    pub index: [Vec<usize>; 2],
+    /// Its bits in each.
+    pub bits: [u64; 2],
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, other] =
+            self.bits.map(|bits| format!("0x{bits:0width$x}", width = self.dtype.bits().div_ceil(4) as usize));
+        write!(f, "{} {}{:?}", self.what, self.dtype, self.index[0])?;
+        if self.index[0] != self.index[1] {
+            write!(f, " against {:?}", self.index[1])?;
+        }
+        write!(f, ": {one} against {other}")
+    }
+}
+
+/// An input that parts two programs.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    inputs: [Vec<Tensor>; 2],
+    shown: Shown,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shown.fmt(f)
+    }
+}
+
+/// A search for an input.
+pub struct Search<'a> {
+    prepared: &'a [Prepared<'a>; 2],
+    settings: &'a Settings,
+    alignment: &'a Alignment,
+    permits: Permits,
+    /// Inputs on which both programs were run.
+    pub tried: u64,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(
+        prepared: &'a [Prepared<'a>; 2],
+        settings: &'a Settings,
+        alignment: &'a Alignment,
+        permits: Permits,
+    ) -> Search<'a> {
+        Search { prepared, settings, alignment, permits, tried: 0 }
+    }
+
+    /// Runs both programs on one more input; gives what differs.
+    pub fn next(&mut self, block: usize) -> Result<Option<Difference>, SameError> {
+        let trial = self.tried;
+        self.tried += 1;
+        let large = self.alignment.large();
+        let filled = |side: usize, number: usize, shape: &Shape| fill(trial, 2 * number + side, shape);
+        let shapes = self.alignment.shapes(large);
+        let of_large: Vec<Tensor> = shapes.iter().enumerate().map(|(at, shape)| filled(large, at, shape)).collect();
+        let of_small = self.alignment.cut(&of_large, block, |at, shape| filled(1 - large, at, shape));
+        let inputs = if large == 1 { [of_small, of_large] } else { [of_large, of_small] };
+        let results = [self.run(0, &inputs[0], &[])?.0, self.run(1, &inputs[1], &[])?.0];
+        let differs = |a: &Tensor, i: usize, b: &Tensor, j: usize| self.differ(a, i, b, j);
+        let found = self.alignment.first_difference([&results[0], &results[1]], block, differs);
+        Ok(found.map(|(number, places)| {
+            let [one, other] = self.alignment.result_numbers()[number];
+            let what = if one == other { format!("result {one}") } else { format!("result {one} and result {other}") };
+            let shown = shown(what, [&results[0][one], &results[1][other]], places);
+            Difference { inputs, shown }
+        }))
+    }
+
+    fn run(&self, side: usize, inputs: &[Tensor], kept: &[usize]) -> Result<(Vec<Tensor>, KeptValues), SameError> {
+        let evaluate = || {
+            let bound = self.prepared[side].bind(inputs)?;
+            self.prepared[side].evaluate_keeping(&self.settings.modes[side], &bound, kept)
+        };
+        evaluate().map_err(|error| SameError::Evaluation { which: SIDES[side], error })
+    }
+
+    /// Whether two elements have other bits; all NaNs are one.
+    fn differ(&self, a: &Tensor, i: usize, b: &Tensor, j: usize) -> bool {
+        let (one, other) = (a.data().bits(i), b.data().bits(j));
+        if one == other || !a.dtype().is_float() {
+            return one != other;
+        }
+        let [x, y] = [a.data().get_f64(i), b.data().get_f64(j)];
+        !(x.is_nan() && y.is_nan() || self.permits.one_zero && x == 0.0 && y == 0.0)
+    }
+
+    /// What differs, in a value on the way as well where two were named.
+    pub fn show(&self, meeting: Option<Meeting>, difference: Difference) -> Result<Parting, SameError> {
+        let Difference { inputs, shown: result } = difference;
+        let mut value = None;
+        if let Some(meeting) = &meeting {
+            let [one, other] = [0, 1].map(|side| self.run(side, &inputs[side], &[meeting.places[side].value]));
+            if let ([(_, a)], [(_, b)]) = (&one?.1[..], &other?.1[..])
+                && a.dtype() == b.dtype()
+                && a.len() == b.len()
+                && let Some(at) = (0..a.len()).find(|at| self.differ(a, *at, b, *at))
+            {
+                value = Some(shown(meeting.names(), [a, b], [at, at]));
+            }
+        }
+        Ok(Parting { meeting, value, result, inputs })
+    }
+}
+
+fn shown(what: String, [a, b]: [&Tensor; 2], places: [usize; 2]) -> Shown {
+    let index = |tensor: &Tensor, mut at: usize| {
+        let mut index = vec![0; tensor.dims().len()];
+        for (i, extent) in index.iter_mut().zip(tensor.dims()).rev() {
+            *i = at % extent.max(&1);
+            at /= extent.max(&1);
+        }
+        index
+    };
+    Shown {
+        what,
+        dtype: a.dtype(),
+        index: [index(a, places[0]), index(b, places[1])],
+        bits: [a.data().bits(places[0]), b.data().bits(places[1])],
+    }
+}
+
+/// Scales of normal numbers, one a trial.
+const SCALES: [f64; 6] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4];
+/// Integers below these, one a trial: indices, tokens, lengths.
+const BELOW: [u64; 5] = [8, 64, 2, 1024, 50_000];
+
+/// An argument of a trial. Every fourth trial has ties, zeros, subnormals and infinities among its numbers, and every second one
+/// positive numbers in every other argument, as variances and counts are.
+fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
+    let key = InputKey { suite: "same".to_string(), input: "search".to_string(), n: 0, seed: trial };
+    let mut sampler = Streams::new(&key).sampler(argument as u64, 0);
+    let (dtype, count) = (shape.element_type(), shape.elements());
+    let data = if dtype.is_float() {
+        let scale = SCALES[trial as usize % SCALES.len()];
+        let positive = (trial + argument as u64 / 2) % 4 == 1;
+        let value = |sampler: &mut Sampler| {
+            let value = sampler.normal() * scale;
+            let value = if positive { value.abs() } else { value };
+            if trial % 4 == 3 && sampler.below(16) == 0 { special(sampler, value) } else { value }
+        };
+        let values: Vec<f64> = (0..count).map(|_| value(&mut sampler)).collect();
+        floats(dtype, &values)
+    } else {
+        let below = BELOW[trial as usize % BELOW.len()];
+        let most = if dtype == DType::Pred { 2 } else { below };
+        Data::from_i64s(dtype, &(0..count).map(|_| small(dtype, sampler.below(most))).collect::<Vec<i64>>())
+    };
+    match data.or_else(|| Data::from_i64s(dtype, &vec![0; count])) {
+        Some(data) => Tensor::new(shape.dims(), data),
+        None => Tensor::new(shape.dims(), Data::Pred((0..count).map(|_| sampler.below(2) == 1).collect())),
+    }
+}
+
+fn small(dtype: DType, value: u64) -> i64 {
+    let most = 1i64 << (dtype.bits().min(32) - u32::from(dtype.is_signed())).max(1);
+    value as i64 % most
+}
+
+fn floats(dtype: DType, values: &[f64]) -> Option<Data> {
+    let rounded = |value: &f64| match dtype.format() {
+        Some(format) => round_f64(format, *value, Direction::NearestEven),
+        None => *value,
+    };
+    Data::from_f64s(dtype, &values.iter().map(rounded).collect::<Vec<f64>>())
+}
+
+fn special(sampler: &mut Sampler, value: f64) -> f64 {
+    match sampler.below(8) {
+        0 => 0.0,
+        1 => -0.0,
+        2 => 1e-40 * value,
+        3 => f64::INFINITY * value.signum(),
+        4 | 5 => value.round(),
+        6 => 1e38 * value,
+        _ => 1.0,
+    }
+}

@@ -1,0 +1,242 @@
+//! Pairs with known answers, both ways.
+
+use std::sync::Arc;
+
+use ulpgate::ir::Tiling;
+use ulpgate::same::{Answer, Assumption, Verdict, compare};
+
+use crate::{ask, is_same, read, settings};
+
+const V5E: &str = "v5e/default/as-compiled+acc=tiled";
+const V6E: &str = "v6e/default/as-compiled+acc=tiled";
+const CPU: &str = "cpu/default/as-compiled";
+
+const REGIONS: &str = "\
+    add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n\
+    add16 { a = bf16[] parameter(0)\n b = bf16[] parameter(1)\n ROOT r = bf16[] add(a, b) }\n\
+    maximum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] maximum(a, b) }\n\
+    descending { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n \
+      ROOT r = pred[] compare(a, b), direction=GT, type=TOTALORDER }\n";
+
+/// A program whose entry this is.
+fn program(body: &str) -> String {
+    format!("HloModule m\n{REGIONS}ENTRY main {{\n{body}\n}}\n")
+}
+
+fn answer(one: &str, other: &str, mode: &str) -> Answer {
+    ask(&program(one), &program(other), mode, &[])
+}
+
+/// Where two programs part, in words.
+fn part(answer: &Answer) -> String {
+    let Verdict::Part(parting) = &answer.verdict else { panic!("{answer:?}") };
+    assert_ne!(parting.result.bits[0], parting.result.bits[1]);
+    parting.meeting.as_ref().unwrap().to_string()
+}
+
+#[test]
+fn layout_moves_and_commuted_operands_change_no_bit() {
+    let plain = "x = f32[4,8] parameter(0)\n y = f32[8] parameter(1)\n b = f32[4,8] broadcast(y), dimensions={1}\n\
+        s = f32[4,8] add(x, b)\n m = f32[4,8] multiply(s, x)\n ROOT r = f32[4,8] subtract(m, b)";
+    let moved = "x = f32[4,8] parameter(0)\n y = f32[8] parameter(1)\n t = f32[8,4] transpose(x), dimensions={1,0}\n\
+        b = f32[8,4] broadcast(y), dimensions={0}\n s = f32[8,4] add(b, t)\n dead = f32[8,4] exponential(s)\n\
+        m = f32[8,4] multiply(t, s)\n n = f32[8,4] negate(b)\n d = f32[8,4] add(n, m)\n\
+        ROOT r = f32[4,8] transpose(d), dimensions={1,0}";
+    for mode in [V5E, V6E, CPU, "xla-cpu/default/as-compiled"] {
+        assert!(is_same(&answer(plain, moved, mode)), "{mode}");
+    }
+}
+
+#[test]
+fn a_cast_parts() {
+    let with = "x = f32[64] parameter(0)\n e = f32[64] exponential(x)\n c = bf16[64] convert(e)\n w = f32[64] convert(c)\n\
+        ROOT r = f32[64] multiply(w, x)";
+    let without = "x = f32[64] parameter(0)\n e = f32[64] exponential(x)\n ROOT r = f32[64] multiply(e, x)";
+    let found = part(&answer(with, without, V5E));
+    assert!(found.contains("a cast to bf16 that the second program does not have"), "{found}");
+}
+
+#[test]
+fn orders_and_dtypes_of_sums_part() {
+    let whole =
+        "x = f32[64] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add";
+    let steps = "x = f32[64] parameter(0)\n z = f32[] constant(0)\n q = f32[8,8] reshape(x)\n\
+        p = f32[8] reduce(q, z), dimensions={1}, to_apply=add\n ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add";
+    for mode in [V5E, CPU] {
+        part(&answer(whole, steps, mode));
+    }
+    let narrow = "x = bf16[64] parameter(0)\n z = bf16[] constant(0)\n\
+        ROOT r = bf16[] reduce(x, z), dimensions={0}, to_apply=add16";
+    let wide = "x = bf16[64] parameter(0)\n w = f32[64] convert(x)\n z = f32[] constant(0)\n\
+        s = f32[] reduce(w, z), dimensions={0}, to_apply=add\n ROOT r = bf16[] convert(s)";
+    // What a bf16 sum accumulates in is the mode's.
+    assert!(is_same(&answer(narrow, wide, V5E)));
+    part(&answer(narrow, wide, "v5e/default/as-compiled+narrow=bf16"));
+}
+
+#[test]
+fn associativity_parts_and_exact_identities_do_not() {
+    let of = |body: &str| {
+        format!(
+            "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n z = f32[64] parameter(2)\n\
+        h = f32[] constant(0.5)\n hs = f32[64] broadcast(h), dimensions={{}}\n two = f32[] constant(2)\n\
+        twos = f32[64] broadcast(two), dimensions={{}}\n third = f32[] constant(3)\n\
+        thirds = f32[64] broadcast(third), dimensions={{}}\n t = f32[] constant(0.333333343)\n\
+        ts = f32[64] broadcast(t), dimensions={{}}\n {body}"
+        )
+    };
+    let left = of("s = f32[64] add(x, y)\n ROOT r = f32[64] add(s, z)");
+    let right = of("s = f32[64] add(y, z)\n ROOT r = f32[64] add(x, s)");
+    part(&answer(&left, &right, CPU));
+    let [halved, divided] = [of("ROOT r = f32[64] multiply(x, hs)"), of("ROOT r = f32[64] divide(x, twos)")];
+    assert!(is_same(&answer(&halved, &divided, V6E)));
+    let [times, over] = [of("ROOT r = f32[64] multiply(x, ts)"), of("ROOT r = f32[64] divide(x, thirds)")];
+    assert!(is_same(&answer(&times, &over, V5E)), "v5e divides by multiplying with the reciprocal");
+    part(&answer(&times, &over, V6E));
+}
+
+#[test]
+fn zeros_of_both_signs_are_one_only_where_that_is_assumed() {
+    let of = |order: &str| {
+        format!("x = f32[512] parameter(0)\n y = f32[512] parameter(1)\n ROOT r = f32[512] maximum({order})")
+    };
+    let [one, other] = [program(&of("x, y")), program(&of("y, x"))];
+    assert!(!is_same(&ask(&one, &other, V5E, &[])));
+    assert!(is_same(&ask(&one, &other, V5E, &[Assumption::OneZero])));
+    assert!(is_same(&ask(&one, &other, CPU, &[])), "IEEE 754-2019 orders zeros");
+    let added = program(
+        "x = f32[512] parameter(0)\n y = f32[512] parameter(1)\n z = f32[] constant(0)\n\
+        zs = f32[512] broadcast(z), dimensions={}\n ROOT r = f32[512] add(x, zs)",
+    );
+    let bare = program("x = f32[512] parameter(0)\n y = f32[512] parameter(1)\n ROOT r = f32[512] copy(x)");
+    assert!(!is_same(&ask(&added, &bare, CPU, &[])));
+    assert!(is_same(&ask(&added, &bare, CPU, &[Assumption::OneZero])));
+    assert!(!is_same(&ask(&added, &bare, V5E, &[Assumption::OneZero])), "v5e flushes subnormals on the way");
+}
+
+/// A dot of 512 products whose plan cuts K so.
+fn cut(k_block: Option<usize>) -> ulpgate::hlo::Import {
+    let mut import = read(&program(
+        "x = bf16[4,512] parameter(0)\n w = bf16[512,4] parameter(1)\n\
+         ROOT d = f32[4,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    ));
+    let entry = import.program.entry;
+    for instruction in &mut import.program.computations[entry].instructions {
+        instruction.tiling =
+            k_block.filter(|_| instruction.name.starts_with('d')).map(|k| Arc::new(Tiling::of_k_block(k)));
+    }
+    import
+}
+
+#[test]
+fn cuts_of_k_part_where_they_cut() {
+    let compared = |one, other| compare(&cut(one), &cut(other), &settings(V5E)).unwrap();
+    assert!(is_same(&compared(Some(256), Some(256))));
+    assert!(is_same(&compared(Some(512), None)), "one stretch is no cut");
+    let found = part(&compared(Some(256), None));
+    assert!(found.contains("K cut every 256 against not at all"), "{found}");
+}
+
+#[test]
+fn generations_part_where_a_block_ends() {
+    let dot = |k: usize| {
+        program(&format!(
+            "x = bf16[4,{k}] parameter(0)\n w = bf16[{k},4] parameter(1)\n\
+        ROOT d = f32[4,4] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+        ))
+    };
+    let mut both = settings(V5E);
+    both.modes[1] = V6E.parse().unwrap();
+    let compared = |k| compare(&read(&dot(k)), &read(&dot(k)), &both).unwrap();
+    assert!(is_same(&compared(128)));
+    let found = part(&compared(256));
+    assert!(found.contains("the matrix unit of v5e against that of v6e"), "{found}");
+}
+
+/// A softmax and a head over so many rows; `mixed` has a mean over all of them.
+fn head(rows: usize, mixed: bool) -> String {
+    let square = format!("f32[{rows},16]");
+    let middle = match mixed {
+        true => format!(
+            "m = f32[16] reduce(x, z), dimensions={{0}}, to_apply=add\n mb = {square} broadcast(m), dimensions={{1}}\n"
+        ),
+        false => format!("mb = {square} exponential(x)\n"),
+    };
+    program(&format!(
+        "x = {square} parameter(0)\n w = f32[16,16] parameter(1)\n z = f32[] constant(0)\n i = f32[] constant(-inf)\n\
+         {middle} y = {square} subtract(x, mb)\n t = f32[{rows}] reduce(y, i), dimensions={{1}}, to_apply=maximum\n\
+         tb = {square} broadcast(t), dimensions={{0}}\n u = {square} subtract(y, tb)\n e = {square} exponential(u)\n\
+         s = f32[{rows}] reduce(e, z), dimensions={{1}}, to_apply=add\n sb = {square} broadcast(s), dimensions={{0}}\n\
+         p = {square} divide(e, sb)\n\
+         ROOT d = {square} dot(p, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+    ))
+}
+
+#[test]
+fn batches_are_compared_row_by_row() {
+    for (small, large) in [(8, 64), (4, 10)] {
+        let answer = ask(&head(small, false), &head(large, false), V5E, &[]);
+        assert!(is_same(&answer), "{answer:?}");
+        assert!(answer.compared.iter().any(|line| line.starts_with(&format!("{small} rows with each"))), "{answer:?}");
+        assert!(is_same(&ask(&head(large, false), &head(small, false), V5E, &[])));
+        assert!(!is_same(&ask(&head(small, true), &head(large, true), V5E, &[])), "a mean over rows mixes them");
+    }
+    // One row is a vector, of which the vector unit makes the product.
+    part(&ask(&head(1, false), &head(8, false), V5E, &[]));
+}
+
+#[test]
+fn a_prefix_is_one_by_assumption() {
+    let sums = |length: usize| {
+        program(&format!(
+            "x = f32[{length}] parameter(0)\n z = f32[] constant(0)\n\
+        ROOT r = f32[{length}] reduce-window(x, z), window={{size={length} pad={}_0}}, to_apply=add",
+            length - 1
+        ))
+    };
+    assert!(is_same(&ask(&sums(8), &sums(16), V5E, &[Assumption::Prefix])));
+    assert!(!is_same(&ask(&sums(8), &sums(16), V5E, &[])), "later rows have other sums");
+}
+
+#[test]
+fn loops_sorts_and_more_results() {
+    let looped = "HloModule m\nbody { s = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n\
+         x = f32[4] get-tuple-element(s), index=1\n one = s32[] constant(1)\n n = s32[] add(i, one)\n\
+         e = f32[4] tanh(x)\n ROOT t = (s32[], f32[4]) tuple(n, e) }\n\
+         more { s = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n three = s32[] constant(3)\n\
+         ROOT c = pred[] compare(i, three), direction=LT }\n\
+         ENTRY main { x = f32[4] parameter(0)\n z = s32[] constant(0)\n s = (s32[], f32[4]) tuple(z, x)\n\
+         w = (s32[], f32[4]) while(s), condition=more, body=body\n ROOT r = f32[4] get-tuple-element(w), index=1 }\n";
+    let plain = program("x = f32[4] parameter(0)\n a = f32[4] tanh(x)\n b = f32[4] tanh(a)\n ROOT c = f32[4] tanh(b)");
+    assert!(is_same(&ask(looped, &plain, V5E, &[])));
+    let top = program("x = f32[2,8] parameter(0)\n ROOT t = (f32[2,3], s32[2,3]) topk(x), k=3, largest=true");
+    let sorted = program(
+        "x = f32[2,8] parameter(0)\n i = s32[2,8] iota(), iota_dimension=1\n\
+        s = (f32[2,8], s32[2,8]) sort(x, i), dimensions={1}, is_stable=true, to_apply=descending\n\
+        v = f32[2,8] get-tuple-element(s), index=0\n n = s32[2,8] get-tuple-element(s), index=1\n\
+        a = f32[2,3] slice(v), slice={[0:2], [0:3]}\n b = s32[2,3] slice(n), slice={[0:2], [0:3]}\n\
+        ROOT t = (f32[2,3], s32[2,3]) tuple(a, b)",
+    );
+    let both = ask(&top, &sorted, V5E, &[]);
+    assert!(is_same(&both), "{both:?}");
+    assert!(both.rests_on.iter().any(|line| line.starts_with("no NaN reaches")), "{both:?}");
+    let more = program(
+        "x = f32[4] parameter(0)\n a = f32[4] tanh(x)\n b = f32[4] tanh(a)\n c = f32[4] tanh(b)\n\
+        g = f32[4] exponential(c)\n ROOT t = (f32[4], f32[4]) tuple(c, g)",
+    );
+    let answer = ask(&plain, &more, V5E, &[]);
+    assert!(is_same(&answer));
+    assert_eq!(answer.compared, ["results 1 to 1 of the second program are compared with nothing"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let of = |shape: &str| program(&format!("x = {shape} parameter(0)\n ROOT r = {shape} negate(x)"));
+    let refused =
+        |one: &str, other: &str| compare(&read(&of(one)), &read(&of(other)), &settings(V5E)).unwrap_err().to_string();
+    assert_eq!(
+        refused("f32[4]", "bf16[4]"),
+        "arg0 is f32[4] in the first program and bf16[4] in the second: give programs of the same kinds of values"
+    );
+    assert!(refused("f32[4,8]", "f32[8,4]").contains("neither program's arguments contain the other's"));
+}
