@@ -86,7 +86,8 @@ pub mod run;
 pub mod suite;
 
 pub use ulpgate_numerics::{
-    analysis, check, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject, tensor,
+    analysis, check, explore, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject,
+    tensor,
 };
 
 pub use ir::Program;

@@ -2,6 +2,7 @@
 //! subcommands.
 
 mod explain;
+mod explore;
 mod gate;
 mod hlo;
 mod list;
@@ -53,6 +54,8 @@ enum Command {
     /// Programs that compilers dump: run HLO text, show its precision, compare two
     #[command(subcommand)]
     Hlo(hlo::Command),
+    /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
+    Explore(explore::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Merge(arguments) => merge::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        Command::Explore(arguments) => explore::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
@@ -153,6 +157,7 @@ failures!(
     crate::record::MergeError,
     crate::report::ReportError,
     crate::gate::GateError,
+    crate::explore::ExploreError,
     String
 );
 

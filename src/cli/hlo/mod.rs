@@ -4,6 +4,8 @@ mod diff;
 mod eval;
 mod show;
 
+pub(super) use eval::inputs;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -36,7 +38,7 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
 }
 
 /// A file and the program in it, to be run. The error names the file and the place in it.
-fn read(path: &Path) -> Result<(Module, Import), Failure> {
+pub(super) fn read(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_libraries)
 }
 

@@ -116,7 +116,7 @@ impl Machine<'_> {
     }
 
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
-    fn instruction(
+    pub(super) fn instruction(
         &self,
         instruction: &Instruction,
         habits: Habits,

@@ -78,6 +78,13 @@ impl Frame {
 #[derive(Clone)]
 pub struct Bound(Vec<Value>);
 
+impl Bound {
+    /// The argument of this number.
+    pub(super) fn argument(&self, number: usize) -> Option<Value> {
+        self.0.get(number).cloned()
+    }
+}
+
 /// Arguments that are the same in many calls, such as weights, converted once; a clone shares them.
 #[derive(Clone, Default)]
 pub struct Held(Vec<Option<Value>>);
