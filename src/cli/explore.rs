@@ -5,11 +5,16 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::explore::{Answer, Exploration, FAMILIES, Family, Settings, Witness, explore, find_family};
+use crate::explore::{
+    Answer, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family, outside,
+    repair,
+};
+use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
-use crate::ir::Program;
+use crate::ir::{Program, Shape};
 use crate::machine::Mode;
 use crate::name::hint;
+use crate::oracle::Enclosed;
 use crate::program::ProgramSpec;
 use crate::rewrite::Rule;
 use crate::run::{World, check_memory};
@@ -37,7 +42,7 @@ pub struct Arguments {
     /// Whose arithmetic, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// What a compiler may choose, by commas: rounding, narrowing, order [default: all]
+    /// What a compiler may choose, by commas: rounding, narrowing, order, contraction [default: all]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
@@ -49,6 +54,13 @@ pub struct Arguments {
     /// The most enclosures to take
     #[arg(long, value_name = "COUNT", default_value_t = 64)]
     enclosures: usize,
+    /// Look for the fewest guards after which every row is proven
+    #[arg(long, conflicts_with_all = ["json", "against"])]
+    repair: bool,
+    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what is
+    /// permitted
+    #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
+    against: Option<std::path::PathBuf>,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -70,6 +82,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         choices: arguments.choices,
         enclosures: arguments.enclosures,
     };
+    if let Some(path) = &arguments.against {
+        let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
+        return compare(&program, &enclosed, path, out);
+    }
     let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
     let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
     let is_proven = |row: &Row| row.answer == "proven";
@@ -78,8 +94,67 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         writeln!(out, "{}", serde_json::to_string_pretty(&page.json()).map_err(|error| fail(&error))?)?;
     } else {
         Page { settings: &settings, found: &found, rows: &rows }.text(out)?;
+        if arguments.repair && !rows.iter().all(is_proven) {
+            let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
+            tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
+        }
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// The guards as they stand in HLO, and as a line of JAX.
+fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(Repair { guards, program, proven: [proven, rows] }) = repair else {
+        return Ok(writeln!(out, "no guard ends these choices")?);
+    };
+    writeln!(out, "with {} guards {proven} of {rows} rows are proven:", guards.len())?;
+    let text = program.to_string();
+    for guard in guards {
+        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{guard}.guarded = ")));
+        writeln!(out, "  {}", line.unwrap_or(guard).trim())?;
+        writeln!(
+            out,
+            "  in JAX, of what {guard} is: x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)"
+        )?;
+    }
+    Ok(())
+}
+
+/// Tells of each result how much of it lies outside of its enclosure.
+fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
+    let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
+    let mut results = Vec::new();
+    for (name, id) in program.output_names.iter().zip(program.outputs()) {
+        let shape = &program.entry().instructions[id].shape;
+        let found = given.iter().find(|(given, _)| given == name).map(|(_, tensor)| tensor.clone());
+        let tensor = found.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}")))?;
+        let found = Shape::array(tensor.dtype(), tensor.dims());
+        if found != *shape {
+            return Err(fail(format!("{name} is {found}, but the program gives {shape}")));
+        }
+        results.push(tensor);
+    }
+    let mut exit = Exit::AsExpected;
+    for Outside { output, elements, unknown } in outside(enclosed, &results) {
+        let (name, count) = (&program.output_names[output], results[output].len());
+        write!(out, "{name}: {} of {count} elements outside, {unknown} not known", elements.len())?;
+        if let Some(first) = elements.first() {
+            exit = Exit::Found;
+            let value = results[output].data().get_f64(*first);
+            match &enclosed[output] {
+                Enclosed::Floats(floats) => {
+                    let (lo, hi) = (floats[*first].lo, floats[*first].hi);
+                    write!(out, "; the first at {first}: {value:e} is not in {lo:e} to {hi:e}")?;
+                }
+                Enclosed::Integers(integers) => {
+                    write!(out, "; the first at {first}: {value} instead of {}", integers[*first].unwrap_or_default())?;
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(exit)
 }
 
 /// The program and its arguments.

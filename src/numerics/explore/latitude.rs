@@ -13,8 +13,10 @@ use crate::rewrite::Choices;
 use crate::stat::gamma;
 use crate::tensor::DType;
 
-/// The latitude of each instruction of the entry. With `orders`, sums may be taken in any order.
-pub(super) fn latitudes(choices: &Choices, mode: &Mode, orders: bool) -> Vec<Latitude> {
+use super::Settings;
+
+/// The latitude of each instruction of the entry.
+pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
     let program = &choices.program;
     let mut widest = program.clone();
     for point in &choices.points {
@@ -25,8 +27,10 @@ pub(super) fn latitudes(choices: &Choices, mode: &Mode, orders: bool) -> Vec<Lat
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
-    let unit = mode.vector_unit();
-    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders };
+    let (mode, unit) = (&settings.mode, settings.mode.vector_unit());
+    let orders = settings.permits(|family| family.orders);
+    let contracts = settings.permits(|family| family.contracts);
+    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts };
     let count = program.entry().instructions.len();
     let mut latitudes: Vec<Latitude> = (0..count).map(|id| maker.of(id)).collect();
     for point in &choices.points {
@@ -42,6 +46,7 @@ struct Maker<'a> {
     mode: &'a Mode,
     unit: VectorUnit,
     orders: bool,
+    contracts: bool,
 }
 
 /// What arithmetic in a type is rounded to, one format after the other.
@@ -95,6 +100,10 @@ impl Maker<'_> {
             }
             Op::Compare { .. } | Op::Clamp => exact(floor),
             Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
+            Op::Binary(Binary::Multiply) if own == Some(DType::F32) && self.contracts && self.is_summand(id) => {
+                let formats = formats(DType::F32);
+                Latitude::Rounded(Rounding { floor, formats, may_stay: true, ..Rounding::default() })
+            }
             Op::Binary(binary) if gives_floats => self.binary(*binary, instruction, own.unwrap_or(DType::F32), floor),
             Op::Unary(_) | Op::Binary(_) => exact(0.0),
             Op::Sort { stable, to_apply, .. } => {
@@ -274,6 +283,19 @@ impl Maker<'_> {
             formats: formats(dtype),
             ..Rounding::default()
         })
+    }
+
+    /// Whether one sum alone reads a value, behind moves and negations perhaps.
+    fn is_summand(&self, id: ValueId) -> bool {
+        let [user] = self.analysis.users()[id][..] else { return false };
+        match &self.instruction(user).op {
+            Op::Binary(Binary::Add | Binary::Subtract) => true,
+            Op::Reduce { to_apply, .. } => {
+                self.analysis.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add))
+            }
+            Op::Unary(Unary::Negate) => self.is_summand(user),
+            op => op.class() == Class::Moves && self.is_summand(user),
+        }
     }
 
     /// Whether a value is a constant zero.

@@ -13,6 +13,7 @@
 
 mod latitude;
 mod outcome;
+mod repair;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use crate::tensor::Tensor;
 use outcome::Outcome;
 
 pub use outcome::OutcomeError;
+pub use repair::{Repair, repair};
 pub use search::Searched;
 
 /// Choices of one kind.
@@ -39,10 +41,12 @@ pub struct Family {
     rules: &'static [Rule],
     /// Whether sums may take any order.
     orders: bool,
+    /// Whether products may be added before they are rounded.
+    contracts: bool,
 }
 
 /// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER];
+pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER, &CONTRACTION];
 
 static ROUNDING: Family = Family {
     name: "rounding",
@@ -51,6 +55,7 @@ static ROUNDING: Family = Family {
           (FACTS 9). Guards end it: reduce-precision, optimization-barrier.",
     rules: &[Rule::Normalization, Rule::Simplification],
     orders: false,
+    contracts: false,
 };
 
 static NARROWING: Family = Family {
@@ -58,6 +63,7 @@ static NARROWING: Family = Family {
     doc: "An f32 sum that is only used as bf16 may be a bf16 sum of bf16 operands, as the TPU compiler emits it (FACTS 9).",
     rules: &[Rule::Narrowing],
     orders: false,
+    contracts: false,
 };
 
 static ORDER: Family = Family {
@@ -66,6 +72,16 @@ static ORDER: Family = Family {
           among the orders that the machine models.",
     rules: &[],
     orders: true,
+    contracts: false,
+};
+
+static CONTRACTION: Family = Family {
+    name: "contraction",
+    doc: "An f32 product that one sum alone reads, behind moves and negations perhaps, may be added before it is rounded, as \
+          XLA:CPU contracts in its fusions (FACTS 9). Enclosed; witnesses are not searched.",
+    rules: &[],
+    orders: false,
+    contracts: true,
 };
 
 /// The family of this name.
@@ -87,6 +103,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether a family is permitted that does this.
+    fn permits(&self, does: fn(&Family) -> bool) -> bool {
+        self.families.iter().any(|family| does(family))
+    }
+
     /// All families, as many as 2^16 choices, and 64 enclosures.
     pub fn new(mode: Mode) -> Settings {
         Settings { mode, families: FAMILIES.to_vec(), choices: 1 << 16, enclosures: 64 }
@@ -174,16 +195,51 @@ pub fn enclose(
     arguments: &[Tensor],
     settings: &Settings,
 ) -> Result<(Choices, Vec<Enclosed>), ExploreError> {
-    let (choices, orders) = permitted(program, settings);
-    let latitudes = latitude::latitudes(&choices, &settings.mode, orders);
+    let choices = permitted(program, settings);
+    let latitudes = latitude::latitudes(&choices, settings);
     let enclosed = Enclosure::new(&choices.program).of(arguments, &latitudes)?;
     Ok((choices, enclosed))
 }
 
-/// The choices that the families leave, and whether sums may take any order.
-fn permitted(program: &Program, settings: &Settings) -> (Choices, bool) {
+/// Elements of a result that lie outside of what is permitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The result's position.
+    pub output: usize,
+    /// Their flat positions.
+    pub elements: Vec<usize>,
+    /// How many elements may be anything, so that none of them can lie outside.
+    pub unknown: usize,
+}
+
+/// Where results that something else computed lie outside of an enclosure; one a result.
+pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
+    let of = |(output, (enclosed, result)): (usize, (&Enclosed, &Tensor))| {
+        let value = |at: usize| result.data().get_f64(at);
+        let (elements, unknown) = match enclosed {
+            Enclosed::Floats(floats) => {
+                let holds = |at: usize| match floats[at] {
+                    x if x.is_unknown() || x.is_nan() && value(at).is_nan() => true,
+                    x => (x.lo..=x.hi).contains(&value(at)),
+                };
+                let unknown = floats.iter().filter(|x| x.is_unknown()).count();
+                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
+            }
+            Enclosed::Integers(integers) => {
+                let holds = |at: usize| integers[at].is_none_or(|known| known == outcome::integer(result, at));
+                let unknown = integers.iter().filter(|known| known.is_none()).count();
+                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
+            }
+        };
+        Outside { output, elements, unknown }
+    };
+    enclosed.iter().zip(results).enumerate().map(of).collect()
+}
+
+/// The choices that the families leave.
+fn permitted(program: &Program, settings: &Settings) -> Choices {
     let rules: Vec<Rule> = settings.families.iter().flat_map(|family| family.rules).copied().collect();
-    (Choices::new(program, &rules), settings.families.iter().any(|family| family.orders))
+    Choices::new(program, &rules)
 }
 
 /// Explores what `program` may give for `arguments`. The outcome is made of the results of these names; of all that are
@@ -198,7 +254,7 @@ pub fn explore(
     results: &[String],
     settings: &Settings,
 ) -> Result<Exploration, ExploreError> {
-    let (choices, orders) = permitted(program, settings);
+    let choices = permitted(program, settings);
     let outcome = Outcome::new(&choices.program, results)?;
     let mut search = search::Search::new(&choices, &outcome, settings);
     let declared = search.declared(arguments)?;
@@ -208,7 +264,7 @@ pub fn explore(
         outcome: &outcome,
         declared: &declared,
         enclosure: Enclosure::new(&choices.program),
-        latitudes: latitude::latitudes(&choices, &settings.mode, orders),
+        latitudes: latitude::latitudes(&choices, settings),
         order: splitting_order(&choices, &outcome),
         taken: 0,
         most: settings.enclosures,
@@ -224,7 +280,7 @@ pub fn explore(
         let (searched, enclosures) = (Searched::default(), proof.taken);
         return Ok(Exploration { choices, answers, searched, enclosures, outputs: outcome.outputs });
     }
-    let (witnesses, searched) = search.witnesses(arguments, &declared, &open, orders)?;
+    let (witnesses, searched) = search.witnesses(arguments, &declared, &open)?;
     for (row, witness) in witnesses {
         answers[row] = Answer::Reachable(Box::new(witness));
     }
@@ -252,7 +308,7 @@ struct Proof<'a> {
     choices: &'a Choices,
     arguments: &'a [Tensor],
     outcome: &'a Outcome,
-    declared: &'a [Vec<f64>],
+    declared: &'a [Tensor],
     enclosure: Enclosure,
     latitudes: Vec<Latitude>,
     /// The points in the order in which they are split.

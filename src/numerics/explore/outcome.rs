@@ -3,7 +3,7 @@
 use crate::ir::{Program, Shape, ValueId};
 use crate::name::hint;
 use crate::oracle::Enclosed;
-use crate::tensor::Tensor;
+use crate::tensor::{Data, Tensor};
 
 use super::Difference;
 
@@ -59,30 +59,30 @@ impl Outcome {
         row * width..(row + 1) * width
     }
 
-    /// The numbers of a result.
-    pub fn numbers(tensor: &Tensor) -> Vec<f64> {
-        (0..tensor.len()).map(|at| tensor.data().get_f64(at)).collect()
-    }
-
     /// Where a row of two outcomes first differs.
-    pub fn difference(&self, row: usize, declared: &[Vec<f64>], chosen: &[Vec<f64>]) -> Option<Difference> {
+    pub fn difference(&self, row: usize, declared: &[Tensor], chosen: &[Tensor]) -> Option<Difference> {
         self.outputs.iter().zip(declared.iter().zip(chosen)).find_map(|(output, (declared, chosen))| {
-            let element = self.span(row, declared.len()).find(|at| !is_one(declared[*at], chosen[*at]))?;
-            Some(Difference { output: *output, element, declared: declared[element], chosen: chosen[element] })
+            let (before, after) = (declared.data(), chosen.data());
+            let is_one = |at: usize| {
+                before.bits(at) == after.bits(at) || before.get_f64(at).is_nan() && after.get_f64(at).is_nan()
+            };
+            let element = self.span(row, declared.len()).find(|at| !is_one(*at))?;
+            let (declared, chosen) = (before.get_f64(element), after.get_f64(element));
+            Some(Difference { output: *output, element, declared, chosen })
         })
     }
 
     /// Of each row, how many elements an enclosure leaves open, or encloses elsewhere than where they are declared; `None`
     /// for none.
-    pub fn undecided(&self, enclosed: &[Enclosed], declared: &[Vec<f64>]) -> Vec<Option<usize>> {
+    pub fn undecided(&self, enclosed: &[Enclosed], declared: &[Tensor]) -> Vec<Option<usize>> {
         let open = |row: usize| -> usize {
-            let of = |(output, declared): (&usize, &Vec<f64>)| {
+            let of = |(output, declared): (&usize, &Tensor)| {
                 let is_declared = |at: &usize| match &enclosed[*output] {
                     Enclosed::Floats(floats) => {
-                        let x = floats[*at];
-                        (x.is_exact() || x.is_nan()) && is_one(x.lo, declared[*at])
+                        let (x, value) = (floats[*at], declared.data().get_f64(*at));
+                        x.is_exact() && x.lo.to_bits() == value.to_bits() || x.is_nan() && value.is_nan()
                     }
-                    Enclosed::Integers(integers) => integers[*at].is_some_and(|v| v as f64 == declared[*at]),
+                    Enclosed::Integers(integers) => integers[*at] == Some(integer(declared, *at)),
                 };
                 self.span(row, declared.len()).filter(|at| !is_declared(at)).count()
             };
@@ -92,7 +92,12 @@ impl Outcome {
     }
 }
 
-/// Whether two numbers are one value, any NaN like any other.
-fn is_one(x: f64, y: f64) -> bool {
-    x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
+/// An element as [`Enclosed::Integers`] holds it.
+pub(super) fn integer(tensor: &Tensor, at: usize) -> i64 {
+    match tensor.data() {
+        Data::U64(values) => values[at] as i64,
+        // All others are numbers of f64 or in the range of i64.
+        Data::S64(values) => values[at],
+        data => data.get_f64(at) as i64,
+    }
 }

@@ -42,24 +42,22 @@ impl<'a> Search<'a> {
     }
 
     /// The outcome of the declared program.
-    pub fn declared(&self, arguments: &[Tensor]) -> Result<Vec<Vec<f64>>, ExploreError> {
+    pub fn declared(&self, arguments: &[Tensor]) -> Result<Vec<Tensor>, ExploreError> {
         let prepared = Prepared::new(&self.choices.program);
         let replay = Replay::new(&prepared, &self.settings.mode, &prepared.bind(arguments)?)?;
-        self.numbers(&replay)
+        self.tensors(&replay)
     }
 
-    fn numbers(&self, replay: &Replay) -> Result<Vec<Vec<f64>>, ExploreError> {
-        let numbers = |id: &usize| Ok(Outcome::numbers(&replay.tensor(*id)?));
-        self.outcome.values.iter().map(numbers).collect()
+    fn tensors(&self, replay: &Replay) -> Result<Vec<Tensor>, ExploreError> {
+        Ok(self.outcome.values.iter().map(|id| replay.tensor(*id)).collect::<Result<_, _>>()?)
     }
 
     /// Witnesses for rows, each of as few choices as were tried.
     pub fn witnesses(
         &mut self,
         arguments: &[Tensor],
-        declared: &[Vec<f64>],
+        declared: &[Tensor],
         rows: &[usize],
-        orders: bool,
     ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
         let prepared = Prepared::new(&self.choices.program);
         let bound = prepared.bind(arguments)?;
@@ -70,7 +68,7 @@ impl<'a> Search<'a> {
         let mode = &self.settings.mode;
         let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
         self.evaluate((&prepared, &bound, mode), declared, rows, plan, &mut found)?;
-        if orders {
+        if self.settings.permits(|family| family.orders) {
             for other in self.other_orders() {
                 let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
                 if left.is_empty() {
@@ -87,7 +85,7 @@ impl<'a> Search<'a> {
     fn evaluate(
         &mut self,
         (prepared, bound, mode): (&Prepared, &Bound, &Mode),
-        declared: &[Vec<f64>],
+        declared: &[Tensor],
         rows: &[usize],
         plan: Box<dyn Iterator<Item = Vec<usize>> + 'a>,
         found: &mut Found,
@@ -104,7 +102,7 @@ impl<'a> Search<'a> {
             let has_changed = replay.update()?;
             self.searched.choices += 1;
             if differing.is_none() || self.outcome.values.iter().any(|id| has_changed[*id]) {
-                let chosen = self.numbers(&replay)?;
+                let chosen = self.tensors(&replay)?;
                 let difference = |row: &usize| Some((*row, self.outcome.difference(*row, declared, &chosen)?));
                 differing = Some(rows.iter().filter_map(difference).collect::<Vec<_>>());
             }

@@ -1,12 +1,11 @@
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::{Binary, Builder, Compare, Op, Program, Unary, ValueId};
 use crate::machine::{self, Mode};
-use crate::oracle::Enclosed;
 use crate::program::ProgramSpec;
 use crate::rewrite::Choices;
 use crate::tensor::{DType, Tensor};
 
-use super::{Answer, FAMILIES, Settings, enclose, explore, find_family};
+use super::{Answer, FAMILIES, Settings, enclose, explore, find_family, outside};
 
 fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
@@ -37,15 +36,19 @@ fn the_dropped_token_is_reachable_and_its_guard_is_proven() {
     let arguments = drawn(&program, "normal", 1);
     let found = explore(&program, &arguments, &[], &rounding).unwrap();
     let reachable = count(&found.answers, |answer| matches!(answer, Answer::Reachable(_)));
-    assert!((3..=12).contains(&reachable), "{reachable}");
+    // One reader or the other may see more bits, so that rounding up or down may lose it.
+    assert!(reachable > 8, "{reachable}");
+    // With what XLA:CPU chooses, the left side of the comparison sees more: two rows of five.
+    let is_left = |answer: &&Answer| matches!(answer, Answer::Reachable(witness) if witness.differs.declared == 1.0);
+    assert!(found.answers.iter().filter(is_left).count() >= 3);
     assert!(found.searched.is_exhaustive);
     let guarded = built("keep_max[rows=16,guard=reduce_precision]", 128);
     for families in [&["rounding"][..], &["rounding", "narrowing", "order"]] {
         let found = explore(&guarded, &arguments, &[], &settings("v5e/default/off", families)).unwrap();
         let proven = count(&found.answers, |answer| matches!(answer, Answer::Proven { .. }));
         let reachable = count(&found.answers, |answer| matches!(answer, Answer::Reachable(_)));
-        println!("{families:?}: {proven} proven, {reachable} reachable");
-        assert!(proven + reachable >= 12);
+        // Behind the guard other tokens may still become equal to the largest, and join it.
+        assert!(proven >= 12 && proven + reachable == 16, "{families:?}: {proven} proven, {reachable} reachable");
     }
 }
 
@@ -196,24 +199,6 @@ fn random_program(draw: &mut Draw) -> Program {
     b.finish(&results).unwrap()
 }
 
-/// Where an enclosure does not hold what a choice gives: the result and the element.
-fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Option<(usize, usize)> {
-    let of = |(output, (enclosed, result)): (usize, (&Enclosed, &Tensor))| {
-        let holds = |at: usize| {
-            let value = result.data().get_f64(at);
-            match enclosed {
-                Enclosed::Floats(floats) => {
-                    let x = floats[at];
-                    x.is_unknown() || x.is_nan() && value.is_nan() || (x.lo..=x.hi).contains(&value)
-                }
-                Enclosed::Integers(integers) => integers[at].is_none_or(|known| known as f64 == value),
-            }
-        };
-        (0..result.len()).find(|at| !holds(*at)).map(|at| (output, at))
-    };
-    enclosed.iter().zip(results).enumerate().find_map(of)
-}
-
 /// Each result of any choice, in any order of sums, lies in the enclosure of all of them; and a row that is proven has no
 /// other outcome under any choice drawn.
 #[test]
@@ -252,7 +237,8 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
             mode.choices.reduce = orders[draw.below(orders.len())];
             let results = machine::evaluate(&choices.taken(&taken), &mode, &arguments).unwrap();
             evaluated += 1;
-            assert_eq!(outside(&enclosed, &results), None, "seed {seed} {mode} {taken:?}\n{}", choices.program);
+            let wrong = outside(&enclosed, &results).into_iter().find(|result| !result.elements.is_empty());
+            assert_eq!(wrong, None, "seed {seed} {mode} {taken:?}\n{}", choices.program);
             for (row, answer) in explored.answers.iter().enumerate() {
                 let Answer::Proven { .. } = answer else { continue };
                 for output in &explored.outputs {

@@ -73,6 +73,8 @@ pub struct Rounding {
     pub additions: Option<Additions>,
     /// What the result is rounded to, one after the other.
     pub formats: Vec<Format>,
+    /// Whether some elements may be left as they were before they are rounded and flushed.
+    pub may_stay: bool,
 }
 
 /// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of

@@ -28,6 +28,8 @@ pub struct Point {
     pub name: String,
     /// Its names for those that read it there.
     pub readers: Vec<String>,
+    /// The declared program's value behind which a guard ends the choice.
+    pub guard: Option<ValueId>,
 }
 
 /// A program in which every choice has a place.
@@ -51,9 +53,10 @@ impl Choices {
             false => Rewritten::unchanged(program.clone()),
         };
         let names: Vec<Option<String>> = retyped.origins.iter().map(|origin| name(*origin)).collect();
+        let origins = retyped.origins;
         let collapsible = if elides { simplify::sites(&retyped.program, &|_| false) } else { BTreeSet::new() };
         let narrowed = if narrows { narrow::sites(&retyped.program) } else { BTreeSet::new() };
-        Maker::new(&retyped.program, &names, &collapsible).make(&narrowed)
+        Maker::new(&retyped.program, (&names, &origins), &collapsible).make(&narrowed)
     }
 
     /// The program in which each point is a copy of this option, and nothing is left of the others.
@@ -128,6 +131,8 @@ struct Maker<'p> {
     program: &'p Program,
     /// The declared program's names for the values.
     names: &'p [Option<String>],
+    /// And the values themselves.
+    origins: &'p [Option<ValueId>],
     users: Vec<Vec<ValueId>>,
     /// Where each conversion may read instead, by the conversion.
     collapsible: HashMap<ValueId, ValueId>,
@@ -142,7 +147,11 @@ struct Maker<'p> {
 }
 
 impl<'p> Maker<'p> {
-    fn new(program: &'p Program, names: &'p [Option<String>], collapsible: &BTreeSet<Site>) -> Maker<'p> {
+    fn new(
+        program: &'p Program,
+        (names, origins): (&'p [Option<String>], &'p [Option<ValueId>]),
+        collapsible: &BTreeSet<Site>,
+    ) -> Maker<'p> {
         let widest = simplify::apply(program, collapsible).program;
         let widest = Analysis::new(&widest).precisions().iter().map(|held| held.first()).collect();
         let sources = collapsible.iter().filter_map(|site| match site {
@@ -151,7 +160,7 @@ impl<'p> Maker<'p> {
         });
         let users = program.entry().users();
         let (made, seen, own, points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Maker { program, names, users, collapsible: sources.collect(), widest, made, seen, own, points }
+        Maker { program, names, origins, users, collapsible: sources.collect(), widest, made, seen, own, points }
     }
 
     fn make(mut self, narrowed: &BTreeSet<Site>) -> Choices {
@@ -231,7 +240,8 @@ impl<'p> Maker<'p> {
             options.push((roundings, option));
         }
         let options: Vec<ValueId> = options.into_iter().map(|(_, option)| option).collect();
-        self.point(id, options, Some(self.seen[source]), Rule::Simplification, source)
+        let guard = self.origins[chain[0]];
+        self.point((id, source), options, Some(self.seen[source]), Rule::Simplification, guard)
     }
 
     /// The roundings that change what the source may hold on its way through these conversions; the last of them is the
@@ -263,16 +273,16 @@ impl<'p> Maker<'p> {
         let sum = Instruction::new(format!("{name}.narrow"), op, vec![operand, zero], shape.with_dtype(DType::BF16));
         let sum = self.push(sum);
         let sum = self.converted(sum, DType::F32);
-        self.point(id, vec![own, sum], None, Rule::Narrowing, id)
+        self.point((id, id), vec![own, sum], None, Rule::Narrowing, self.origins[id])
     }
 
     fn point(
         &mut self,
-        id: ValueId,
+        (id, of): (ValueId, ValueId),
         options: Vec<ValueId>,
         source: Option<ValueId>,
         rule: Rule,
-        of: ValueId,
+        guard: Option<ValueId>,
     ) -> ValueId {
         if options.len() < 2 {
             return options.first().copied().unwrap_or(self.own[id]);
@@ -286,7 +296,7 @@ impl<'p> Maker<'p> {
             Instruction::new(format!("{}.choice", self.made[options[0]].name), Op::Copy, vec![options[0]], shape);
         let (name, value) = (name(of), self.made.len());
         self.made.push(copy);
-        self.points.push(Point { value, options, source, rule, name, readers });
+        self.points.push(Point { value, options, source, rule, name, readers, guard });
         value
     }
 }

@@ -101,6 +101,11 @@ impl Pass<'_, Fast> {
         if *rounding == Rounding::default() {
             return array;
         }
+        if rounding.may_stay {
+            // One element may be rounded and an equal one not: they are equal no more.
+            let numbers = map(&array.numbers, |x| either(x, rounded(x, rounding)));
+            return self.world.fresh_numbers(numbers, array.len);
+        }
         let numbers = map(&array.numbers, |x| rounded(x, rounding));
         // What errs by its argument alone is a function of it, but need not rise with it.
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;

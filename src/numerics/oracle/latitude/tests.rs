@@ -1,4 +1,4 @@
-use crate::ir::{Binary, Builder, Compare, Program, Unary, ValueId};
+use crate::ir::{Binary, Builder, Compare, Op, Program, Unary, ValueId};
 use crate::num::{BF16, F32};
 use crate::oracle::interval::Interval;
 use crate::tensor::{DType, Data, Tensor};
@@ -61,7 +61,7 @@ fn kept(is_guarded: bool) -> Vec<Option<i64>> {
     let p = b.binary(Binary::Multiply, x, spread).unwrap();
     let narrow = b.convert(p, DType::BF16).unwrap();
     let wide = b.convert(narrow, DType::F32).unwrap();
-    let read = b.op(crate::ir::Op::Copy, &[wide]).unwrap();
+    let read = b.op(Op::Copy, &[wide]).unwrap();
     let max = b.reduce(Binary::Maximum, wide, f64::NEG_INFINITY, &[1]).unwrap();
     let max = b.broadcast(max, &[1, 16], &[0]).unwrap();
     let keep = b.compare(Compare::Ge, read, max).unwrap();
@@ -92,8 +92,9 @@ fn ties_stay_and_may_be_made() {
     let mut b = Builder::new("ties");
     let x = b.parameter("x", DType::F32, &[3]).unwrap();
     let e = b.unary(Unary::Exponential, x).unwrap();
-    let left = b.slice(e, &[0], &[2]).unwrap();
-    let right = b.slice(e, &[1], &[3]).unwrap();
+    let part = |start: usize| Op::Slice { start: vec![start], limit: vec![start + 2], stride: vec![1] };
+    let left = b.op(part(0), &[e]).unwrap();
+    let right = b.op(part(1), &[e]).unwrap();
     let is_equal = b.compare(Compare::Eq, left, right).unwrap();
     let is_above = b.compare(Compare::Ge, right, left).unwrap();
     let program = b.finish(&[("is_equal", is_equal), ("is_above", is_above)]).unwrap();
