@@ -75,8 +75,9 @@ pub(super) fn rounded(x: Interval, rounding: &Rounding) -> Interval {
     if ends.lo.is_finite() && ends.hi.is_finite() {
         return if ends.lo == 0.0 && ends.hi == 0.0 { zero_of(x) } else { ends };
     }
-    // Past the largest number lies an infinity, or NaN; between one and a number there is no enclosure of finite ones.
-    let is_one = ends.lo.to_bits() == ends.hi.to_bits();
+    // Past the largest number lies an infinity, or NaN; between one and a number there is no enclosure of finite ones. What is
+    // promised of a function is promised of its finite results.
+    let is_one = ends.lo.to_bits() == ends.hi.to_bits() && rounding.relative == 0.0 && rounding.absolute == 0.0;
     if is_one { Interval::exact(ends.lo) } else { Interval::UNKNOWN }
 }
 

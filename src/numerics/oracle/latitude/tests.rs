@@ -86,6 +86,26 @@ fn a_value_reaches_its_own_maximum_unless_it_is_read_in_two_ways() {
     assert_eq!((free[15], free[3]), (None, Some(0)));
 }
 
+/// Readers that choose each for itself may see two values, readers of one choice see one.
+#[test]
+fn two_points_are_two_values() {
+    let mut b = Builder::new("points");
+    let x = b.parameter("x", DType::F32, &[2]).unwrap();
+    let narrow = b.convert(x, DType::BF16).unwrap();
+    let wide = b.convert(narrow, DType::F32).unwrap();
+    let points = [0, 1].map(|_| b.op(Op::Copy, &[wide]).unwrap());
+    let apart = b.compare(Compare::Eq, points[0], points[1]).unwrap();
+    let again = b.op(Op::Copy, &[points[0]]).unwrap();
+    let one = b.compare(Compare::Eq, points[0], again).unwrap();
+    let program = b.finish(&[("apart", apart), ("one", one)]).unwrap();
+    let point = Latitude::OneOf { options: vec![wide, x], source: Some(x) };
+    let latitudes = [(narrow, rounded(&[&BF16])), (points[0], point.clone()), (points[1], point)];
+    // One number that bf16 holds, and one that it does not.
+    let found = enclosed(&program, &[f32s(&[2], &[1.5, 1.000_1])], &latitudes);
+    assert_eq!(integers(&found[0]), [Some(1), None]);
+    assert_eq!(integers(&found[1]), [Some(1), Some(1)]);
+}
+
 /// Equal arguments have equal results whatever the unit errs by; different ones may become equal.
 #[test]
 fn ties_stay_and_may_be_made() {
