@@ -42,7 +42,8 @@ pub struct Arguments {
     /// Whose arithmetic, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// What a compiler may choose, by commas: rounding, narrowing, order, contraction [default: all]
+    /// What a compiler may choose, by commas: rounding, narrowing, order, contraction, reciprocal [default:
+    /// all]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]

@@ -8,7 +8,7 @@ use crate::machine::mxu::Intake;
 use crate::machine::vector::{Divide, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, RowSum, SumSite, conversion_steps, is_spread};
 use crate::num::{BF16, Format};
-use crate::oracle::{Additions, Latitude, Rounding};
+use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::Choices;
 use crate::stat::gamma;
 use crate::tensor::DType;
@@ -30,7 +30,8 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let (mode, unit) = (&settings.mode, settings.mode.vector_unit());
     let orders = settings.permits(|family| family.orders);
     let contracts = settings.permits(|family| family.contracts);
-    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts };
+    let reciprocals = settings.permits(|family| family.reciprocals);
+    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals };
     let count = program.entry().instructions.len();
     let mut latitudes: Vec<Latitude> = (0..count).map(|id| maker.of(id)).collect();
     for point in &choices.points {
@@ -47,6 +48,7 @@ struct Maker<'a> {
     unit: VectorUnit,
     orders: bool,
     contracts: bool,
+    reciprocals: bool,
 }
 
 /// What arithmetic in a type is rounded to, one format after the other.
@@ -175,6 +177,7 @@ impl Maker<'_> {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
                     (formats, reciprocal.floor)
                 });
+                let own = Rounding { others: self.other_reciprocals(instruction, dtype), ..own };
                 match self.unit.published_quotient(dtype, 1.0) {
                     // A unit in the last place of a quotient is no more than one of 1, relative to it; and what the
                     // reciprocal's own rounding adds.
@@ -190,6 +193,26 @@ impl Maker<'_> {
             }
             _ => Latitude::Unknown,
         }
+    }
+
+    /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.
+    fn other_reciprocals(&self, instruction: &Instruction, dtype: DType) -> Vec<Reciprocal> {
+        let divisor = instruction.operands[1];
+        if !self.reciprocals || dtype == DType::F64 || !is_spread(self.analysis.program.entry(), divisor) {
+            return Vec::new();
+        }
+        let floor = self.unit.floor(dtype);
+        let wide = arithmetic_type(dtype);
+        let mut types = vec![vec![wide]];
+        // A compiler that does so before it widens anything has it in the declared type.
+        let held = self.widest.precisions()[divisor].first();
+        if dtype != wide {
+            types.push(vec![wide, dtype]);
+        } else if held.is_some_and(|held| held.within(Precision::of(&BF16))) {
+            types.push(vec![wide, DType::BF16]);
+        }
+        let formats = |types: Vec<DType>| types.into_iter().filter_map(|dtype| dtype.format().copied()).collect();
+        types.into_iter().map(|types| (formats(types), floor)).collect()
     }
 
     fn reduction(&self, id: ValueId, floor: f64) -> Latitude {

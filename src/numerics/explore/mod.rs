@@ -43,10 +43,12 @@ pub struct Family {
     orders: bool,
     /// Whether products may be added before they are rounded.
     contracts: bool,
+    /// Whether a product with a reciprocal may take the place of a quotient.
+    reciprocals: bool,
 }
 
 /// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER, &CONTRACTION];
+pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER, &CONTRACTION, &RECIPROCAL];
 
 static ROUNDING: Family = Family {
     name: "rounding",
@@ -56,6 +58,7 @@ static ROUNDING: Family = Family {
     rules: &[Rule::Normalization, Rule::Simplification],
     orders: false,
     contracts: false,
+    reciprocals: false,
 };
 
 static NARROWING: Family = Family {
@@ -64,6 +67,7 @@ static NARROWING: Family = Family {
     rules: &[Rule::Narrowing],
     orders: false,
     contracts: false,
+    reciprocals: false,
 };
 
 static ORDER: Family = Family {
@@ -73,6 +77,7 @@ static ORDER: Family = Family {
     rules: &[],
     orders: true,
     contracts: false,
+    reciprocals: false,
 };
 
 static CONTRACTION: Family = Family {
@@ -82,6 +87,18 @@ static CONTRACTION: Family = Family {
     rules: &[],
     orders: false,
     contracts: true,
+    reciprocals: false,
+};
+
+static RECIPROCAL: Family = Family {
+    name: "reciprocal",
+    doc: "A division by a constant or a broadcast may be a product with the reciprocal, rounded to f32 or to the declared type: \
+          XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9). Enclosed; \
+          witnesses are not searched.",
+    rules: &[],
+    orders: false,
+    contracts: false,
+    reciprocals: true,
 };
 
 /// The family of this name.

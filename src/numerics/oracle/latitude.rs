@@ -64,7 +64,9 @@ pub struct Rounding {
     pub flushes: bool,
     /// A quotient is the dividend times the reciprocal of the divisor, rounded to these formats one after the other and
     /// zero below this magnitude.
-    pub reciprocal: Option<(Vec<Format>, f64)>,
+    pub reciprocal: Option<Reciprocal>,
+    /// Or it may be that with one of these reciprocals.
+    pub others: Vec<Reciprocal>,
     /// The result may be off by this share of itself.
     pub relative: f64,
     /// And by so much.
@@ -76,6 +78,9 @@ pub struct Rounding {
     /// Whether some elements may be left as they were before they are rounded and flushed.
     pub may_stay: bool,
 }
+
+/// What a reciprocal is rounded to, one format after the other, and the magnitude below which it is zero.
+pub type Reciprocal = (Vec<Format>, f64);
 
 /// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of
 /// its terms.
@@ -214,29 +219,45 @@ impl Pass<'_, Fast> {
         rounding: &Rounding,
     ) -> Result<Value<Fast>, OracleError> {
         let flushed = operands.into_iter().map(|operand| self.flush(operand, rounding.floor, true));
-        let Some(mut operands) = flushed.collect::<Option<Vec<_>>>() else {
+        let Some(operands) = flushed.collect::<Option<Vec<_>>>() else {
             return Ok(self.forget(&instruction.shape));
         };
         if let Some(additions) = &rounding.additions {
             return self.added(computation, instruction, operands, shapes, (additions, rounding));
         }
         let value = match &rounding.reciprocal {
-            Some((formats, floor)) => {
-                let inverse =
-                    Rounding { floor: *floor, flushes: true, formats: formats.clone(), ..Rounding::default() };
-                let divisor = operands[1].floats().clone();
-                let ones = self.world.exacts(vec![1.0; divisor.len]);
-                let quotient = self.world.binary_all(Binary::Divide, &ones, &divisor, true, None);
-                operands[1] = Value::Float(self.settle(id, quotient, &inverse));
-                let product = Instruction { op: Op::Binary(Binary::Multiply), ..instruction.clone() };
-                self.instruction(computation, &product, &operands, shapes, None)?
-            }
+            Some(reciprocal) => self.product((computation, id), instruction, &operands, shapes, reciprocal)?,
             None => self.instruction(computation, instruction, &operands, shapes, None)?,
         };
+        if !rounding.others.is_empty() {
+            let mut ways = vec![value.clone()];
+            for reciprocal in &rounding.others {
+                ways.push(self.product((computation, id), instruction, &operands, shapes, reciprocal)?);
+            }
+            return Ok(self.one_way(id, &ways, rounding));
+        }
         Ok(match value {
             Value::Float(array) => Value::Float(self.settle(id, array, rounding)),
             other => other,
         })
+    }
+
+    /// The dividend times the reciprocal of the divisor, as real numbers but for the reciprocal.
+    fn product(
+        &mut self,
+        (computation, id): (ComputationId, ValueId),
+        instruction: &Instruction,
+        operands: &[Value<Fast>],
+        shapes: &[&Shape],
+        (formats, floor): &Reciprocal,
+    ) -> Result<Value<Fast>, OracleError> {
+        let inverse = Rounding { floor: *floor, flushes: true, formats: formats.clone(), ..Rounding::default() };
+        let divisor = operands[1].floats().clone();
+        let ones = self.world.exacts(vec![1.0; divisor.len]);
+        let quotient = self.world.binary_all(Binary::Divide, &ones, &divisor, true, None);
+        let inverse = Value::Float(self.settle(id, quotient, &inverse));
+        let product = Instruction { op: Op::Binary(Binary::Multiply), ..instruction.clone() };
+        self.instruction(computation, &product, &[operands[0].clone(), inverse], shapes, None)
     }
 
     /// Sums of terms or of products, whose magnitudes bound their errors.

@@ -151,6 +151,20 @@ impl Pass<'_, Fast> {
         }
     }
 
+    /// A quotient that is computed in one of several ways, rounded: never falling functions of the first one's elements.
+    pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
+        let arrays: Vec<&FloatArray<Fast>> = ways.iter().map(Value::floats).collect();
+        let hull = |at| {
+            let numbers = arrays.iter().map(|array| rounded(self.world.number(array, at), rounding));
+            numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
+        };
+        let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();
+        let numbers = self.world.arithmetic.collect(numbers);
+        let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
+        let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
+        Value::Float(self.stepped(arrays[0].clone(), numbers, step))
+    }
+
     /// A value whose floats below `floor` may count as zero. `None` where there are such and they may not be replaced.
     pub(super) fn flush(&mut self, value: Value<Fast>, floor: f64, may_replace: bool) -> Option<Value<Fast>> {
         let Value::Float(array) = value else { return Some(value) };
