@@ -1,6 +1,7 @@
 //! The command line from outside: exit codes, messages, reports, gate and journal, each in a folder of its own.
 
 mod explain;
+mod explore;
 mod gate;
 mod journal;
 mod records;

@@ -125,7 +125,7 @@ fn every_row_of_the_reference_samplers_is_answered() {
             for answer in &found.answers {
                 let Answer::Reachable(witness) = answer else { continue };
                 assert!(found.searched.is_exhaustive);
-                let again = machine::evaluate(&found.choices.taken(&witness.taken), &witness.mode, &inputs).unwrap();
+                let again = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &inputs).unwrap();
                 let differs = witness.differs;
                 assert_eq!(again[differs.output].data().get_f64(differs.element), differs.chosen);
                 assert_ne!(differs.chosen, differs.declared);

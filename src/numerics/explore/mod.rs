@@ -8,12 +8,12 @@
 //! - reachable: a choice, evaluated on the machine, gives another outcome.
 //! - open: neither.
 //!
-//! `latitude` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `outcome` says what is
+//! `allowance` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `row_outcome` says what is
 //! compared; the choices themselves are [`crate::rewrite::Choices`].
 
-mod latitude;
-mod outcome;
+mod allowance;
 mod repair;
+mod row_outcome;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ use crate::oracle::{Enclosed, Enclosure, Latitude, OracleError};
 use crate::rewrite::{Choices, Rule};
 use crate::tensor::Tensor;
 
-use outcome::Outcome;
+use row_outcome::Outcome;
 
-pub use outcome::OutcomeError;
 pub use repair::{Repair, repair};
+pub use row_outcome::OutcomeError;
 pub use search::Searched;
 
 /// Choices of one kind.
@@ -213,7 +213,7 @@ pub fn enclose(
     settings: &Settings,
 ) -> Result<(Choices, Vec<Enclosed>), ExploreError> {
     let choices = permitted(program, settings);
-    let latitudes = latitude::latitudes(&choices, settings);
+    let latitudes = allowance::latitudes(&choices, settings);
     let enclosed = Enclosure::new(&choices.program).of(arguments, &latitudes)?;
     Ok((choices, enclosed))
 }
@@ -243,7 +243,7 @@ pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
                 ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
             }
             Enclosed::Integers(integers) => {
-                let holds = |at: usize| integers[at].is_none_or(|known| known == outcome::integer(result, at));
+                let holds = |at: usize| integers[at].is_none_or(|known| known == row_outcome::integer(result, at));
                 let unknown = integers.iter().filter(|known| known.is_none()).count();
                 ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
             }
@@ -274,14 +274,14 @@ pub fn explore(
     let choices = permitted(program, settings);
     let outcome = Outcome::new(&choices.program, results)?;
     let mut search = search::Search::new(&choices, &outcome, settings);
-    let declared = search.declared(arguments)?;
+    let declared = search.evaluate_declared(arguments)?;
     let mut proof = Proof {
         choices: &choices,
         arguments,
         outcome: &outcome,
         declared: &declared,
         enclosure: Enclosure::new(&choices.program),
-        latitudes: latitude::latitudes(&choices, settings),
+        latitudes: allowance::latitudes(&choices, settings),
         order: splitting_order(&choices, &outcome),
         taken: 0,
         most: settings.enclosures,
@@ -315,7 +315,7 @@ pub fn explore(
 
 /// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
 fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
-    let mut order = choices.reaching(&outcome.values);
+    let mut order = choices.points_of(&outcome.values);
     order.sort_by_key(|at| choices.program.entry().instructions[choices.points[*at].value].shape.elements());
     order
 }
@@ -346,7 +346,7 @@ impl Proof<'_> {
             }
         }
         let enclosed = self.enclosure.of(self.arguments, &latitudes)?;
-        Ok(self.outcome.undecided(&enclosed, self.declared))
+        Ok(self.outcome.count_undecided(&enclosed, self.declared))
     }
 
     /// Those of the rows `open` that stay so if the points from `next` on are split; counts each row's parts.

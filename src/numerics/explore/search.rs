@@ -8,7 +8,7 @@ use crate::machine::{Bound, Mode, Prepared, Replay};
 use crate::rewrite::Choices;
 use crate::tensor::Tensor;
 
-use super::outcome::Outcome;
+use super::row_outcome::Outcome;
 use super::{ExploreError, Settings, Witness};
 
 /// How much was evaluated.
@@ -36,13 +36,13 @@ type Found = BTreeMap<usize, (usize, Witness)>;
 
 impl<'a> Search<'a> {
     pub fn new(choices: &'a Choices, outcome: &'a Outcome, settings: &'a Settings) -> Search<'a> {
-        let points = choices.reaching(&outcome.values);
+        let points = choices.points_of(&outcome.values);
         let searched = Searched { points: points.len(), ..Searched::default() };
         Search { choices, outcome, settings, points, searched }
     }
 
     /// The outcome of the declared program.
-    pub fn declared(&self, arguments: &[Tensor]) -> Result<Vec<Tensor>, ExploreError> {
+    pub fn evaluate_declared(&self, arguments: &[Tensor]) -> Result<Vec<Tensor>, ExploreError> {
         let prepared = Prepared::new(&self.choices.program);
         let replay = Replay::new(&prepared, &self.settings.mode, &prepared.bind(arguments)?)?;
         self.tensors(&replay)

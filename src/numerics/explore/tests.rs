@@ -61,7 +61,7 @@ fn witnesses_hold_when_they_are_run_again() {
     let mut witnesses = 0;
     for (row, answer) in found.answers.iter().enumerate() {
         let Answer::Reachable(witness) = answer else { continue };
-        let taken = found.choices.taken(&witness.taken);
+        let taken = found.choices.take(&witness.taken);
         let again = machine::evaluate(&taken, &witness.mode, &arguments).unwrap();
         let differs = witness.differs;
         assert_eq!(again[differs.output].data().get_f64(differs.element), differs.chosen);
@@ -91,7 +91,7 @@ fn the_first_options_are_the_declared_program() {
             let rules: Vec<_> = FAMILIES.iter().flat_map(|family| family.rules).copied().collect();
             let choices = Choices::new(&program, &rules);
             let declared = machine::evaluate(&program, &mode, &arguments).unwrap();
-            for same in [choices.program.clone(), choices.taken(&vec![0; choices.points.len()])] {
+            for same in [choices.program.clone(), choices.take(&vec![0; choices.points.len()])] {
                 let results = machine::evaluate(&same, &mode, &arguments).unwrap();
                 for (name, (a, b)) in program.output_names.iter().zip(declared.iter().zip(&results)) {
                     assert!((0..a.len()).all(|at| a.data().bits(at) == b.data().bits(at)), "{spec} {name} {mode}");
@@ -235,7 +235,7 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
             let mut mode = settings.mode.clone();
             let orders = machine::vector::SumOrder::ALL;
             mode.choices.reduce = orders[draw.below(orders.len())];
-            let results = machine::evaluate(&choices.taken(&taken), &mode, &arguments).unwrap();
+            let results = machine::evaluate(&choices.take(&taken), &mode, &arguments).unwrap();
             evaluated += 1;
             let wrong = outside(&enclosed, &results).into_iter().find(|result| !result.elements.is_empty());
             assert_eq!(wrong, None, "seed {seed} {mode} {taken:?}\n{}", choices.program);

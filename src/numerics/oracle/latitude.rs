@@ -293,7 +293,7 @@ impl Pass<'_, Fast> {
             settle::widen(sum, error)
         };
         let numbers: Vec<Interval> = (0..sums.len)
-            .map(|at| settle::rounded(bounded((self.world.number(sums, at), self.world.number(totals, at))), rounding))
+            .map(|at| settle::round(bounded((self.world.number(sums, at), self.world.number(totals, at))), rounding))
             .collect();
         Ok(Value::Float(self.world.fresh_all(numbers)))
     }

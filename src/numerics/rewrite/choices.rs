@@ -60,7 +60,7 @@ impl Choices {
     }
 
     /// The program in which each point is a copy of this option, and nothing is left of the others.
-    pub fn taken(&self, taken: &[usize]) -> Program {
+    pub fn take(&self, taken: &[usize]) -> Program {
         let mut program = self.program.clone();
         let entry = program.entry;
         for (point, option) in self.points.iter().zip(taken) {
@@ -79,7 +79,7 @@ impl Choices {
     }
 
     /// The points that some results depend on, by their places in [`Choices::points`].
-    pub fn reaching(&self, outputs: &[ValueId]) -> Vec<usize> {
+    pub fn points_of(&self, outputs: &[ValueId]) -> Vec<usize> {
         let mut entry = self.program.entry().clone();
         for point in &self.points {
             entry.instructions[point.value].operands.clone_from(&point.options);

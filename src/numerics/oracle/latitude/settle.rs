@@ -48,7 +48,7 @@ fn zero_of(x: Interval) -> Interval {
 }
 
 /// All that an operation may give whose result over the real numbers is `x`.
-pub(super) fn rounded(x: Interval, rounding: &Rounding) -> Interval {
+pub(super) fn round(x: Interval, rounding: &Rounding) -> Interval {
     if x.is_exact() && x.lo.is_infinite() {
         return Interval::exact(round_to(&rounding.formats, x.lo));
     }
@@ -104,10 +104,10 @@ impl Pass<'_, Fast> {
         }
         if rounding.may_stay {
             // One element may be rounded and an equal one not: they are equal no more.
-            let numbers = map(&array.numbers, |x| either(x, rounded(x, rounding)));
+            let numbers = map(&array.numbers, |x| either(x, round(x, rounding)));
             return self.world.fresh_numbers(numbers, array.len);
         }
-        let numbers = map(&array.numbers, |x| rounded(x, rounding));
+        let numbers = map(&array.numbers, |x| round(x, rounding));
         // What errs by its argument alone is a function of it, but need not rise with it.
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         self.stepped(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
@@ -155,7 +155,7 @@ impl Pass<'_, Fast> {
     pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
         let arrays: Vec<&FloatArray<Fast>> = ways.iter().map(Value::floats).collect();
         let hull = |at| {
-            let numbers = arrays.iter().map(|array| rounded(self.world.number(array, at), rounding));
+            let numbers = arrays.iter().map(|array| round(self.world.number(array, at), rounding));
             numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
         };
         let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();

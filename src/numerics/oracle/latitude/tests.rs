@@ -162,14 +162,14 @@ fn sums_in_any_order_are_enclosed() {
 fn what_is_below_the_floor_may_be_zero() {
     let floor = F32.min_normal();
     let rounding = Rounding { floor, flushes: true, formats: vec![F32], ..Rounding::default() };
-    let of = |lo: f64, hi: f64| super::settle::rounded(Interval { lo, hi }, &rounding);
+    let of = |lo: f64, hi: f64| super::settle::round(Interval { lo, hi }, &rounding);
     assert_eq!(of(floor / 4.0, floor / 2.0), Interval::exact(0.0));
     assert!(of(-floor / 4.0, -floor / 2.0).lo.is_sign_negative());
     assert_eq!(of(floor / 2.0, 2.0 * floor), Interval { lo: 0.0, hi: 2.0 * floor });
     assert_eq!(of(floor, 2.0 * floor), Interval { lo: floor, hi: 2.0 * floor });
     let kept = Rounding { flushes: false, ..rounding.clone() };
     let x = Interval { lo: floor / 4.0, hi: floor / 2.0 };
-    assert_eq!(super::settle::rounded(x, &kept), Interval { lo: 0.0, hi: floor / 2.0 });
+    assert_eq!(super::settle::round(x, &kept), Interval { lo: 0.0, hi: floor / 2.0 });
     // Nothing is known past the largest number, unless all of it is.
     let large = f64::from(f32::MAX);
     assert!(of(1.0, 2.0 * large).is_unknown());

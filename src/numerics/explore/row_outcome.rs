@@ -74,7 +74,7 @@ impl Outcome {
 
     /// Of each row, how many elements an enclosure leaves open, or encloses elsewhere than where they are declared; `None`
     /// for none.
-    pub fn undecided(&self, enclosed: &[Enclosed], declared: &[Tensor]) -> Vec<Option<usize>> {
+    pub fn count_undecided(&self, enclosed: &[Enclosed], declared: &[Tensor]) -> Vec<Option<usize>> {
         let open = |row: usize| -> usize {
             let of = |(output, declared): (&usize, &Tensor)| {
                 let is_declared = |at: &usize| match &enclosed[*output] {
