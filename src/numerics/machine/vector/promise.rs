@@ -26,18 +26,6 @@ pub struct Reciprocal {
     pub types: &'static [DType],
 }
 
-/// By how many eps of the exact value XLA:CPU's own functions may be off where that is normal, measured over all arguments
-/// (`vector/xla.rs`).
-pub(super) const XLA_CPU: &[(Unary, f64)] = &[
-    (Unary::Log, 1e9),
-    (Unary::LogPlusOne, 1e9),
-    (Unary::Tanh, 1e9),
-    (Unary::Logistic, 1e9),
-    (Unary::ExponentialMinusOne, 1e9),
-    (Unary::Erf, 1e9),
-    (Unary::Rsqrt, 1e9),
-];
-
 /// The type that elementwise arithmetic on values of `dtype` computes in, before it rounds to `dtype`.
 pub fn arithmetic_type(dtype: DType) -> DType {
     if dtype == DType::F64 { DType::F64 } else { DType::F32 }
@@ -88,10 +76,7 @@ impl VectorUnit {
             (_, ErrorModel::XlaCpu) => match unary {
                 Unary::Sqrt => Some([0.0; 2]),
                 Unary::Exponential => Some([self.exponential(dtype).relative, 0.0]),
-                _ => {
-                    let known = XLA_CPU.iter().find(|(known, _)| *known == unary);
-                    known.map(|(_, eps)| [eps * f64::from(f32::EPSILON), 0.0])
-                }
+                _ => None,
             },
             _ if self.perturbs() => {
                 let bound = self.eup.bound(unary);

@@ -255,49 +255,4 @@ mod tests {
         assert!(most(|x| x < 88.376) <= 1.0);
         assert!(most(|x| x >= 88.376) <= 3.0);
     }
-
-    /// What [`super::super::VectorUnit::function`] promises of the others, with results that are normal: every 997th argument,
-    /// or with `--ignored` every one.
-    fn most_off(step: u32) -> Vec<(Unary, f64, f64)> {
-        use rayon::prelude::*;
-        let exact = |unary: Unary, x: f64| match unary {
-            Unary::Log => core_math::log(x),
-            Unary::LogPlusOne => core_math::log1p(x),
-            Unary::Tanh => core_math::tanh(x),
-            Unary::Logistic => 1.0 / (1.0 + core_math::exp(-x)),
-            Unary::ExponentialMinusOne => core_math::expm1(x),
-            Unary::Erf => core_math::erf(x),
-            _ => core_math::rsqrt(x),
-        };
-        let of = |(unary, promised): &(Unary, f64)| {
-            let codes = (0..=u32::MAX / step).into_par_iter().map(|at| f32::from_bits(at * step));
-            let off = |x: f32| {
-                let exact = exact(*unary, f64::from(x));
-                let is_normal = (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&exact.abs());
-                let mut value = [x];
-                apply(*unary, &mut value);
-                let off = (f64::from(value[0]) - exact).abs() / exact.abs();
-                if is_normal && (x.is_normal() || x == 0.0) { off / f64::from(f32::EPSILON) } else { 0.0 }
-            };
-            (*unary, *promised, codes.map(off).reduce(|| 0.0, f64::max))
-        };
-        super::super::promise::XLA_CPU.iter().map(of).collect()
-    }
-
-    #[test]
-    fn functions_are_within_what_is_promised() {
-        for (unary, promised, most) in most_off(997) {
-            println!("{} is off by {most:.4} eps", unary.name());
-            assert!(most <= promised, "{} is off by {most} eps", unary.name());
-        }
-    }
-
-    #[test]
-    #[ignore = "minutes"]
-    fn functions_are_within_what_is_promised_everywhere() {
-        for (unary, promised, most) in most_off(1) {
-            println!("{} is off by {most:.4} eps", unary.name());
-            assert!(most <= promised, "{} is off by {most} eps", unary.name());
-        }
-    }
 }
