@@ -112,16 +112,14 @@ fn compilers_stay_within_what_is_permitted() {
 /// another under a choice for each row, which gives what it says when it is run again.
 #[test]
 fn every_row_of_the_reference_samplers_is_answered() {
-    for (name, results, proven) in
-        [("prob_max", vec![], 8), ("top_p", vec!["out3".to_string()], 8), ("top_p", vec![], 0)]
-    {
+    for (name, proven) in [("prob_max", 8), ("top_p", 0)] {
         let path = data().join("hlo/cpu").join(name);
         let before = program(&path.with_extension("before.hlo"));
         let inputs = tensors(&path.with_extension("inputs.safetensors"), "arg");
         for mode in ["v5e/default/off", "v6e/default/off", "tpu7x/default/off"] {
-            let found = explore(&before, &inputs, &results, &settings(mode)).unwrap();
+            let found = explore(&before, &inputs, &[], &settings(mode)).unwrap();
             let is_proven = |answer: &&Answer| matches!(answer, Answer::Proven { .. });
-            assert_eq!(found.answers.iter().filter(is_proven).count(), proven, "{name} {results:?} {mode}");
+            assert_eq!(found.answers.iter().filter(is_proven).count(), proven, "{name} {mode}");
             for answer in &found.answers {
                 let Answer::Reachable(witness) = answer else { continue };
                 assert!(found.searched.is_exhaustive);

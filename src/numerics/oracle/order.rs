@@ -157,7 +157,7 @@ impl Classes {
     }
 
     /// How the values of a class go by their keys.
-    pub fn going(&self, class: u64) -> Going {
+    pub fn direction(&self, class: u64) -> Going {
         self.goings[self.blocks.partition_point(|first| *first <= class) - 1]
     }
 
@@ -165,14 +165,14 @@ impl Classes {
     pub fn compare(&self, x: &Identity, y: &Identity) -> Option<Ordering> {
         match x.class == y.class {
             true if x.is(y) => Some(Ordering::Equal),
-            true if self.going(x.class) == Going::Rising => x.key.partial_cmp(&y.key),
+            true if self.direction(x.class) == Going::Rising => x.key.partial_cmp(&y.key),
             _ => None,
         }
     }
 
     /// Whether the first of two elements that are known to be numbers is not below the other.
     pub fn is_not_below(&self, x: &Identity, y: &Identity) -> bool {
-        x.class == y.class && (x.is(y) || self.going(x.class) >= Going::NeverFalling && x.key >= y.key)
+        x.class == y.class && (x.is(y) || self.direction(x.class) >= Going::NeverFalling && x.key >= y.key)
     }
 
     /// The first of `count` classes that equal no others.

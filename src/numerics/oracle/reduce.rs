@@ -157,7 +157,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let (Group::Neighbors(range), Identities::Known { classes, keys }) = (group, &array.identities) else {
             return None;
         };
-        if !classes.is_one_run(range) || self.world.classes.going(*classes.at(range.start)) == Going::Anyhow {
+        if !classes.is_one_run(range) || self.world.classes.direction(*classes.at(range.start)) == Going::Anyhow {
             return None;
         }
         let keys = &keys.values()[range.clone()];

@@ -188,7 +188,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         // Keys that are zeros say nothing of the signs of zero results, unless the keys are the results.
         let minus_zero = |at: &usize| *keys.at(*at) == 0.0 && keys.at(*at).is_sign_negative();
         let keys_have_signs = !signed_zeros || !positions.iter().any(minus_zero);
-        let rises = match self.world.classes.going(class) {
+        let rises = match self.world.classes.direction(class) {
             Going::Rising => true,
             // Which of two equal ones goes first shows in what is moved with them alone.
             Going::NeverFalling => is_alone,

@@ -51,7 +51,7 @@ fn what_is_rounded_may_be_equal_for_two_keys() {
     let after = classes.after(Step::Unary(Unary::Exponential), rounded);
     let erring = classes.after(Step::Erring(4), after);
     let flushed = classes.after(Step::Flushed, erring);
-    let goings = [exact, rounded, after, erring, flushed].map(|class| classes.going(class));
+    let goings = [exact, rounded, after, erring, flushed].map(|class| classes.direction(class));
     use Going::{Anyhow, NeverFalling, Rising};
     assert_eq!(goings, [Rising, NeverFalling, NeverFalling, Anyhow, Anyhow]);
     let of = |class, key| Identity { class, key };
