@@ -286,7 +286,8 @@ impl Pass<'_, Fast> {
         let again = (additions.inits.max(1) - 1) as f64 * init;
         let bounded = |(sum, total): (Interval, Interval)| {
             let magnitude = (total.hi + again).next_up();
-            if !(magnitude * (1.0 + additions.share) < additions.largest) {
+            let is_bounded = magnitude * (1.0 + additions.share) < additions.largest;
+            if !is_bounded {
                 return if sum.is_exact() && !sum.lo.is_finite() || sum.is_nan() { sum } else { Interval::UNKNOWN };
             }
             let error = settle::up(settle::up(additions.share * magnitude) + settle::up(additions.lost + again));
