@@ -88,7 +88,8 @@ pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
-    analysis, check, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject, tensor,
+    analysis, check, explore, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject,
+    tensor,
 };
 
 pub use ir::Program;

@@ -2,6 +2,7 @@
 //! subcommands.
 
 mod explain;
+mod explore;
 mod folder_pair;
 mod gate;
 mod hlo;
@@ -60,6 +61,8 @@ enum Command {
     Hlo(hlo::Command),
     /// Prove that two programs give the same bits for all inputs, or find an input that parts them
     Same(same::Arguments),
+    /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
+    Explore(explore::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -105,6 +108,7 @@ pub fn main() -> ExitCode {
         Command::Merge(arguments) => merge::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),
+        Command::Explore(arguments) => explore::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
     };
@@ -167,6 +171,7 @@ failures!(
     crate::record::MergeError,
     crate::report::ReportError,
     crate::gate::GateError,
+    crate::explore::ExploreError,
     String
 );
 

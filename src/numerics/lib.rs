@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod check;
+pub mod explore;
 pub mod file;
 pub mod input;
 pub mod ir;

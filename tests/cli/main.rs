@@ -2,6 +2,7 @@
 
 mod examples;
 mod explain;
+mod explore;
 mod gate;
 mod journal;
 mod records;

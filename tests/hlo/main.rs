@@ -4,6 +4,7 @@ mod compiled;
 mod devices;
 mod diff;
 mod eval;
+mod explore;
 mod language_model;
 mod libraries;
 mod linear;

@@ -28,6 +28,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
     &[("machine", &[]), ("oracle", &[])],
     &[
+        ("explore", &[]),
         ("flow", &[]),
         ("input", &[]),
         ("metric", &[]),

@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 
 /// The program's arguments, in order. What each device has of one is called `arg0@0`, `arg0@1`, ...; an `arg0` goes to all
 /// devices that the file gives nothing else.
-pub(super) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
+pub(in crate::cli) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
     let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
     let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
     let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();

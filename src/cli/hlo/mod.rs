@@ -5,6 +5,8 @@ mod eval;
 mod show;
 mod why;
 
+pub(super) use eval::inputs;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -40,7 +42,7 @@ pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
 }
 
 /// A file and the program in it, to be run. The error names the file and the place in it.
-fn read(path: &Path) -> Result<(Module, Import), Failure> {
+pub(super) fn read(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_libraries)
 }
 

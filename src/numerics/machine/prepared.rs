@@ -84,6 +84,11 @@ impl Bound {
     pub(super) fn into_values(self) -> Vec<Value> {
         self.0
     }
+
+    /// The argument of this number.
+    pub(super) fn argument(&self, number: usize) -> Option<Value> {
+        self.0.get(number).cloned()
+    }
 }
 
 /// Arguments that are the same in many calls, such as weights, converted once; a clone shares them.

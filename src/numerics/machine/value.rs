@@ -217,6 +217,23 @@ impl Value {
         }
     }
 
+    /// Whether both are of one type and have the same bits.
+    pub fn has_bits_of(&self, other: &Value) -> bool {
+        fn same<T>(a: &[T], b: &[T], bits: impl Fn(&T, &T) -> bool) -> bool {
+            std::ptr::eq(a, b) || a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
+        }
+        match (self, other) {
+            (Value::Float(dtype, a), Value::Float(other, b)) => {
+                dtype == other && same(a, b, |a, b| a.to_bits() == b.to_bits())
+            }
+            (Value::Double(a), Value::Double(b)) => same(a, b, |a, b| a.to_bits() == b.to_bits()),
+            (Value::Integer(dtype, a), Value::Integer(other, b)) => dtype == other && same(a, b, |a, b| a == b),
+            (Value::Pred(a), Value::Pred(b)) => same(a, b, |a, b| a == b),
+            (Value::Tuple(a), Value::Tuple(b)) => same(a, b, Value::has_bits_of),
+            _ => false,
+        }
+    }
+
     /// The elements at these positions, in this order.
     pub fn pick(&self, positions: impl Iterator<Item = usize>) -> Value {
         match self {
@@ -278,6 +295,11 @@ impl Operand {
     /// The same broadcast along `dims` of `out_dims`; `None` where it is a broadcast already, or as [`Operand::broadcast`].
     pub fn broadcast_again(&self, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
         if self.each.is_some() { None } else { Operand::broadcast(&self.value, dims, out_dims) }
+    }
+
+    /// Whether both are one value written in one way.
+    pub fn has_bits_of(&self, other: &Operand) -> bool {
+        self.each == other.each && self.value.has_bits_of(&other.value)
     }
 
     /// The elements that a broadcast spreads; the value itself where it is whole.

@@ -20,7 +20,7 @@ pub enum Specials {
 }
 
 /// A binary floating-point format: sign (but for powers of two), exponent field, fraction field, from high bit to low.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Its name, which is the HLO name where HLO has the type: `bf16`.
     pub name: &'static str,

@@ -63,7 +63,7 @@ impl<A: Arithmetic> World<A> {
             return Comparison::Is(ordering);
         }
         let (x, y) = identities();
-        x.compare(&y).map_or(Comparison::Open, Comparison::Is)
+        self.classes.compare(&x, &y).map_or(Comparison::Open, Comparison::Is)
     }
 
     /// IEEE 754-2019 totalOrder (5.10). Between two zeros the signs decide, which enclosures may leave open; a NaN stands

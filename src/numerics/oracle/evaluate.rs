@@ -68,9 +68,7 @@ pub(super) fn run<A: Arithmetic>(
 ) -> Result<(Truth, Sums, Reach), OracleError> {
     let program = &prepared.program;
     let entry = program.entry();
-    let world = World { arithmetic, classes: Classes::default() };
-    let mut pass =
-        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default(), reach: Reach::default() };
+    let mut pass = Pass::new(arithmetic, prepared, plan);
     let values = pass.computation(program.entry, &Arguments::Tensors(arguments), Some(&plan.needs))?;
     let outputs = program.outputs();
     let results: Vec<Option<&Value<A>>> = outputs.iter().map(|o| values[*o].as_ref()).collect();
@@ -99,7 +97,13 @@ pub(super) enum Arguments<'a, A: Arithmetic> {
     Values(&'a [Value<A>]),
 }
 
-impl<A: Arithmetic> Pass<'_, A> {
+impl<'a, A: Arithmetic> Pass<'a, A> {
+    /// Nothing is computed yet.
+    pub fn new(arithmetic: A, prepared: &'a Prepared, plan: &'a Plan) -> Pass<'a, A> {
+        let world = World { arithmetic, classes: Classes::default() };
+        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default(), reach: Reach::default() }
+    }
+
     /// The values of a computation's instructions; those that nothing needs are left out, and so are those whose last user
     /// is past.
     pub fn computation(
@@ -190,7 +194,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(root.unwrap_or_else(|| Value::Tuple(Vec::new())))
     }
 
-    fn tensor_value(&self, tensor: &Tensor) -> Value<A> {
+    pub(super) fn tensor_value(&self, tensor: &Tensor) -> Value<A> {
         if tensor.dtype().is_float() {
             Value::Float(self.world.exacts(bits::values(tensor.data())))
         } else {
@@ -198,7 +202,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    fn instruction(
+    pub(super) fn instruction(
         &mut self,
         computation: ComputationId,
         instruction: &Instruction,
@@ -386,22 +390,24 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     /// Touching enclosures do not say whether two numbers are equal, but may say that one is not above the other.
     fn decided_anyway(
-        &self,
+        &mut self,
         direction: Compare,
         order: CompareOrder,
         x: (&FloatArray<A>, usize),
         y: (&FloatArray<A>, usize),
     ) -> Option<bool> {
-        let (x, y) = (self.world.number(x.0, x.1), self.world.number(y.0, y.1));
-        let arithmetic = &self.world.arithmetic;
+        let [a, b] = [x, y].map(|(array, at)| self.world.element(array, at));
+        let (arithmetic, classes) = (&self.world.arithmetic, &self.world.classes);
         // What is unknown may be NaN, which is neither above nor below; and in totalOrder equal ends may be zeros.
-        if !arithmetic.is_number(&x) || !arithmetic.is_number(&y) || order == CompareOrder::Total {
+        if !arithmetic.is_number(&a.number) || !arithmetic.is_number(&b.number) || order == CompareOrder::Total {
             return None;
         }
-        let ((x_lo, x_hi), (y_lo, y_hi)) = (arithmetic.bounds(&x), arithmetic.bounds(&y));
+        let [(x_lo, x_hi), (y_lo, y_hi)] = [&a, &b].map(|e| arithmetic.bounds(&e.number));
+        let (above, below) =
+            (classes.is_not_below(&a.identity, &b.identity), classes.is_not_below(&b.identity, &a.identity));
         match direction {
-            Compare::Ge | Compare::Lt if x_lo >= y_hi => Some(direction == Compare::Ge),
-            Compare::Le | Compare::Gt if x_hi <= y_lo => Some(direction == Compare::Le),
+            Compare::Ge | Compare::Lt if x_lo >= y_hi || above => Some(direction == Compare::Ge),
+            Compare::Le | Compare::Gt if x_hi <= y_lo || below => Some(direction == Compare::Le),
             _ => None,
         }
     }
@@ -431,27 +437,5 @@ impl<A: Arithmetic> Pass<'_, A> {
             });
         }
         Value::Float(self.world.collect(picked))
-    }
-
-    fn clamp(&mut self, operands: &[Value<A>]) -> Value<A> {
-        let (low, value, high) = (&operands[0], &operands[1], &operands[2]);
-        if let Value::Integer(values) = value {
-            let edge = |edges: &Value<A>, i: usize| {
-                let edges = edges.integers();
-                edges.number(if edges.values.len() == 1 { 0 } else { i })
-            };
-            let clamped = |i| Some((values.number(i)?.max(edge(low, i)?).min(edge(high, i)?)) as i64);
-            return Value::integer(values.dtype, (0..values.values.len()).map(clamped).collect());
-        }
-        let (low, value, high) = (low.floats(), value.floats(), high.floats());
-        let mut clamped = Vec::with_capacity(value.len);
-        for at in 0..value.len {
-            let edge = |array: &FloatArray<A>| if array.len == 1 { 0 } else { at };
-            let (low, high) = (self.world.element(low, edge(low)), self.world.element(high, edge(high)));
-            let element = self.world.element(value, at);
-            let above = self.world.extreme(&element, &low, true);
-            clamped.push(self.world.extreme(&above, &high, false));
-        }
-        Value::Float(self.world.collect(clamped))
     }
 }

@@ -121,7 +121,7 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
 }
 
 /// Each element by the whole operation; one result a run.
-fn map(x: &Intervals, function: impl Fn(Interval) -> Interval) -> Intervals {
+pub(super) fn map(x: &Intervals, function: impl Fn(Interval) -> Interval) -> Intervals {
     if x.lo.run() == x.hi.run() {
         let results: Vec<Interval> =
             x.lo.values().iter().zip(x.hi.values()).map(|(lo, hi)| function(Interval { lo: *lo, hi: *hi })).collect();

@@ -11,6 +11,7 @@
 //!   leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
 //!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
+//! - What computations may make of a program, in place of its truth: `latitude`.
 //! - Storage and loops: `column`, `store`, `lanes`, `radix`; how the precision is chosen: `reach`; calls of the entry are written out: `inline`, and equal
 //!   instructions evaluated once: `share`.
 
@@ -33,6 +34,7 @@ mod inline;
 mod integer;
 pub mod interval;
 mod isa;
+mod latitude;
 mod mpfr;
 mod order;
 mod pair;
@@ -61,6 +63,7 @@ use reach::Reach;
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 pub use evaluate::OracleError;
+pub use latitude::{Additions, Enclosed, Enclosure, Latitude, Reciprocal, Rounding};
 pub use prepared::Prepared;
 
 /// An arithmetic that a pass computes in; each proves more than the one before it, and takes longer.

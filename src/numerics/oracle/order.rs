@@ -7,6 +7,9 @@
 //! in y, but NaN below zero, and 1 + c < 2 + c does not hold for an infinite c. Class 0 is the identity function; there
 //! the key of a NaN keeps its sign and payload. A class stands for a function of the key alone, so it names every other
 //! operand by its own identity.
+//!
+//! Where computations are enclosed ([`super::latitude`]), roundings are steps too: `F_class` may then be equal for two
+//! keys, or have no order at all ([`Going`]), and only equal keys say something of themselves.
 
 #[cfg(test)]
 mod tests;
@@ -44,11 +47,6 @@ impl Identity {
         Identity { class, key: 0.0 }
     }
 
-    /// How two elements compare that are known to be numbers; `None` where nothing relates them.
-    pub fn compare(&self, other: &Identity) -> Option<Ordering> {
-        if self.class == other.class { self.key.partial_cmp(&other.key) } else { None }
-    }
-
     /// Whether two elements are one value, to the sign of a zero and the payload of a NaN.
     pub fn is(&self, other: &Identity) -> bool {
         self.class == other.class && self.key.to_bits() == other.key.to_bits()
@@ -72,12 +70,38 @@ pub(super) enum Step {
     UnaryAt(Unary, u64),
     /// The same for a function of two, with the second one's class and the bits of its key.
     BivariateAt(Bivariate, u64, (u64, u64)),
+    /// What the instruction of this number rounds, or one of its choices: it never falls, and may be equal for two.
+    Rounded(usize),
+    /// What the instruction of this number computes within an error: a function, of which nothing else is known.
+    Erring(usize),
+    /// Subnormals that may count as zero.
+    Flushed,
+}
+
+/// How the values of a class go by their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Going {
+    /// Equal keys are equal values; others say nothing.
+    Anyhow,
+    /// They never fall where keys rise.
+    NeverFalling,
+    /// They rise where keys rise.
+    Rising,
 }
 
 impl Step {
     /// Whether the same step leads back.
     fn undoes_itself(self) -> bool {
         self == Step::Unary(Unary::Negate)
+    }
+
+    /// How its results go by its variable.
+    fn going(self) -> Going {
+        match self {
+            Step::Unary(_) | Step::Binary { .. } | Step::UnaryAt(..) | Step::BivariateAt(..) => Going::Rising,
+            Step::Rounded(_) | Step::Flushed => Going::NeverFalling,
+            Step::Erring(_) => Going::Anyhow,
+        }
     }
 }
 
@@ -86,6 +110,8 @@ impl Step {
 pub(super) struct Classes {
     /// The first class of each block, ascending.
     blocks: Vec<u64>,
+    /// How the classes of each block go by their keys.
+    goings: Vec<Going>,
     /// The first class of the block that a step leads to from the block of this first class.
     known: HashMap<(Step, u64), u64>,
     next: u64,
@@ -94,7 +120,7 @@ pub(super) struct Classes {
 
 impl Default for Classes {
     fn default() -> Classes {
-        Classes { blocks: vec![0], known: HashMap::new(), next: 1, last: None }
+        Classes { blocks: vec![0], goings: vec![Going::Rising], known: HashMap::new(), next: 1, last: None }
     }
 }
 
@@ -113,7 +139,11 @@ impl Classes {
         let first = match self.known.get(&(step, block.start)) {
             Some(first) => *first,
             None => {
+                let going = self.goings[at - 1].min(step.going());
                 let first = self.fresh(block.end - block.start);
+                if let Some(last) = self.goings.last_mut() {
+                    *last = going;
+                }
                 self.known.insert((step, block.start), first);
                 if step.undoes_itself() {
                     self.known.insert((step, first), block.start);
@@ -126,11 +156,31 @@ impl Classes {
         after
     }
 
+    /// How the values of a class go by their keys.
+    pub fn direction(&self, class: u64) -> Going {
+        self.goings[self.blocks.partition_point(|first| *first <= class) - 1]
+    }
+
+    /// How two elements compare that are known to be numbers; `None` where nothing relates them.
+    pub fn compare(&self, x: &Identity, y: &Identity) -> Option<Ordering> {
+        match x.class == y.class {
+            true if x.is(y) => Some(Ordering::Equal),
+            true if self.direction(x.class) == Going::Rising => x.key.partial_cmp(&y.key),
+            _ => None,
+        }
+    }
+
+    /// Whether the first of two elements that are known to be numbers is not below the other.
+    pub fn is_not_below(&self, x: &Identity, y: &Identity) -> bool {
+        x.class == y.class && (x.is(y) || self.direction(x.class) >= Going::NeverFalling && x.key >= y.key)
+    }
+
     /// The first of `count` classes that equal no others.
     pub fn fresh(&mut self, count: u64) -> u64 {
         let first = self.next;
         if count > 0 {
             self.blocks.push(first);
+            self.goings.push(Going::Rising);
             self.next += count;
         }
         first

@@ -21,7 +21,11 @@ pub struct Prepared {
 impl Prepared {
     /// Makes `program` ready. It is not kept: what is shared is a program of its own.
     pub fn new(program: &Program) -> Prepared {
-        let program = share_equal(&inline_calls(program));
+        Prepared::as_it_stands(share_equal(&inline_calls(program)))
+    }
+
+    /// Makes `program` ready whose calls stay, and whose equal values may be computed in two ways.
+    pub(super) fn as_it_stands(program: Program) -> Prepared {
         let mut uses: Vec<Vec<usize>> = program.computations.iter().map(|computation| computation.uses()).collect();
         for (uses, computation) in uses.iter_mut().zip(&program.computations) {
             uses[computation.root] += 1;

@@ -10,7 +10,7 @@ use super::comparison::Comparison;
 use super::dot::{Lie, first_twins};
 use super::elements::{Element, FloatArray, Identities, Value};
 use super::evaluate::{OracleError, Pass};
-use super::order::Identity;
+use super::order::{Going, Identity};
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -157,7 +157,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let (Group::Neighbors(range), Identities::Known { classes, keys }) = (group, &array.identities) else {
             return None;
         };
-        if !classes.is_one_run(range) {
+        if !classes.is_one_run(range) || self.world.classes.direction(*classes.at(range.start)) == Going::Anyhow {
             return None;
         }
         let keys = &keys.values()[range.clone()];

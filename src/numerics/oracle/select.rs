@@ -11,6 +11,7 @@ use super::arithmetic::Arithmetic;
 use super::comparison::Comparison;
 use super::elements::{Element, FloatArray, Value};
 use super::evaluate::{OracleError, Pass};
+use super::order::Going;
 use super::radix;
 
 impl<A: Arithmetic> Pass<'_, A> {
@@ -67,6 +68,29 @@ impl<A: Arithmetic> Pass<'_, A> {
         Ok(Value::from_parts(outputs))
     }
 
+    /// `clamp`: each float or integer, or the edge that it is beyond.
+    pub(super) fn clamp(&mut self, operands: &[Value<A>]) -> Value<A> {
+        let (low, value, high) = (&operands[0], &operands[1], &operands[2]);
+        if let Value::Integer(values) = value {
+            let edge = |edges: &Value<A>, i: usize| {
+                let edges = edges.integers();
+                edges.number(if edges.values.len() == 1 { 0 } else { i })
+            };
+            let clamped = |i| Some((values.number(i)?.max(edge(low, i)?).min(edge(high, i)?)) as i64);
+            return Value::integer(values.dtype, (0..values.values.len()).map(clamped).collect());
+        }
+        let (low, value, high) = (low.floats(), value.floats(), high.floats());
+        let mut clamped = Vec::with_capacity(value.len);
+        for at in 0..value.len {
+            let edge = |array: &FloatArray<A>| if array.len == 1 { 0 } else { at };
+            let (low, high) = (self.world.element(low, edge(low)), self.world.element(high, edge(high)));
+            let element = self.world.element(value, at);
+            let above = self.world.extreme(&element, &low, true);
+            clamped.push(self.world.extreme(&above, &high, false));
+        }
+        Value::Float(self.world.collect(clamped))
+    }
+
     /// A sorted array in which nothing is known of the lanes whose order is open.
     fn forget_open(&mut self, sorted: &Value<A>, lanes: &[(Vec<usize>, Option<Vec<usize>>)]) -> Value<A> {
         let open = lanes.iter().filter(|(_, order)| order.is_none()).flat_map(|(positions, _)| positions);
@@ -102,7 +126,9 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
         };
         let signed_zeros = comparator.order == CompareOrder::Total && !comparator.canonical;
-        if let Some(order) = self.order_by_value(array, positions, descending, signed_zeros, all_numbers) {
+        if let Some(order) =
+            self.order_by_value(array, positions, descending, signed_zeros, all_numbers, operands.len() == 1)
+        {
             return Some(order);
         }
         let elements = self.lane(array, positions);
@@ -140,7 +166,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     ///
     /// Elements of one class go by their keys, which is the order proven. Others go by the lower ends of their
     /// enclosures; as a neighbour strictly before the next is before all that follow, proving the neighbours is enough.
-    /// `None` where that does not succeed.
+    /// `None` where that does not succeed. `is_alone` says that nothing is moved with them.
     fn order_by_value(
         &mut self,
         array: &FloatArray<A>,
@@ -148,6 +174,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         descending: bool,
         signed_zeros: bool,
         all_numbers: bool,
+        is_alone: bool,
     ) -> Option<Vec<usize>> {
         if positions.is_empty() || !all_numbers {
             return None;
@@ -161,7 +188,13 @@ impl<A: Arithmetic> Pass<'_, A> {
         // Keys that are zeros say nothing of the signs of zero results, unless the keys are the results.
         let minus_zero = |at: &usize| *keys.at(*at) == 0.0 && keys.at(*at).is_sign_negative();
         let keys_have_signs = !signed_zeros || !positions.iter().any(minus_zero);
-        let by_key = one_class && (class == 0 || keys_have_signs);
+        let rises = match self.world.classes.direction(class) {
+            Going::Rising => true,
+            // Which of two equal ones goes first shows in what is moved with them alone.
+            Going::NeverFalling => is_alone,
+            Going::Anyhow => false,
+        };
+        let by_key = one_class && rises && (class == 0 || keys_have_signs);
         let value = |at: usize| {
             if by_key { *keys.at(at) } else { self.world.arithmetic.bounds(&self.world.number(array, at)).0 }
         };
@@ -252,14 +285,16 @@ impl<A: Arithmetic> Pass<'_, A> {
         for row in 0..rows {
             let positions: Vec<usize> = (row * n..(row + 1) * n).collect();
             orders.push(match operand {
-                Value::Float(array) => match self.order_by_value(array, &positions, largest, true, all_numbers) {
-                    Some(order) => Some(order),
-                    None => {
-                        let elements = self.lane(array, &positions);
-                        let world = &self.world;
-                        leading(&positions, k, largest, |a, b| world.total_compare(&elements[&a], &elements[&b]))
+                Value::Float(array) => {
+                    match self.order_by_value(array, &positions, largest, true, all_numbers, false) {
+                        Some(order) => Some(order),
+                        None => {
+                            let elements = self.lane(array, &positions);
+                            let world = &self.world;
+                            leading(&positions, k, largest, |a, b| world.total_compare(&elements[&a], &elements[&b]))
+                        }
                     }
-                },
+                }
                 other => {
                     let integers = other.integers();
                     leading(&positions, k, largest, |a, b| integers.compare(a, integers, b))

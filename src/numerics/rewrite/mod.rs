@@ -4,8 +4,10 @@
 //! rewritten program is an ordinary one: it can be printed, and in it a value with two uses is visibly rounded for one and
 //! wide for the other.
 //!
-//! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one.
+//! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one; `choices` has every
+//! choice of sites in one program.
 
+mod choices;
 mod dead;
 mod keep_wide;
 mod loops;
@@ -14,6 +16,7 @@ mod normalize;
 mod policy;
 mod simplify;
 
+pub use choices::{Choices, Point};
 pub use keep_wide::keep_wide;
 pub use policy::{POLICIES, Policy, find_policy};
 

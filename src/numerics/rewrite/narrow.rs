@@ -78,7 +78,7 @@ fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bo
         })
 }
 
-fn bf16_add() -> Computation {
+pub(super) fn bf16_add() -> Computation {
     let scalar = crate::ir::Shape::array(DType::BF16, &[]);
     let instruction = |name: &str, op, operands| Instruction::new(name, op, operands, scalar.clone());
     Computation {

@@ -140,7 +140,7 @@ impl Pass<'_> {
 }
 
 /// Operations whose bf16 form can be retyped: those that compute.
-fn normalizes(op: &Op) -> bool {
+pub(super) fn normalizes(op: &Op) -> bool {
     matches!(
         op,
         Op::Unary(_) | Op::Binary(_) | Op::Clamp | Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot { .. }

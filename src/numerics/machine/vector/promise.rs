@@ -67,6 +67,25 @@ impl VectorUnit {
         }
     }
 
+    /// What any function of values of this type may be off by before it is rounded, relative to the exact value and in its
+    /// own units, one of the two or the other; `None` where nothing is promised.
+    pub fn function(&self, unary: Unary, dtype: DType) -> Option<[f64; 2]> {
+        match (arithmetic_type(dtype), self.error) {
+            // Correctly rounded, all but one.
+            (DType::F64, _) => (unary != Unary::Logistic).then_some([0.0; 2]),
+            (_, ErrorModel::XlaCpu) => match unary {
+                Unary::Sqrt => Some([0.0; 2]),
+                Unary::Exponential => Some([self.exponential(dtype).relative, 0.0]),
+                _ => None,
+            },
+            _ if self.perturbs() => {
+                let bound = self.eup.bound(unary);
+                Some([bound.relative, bound.absolute])
+            }
+            _ => Some([0.0; 2]),
+        }
+    }
+
     /// How far a division of this type may put a quotient of this magnitude from the correctly rounded one, where it
     /// uses up the published bound.
     pub fn published_quotient(&self, dtype: DType, quotient: f64) -> Option<f64> {

@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use crate::ir::Unary;
 
-use super::{Classes, Identity, Step};
+use super::{Classes, Going, Identity, Step};
 
 #[test]
 fn identities_are_classes_with_keys() {
@@ -10,9 +10,12 @@ fn identities_are_classes_with_keys() {
     assert!(of(3, 1.5).is(&of(3, 1.5)) && !of(3, 1.5).is(&of(4, 1.5)) && !of(3, 1.5).is(&of(3, 2.5)));
     assert!(Identity::exact(f64::NAN).is(&Identity::exact(f64::NAN)));
     assert!(!Identity::exact(0.0).is(&Identity::exact(-0.0)));
-    assert_eq!(of(3, 1.0).compare(&of(3, 2.0)), Some(Ordering::Less));
-    assert_eq!(of(3, 1.0).compare(&of(4, 2.0)), None);
-    assert_eq!(Identity::exact(0.0).compare(&Identity::exact(-0.0)), Some(Ordering::Equal));
+    let mut classes = Classes::default();
+    let first = classes.fresh(2);
+    let compare = |x: Identity, y: Identity| classes.compare(&x, &y);
+    assert_eq!(compare(of(first, 1.0), of(first, 2.0)), Some(Ordering::Less));
+    assert_eq!(compare(of(first, 1.0), of(first + 1, 2.0)), None);
+    assert_eq!(compare(Identity::exact(0.0), Identity::exact(-0.0)), Some(Ordering::Equal));
 }
 
 /// Classes that were made together stay side by side, whichever of them is asked first.
@@ -37,4 +40,32 @@ fn equal_steps_lead_to_equal_classes() {
     let there = classes.after(back, first + 7);
     assert_eq!(classes.after(back, there), first + 7);
     assert_eq!(classes.after(back, there - 7), first);
+}
+
+/// A rounded value orders by its key no more than weakly, whatever rising steps come after; one with an error not at all.
+#[test]
+fn what_is_rounded_may_be_equal_for_two_keys() {
+    let mut classes = Classes::default();
+    let exact = classes.fresh(1);
+    let rounded = classes.after(Step::Rounded(3), exact);
+    let after = classes.after(Step::Unary(Unary::Exponential), rounded);
+    let erring = classes.after(Step::Erring(4), after);
+    let flushed = classes.after(Step::Flushed, erring);
+    let goings = [exact, rounded, after, erring, flushed].map(|class| classes.direction(class));
+    use Going::{Anyhow, NeverFalling, Rising};
+    assert_eq!(goings, [Rising, NeverFalling, NeverFalling, Anyhow, Anyhow]);
+    let of = |class, key| Identity { class, key };
+    for class in [rounded, after, erring] {
+        assert_eq!(classes.compare(&of(class, 1.0), &of(class, 1.0)), Some(Ordering::Equal));
+        assert_eq!(classes.compare(&of(class, 1.0), &of(class, 2.0)), None);
+    }
+    assert!(
+        classes.is_not_below(&of(after, 2.0), &of(after, 1.0))
+            && !classes.is_not_below(&of(after, 1.0), &of(after, 2.0))
+    );
+    assert!(
+        !classes.is_not_below(&of(erring, 2.0), &of(erring, 1.0))
+            && classes.is_not_below(&of(erring, 1.0), &of(erring, 1.0))
+    );
+    assert!(!classes.is_not_below(&of(after, 2.0), &of(rounded, 1.0)));
 }

@@ -1,0 +1,334 @@
+//! `ulpgate explore`: every outcome that a compiler's flags permit.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+
+use crate::explore::{
+    Answer, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family, outside,
+    repair,
+};
+use crate::file::safetensors;
+use crate::input::{Argument, InputKey, InputSpec, generate};
+use crate::ir::{Program, Shape};
+use crate::machine::Mode;
+use crate::name::hint;
+use crate::oracle::Enclosed;
+use crate::program::ProgramSpec;
+use crate::rewrite::Rule;
+use crate::run::{World, check_memory};
+use crate::tensor::Tensor;
+
+use super::hlo::{inputs, read};
+use super::{Exit, Failure};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// HLO text before compilation (FILE.hlo or FILE.txt), or a built-in program such as keep_max[rows=8]
+    program: String,
+    /// Arguments of a file's program: arg0, arg1, ...
+    #[arg(long, value_name = "IN.safetensors", conflicts_with_all = ["input", "size", "seed"])]
+    inputs: Option<std::path::PathBuf>,
+    /// Or the distribution that they are drawn from
+    #[arg(long, value_name = "SPEC", default_value = "normal")]
+    input: InputSpec,
+    /// Size of a built-in program
+    #[arg(long = "n", value_name = "N", default_value_t = 1024)]
+    size: usize,
+    /// Which bits of the distribution
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Whose arithmetic, as chip/precision/off[+key=value...]
+    #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
+    mode: Mode,
+    /// What a compiler may choose, by commas: rounding, narrowing, order, contraction, reciprocal [default:
+    /// all]
+    #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
+    permit: Vec<&'static Family>,
+    /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
+    #[arg(long = "result", value_name = "NAME")]
+    results: Vec<String>,
+    /// The most choices to evaluate; where there are no more, all are
+    #[arg(long, value_name = "COUNT", default_value_t = 1 << 16)]
+    choices: usize,
+    /// The most enclosures to take
+    #[arg(long, value_name = "COUNT", default_value_t = 64)]
+    enclosures: usize,
+    /// Look for the fewest guards after which every row is proven
+    #[arg(long, conflicts_with_all = ["json", "against"])]
+    repair: bool,
+    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what is
+    /// permitted
+    #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
+    against: Option<std::path::PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn family(name: &str) -> Result<&'static Family, String> {
+    let known = FAMILIES.iter().map(|family| family.name);
+    find_family(name).ok_or_else(|| format!("no family of choices is called that; {}", hint(name, known)))
+}
+
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let (program, tensors) = problem(arguments)?;
+    let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
+    check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
+    let families = if arguments.permit.is_empty() { FAMILIES.to_vec() } else { arguments.permit.clone() };
+    let settings = Settings {
+        mode: arguments.mode.clone(),
+        families,
+        choices: arguments.choices,
+        enclosures: arguments.enclosures,
+    };
+    if let Some(path) = &arguments.against {
+        let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
+        return compare(&program, &enclosed, path, out);
+    }
+    let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
+    let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
+    let is_proven = |row: &Row| row.answer == "proven";
+    if arguments.json {
+        let page = Page { settings: &settings, found: &found, rows: &rows };
+        writeln!(out, "{}", serde_json::to_string_pretty(&page.json()).map_err(|error| fail(&error))?)?;
+    } else {
+        Page { settings: &settings, found: &found, rows: &rows }.text(out)?;
+        if arguments.repair && !rows.iter().all(is_proven) {
+            let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
+            tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
+        }
+    }
+    Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// The guards as they stand in HLO, and as a line of JAX.
+fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(Repair { guards, program, proven: [proven, rows] }) = repair else {
+        return Ok(writeln!(out, "no guard ends these choices")?);
+    };
+    writeln!(out, "with {} guards {proven} of {rows} rows are proven:", guards.len())?;
+    let text = program.to_string();
+    for guard in guards {
+        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{guard}.guarded = ")));
+        writeln!(out, "  {}", line.unwrap_or(guard).trim())?;
+        writeln!(
+            out,
+            "  in JAX, of what {guard} is: x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)"
+        )?;
+    }
+    Ok(())
+}
+
+/// Tells of each result how much of it lies outside of its enclosure.
+fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
+    let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
+    let mut results = Vec::new();
+    for (name, id) in program.output_names.iter().zip(program.outputs()) {
+        let shape = &program.entry().instructions[id].shape;
+        let found = given.iter().find(|(given, _)| given == name).map(|(_, tensor)| tensor.clone());
+        let tensor = found.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}")))?;
+        let found = Shape::array(tensor.dtype(), tensor.dims());
+        if found != *shape {
+            return Err(fail(format!("{name} is {found}, but the program gives {shape}")));
+        }
+        results.push(tensor);
+    }
+    let mut exit = Exit::AsExpected;
+    for Outside { output, elements, unknown } in outside(enclosed, &results) {
+        let (name, count) = (&program.output_names[output], results[output].len());
+        write!(out, "{name}: {} of {count} elements outside, {unknown} not known", elements.len())?;
+        if let Some(first) = elements.first() {
+            exit = Exit::Found;
+            let value = results[output].data().get_f64(*first);
+            match &enclosed[output] {
+                Enclosed::Floats(floats) => {
+                    let (lo, hi) = (floats[*first].lo, floats[*first].hi);
+                    write!(out, "; the first at {first}: {value:e} is not in {lo:e} to {hi:e}")?;
+                }
+                Enclosed::Integers(integers) => {
+                    write!(out, "; the first at {first}: {value} instead of {}", integers[*first].unwrap_or_default())?;
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(exit)
+}
+
+/// The program and its arguments.
+fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
+    let path = Path::new(&arguments.program);
+    let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
+    let program = if path.extension().is_some_and(|extension| extension == "hlo" || extension == "txt") {
+        let (module, import) = read(path)?;
+        if module.is_compiled() {
+            return Err(fail(&"it is compiled already: what a compiler may choose is seen before compilation"));
+        }
+        if let Some(given) = &arguments.inputs {
+            let tensors = inputs(given, &import)?;
+            return Ok((import.program, tensors));
+        }
+        import.program
+    } else {
+        let spec: ProgramSpec = arguments.program.parse().map_err(|error| fail(&error))?;
+        spec.build(arguments.size, spec.batch(arguments.size)).map_err(|error| fail(&error))?
+    };
+    if arguments.inputs.is_some() {
+        return Err(fail(&"--inputs is for files; a built-in program takes --input, --n and --seed"));
+    }
+    let key = InputKey {
+        suite: "explore".to_string(),
+        input: arguments.input.to_string(),
+        n: arguments.size as u64,
+        seed: arguments.seed,
+    };
+    let taken = Argument::of_program(&program);
+    let rows = taken.first().map_or(0, Argument::rows) as u64;
+    let tensors = generate(&arguments.input, &key, &taken, 0..rows).map_err(|error| fail(&error))?;
+    Ok((program, tensors))
+}
+
+/// What is told of one row.
+#[derive(serde::Serialize)]
+struct Row {
+    row: usize,
+    /// `proven`, `reachable` or `open`.
+    answer: &'static str,
+    /// Enclosures that a proof takes.
+    enclosures: Option<usize>,
+    /// Elements that the enclosure of all choices leaves open.
+    undecided: Option<usize>,
+    witness: Option<Told>,
+}
+
+/// A witness in words.
+#[derive(serde::Serialize)]
+struct Told {
+    mode: String,
+    result: String,
+    element: usize,
+    declared: f64,
+    chosen: f64,
+    choices: Vec<String>,
+}
+
+impl Row {
+    fn new(found: &Exploration, row: usize, answer: &Answer) -> Row {
+        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None };
+        match answer {
+            Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
+            Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
+            Answer::Reachable(witness) => Row { answer: "reachable", witness: Some(Told::new(found, witness)), ..row },
+        }
+    }
+}
+
+impl Told {
+    fn new(found: &Exploration, witness: &Witness) -> Told {
+        let taken = found.choices.points.iter().zip(&witness.taken).filter(|(_, option)| **option > 0);
+        let choices = taken.map(|(point, option)| {
+            let readers = point.readers.join(", ");
+            match point.rule {
+                Rule::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
+                _ if *option + 1 < point.options.len() => {
+                    format!("{} is rounded once less for {readers} (rule A)", point.name)
+                }
+                _ => format!("{} is not rounded for {readers} (rules A, B)", point.name),
+            }
+        });
+        Told {
+            mode: witness.mode.to_string(),
+            result: found.choices.program.output_names[witness.differs.output].clone(),
+            element: witness.differs.element,
+            declared: witness.differs.declared,
+            chosen: witness.differs.chosen,
+            choices: choices.collect(),
+        }
+    }
+}
+
+struct Page<'a> {
+    settings: &'a Settings,
+    found: &'a Exploration,
+    rows: &'a [Row],
+}
+
+impl Page<'_> {
+    fn count(&self, answer: &str) -> usize {
+        self.rows.iter().filter(|row| row.answer == answer).count()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let names = &self.found.choices.program.output_names;
+        serde_json::json!({
+            "mode": self.settings.mode.to_string(),
+            "families": self.settings.families.iter().map(|family| family.name).collect::<Vec<_>>(),
+            "outcome": self.found.outputs.iter().map(|output| &names[*output]).collect::<Vec<_>>(),
+            "points": self.found.choices.points.len(),
+            "choices_evaluated": self.found.searched.choices,
+            "exhaustive": self.found.searched.is_exhaustive,
+            "enclosures": self.found.enclosures,
+            "proven": self.count("proven"),
+            "reachable": self.count("reachable"),
+            "open": self.count("open"),
+            "rows": self.rows,
+        })
+    }
+
+    fn text(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let Page { settings, found, rows } = self;
+        let names = &found.choices.program.output_names;
+        let outcome: Vec<&str> = found.outputs.iter().map(|output| names[*output].as_str()).collect();
+        let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
+        writeln!(
+            out,
+            "outcome {}, {} rows, {}; permitted: {}",
+            outcome.join(", "),
+            rows.len(),
+            settings.mode,
+            families.join(", ")
+        )?;
+        let searched = match (found.searched.choices, found.searched.is_exhaustive) {
+            (0, _) => "none evaluated".to_string(),
+            (count, true) => format!("all evaluated ({count} evaluations)"),
+            (count, false) => format!("{count} evaluated of more"),
+        };
+        writeln!(
+            out,
+            "{} places to choose; choices: {searched}; {} enclosures",
+            found.choices.points.len(),
+            found.enclosures
+        )?;
+        writeln!(
+            out,
+            "PROVEN {}, REACHABLE {}, OPEN {}",
+            self.count("proven"),
+            self.count("reachable"),
+            self.count("open")
+        )?;
+        for row in rows.iter() {
+            match (&row.witness, row.undecided) {
+                (Some(told), _) => {
+                    let Told { result, element, declared, chosen, mode, choices } = told;
+                    writeln!(
+                        out,
+                        "row {}: REACHABLE {result}[{element}] is {chosen} instead of {declared}, if",
+                        row.row
+                    )?;
+                    choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
+                    if *mode != settings.mode.to_string() {
+                        writeln!(out, "       sums are taken in the order of {mode}")?;
+                    }
+                }
+                (None, Some(undecided)) => {
+                    writeln!(out, "row {}: OPEN: {undecided} elements are not decided by one enclosure", row.row)?;
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+}

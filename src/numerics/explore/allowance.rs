@@ -1,0 +1,332 @@
+//! What an enclosure allows: of each instruction, what the unit that computes it promises.
+//!
+//! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
+
+use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
+use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Unary, ValueId};
+use crate::machine::mxu::Intake;
+use crate::machine::vector::{Divide, StepRounding, VectorUnit, arithmetic_type, reduced_format};
+use crate::machine::{Mode, RowSum, SumSite, conversion_steps, is_spread};
+use crate::num::{BF16, Format};
+use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
+use crate::rewrite::Choices;
+use crate::stat::gamma;
+use crate::tensor::DType;
+
+use super::Settings;
+
+/// The latitude of each instruction of the entry.
+pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
+    let program = &choices.program;
+    let mut widest = program.clone();
+    for point in &choices.points {
+        // What is only rounded is widest at its source; of other options any will do, as they are of one type.
+        if let Some(last) = point.options.last() {
+            widest.computations[program.entry].instructions[point.value].operands = vec![*last];
+        }
+    }
+    let analysis = Analysis::new(program);
+    let widest = Analysis::new(&widest);
+    let (mode, unit) = (&settings.mode, settings.mode.vector_unit());
+    let orders = settings.permits(|family| family.orders);
+    let contracts = settings.permits(|family| family.contracts);
+    let reciprocals = settings.permits(|family| family.reciprocals);
+    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals };
+    let count = program.entry().instructions.len();
+    let mut latitudes: Vec<Latitude> = (0..count).map(|id| maker.of(id)).collect();
+    for point in &choices.points {
+        latitudes[point.value] = Latitude::OneOf { options: point.options.clone(), source: point.source };
+    }
+    latitudes
+}
+
+struct Maker<'a> {
+    analysis: &'a Analysis<'a>,
+    /// Of the program in which every point reads the widest value.
+    widest: &'a Analysis<'a>,
+    mode: &'a Mode,
+    unit: VectorUnit,
+    orders: bool,
+    contracts: bool,
+    reciprocals: bool,
+}
+
+/// What arithmetic in a type is rounded to, one format after the other.
+fn formats(dtype: DType) -> Vec<Format> {
+    let computed = arithmetic_type(dtype);
+    let steps = if computed == dtype { vec![dtype] } else { vec![computed, dtype] };
+    steps.into_iter().filter_map(|dtype| dtype.format().copied()).collect()
+}
+
+impl Maker<'_> {
+    fn instruction(&self, id: ValueId) -> &Instruction {
+        &self.analysis.program.entry().instructions[id]
+    }
+
+    fn of(&self, id: ValueId) -> Latitude {
+        let instruction = self.instruction(id);
+        let operand = |at: usize| instruction.operands.get(at).map(|operand| self.instruction(*operand));
+        let exact = |floor: f64| Latitude::Exact { floor };
+        // The type whose floor counts: that of the first float among operands and result.
+        let own = instruction.shape.dtype();
+        let first =
+            instruction.operands.iter().filter_map(|o| self.instruction(*o).shape.dtype()).find(|d| d.is_float());
+        let floor = first.or(own.filter(|d| d.is_float())).map_or(0.0, |dtype| self.unit.floor(dtype));
+        let gives_floats = own.is_some_and(DType::is_float);
+        match &instruction.op {
+            Op::While { .. } | Op::Call { .. } | Op::Opaque(_) | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
+                Latitude::Unknown
+            }
+            op if matches!(op.class(), Class::Source | Class::Moves | Class::Lists) => exact(0.0),
+            Op::Convert if gives_floats => {
+                let from = operand(0).and_then(|operand| operand.shape.dtype());
+                self.conversion(from, own)
+            }
+            // Whether a subnormal is a zero, a conversion to a predicate asks.
+            Op::Convert => exact(if own == Some(DType::Pred) { floor } else { 0.0 }),
+            Op::BitcastConvert | Op::Select => exact(0.0),
+            Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+                let format = own.and_then(DType::format);
+                match format.and_then(|format| reduced_format(format, *exponent_bits, *mantissa_bits)) {
+                    Some((format, floor)) => {
+                        // What it is given may be flushed by nobody: only results are.
+                        Latitude::Rounded(Rounding {
+                            floor,
+                            flushes: floor > 0.0,
+                            formats: vec![format],
+                            ..Rounding::default()
+                        })
+                    }
+                    None => exact(0.0),
+                }
+            }
+            Op::Compare { .. } | Op::Clamp => exact(floor),
+            Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
+            Op::Binary(Binary::Multiply) if own == Some(DType::F32) && self.contracts && self.is_summand(id) => {
+                let formats = formats(DType::F32);
+                Latitude::Rounded(Rounding { floor, formats, may_stay: true, ..Rounding::default() })
+            }
+            Op::Binary(binary) if gives_floats => self.binary(*binary, instruction, own.unwrap_or(DType::F32), floor),
+            Op::Unary(_) | Op::Binary(_) => exact(0.0),
+            Op::Sort { stable, to_apply, .. } => {
+                let comparator = self.analysis.regions.comparator_but_for_rounding(*to_apply);
+                // HLO leaves the order of equal elements open; it shows in what is moved with them.
+                let is_open = !stable && instruction.operands.len() > 1;
+                match comparator.is_some_and(|c| !is_open || c.ties.is_some()) {
+                    true => exact(floor),
+                    false => Latitude::Unknown,
+                }
+            }
+            Op::TopK { .. } => exact(floor),
+            Op::Reduce { .. } | Op::ReduceWindow { .. } => self.reduction(id, floor),
+            Op::Scatter { to_apply, .. } => {
+                let replaces = self.analysis.program.computations[*to_apply].gives_parameter(1);
+                if !gives_floats || replaces { exact(0.0) } else { Latitude::Unknown }
+            }
+            Op::Dot { .. } if gives_floats => self.dot(id, own.unwrap_or(DType::F32)),
+            Op::Dot { .. } => exact(0.0),
+            _ => Latitude::Unknown,
+        }
+    }
+
+    fn conversion(&self, from: Option<DType>, to: Option<DType>) -> Latitude {
+        let (Some(from), Some(to)) = (from, to) else { return Latitude::Unknown };
+        let steps = conversion_steps(from, to).filter_map(DType::format);
+        let keeps = |to: &&Format| !from.format().is_some_and(|from| from.is_part_of(to));
+        let formats: Vec<Format> = steps.filter(keeps).copied().collect();
+        if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(0.0, formats) }
+    }
+
+    fn unary(&self, unary: Unary, dtype: DType, floor: f64) -> Latitude {
+        match unary {
+            Unary::Abs
+            | Unary::Negate
+            | Unary::Ceil
+            | Unary::Floor
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven
+            | Unary::Sign => Latitude::Exact { floor },
+            _ => match self.unit.function(unary, dtype) {
+                Some([relative, absolute]) => {
+                    // A small operand is its own tanh and expm1, which nobody flushes on XLA:CPU.
+                    let flushes = floor > 0.0 && !matches!(unary, Unary::Tanh | Unary::ExponentialMinusOne);
+                    let floor = if unary == Unary::Exponential { self.unit.exponential(dtype).floor } else { floor };
+                    Latitude::Rounded(Rounding {
+                        floor,
+                        flushes,
+                        relative,
+                        absolute,
+                        formats: formats(dtype),
+                        ..Rounding::default()
+                    })
+                }
+                None => Latitude::Unknown,
+            },
+        }
+    }
+
+    fn binary(&self, binary: Binary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
+        let own = Rounding { floor, flushes: floor > 0.0, formats: formats(dtype), ..Rounding::default() };
+        match binary {
+            Binary::Maximum | Binary::Minimum => Latitude::Exact { floor },
+            Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
+            Binary::Divide => {
+                let spread = is_spread(self.analysis.program.entry(), instruction.operands[1]);
+                let types = self.unit.reciprocal(dtype, spread);
+                let inverse = types.map(|reciprocal| {
+                    let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
+                    (formats, reciprocal.floor)
+                });
+                let own = Rounding { others: self.other_reciprocals(instruction, dtype), ..own };
+                match self.unit.published_quotient(dtype, 1.0) {
+                    // A unit in the last place of a quotient is no more than one of 1, relative to it; and what the
+                    // reciprocal's own rounding adds.
+                    Some(relative) => Latitude::Rounded(Rounding { relative: relative + 2f64.powi(-22), ..own }),
+                    None => Latitude::Rounded(Rounding { reciprocal: inverse, ..own }),
+                }
+            }
+            // XLA:CPU has the C library's, of which nothing is promised.
+            Binary::Power | Binary::Atan2
+                if self.unit.divide != Divide::BroadcastByReciprocal && !self.unit.perturbs() =>
+            {
+                Latitude::Rounded(own)
+            }
+            _ => Latitude::Unknown,
+        }
+    }
+
+    /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.
+    fn other_reciprocals(&self, instruction: &Instruction, dtype: DType) -> Vec<Reciprocal> {
+        let divisor = instruction.operands[1];
+        if !self.reciprocals || dtype == DType::F64 || !is_spread(self.analysis.program.entry(), divisor) {
+            return Vec::new();
+        }
+        let floor = self.unit.floor(dtype);
+        let wide = arithmetic_type(dtype);
+        let mut types = vec![vec![wide]];
+        // A compiler that does so before it widens anything has it in the declared type.
+        let held = self.widest.precisions()[divisor].first();
+        if dtype != wide {
+            types.push(vec![wide, dtype]);
+        } else if held.is_some_and(|held| held.within(Precision::of(&BF16))) {
+            types.push(vec![wide, DType::BF16]);
+        }
+        let formats = |types: Vec<DType>| types.into_iter().filter_map(|dtype| dtype.format().copied()).collect();
+        types.into_iter().map(|types| (formats(types), floor)).collect()
+    }
+
+    fn reduction(&self, id: ValueId, floor: f64) -> Latitude {
+        let instruction = self.instruction(id);
+        let entry = self.analysis.program.entry();
+        let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = &instruction.op else {
+            return Latitude::Unknown;
+        };
+        let operand = &self.instruction(instruction.operands[0]).shape;
+        let is_float = |id: &ValueId| entry.instructions[*id].shape.dtype().is_some_and(DType::is_float);
+        let reducer = self.analysis.regions.reducer(*to_apply);
+        match reducer {
+            _ if !instruction.operands.iter().any(is_float) => Latitude::Exact { floor: 0.0 },
+            Some(Reducer::Binary(Binary::Maximum | Binary::Minimum) | Reducer::ArgMax | Reducer::ArgMin) => {
+                Latitude::Exact { floor }
+            }
+            Some(Reducer::Binary(Binary::Add)) => {
+                let dtype = operand.element_type();
+                let from_zero = self.is_zero(instruction.operands[1]);
+                let (extents, is_last): (Vec<usize>, bool) = match &instruction.op {
+                    Op::Reduce { dims, .. } => {
+                        let rank = operand.dims().len();
+                        (dims.iter().map(|d| operand.dims()[*d]).collect(), *dims == [rank.max(1) - 1])
+                    }
+                    Op::ReduceWindow { window, .. } => match is_cumulative(window, operand.dims()) {
+                        Some(dim) => (vec![operand.dims()[dim]], false),
+                        None => (window.0.iter().map(|dim| dim.size).collect(), false),
+                    },
+                    _ => return Latitude::Unknown,
+                };
+                let width: usize = extents.iter().product();
+                let site = SumSite { dtype, extents: &extents, from_zero, last: true, run: width, fusion: None };
+                let declared = RowSum::new(self.mode, &site).promise();
+                let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
+                if !from_zero && (is_window || !is_last) {
+                    return Latitude::Unknown;
+                }
+                // Every term meets all others at most; adding a zero rounds nothing.
+                let any = (width + if from_zero { 0 } else { declared.inits }) as u64;
+                let chain = if is_last && !is_window && !self.orders { declared.chain } else { any };
+                // A running sum, and what a region interprets, is stored in its own type at every step.
+                let step = if is_window { StepRounding::own(dtype).format() } else { declared.format };
+                let step = if dtype == DType::F64 { declared.format } else { step };
+                let Some(share) = gamma(chain, step.unit_roundoff()) else { return Latitude::Unknown };
+                let terms = (width + declared.inits) as f64;
+                let additions = Additions {
+                    share,
+                    lost: declared.lost * terms * 1.001,
+                    inits: declared.inits,
+                    largest: step.max_finite(),
+                    intake: None,
+                };
+                Latitude::Rounded(Rounding {
+                    floor,
+                    additions: Some(additions),
+                    formats: formats(dtype),
+                    ..Rounding::default()
+                })
+            }
+            _ => Latitude::Unknown,
+        }
+    }
+
+    fn dot(&self, id: ValueId, dtype: DType) -> Latitude {
+        let instruction = self.instruction(id);
+        let Op::Dot { dims, precision } = &instruction.op else { return Latitude::Unknown };
+        let shapes = [0, 1].map(|at| &self.instruction(instruction.operands[at]).shape);
+        let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
+        let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
+        let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
+        let dtypes = shapes.map(|shape| shape.dtype());
+        let sizes = [plan.m, plan.k, plan.n];
+        let promise = self.mode.dot_promise(*precision, dtypes, sizes, bf16_valued, instruction.tiling.as_deref());
+        let chain = if self.orders { promise.chain.max(promise.products) } else { promise.chain };
+        let Some(gamma) = gamma(chain, promise.unit_roundoff) else { return Latitude::Unknown };
+        let (floor, intake) = match promise.intake {
+            Intake::Flushed(floor) => (floor, None),
+            Intake::Split { below, at_most } => (0.0, Some((below, at_most))),
+        };
+        let largest = if dtypes == [Some(DType::F64); 2] { f64::MAX } else { f64::from(f32::MAX) };
+        let additions = Additions {
+            share: (promise.split + gamma * (1.0 + promise.spread)).next_up(),
+            lost: ((1.0 + gamma) * promise.lost).next_up(),
+            inits: 1,
+            largest,
+            intake,
+        };
+        Latitude::Rounded(Rounding {
+            floor,
+            additions: Some(additions),
+            formats: formats(dtype),
+            ..Rounding::default()
+        })
+    }
+
+    /// Whether one sum alone reads a value, behind moves and negations perhaps.
+    fn is_summand(&self, id: ValueId) -> bool {
+        let [user] = self.analysis.users()[id][..] else { return false };
+        match &self.instruction(user).op {
+            Op::Binary(Binary::Add | Binary::Subtract) => true,
+            Op::Reduce { to_apply, .. } => {
+                self.analysis.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add))
+            }
+            Op::Unary(Unary::Negate) => self.is_summand(user),
+            op => op.class() == Class::Moves && self.is_summand(user),
+        }
+    }
+
+    /// Whether a value is a constant zero.
+    fn is_zero(&self, id: ValueId) -> bool {
+        matches!(&self.instruction(id).op, Op::Constant(value) if (0..value.len()).all(|at| value.data().get_f64(at) == 0.0))
+    }
+}
+
+fn rounded(floor: f64, formats: Vec<Format>) -> Latitude {
+    Latitude::Rounded(Rounding { floor, flushes: floor > 0.0, formats, ..Rounding::default() })
+}

@@ -1,0 +1,379 @@
+//! Every result that a compiler may give: what the flags permit is a set of programs, and a program means the set of their
+//! results (Becker, Darulova, Myreen and Tatlock, Icing, CAV 2019; in tensors here).
+//!
+//! A row of a program's outcome, its tokens or its kept set, gets one of three answers, none of them guessed:
+//!
+//! - proven: an enclosure of all results at once ([`crate::oracle::Enclosure`]) holds nothing but the declared outcome. Where
+//!   one enclosure is too wide, the choices are split and each part is enclosed.
+//! - reachable: a choice, evaluated on the machine, gives another outcome.
+//! - open: neither.
+//!
+//! `allowance` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `row_outcome` says what is
+//! compared; the choices themselves are [`crate::rewrite::Choices`].
+
+mod allowance;
+mod repair;
+mod row_outcome;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use crate::ir::Program;
+use crate::machine::{EvalError, Mode};
+use crate::oracle::{Enclosed, Enclosure, Latitude, OracleError};
+use crate::rewrite::{Choices, Rule};
+use crate::tensor::Tensor;
+
+use row_outcome::Outcome;
+
+pub use repair::{Repair, repair};
+pub use row_outcome::OutcomeError;
+pub use search::Searched;
+
+/// Choices of one kind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Family {
+    /// Its name, for `--permit`.
+    pub name: &'static str,
+    /// What a compiler may do, and on what evidence.
+    pub doc: &'static str,
+    /// The rules whose sites are the choices.
+    rules: &'static [Rule],
+    /// Whether sums may take any order.
+    orders: bool,
+    /// Whether products may be added before they are rounded.
+    contracts: bool,
+    /// Whether a product with a reciprocal may take the place of a quotient.
+    reciprocals: bool,
+}
+
+/// All families.
+pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER, &CONTRACTION, &RECIPROCAL];
+
+static ROUNDING: Family = Family {
+    name: "rounding",
+    doc: "Each reader of a value that was computed in f32 and rounded may read it before its rounding: rules A and B, read \
+          in XLA's source (FACTS 1.3), behind moves and in compare, select and sort as the TPU compiler's fusions have it \
+          (FACTS 9). Guards end it: reduce-precision, optimization-barrier.",
+    rules: &[Rule::Normalization, Rule::Simplification],
+    orders: false,
+    contracts: false,
+    reciprocals: false,
+};
+
+static NARROWING: Family = Family {
+    name: "narrowing",
+    doc: "An f32 sum that is only used as bf16 may be a bf16 sum of bf16 operands, as the TPU compiler emits it (FACTS 9).",
+    rules: &[Rule::Narrowing],
+    orders: false,
+    contracts: false,
+    reciprocals: false,
+};
+
+static ORDER: Family = Family {
+    name: "order",
+    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). Enclosed by gamma_n; witnesses are searched \
+          among the orders that the machine models.",
+    rules: &[],
+    orders: true,
+    contracts: false,
+    reciprocals: false,
+};
+
+static CONTRACTION: Family = Family {
+    name: "contraction",
+    doc: "An f32 product that one sum alone reads, behind moves and negations perhaps, may be added before it is rounded, as \
+          XLA:CPU contracts in its fusions (FACTS 9). Enclosed; witnesses are not searched.",
+    rules: &[],
+    orders: false,
+    contracts: true,
+    reciprocals: false,
+};
+
+static RECIPROCAL: Family = Family {
+    name: "reciprocal",
+    doc: "A division by a constant or a broadcast may be a product with the reciprocal, rounded to f32 or to the declared type: \
+          XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9). Enclosed; \
+          witnesses are not searched.",
+    rules: &[],
+    orders: false,
+    contracts: false,
+    reciprocals: true,
+};
+
+/// The family of this name.
+pub fn find_family(name: &str) -> Option<&'static Family> {
+    FAMILIES.iter().copied().find(|family| family.name == name)
+}
+
+/// What is explored, and how hard.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whose arithmetic the choices are evaluated in. Its excess policy is not looked at: that is what is explored.
+    pub mode: Mode,
+    /// What a compiler may choose.
+    pub families: Vec<&'static Family>,
+    /// The most choices to evaluate: where there are no more, all of them are.
+    pub choices: usize,
+    /// The most enclosures to take.
+    pub enclosures: usize,
+}
+
+impl Settings {
+    /// Whether a family is permitted that does this.
+    fn permits(&self, does: fn(&Family) -> bool) -> bool {
+        self.families.iter().any(|family| does(family))
+    }
+
+    /// All families, as many as 2^16 choices, and 64 enclosures.
+    pub fn new(mode: Mode) -> Settings {
+        Settings { mode, families: FAMILIES.to_vec(), choices: 1 << 16, enclosures: 64 }
+    }
+}
+
+/// Why a program cannot be explored.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExploreError {
+    /// Nothing to compare.
+    #[error(transparent)]
+    Outcome(#[from] OutcomeError),
+    /// The machine does not support it.
+    #[error(transparent)]
+    Machine(#[from] EvalError),
+    /// It has no meaning that could be enclosed.
+    #[error(transparent)]
+    Oracle(#[from] OracleError),
+}
+
+/// A choice that gives another outcome than the declared one, as the machine computed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The option that each point takes, in the order of [`Choices::points`].
+    pub taken: Vec<usize>,
+    /// The mode that it was evaluated in, which may have another order of sums than the one explored.
+    pub mode: Mode,
+    /// The first element of the row's outcome that differs: the result's position, the flat position in it, what is
+    /// declared and what it becomes.
+    pub differs: Difference,
+}
+
+/// An element of an outcome in two ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The result's position among the program's.
+    pub output: usize,
+    /// The flat position in the result.
+    pub element: usize,
+    /// What the declared program gives there.
+    pub declared: f64,
+    /// What the choice makes of it.
+    pub chosen: f64,
+}
+
+/// What is known of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// No choice gives another outcome. The number of enclosures says into how many parts the choices were split, 1 for
+    /// none.
+    Proven {
+        /// How many.
+        enclosures: usize,
+    },
+    /// This choice does.
+    Reachable(Box<Witness>),
+    /// Neither is known.
+    Open {
+        /// Elements of the row's outcome that the enclosure of all choices leaves open.
+        undecided: usize,
+    },
+}
+
+/// What a program's outcome may be.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// The program with its choices.
+    pub choices: Choices,
+    /// One a row.
+    pub answers: Vec<Answer>,
+    /// How much was evaluated in search of witnesses.
+    pub searched: Searched,
+    /// How many enclosures were taken.
+    pub enclosures: usize,
+    /// Positions of the results that make the outcome.
+    pub outputs: Vec<usize>,
+}
+
+/// The program with its choices, and what each of its results may be for `arguments`, all choices at once.
+///
+/// # Errors
+/// If the program cannot be enclosed.
+pub fn enclose(
+    program: &Program,
+    arguments: &[Tensor],
+    settings: &Settings,
+) -> Result<(Choices, Vec<Enclosed>), ExploreError> {
+    let choices = permitted(program, settings);
+    let latitudes = allowance::latitudes(&choices, settings);
+    let enclosed = Enclosure::new(&choices.program).of(arguments, &latitudes)?;
+    Ok((choices, enclosed))
+}
+
+/// Elements of a result that lie outside of what is permitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The result's position.
+    pub output: usize,
+    /// Their flat positions.
+    pub elements: Vec<usize>,
+    /// How many elements may be anything, so that none of them can lie outside.
+    pub unknown: usize,
+}
+
+/// Where results that something else computed lie outside of an enclosure; one a result.
+pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
+    let of = |(output, (enclosed, result)): (usize, (&Enclosed, &Tensor))| {
+        let value = |at: usize| result.data().get_f64(at);
+        let (elements, unknown) = match enclosed {
+            Enclosed::Floats(floats) => {
+                let holds = |at: usize| match floats[at] {
+                    x if x.is_unknown() || x.is_nan() && value(at).is_nan() => true,
+                    x => (x.lo..=x.hi).contains(&value(at)),
+                };
+                let unknown = floats.iter().filter(|x| x.is_unknown()).count();
+                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
+            }
+            Enclosed::Integers(integers) => {
+                let holds = |at: usize| integers[at].is_none_or(|known| known == row_outcome::integer(result, at));
+                let unknown = integers.iter().filter(|known| known.is_none()).count();
+                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
+            }
+        };
+        Outside { output, elements, unknown }
+    };
+    enclosed.iter().zip(results).enumerate().map(of).collect()
+}
+
+/// The choices that the families leave.
+fn permitted(program: &Program, settings: &Settings) -> Choices {
+    let rules: Vec<Rule> = settings.families.iter().flat_map(|family| family.rules).copied().collect();
+    Choices::new(program, &rules)
+}
+
+/// Explores what `program` may give for `arguments`. The outcome is made of the results of these names; of all that are
+/// integers or predicates if there are none. Rows are the slices of the first dim that all of these have, or all of it is
+/// one.
+///
+/// # Errors
+/// If there is no such result, or the program cannot be evaluated.
+pub fn explore(
+    program: &Program,
+    arguments: &[Tensor],
+    results: &[String],
+    settings: &Settings,
+) -> Result<Exploration, ExploreError> {
+    let choices = permitted(program, settings);
+    let outcome = Outcome::new(&choices.program, results)?;
+    let mut search = search::Search::new(&choices, &outcome, settings);
+    let declared = search.evaluate_declared(arguments)?;
+    let mut proof = Proof {
+        choices: &choices,
+        arguments,
+        outcome: &outcome,
+        declared: &declared,
+        enclosure: Enclosure::new(&choices.program),
+        latitudes: allowance::latitudes(&choices, settings),
+        order: splitting_order(&choices, &outcome),
+        taken: 0,
+        most: settings.enclosures,
+    };
+    let mut fixed = vec![None; choices.points.len()];
+    let undecided = proof.undecided(&fixed)?;
+    let open: Vec<usize> = (0..undecided.len()).filter(|row| undecided[*row].is_some()).collect();
+    let mut answers: Vec<Answer> = undecided
+        .iter()
+        .map(|count| count.map_or(Answer::Proven { enclosures: 1 }, |undecided| Answer::Open { undecided }))
+        .collect();
+    if open.is_empty() {
+        let (searched, enclosures) = (Searched::default(), proof.taken);
+        return Ok(Exploration { choices, answers, searched, enclosures, outputs: outcome.outputs });
+    }
+    let (witnesses, searched) = search.witnesses(arguments, &declared, &open)?;
+    for (row, witness) in witnesses {
+        answers[row] = Answer::Reachable(Box::new(witness));
+    }
+    let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
+    let mut parts = vec![0; answers.len()];
+    let left = proof.split(&mut fixed, 0, &left, &mut parts)?;
+    for (row, parts) in parts.into_iter().enumerate().filter(|(_, parts)| *parts > 0) {
+        if !left.contains(&row) {
+            answers[row] = Answer::Proven { enclosures: parts };
+        }
+    }
+    let enclosures = proof.taken;
+    Ok(Exploration { choices, answers, searched, enclosures, outputs: outcome.outputs })
+}
+
+/// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
+fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
+    let mut order = choices.points_of(&outcome.values);
+    order.sort_by_key(|at| choices.program.entry().instructions[choices.points[*at].value].shape.elements());
+    order
+}
+
+/// The search for a proof.
+struct Proof<'a> {
+    choices: &'a Choices,
+    arguments: &'a [Tensor],
+    outcome: &'a Outcome,
+    declared: &'a [Tensor],
+    enclosure: Enclosure,
+    latitudes: Vec<Latitude>,
+    /// The points in the order in which they are split.
+    order: Vec<usize>,
+    taken: usize,
+    most: usize,
+}
+
+impl Proof<'_> {
+    /// Of each row, how many elements of the outcome an enclosure leaves open in which some points take one option; `None`
+    /// where it holds nothing but the declared outcome.
+    fn undecided(&mut self, fixed: &[Option<usize>]) -> Result<Vec<Option<usize>>, ExploreError> {
+        self.taken += 1;
+        let mut latitudes = self.latitudes.clone();
+        for (point, option) in self.choices.points.iter().zip(fixed) {
+            if let (Some(option), Latitude::OneOf { options, .. }) = (option, &mut latitudes[point.value]) {
+                *options = vec![point.options[*option]];
+            }
+        }
+        let enclosed = self.enclosure.of(self.arguments, &latitudes)?;
+        Ok(self.outcome.count_undecided(&enclosed, self.declared))
+    }
+
+    /// Those of the rows `open` that stay so if the points from `next` on are split; counts each row's parts.
+    fn split(
+        &mut self,
+        fixed: &mut Vec<Option<usize>>,
+        next: usize,
+        open: &[usize],
+        parts: &mut [usize],
+    ) -> Result<Vec<usize>, ExploreError> {
+        let Some(point) = self.order.get(next).copied().filter(|_| !open.is_empty()) else { return Ok(open.to_vec()) };
+        let mut left: Vec<usize> = Vec::new();
+        for option in 0..self.choices.points[point].options.len() {
+            let asked: Vec<usize> = open.iter().copied().filter(|row| !left.contains(row)).collect();
+            if asked.is_empty() {
+                break;
+            }
+            if self.taken >= self.most {
+                return Ok(open.to_vec());
+            }
+            fixed[point] = Some(option);
+            let undecided = self.undecided(fixed)?;
+            let (wide, done): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|row| undecided[*row].is_some());
+            done.into_iter().for_each(|row| parts[row] += 1);
+            left.extend(self.split(fixed, next + 1, &wide, parts)?);
+        }
+        fixed[point] = None;
+        Ok(left)
+    }
+}

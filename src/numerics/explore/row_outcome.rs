@@ -1,0 +1,103 @@
+//! What is compared: tokens, kept sets, orders.
+
+use crate::ir::{Program, Shape, ValueId};
+use crate::name::hint;
+use crate::oracle::Enclosed;
+use crate::tensor::{Data, Tensor};
+
+use super::Difference;
+
+/// Why there is nothing to compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutcomeError {
+    /// No result is an integer or a predicate, and none is named.
+    #[error("no result is made of integers or predicates: name those that are the outcome (--result); there are {0}")]
+    Nothing(String),
+    /// There is no such result.
+    #[error("there is no result `{name}`; {hint}")]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// The nearest one, or all.
+        hint: String,
+    },
+}
+
+/// The results that make an outcome, and its rows.
+pub(super) struct Outcome {
+    /// Positions among the program's results.
+    pub outputs: Vec<usize>,
+    /// Their values in the program.
+    pub values: Vec<ValueId>,
+    pub rows: usize,
+}
+
+impl Outcome {
+    pub fn new(program: &Program, names: &[String]) -> Result<Outcome, OutcomeError> {
+        let known = &program.output_names;
+        if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+            let hint = hint(unknown, known.iter().map(String::as_str));
+            return Err(OutcomeError::Unknown { name: unknown.clone(), hint });
+        }
+        let all = program.outputs();
+        let shape = |position: usize| &program.entry().instructions[all[position]].shape;
+        let picks = |position: &usize| match names.is_empty() {
+            true => shape(*position).dtype().is_some_and(|dtype| !dtype.is_float()),
+            false => names.contains(&known[*position]),
+        };
+        let outputs: Vec<usize> = (0..all.len()).filter(picks).collect();
+        let Some(first) = outputs.first() else { return Err(OutcomeError::Nothing(known.join(", "))) };
+        let extent = |position: &usize| Shape::dims(shape(*position)).first().copied();
+        let rows = extent(first).filter(|rows| outputs.iter().all(|o| extent(o) == Some(*rows))).unwrap_or(1);
+        let values = outputs.iter().map(|position| all[*position]).collect();
+        Ok(Outcome { outputs, values, rows })
+    }
+
+    /// Flat positions of a row in a result of so many elements.
+    fn span(&self, row: usize, elements: usize) -> std::ops::Range<usize> {
+        let width = elements / self.rows.max(1);
+        row * width..(row + 1) * width
+    }
+
+    /// Where a row of two outcomes first differs.
+    pub fn difference(&self, row: usize, declared: &[Tensor], chosen: &[Tensor]) -> Option<Difference> {
+        self.outputs.iter().zip(declared.iter().zip(chosen)).find_map(|(output, (declared, chosen))| {
+            let (before, after) = (declared.data(), chosen.data());
+            let is_one = |at: usize| {
+                before.bits(at) == after.bits(at) || before.get_f64(at).is_nan() && after.get_f64(at).is_nan()
+            };
+            let element = self.span(row, declared.len()).find(|at| !is_one(*at))?;
+            let (declared, chosen) = (before.get_f64(element), after.get_f64(element));
+            Some(Difference { output: *output, element, declared, chosen })
+        })
+    }
+
+    /// Of each row, how many elements an enclosure leaves open, or encloses elsewhere than where they are declared; `None`
+    /// for none.
+    pub fn count_undecided(&self, enclosed: &[Enclosed], declared: &[Tensor]) -> Vec<Option<usize>> {
+        let open = |row: usize| -> usize {
+            let of = |(output, declared): (&usize, &Tensor)| {
+                let is_declared = |at: &usize| match &enclosed[*output] {
+                    Enclosed::Floats(floats) => {
+                        let (x, value) = (floats[*at], declared.data().get_f64(*at));
+                        x.is_exact() && x.lo.to_bits() == value.to_bits() || x.is_nan() && value.is_nan()
+                    }
+                    Enclosed::Integers(integers) => integers[*at] == Some(integer(declared, *at)),
+                };
+                self.span(row, declared.len()).filter(|at| !is_declared(at)).count()
+            };
+            self.outputs.iter().zip(declared).map(of).sum()
+        };
+        (0..self.rows).map(open).map(|count| (count > 0).then_some(count)).collect()
+    }
+}
+
+/// An element as [`Enclosed::Integers`] holds it.
+pub(super) fn integer(tensor: &Tensor, at: usize) -> i64 {
+    match tensor.data() {
+        Data::U64(values) => values[at] as i64,
+        // All others are numbers of f64 or in the range of i64.
+        Data::S64(values) => values[at],
+        data => data.get_f64(at) as i64,
+    }
+}

@@ -1,0 +1,210 @@
+//! The search for witnesses, on the machine.
+
+use std::collections::BTreeMap;
+
+use crate::ir::Op;
+use crate::machine::vector::{ScanOrder, SumOrder};
+use crate::machine::{Bound, Mode, Prepared, Replay};
+use crate::rewrite::Choices;
+use crate::tensor::Tensor;
+
+use super::row_outcome::Outcome;
+use super::{ExploreError, Settings, Witness};
+
+/// How much was evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// Choices that were evaluated, the declared one included.
+    pub choices: usize,
+    /// Points that can reach the outcome.
+    pub points: usize,
+    /// Whether these are all choices of roundings that can reach it, in the mode's own order of sums.
+    pub is_exhaustive: bool,
+}
+
+/// A search over the choices of one program.
+pub(super) struct Search<'a> {
+    choices: &'a Choices,
+    outcome: &'a Outcome,
+    settings: &'a Settings,
+    points: Vec<usize>,
+    searched: Searched,
+}
+
+/// Witnesses so far, by row, each with the number of points that take another option than the declared one.
+type Found = BTreeMap<usize, (usize, Witness)>;
+
+impl<'a> Search<'a> {
+    pub fn new(choices: &'a Choices, outcome: &'a Outcome, settings: &'a Settings) -> Search<'a> {
+        let points = choices.points_of(&outcome.values);
+        let searched = Searched { points: points.len(), ..Searched::default() };
+        Search { choices, outcome, settings, points, searched }
+    }
+
+    /// The outcome of the declared program.
+    pub fn evaluate_declared(&self, arguments: &[Tensor]) -> Result<Vec<Tensor>, ExploreError> {
+        let prepared = Prepared::new(&self.choices.program);
+        let replay = Replay::new(&prepared, &self.settings.mode, &prepared.bind(arguments)?)?;
+        self.tensors(&replay)
+    }
+
+    fn tensors(&self, replay: &Replay) -> Result<Vec<Tensor>, ExploreError> {
+        Ok(self.outcome.values.iter().map(|id| replay.tensor(*id)).collect::<Result<_, _>>()?)
+    }
+
+    /// Witnesses for rows, each of as few choices as were tried.
+    pub fn witnesses(
+        &mut self,
+        arguments: &[Tensor],
+        declared: &[Tensor],
+        rows: &[usize],
+    ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
+        let prepared = Prepared::new(&self.choices.program);
+        let bound = prepared.bind(arguments)?;
+        let mut found = Found::new();
+        let all = self.points.iter().map(|at| self.choices.points[*at].options.len());
+        let count = all.fold(1usize, usize::saturating_mul);
+        self.searched.is_exhaustive = count <= self.settings.choices;
+        let mode = &self.settings.mode;
+        let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
+        self.evaluate((&prepared, &bound, mode), declared, rows, plan, &mut found)?;
+        if self.settings.permits(|family| family.orders) {
+            for other in self.other_orders() {
+                let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
+                if left.is_empty() {
+                    break;
+                }
+                let few = if count <= 256 { self.every() } else { self.some() };
+                self.evaluate((&prepared, &bound, &other), declared, &left, few, &mut found)?;
+            }
+        }
+        Ok((found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched))
+    }
+
+    /// Evaluates choices one after the other, each as a list of points and options that differ from the one before.
+    fn evaluate(
+        &mut self,
+        (prepared, bound, mode): (&Prepared, &Bound, &Mode),
+        declared: &[Tensor],
+        rows: &[usize],
+        plan: Box<dyn Iterator<Item = Vec<usize>> + 'a>,
+        found: &mut Found,
+    ) -> Result<(), ExploreError> {
+        let mut replay = Replay::new(prepared, mode, bound)?;
+        let mut taken = vec![0; self.choices.points.len()];
+        let mut differing = None;
+        for next in plan {
+            for (at, option) in next.iter().enumerate().filter(|(at, option)| taken[*at] != **option) {
+                let point = &self.choices.points[at];
+                replay.read(point.value, point.options[*option]);
+            }
+            taken = next;
+            let has_changed = replay.update()?;
+            self.searched.choices += 1;
+            if differing.is_none() || self.outcome.values.iter().any(|id| has_changed[*id]) {
+                let chosen = self.tensors(&replay)?;
+                let difference = |row: &usize| Some((*row, self.outcome.difference(*row, declared, &chosen)?));
+                differing = Some(rows.iter().filter_map(difference).collect::<Vec<_>>());
+            }
+            let size = taken.iter().filter(|option| **option > 0).count();
+            for (row, differs) in differing.iter().flatten() {
+                if found.get(row).is_none_or(|(known, _)| size < *known) {
+                    let witness = Witness { taken: taken.clone(), mode: mode.clone(), differs: *differs };
+                    found.insert(*row, (size, witness));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every choice, so that each differs from the one before in one point: the last points, which little depends on, most
+    /// often (a reflected Gray code of mixed radix; Knuth, TAOCP 7.2.1.1, algorithm H).
+    fn every(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
+        let points: Vec<usize> = self.points.iter().rev().copied().collect();
+        let radix: Vec<usize> = points.iter().map(|at| self.choices.points[*at].options.len()).collect();
+        let mut digits = vec![0; points.len()];
+        let mut rises = vec![true; points.len()];
+        let mut taken = Some(vec![0; self.choices.points.len()]);
+        Box::new(std::iter::from_fn(move || {
+            let now = taken.clone()?;
+            let next = (0..points.len()).find(|at| {
+                let ends = if rises[*at] { digits[*at] + 1 == radix[*at] } else { digits[*at] == 0 };
+                rises[*at] ^= ends;
+                !ends
+            });
+            taken = next.map(|at| {
+                digits[at] = if rises[at] { digits[at] + 1 } else { digits[at] - 1 };
+                let mut next = now.clone();
+                next[points[at]] = digits[at];
+                next
+            });
+            Some(now)
+        }))
+    }
+
+    /// The declared choice, each point alone, all together, all but one, pairs, and then choices by a counter's hash.
+    fn some(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
+        let points = self.points.clone();
+        let choices = self.choices;
+        let last = move |at: usize| choices.points[at].options.len() - 1;
+        let none = vec![0; choices.points.len()];
+        let with = move |set: &[(usize, usize)]| {
+            let mut taken = none.clone();
+            set.iter().for_each(|(at, option)| taken[*at] = *option);
+            taken
+        };
+        let mut plan = vec![with(&[])];
+        for at in &points {
+            plan.extend((1..=last(*at)).map(|option| with(&[(*at, option)])));
+        }
+        let all: Vec<(usize, usize)> = points.iter().map(|at| (*at, last(*at))).collect();
+        plan.push(with(&all));
+        for but in &points {
+            plan.push(with(&all.iter().copied().filter(|(at, _)| at != but).collect::<Vec<_>>()));
+        }
+        let room = self.settings.choices.min(4096);
+        for (i, a) in points.iter().enumerate() {
+            for b in &points[..i] {
+                if plan.len() < room / 2 {
+                    plan.push(with(&[(*a, last(*a)), (*b, last(*b))]));
+                }
+            }
+        }
+        let drawn = room.saturating_sub(plan.len()) as u64;
+        let random = (0..drawn).map(move |seed| {
+            let option = |at: &usize| (*at, (mixed(seed << 20 | *at as u64) % (last(*at) as u64 + 1)) as usize);
+            with(&points.iter().map(option).collect::<Vec<_>>())
+        });
+        Box::new(plan.into_iter().chain(random))
+    }
+
+    /// The mode with each other order that the machine models for the sums that the program has.
+    fn other_orders(&self) -> Vec<Mode> {
+        let mode = &self.settings.mode;
+        let has = |wanted: fn(&Op) -> bool| self.choices.program.entry().instructions.iter().any(|i| wanted(&i.op));
+        let mut others = Vec::new();
+        if has(|op| matches!(op, Op::Reduce { .. })) {
+            for order in SumOrder::ALL.iter().filter(|order| **order != mode.choices.reduce) {
+                let mut other = mode.clone();
+                other.choices.reduce = *order;
+                others.push(other);
+            }
+        }
+        if has(|op| matches!(op, Op::ReduceWindow { .. })) {
+            for order in ScanOrder::ALL.iter().filter(|order| **order != mode.choices.scan) {
+                let mut other = mode.clone();
+                other.choices.scan = *order;
+                others.push(other);
+            }
+        }
+        others
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn mixed(counter: u64) -> u64 {
+    let mut z = counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,94 @@
+//! A program evaluated again and again, with little of it changed each time.
+
+use crate::ir::{Op, ValueId};
+use crate::tensor::Tensor;
+
+use super::evaluate::{EvalError, Machine, refuse};
+use super::mode::Mode;
+use super::prepared::{Bound, Prepared};
+use super::value::{Operand, Value};
+
+/// All values of a program's entry, for copies that may read one value or another: what does not change is not computed
+/// again. The same bits as [`Prepared::evaluate`] of the program in which they read so.
+pub struct Replay<'p> {
+    prepared: &'p Prepared<'p>,
+    mode: &'p Mode,
+    /// What each copy reads in the place of its operand.
+    reads: Vec<Option<ValueId>>,
+    values: Vec<Option<Operand>>,
+    /// Copies that read something else than when their value was computed.
+    is_stale: Vec<bool>,
+}
+
+impl<'p> Replay<'p> {
+    /// Evaluates the program as it stands.
+    ///
+    /// # Errors
+    /// If an operation is not supported for its types.
+    pub fn new(prepared: &'p Prepared<'p>, mode: &'p Mode, arguments: &Bound) -> Result<Replay<'p>, EvalError> {
+        let count = prepared.program.entry().instructions.len();
+        let mut replay =
+            Replay { prepared, mode, reads: vec![None; count], values: vec![None; count], is_stale: vec![true; count] };
+        for (id, instruction) in prepared.program.entry().instructions.iter().enumerate() {
+            if let Op::Parameter(number) = instruction.op {
+                replay.values[id] = arguments.argument(number).map(Operand::whole);
+                replay.is_stale[id] = false;
+            }
+        }
+        replay.update()?;
+        Ok(replay)
+    }
+
+    /// Makes a copy read another value, an earlier one of its shape, from the next update on.
+    pub fn read(&mut self, copy: ValueId, source: ValueId) {
+        self.reads[copy] = Some(source);
+        self.is_stale[copy] = true;
+    }
+
+    /// Computes what depends on the copies that read something else now; says which values are others than before.
+    ///
+    /// # Errors
+    /// If an operation is not supported for its types.
+    pub fn update(&mut self) -> Result<Vec<bool>, EvalError> {
+        let program = self.prepared.program;
+        let (entry, frame) = (program.entry(), &self.prepared.frames[program.entry]);
+        let machine = Machine { program, prepared: self.prepared, mode: self.mode, unit: self.mode.vector_unit() };
+        let mut has_changed = vec![false; entry.instructions.len()];
+        for (id, instruction) in entry.instructions.iter().enumerate() {
+            let read = self.reads[id];
+            let operands: &[ValueId] = read.as_ref().map_or(&instruction.operands, std::slice::from_ref);
+            let is_listing = id == entry.root && instruction.op == Op::Tuple;
+            if is_listing || !self.is_stale[id] && !operands.iter().any(|operand| has_changed[*operand]) {
+                continue;
+            }
+            self.is_stale[id] = false;
+            let value = if let Some(constant) = &frame.constants[id] {
+                Operand::whole(constant.clone())
+            } else if let Some(source) = read {
+                self.values[source].clone().ok_or_else(|| refuse(instruction, "it reads what is not computed"))?
+            } else {
+                let operands =
+                    instruction.operands.iter().filter_map(|operand| self.values[*operand].clone()).collect();
+                let shapes: Vec<_> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
+                machine.instruction(instruction, frame.habits[id], operands, &shapes)?
+            };
+            let same = self.values[id].as_ref().is_some_and(|before| before.has_bits_of(&value));
+            has_changed[id] = !same;
+            if !same {
+                self.values[id] = Some(value);
+            }
+        }
+        Ok(has_changed)
+    }
+
+    /// The array that a value of the entry is.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn tensor(&self, id: ValueId) -> Result<Tensor, EvalError> {
+        let instruction = &self.prepared.program.entry().instructions[id];
+        let whole: Option<Value> = self.values[id].clone().map(|value| value.into_whole(instruction.shape.elements()));
+        let tensor = whole.and_then(|value| value.into_tensor(instruction.shape.dims()));
+        tensor.ok_or_else(|| refuse(instruction, "a tuple is no result"))
+    }
+}

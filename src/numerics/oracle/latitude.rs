@@ -1,0 +1,301 @@
+//! What computations may make of a program: enclosures of all their results at once.
+//!
+//! A pass over the program in f64 intervals, in which each instruction gives what its operation gives over the real numbers,
+//! and then its [`Latitude`]: the error of the unit that computes it, what is flushed, what it is rounded to. Where one of
+//! several values may be read ([`Latitude::OneOf`]) the result is the hull of them. Roundings are monotone, so that both
+//! ends of an enclosure are rounded and nothing is lost: without a choice and without an error it stays one number.
+//!
+//! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
+//! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
+
+mod settle;
+#[cfg(test)]
+mod tests;
+
+use crate::ir::{Binary, Class, ComputationId, Instruction, Op, Program, Shape, ValueId};
+use crate::num::Format;
+use crate::tensor::Tensor;
+
+use super::elements::Value;
+use super::evaluate::{OracleError, Pass, check_arguments};
+use super::fast::Fast;
+use super::interval::Interval;
+use super::plan::{Plan, Sums};
+use super::prepared::Prepared;
+
+/// What a computation may make of an instruction's result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latitude {
+    /// What the operation gives, which rounds nothing, once it has flushed operands below this magnitude.
+    Exact {
+        /// Magnitudes below it may count as zero; 0 where none does.
+        floor: f64,
+    },
+    /// What it gives within errors, rounded.
+    Rounded(Rounding),
+    /// One of several values.
+    OneOf {
+        /// Earlier values of the same program, arrays of floats, all of one shape and dtype.
+        options: Vec<ValueId>,
+        /// The value of whose elements the options' are functions that never fall, if there is one.
+        source: Option<ValueId>,
+    },
+    /// Anything.
+    Unknown,
+}
+
+impl Latitude {
+    /// The values that it reads beside the instruction's operands.
+    fn reads(&self) -> impl Iterator<Item = ValueId> + '_ {
+        let (options, source) = match self {
+            Latitude::OneOf { options, source } => (options.as_slice(), *source),
+            _ => (&[][..], None),
+        };
+        options.iter().copied().chain(source)
+    }
+}
+
+/// Errors and roundings of one instruction, in the order in which they come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rounding {
+    /// Operands below this magnitude may count as zero, and so may results once they are rounded to the first format.
+    pub floor: f64,
+    /// Whether such results are zeros for certain.
+    pub flushes: bool,
+    /// A quotient is the dividend times the reciprocal of the divisor, rounded to these formats one after the other and
+    /// zero below this magnitude.
+    pub reciprocal: Option<Reciprocal>,
+    /// Or it may be that with one of these reciprocals.
+    pub others: Vec<Reciprocal>,
+    /// The result may be off by this share of itself.
+    pub relative: f64,
+    /// And by so much.
+    pub absolute: f64,
+    /// What a sum of many terms, or of products, may be off by.
+    pub additions: Option<Additions>,
+    /// What the result is rounded to, one after the other.
+    pub formats: Vec<Format>,
+    /// Whether some elements may be left as they were before they are rounded and flushed.
+    pub may_stay: bool,
+}
+
+/// What a reciprocal is rounded to, one format after the other, and the magnitude below which it is zero.
+pub type Reciprocal = (Vec<Format>, f64);
+
+/// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of
+/// its terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Additions {
+    /// Relative to the sum of the magnitudes.
+    pub share: f64,
+    /// What underflow takes, in all.
+    pub lost: f64,
+    /// How often the init may be among the terms.
+    pub inits: usize,
+    /// The largest number that a partial sum may be.
+    pub largest: f64,
+    /// Operands of products below the first magnitude may lose the second.
+    pub intake: Option<(f64, f64)>,
+}
+
+/// All that a result may be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Enclosed {
+    /// An enclosure for each float, row-major.
+    Floats(Vec<Interval>),
+    /// Integers and predicates (0 and 1), row-major; `None` where computations may differ.
+    Integers(Vec<Option<i64>>),
+}
+
+/// A program made ready to be enclosed.
+pub struct Enclosure {
+    prepared: Prepared,
+    plan: Plan,
+}
+
+impl Enclosure {
+    /// Makes `program` ready.
+    pub fn new(program: &Program) -> Enclosure {
+        let prepared = Prepared::as_it_stands(program.clone());
+        let plan = Plan::new(program, Vec::new(), &[], Sums::new());
+        Enclosure { prepared, plan }
+    }
+
+    /// What each result of the program may be for `arguments`, where each instruction of the entry has the latitude of its
+    /// place in `latitudes`.
+    ///
+    /// # Errors
+    /// If arguments do not fit the program's parameters, or an operation has no meaning over the real numbers.
+    pub fn of(&self, arguments: &[Tensor], latitudes: &[Latitude]) -> Result<Vec<Enclosed>, OracleError> {
+        let program = &self.prepared.program;
+        check_arguments(program, arguments)?;
+        let mut pass = Pass::new(Fast::default(), &self.prepared, &self.plan);
+        let values = pass.enclose(arguments, latitudes)?;
+        let enclosed = |id: ValueId| match &values[id] {
+            Some(Value::Float(array)) => {
+                Enclosed::Floats((0..array.len).map(|at| pass.world.number(array, at)).collect())
+            }
+            Some(Value::Integer(integers)) => Enclosed::Integers(integers.values.to_vec()),
+            // Of a tuple as a result nothing is said.
+            Some(Value::Tuple(_)) | None => {
+                Enclosed::Integers(vec![None; program.entry().instructions[id].shape.elements()])
+            }
+        };
+        Ok(program.outputs().into_iter().map(enclosed).collect())
+    }
+}
+
+impl Pass<'_, Fast> {
+    /// The values of the entry; those whose last user is past are dropped, but for results.
+    fn enclose(
+        &mut self,
+        arguments: &[Tensor],
+        latitudes: &[Latitude],
+    ) -> Result<Vec<Option<Value<Fast>>>, OracleError> {
+        let prepared = self.prepared;
+        let (program, entry) = (&prepared.program, prepared.program.entry());
+        let mut uses = entry.uses();
+        program.outputs().into_iter().for_each(|output| uses[output] += 1);
+        for latitude in latitudes {
+            latitude.reads().for_each(|read| uses[read] += 1);
+        }
+        let mut values: Vec<Option<Value<Fast>>> = Vec::with_capacity(entry.instructions.len());
+        for (id, instruction) in entry.instructions.iter().enumerate() {
+            let is_listing = id == entry.root && instruction.op == Op::Tuple;
+            if is_listing || uses[id] == 0 {
+                values.push(None);
+                continue;
+            }
+            let operands: Vec<Value<Fast>> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+            let shapes: Vec<&Shape> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
+            let value = match (&instruction.op, &latitudes[id]) {
+                (Op::Parameter(number), _) => self.tensor_value(&arguments[*number]),
+                (Op::Constant(value), _) => self.tensor_value(value),
+                (_, Latitude::Unknown) => self.forget(&instruction.shape),
+                (_, Latitude::OneOf { options, source }) => {
+                    let options: Vec<Value<Fast>> = options.iter().filter_map(|o| values[*o].clone()).collect();
+                    self.one_of(id, &options, source.and_then(|source| values[source].as_ref()))
+                }
+                (_, Latitude::Exact { floor }) => match self.flushed_for(instruction, operands, *floor) {
+                    Some(operands) => self.instruction(program.entry, instruction, &operands, &shapes, None)?,
+                    None => self.forget(&instruction.shape),
+                },
+                (_, Latitude::Rounded(rounding)) => {
+                    self.computed((program.entry, id), instruction, operands, &shapes, rounding)?
+                }
+            };
+            values.push(Some(value));
+            for operand in instruction.operands.iter().copied().chain(latitudes[id].reads()) {
+                uses[operand] -= 1;
+                if uses[operand] == 0 {
+                    values[operand] = None;
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// The operands as an operation that rounds nothing may see them; `None` where it orders what may be flushed, and moves it
+    /// as it was.
+    fn flushed_for(
+        &mut self,
+        instruction: &Instruction,
+        operands: Vec<Value<Fast>>,
+        floor: f64,
+    ) -> Option<Vec<Value<Fast>>> {
+        if floor == 0.0 || matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source) {
+            return Some(operands);
+        }
+        let ranks = instruction.op.class() == Class::Ranks;
+        operands.into_iter().map(|operand| self.flush(operand, floor, !ranks)).collect()
+    }
+
+    fn computed(
+        &mut self,
+        (computation, id): (ComputationId, ValueId),
+        instruction: &Instruction,
+        operands: Vec<Value<Fast>>,
+        shapes: &[&Shape],
+        rounding: &Rounding,
+    ) -> Result<Value<Fast>, OracleError> {
+        let flushed = operands.into_iter().map(|operand| self.flush(operand, rounding.floor, true));
+        let Some(operands) = flushed.collect::<Option<Vec<_>>>() else {
+            return Ok(self.forget(&instruction.shape));
+        };
+        if let Some(additions) = &rounding.additions {
+            return self.added(computation, instruction, operands, shapes, (additions, rounding));
+        }
+        let value = match &rounding.reciprocal {
+            Some(reciprocal) => self.product((computation, id), instruction, &operands, shapes, reciprocal)?,
+            None => self.instruction(computation, instruction, &operands, shapes, None)?,
+        };
+        if !rounding.others.is_empty() {
+            let mut ways = vec![value.clone()];
+            for reciprocal in &rounding.others {
+                ways.push(self.product((computation, id), instruction, &operands, shapes, reciprocal)?);
+            }
+            return Ok(self.one_way(id, &ways, rounding));
+        }
+        Ok(match value {
+            Value::Float(array) => Value::Float(self.settle(id, array, rounding)),
+            other => other,
+        })
+    }
+
+    /// The dividend times the reciprocal of the divisor, as real numbers but for the reciprocal.
+    fn product(
+        &mut self,
+        (computation, id): (ComputationId, ValueId),
+        instruction: &Instruction,
+        operands: &[Value<Fast>],
+        shapes: &[&Shape],
+        (formats, floor): &Reciprocal,
+    ) -> Result<Value<Fast>, OracleError> {
+        let inverse = Rounding { floor: *floor, flushes: true, formats: formats.clone(), ..Rounding::default() };
+        let divisor = operands[1].floats().clone();
+        let ones = self.world.exacts(vec![1.0; divisor.len]);
+        let quotient = self.world.binary_all(Binary::Divide, &ones, &divisor, true, None);
+        let inverse = Value::Float(self.settle(id, quotient, &inverse));
+        let product = Instruction { op: Op::Binary(Binary::Multiply), ..instruction.clone() };
+        self.instruction(computation, &product, &[operands[0].clone(), inverse], shapes, None)
+    }
+
+    /// Sums of terms or of products, whose magnitudes bound their errors.
+    fn added(
+        &mut self,
+        computation: ComputationId,
+        instruction: &Instruction,
+        mut operands: Vec<Value<Fast>>,
+        shapes: &[&Shape],
+        (additions, rounding): (&Additions, &Rounding),
+    ) -> Result<Value<Fast>, OracleError> {
+        if let Some((below, loses)) = additions.intake {
+            operands = operands.into_iter().map(|operand| self.widened_below(operand, below, loses)).collect();
+        }
+        let magnitudes: Vec<Value<Fast>> = operands.iter().map(|operand| self.magnitudes(operand)).collect();
+        let sums = self.instruction(computation, instruction, &operands, shapes, None)?;
+        let totals = self.instruction(computation, instruction, &magnitudes, shapes, None)?;
+        let (Value::Float(sums), Value::Float(totals)) = (&sums, &totals) else {
+            return Ok(self.forget(&instruction.shape));
+        };
+        // The init is among the terms once; how often computations take it is left open.
+        let init = match instruction.op {
+            Op::Dot { .. } => 0.0,
+            _ => self.world.number(magnitudes[1].floats(), 0).hi,
+        };
+        let again = (additions.inits.max(1) - 1) as f64 * init;
+        let bounded = |(sum, total): (Interval, Interval)| {
+            let magnitude = (total.hi + again).next_up();
+            let is_bounded = magnitude * (1.0 + additions.share) < additions.largest;
+            if !is_bounded {
+                return if sum.is_exact() && !sum.lo.is_finite() || sum.is_nan() { sum } else { Interval::UNKNOWN };
+            }
+            let error = settle::up(settle::up(additions.share * magnitude) + settle::up(additions.lost + again));
+            settle::widen(sum, error)
+        };
+        let numbers: Vec<Interval> = (0..sums.len)
+            .map(|at| settle::round(bounded((self.world.number(sums, at), self.world.number(totals, at))), rounding))
+            .collect();
+        Ok(Value::Float(self.world.fresh_all(numbers)))
+    }
+}

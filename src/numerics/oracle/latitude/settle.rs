@@ -1,0 +1,200 @@
+//! What errors and roundings make of enclosures and of identities.
+
+use crate::ir::ValueId;
+use crate::num::{BF16, Direction, Format, round_f64};
+
+use super::super::arithmetic::Arithmetic;
+use super::super::elements::{FloatArray, Identities, Value};
+use super::super::evaluate::Pass;
+use super::super::fast::{Fast, Intervals, map};
+use super::super::interval::Interval;
+use super::super::order::Step;
+use super::Rounding;
+
+/// Elements up to which deferred identities are worked out.
+const FEW: usize = 1 << 14;
+
+/// Not below what was rounded to nearest on its way.
+pub(super) fn up(x: f64) -> f64 {
+    x.next_up()
+}
+
+/// Everything within `error` of a number between two ends.
+pub(super) fn widen(x: Interval, error: f64) -> Interval {
+    if is_special(x) || error == 0.0 {
+        return x;
+    }
+    Interval { lo: (x.lo - error).next_down(), hi: (x.hi + error).next_up() }
+}
+
+/// Whether this is no enclosure of finite numbers.
+fn is_special(x: Interval) -> bool {
+    x.is_nan() || x.lo.is_infinite() || x.hi.is_infinite()
+}
+
+fn round_to(formats: &[Format], value: f64) -> f64 {
+    formats.iter().fold(value, |value, format| round_f64(format, value, Direction::NearestEven))
+}
+
+/// A zero of the sign that numbers between these ends have, where all of them have one.
+fn zero_of(x: Interval) -> Interval {
+    if x.lo > 0.0 || x.is_exact() && x.lo.is_sign_positive() {
+        Interval::exact(0.0)
+    } else if x.hi < 0.0 || x.is_exact() {
+        Interval::exact(-0.0)
+    } else {
+        Interval::SIGNLESS_ZERO
+    }
+}
+
+/// All that an operation may give whose result over the real numbers is `x`.
+pub(super) fn round(x: Interval, rounding: &Rounding) -> Interval {
+    if x.is_exact() && x.lo.is_infinite() {
+        return Interval::exact(round_to(&rounding.formats, x.lo));
+    }
+    if is_special(x) {
+        return if x.is_nan() { x } else { Interval::UNKNOWN };
+    }
+    let mut x = x;
+    if rounding.relative > 0.0 || rounding.absolute > 0.0 {
+        let error = |end: f64| up(up(rounding.relative * end.abs()) + rounding.absolute);
+        let wider = Interval { lo: (x.lo - error(x.lo)).next_down(), hi: (x.hi + error(x.hi)).next_up() };
+        // An error that is relative keeps a zero.
+        let keeps_zero = rounding.absolute == 0.0 && x.lo == 0.0 && x.hi == 0.0;
+        x = if keeps_zero { x } else { wider };
+    }
+    let (first, others) = rounding.formats.split_at(rounding.formats.len().min(1));
+    let mut ends = Interval { lo: round_to(first, x.lo), hi: round_to(first, x.hi) };
+    if is_below(x, rounding.floor) {
+        if rounding.flushes && ends.lo > -rounding.floor && ends.hi < rounding.floor {
+            return zero_of(x);
+        }
+        ends = Interval { lo: ends.lo.min(0.0), hi: ends.hi.max(0.0) };
+    }
+    let ends = Interval { lo: round_to(others, ends.lo), hi: round_to(others, ends.hi) };
+    if ends.lo.is_finite() && ends.hi.is_finite() {
+        return if ends.lo == 0.0 && ends.hi == 0.0 { zero_of(x) } else { ends };
+    }
+    // Past the largest number lies an infinity, or NaN; between one and a number there is no enclosure of finite ones. What is
+    // promised of a function is promised of its finite results.
+    let is_one = ends.lo.to_bits() == ends.hi.to_bits() && rounding.relative == 0.0 && rounding.absolute == 0.0;
+    if is_one { Interval::exact(ends.lo) } else { Interval::UNKNOWN }
+}
+
+/// Whether a number other than zero may be of a magnitude below this floor.
+fn is_below(x: Interval, floor: f64) -> bool {
+    x.lo < floor && x.hi > -floor && !(x.lo == 0.0 && x.hi == 0.0) && !x.is_unknown()
+}
+
+/// What is one of two values.
+fn either(x: Interval, y: Interval) -> Interval {
+    let one = x.lo.to_bits() == y.lo.to_bits() && x.hi.to_bits() == y.hi.to_bits() || x.is_nan() && y.is_nan();
+    match is_special(x) || is_special(y) {
+        _ if one => x,
+        true => Interval::UNKNOWN,
+        false => x.hull(y),
+    }
+}
+
+impl Pass<'_, Fast> {
+    /// An array after errors and roundings.
+    pub(super) fn settle(&mut self, id: ValueId, array: FloatArray<Fast>, rounding: &Rounding) -> FloatArray<Fast> {
+        if *rounding == Rounding::default() {
+            return array;
+        }
+        if rounding.may_stay {
+            // One element may be rounded and an equal one not: they are equal no more.
+            let numbers = map(&array.numbers, |x| either(x, round(x, rounding)));
+            return self.world.fresh_numbers(numbers, array.len);
+        }
+        let numbers = map(&array.numbers, |x| round(x, rounding));
+        // What errs by its argument alone is a function of it, but need not rise with it.
+        let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
+        self.stepped(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
+    }
+
+    /// An array with other enclosures, which are a step of what they were; where all are exact, these numbers.
+    fn stepped(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
+        let len = array.len;
+        let arithmetic = &self.world.arithmetic;
+        let exact = |at| arithmetic.as_exact(&arithmetic.at(&numbers, at));
+        if let Some(values) = (0..len).map(exact).collect::<Option<Vec<f64>>>() {
+            return self.world.exacts(values);
+        }
+        let array = match array.identities {
+            Identities::Deferred(_) if len <= FEW => self.world.with_identities(&array),
+            _ => array,
+        };
+        match array.identities {
+            Identities::Known { classes, keys } => {
+                let classes = classes.map(|class| self.world.classes.after(step, *class));
+                FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
+            }
+            Identities::Deferred(_) => self.world.fresh_numbers(numbers, len),
+        }
+    }
+
+    /// One of several values, functions of the elements of `source` that never fall.
+    pub(super) fn one_of(&mut self, id: ValueId, options: &[Value<Fast>], source: Option<&Value<Fast>>) -> Value<Fast> {
+        let arrays: Vec<&FloatArray<Fast>> = options.iter().map(Value::floats).collect();
+        let hull = |at| {
+            let numbers = arrays.iter().map(|array| self.world.number(array, at));
+            numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
+        };
+        let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();
+        match source {
+            Some(source) => {
+                let numbers = self.world.arithmetic.collect(numbers);
+                Value::Float(self.stepped(source.floats().clone(), numbers, Step::Rounded(id)))
+            }
+            None => Value::Float(self.world.fresh_all(numbers)),
+        }
+    }
+
+    /// A quotient that is computed in one of several ways, rounded: never falling functions of the first one's elements.
+    pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
+        let arrays: Vec<&FloatArray<Fast>> = ways.iter().map(Value::floats).collect();
+        let hull = |at| {
+            let numbers = arrays.iter().map(|array| round(self.world.number(array, at), rounding));
+            numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
+        };
+        let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();
+        let numbers = self.world.arithmetic.collect(numbers);
+        let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
+        let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
+        Value::Float(self.stepped(arrays[0].clone(), numbers, step))
+    }
+
+    /// A value whose floats below `floor` may count as zero. `None` where there are such and they may not be replaced.
+    pub(super) fn flush(&mut self, value: Value<Fast>, floor: f64, may_replace: bool) -> Option<Value<Fast>> {
+        let Value::Float(array) = value else { return Some(value) };
+        if floor == 0.0 || !(0..array.len).any(|at| is_below(self.world.number(&array, at), floor)) {
+            return Some(Value::Float(array));
+        }
+        let with_zero =
+            |x: Interval| if is_below(x, floor) { Interval { lo: x.lo.min(0.0), hi: x.hi.max(0.0) } } else { x };
+        let numbers = map(&array.numbers, with_zero);
+        may_replace.then(|| Value::Float(self.stepped(array, numbers, Step::Flushed)))
+    }
+
+    /// The largest magnitudes that the floats of a value may have.
+    pub(super) fn magnitudes(&self, value: &Value<Fast>) -> Value<Fast> {
+        let Value::Float(array) = value else { return value.clone() };
+        let magnitude = |at| {
+            let Interval { lo, hi } = self.world.number(array, at);
+            lo.abs().max(hi.abs())
+        };
+        Value::Float(self.world.exacts((0..array.len).map(magnitude).collect()))
+    }
+
+    /// A value whose floats below a magnitude may lose so much, if bf16 does not hold them.
+    pub(super) fn widened_below(&mut self, value: Value<Fast>, below: f64, loses: f64) -> Value<Fast> {
+        let Value::Float(array) = value else { return value };
+        let is_short = |x: Interval| x.lo < below && x.hi > -below && !(x.is_exact() && BF16.contains(x.lo));
+        if !(0..array.len).any(|at| is_short(self.world.number(&array, at))) {
+            return Value::Float(array);
+        }
+        let numbers = map(&array.numbers, |x| if is_short(x) { widen(x, loses) } else { x });
+        Value::Float(self.world.fresh_numbers(numbers, array.len))
+    }
+}

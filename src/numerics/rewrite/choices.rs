@@ -1,0 +1,302 @@
+//! Every choice that the rules leave a compiler, in one program with a place for each.
+//!
+//! Rule B retypes what computes in bf16, and what moves, compares and picks what it gives; then each conversion that stands
+//! behind another is one edge from a value to a reader, which rule A may make read the value before its rounding. So a
+//! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
+//! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::analysis::{Analysis, Precision, Reducer, live};
+use crate::ir::{Binary, Class, Computation, Instruction, Op, Program, Shape, ValueId};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::{Rewritten, Rule, Site, dead, narrow, normalize, simplify};
+
+/// A place where a compiler may do one of several things.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// A copy in the program of choices, of its first option.
+    pub value: ValueId,
+    /// What it may be a copy of; the first is the declared one.
+    pub options: Vec<ValueId>,
+    /// The value that all options are roundings of, if they are that.
+    pub source: Option<ValueId>,
+    /// The rule that allows the others.
+    pub rule: Rule,
+    /// The declared program's name for the value whose rounding is at stake.
+    pub name: String,
+    /// Its names for those that read it there.
+    pub readers: Vec<String>,
+    /// The declared program's value behind which a guard ends the choice.
+    pub guard: Option<ValueId>,
+}
+
+/// A program in which every choice has a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choices {
+    /// Means what the declared program does, as it stands.
+    pub program: Program,
+    /// Where it may mean something else, in the order of the program.
+    pub points: Vec<Point>,
+}
+
+impl Choices {
+    /// All choices that some rules leave in a program: [`Rule::Normalization`] and [`Rule::Simplification`] are one family of
+    /// elided roundings, of which either name stands for both.
+    pub fn new(program: &Program, rules: &[Rule]) -> Choices {
+        let elides = rules.iter().any(|rule| matches!(rule, Rule::Normalization | Rule::Simplification));
+        let narrows = rules.contains(&Rule::Narrowing);
+        let name = |origin: Option<ValueId>| origin.map(|id| program.entry().instructions[id].name.clone());
+        let retyped = match elides {
+            true => normalize::apply(program, &retyped_sites(program)),
+            false => Rewritten::unchanged(program.clone()),
+        };
+        let names: Vec<Option<String>> = retyped.origins.iter().map(|origin| name(*origin)).collect();
+        let origins = retyped.origins;
+        let collapsible = if elides { simplify::sites(&retyped.program, &|_| false) } else { BTreeSet::new() };
+        let narrowed = if narrows { narrow::sites(&retyped.program) } else { BTreeSet::new() };
+        Maker::new(&retyped.program, (&names, &origins), &collapsible).make(&narrowed)
+    }
+
+    /// The program in which each point is a copy of this option, and nothing is left of the others.
+    pub fn take(&self, taken: &[usize]) -> Program {
+        let mut program = self.program.clone();
+        let entry = program.entry;
+        for (point, option) in self.points.iter().zip(taken) {
+            program.computations[entry].instructions[point.value].operands = vec![point.options[*option]];
+        }
+        let mut stands_for: Vec<ValueId> = (0..program.entry().instructions.len()).collect();
+        for point in &self.points {
+            stands_for[point.value] = stands_for[program.entry().instructions[point.value].operands[0]];
+        }
+        let computation = &mut program.computations[entry];
+        for instruction in &mut computation.instructions {
+            instruction.operands.iter_mut().for_each(|operand| *operand = stands_for[*operand]);
+        }
+        computation.root = stands_for[computation.root];
+        dead::eliminate(&program).program
+    }
+
+    /// The points that some results depend on, by their places in [`Choices::points`].
+    pub fn points_of(&self, outputs: &[ValueId]) -> Vec<usize> {
+        let mut entry = self.program.entry().clone();
+        for point in &self.points {
+            entry.instructions[point.value].operands.clone_from(&point.options);
+        }
+        let live = live(&entry, outputs.iter().copied());
+        (0..self.points.len()).filter(|at| live[self.points[*at].value]).collect()
+    }
+}
+
+/// The operations that rule B retypes, and those that hand on, compare or pick what these give before it is rounded. Sums in
+/// bf16 keep their own steps.
+fn retyped_sites(program: &Program) -> BTreeSet<Site> {
+    let analysis = Analysis::new(program);
+    let entry = program.entry();
+    let own = normalize::sites(program);
+    let mut sites = BTreeSet::new();
+    let is_bf16 = |id: ValueId| match &entry.instructions[id].shape {
+        Shape::Array { dtype, .. } => *dtype == DType::BF16,
+        Shape::Tuple(parts) => parts.iter().any(|part| part.dtype() == Some(DType::BF16)),
+    };
+    // Values that have a form before rounding.
+    let mut is_wide = vec![false; entry.instructions.len()];
+    for (id, instruction) in entry.instructions.iter().enumerate() {
+        let from_wide = instruction.operands.iter().any(|operand| is_wide[*operand]);
+        let takes = match &instruction.op {
+            Op::GetTupleElement(_) => {
+                is_wide[id] = from_wide && is_bf16(id);
+                false
+            }
+            Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
+                let picks = analysis.regions.reducer(*to_apply).is_some_and(Reducer::picks);
+                from_wide && picks && own.contains(&Site::Retype(id))
+            }
+            Op::Binary(Binary::Maximum | Binary::Minimum) | Op::Clamp => from_wide && own.contains(&Site::Retype(id)),
+            Op::Select | Op::Compare { .. } | Op::Sort { .. } | Op::TopK { .. } => from_wide,
+            op if op.class() == Class::Moves => from_wide && *op != Op::OptimizationBarrier,
+            _ => own.contains(&Site::Retype(id)),
+        };
+        if takes {
+            sites.insert(Site::Retype(id));
+            is_wide[id] = is_bf16(id);
+        }
+    }
+    sites
+}
+
+/// A program of choices in the making.
+struct Maker<'p> {
+    program: &'p Program,
+    /// The declared program's names for the values.
+    names: &'p [Option<String>],
+    /// And the values themselves.
+    origins: &'p [Option<ValueId>],
+    users: Vec<Vec<ValueId>>,
+    /// Where each conversion may read instead, by the conversion.
+    collapsible: HashMap<ValueId, ValueId>,
+    /// What each value can hold where every conversion reads so.
+    widest: Vec<Option<Precision>>,
+    made: Vec<Instruction>,
+    /// For each value, the one that others read in its place.
+    seen: Vec<ValueId>,
+    /// And the value itself.
+    own: Vec<ValueId>,
+    points: Vec<Point>,
+}
+
+impl<'p> Maker<'p> {
+    fn new(
+        program: &'p Program,
+        (names, origins): (&'p [Option<String>], &'p [Option<ValueId>]),
+        collapsible: &BTreeSet<Site>,
+    ) -> Maker<'p> {
+        let widest = simplify::apply(program, collapsible).program;
+        let widest = Analysis::new(&widest).precisions().iter().map(|held| held.first()).collect();
+        let sources = collapsible.iter().filter_map(|site| match site {
+            Site::Collapse { conversion, source } => Some((*conversion, *source)),
+            _ => None,
+        });
+        let users = program.entry().users();
+        let (made, seen, own, points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Maker { program, names, origins, users, collapsible: sources.collect(), widest, made, seen, own, points }
+    }
+
+    fn make(mut self, narrowed: &BTreeSet<Site>) -> Choices {
+        let entry = self.program.entry();
+        let to_apply = self.program.entry;
+        for (id, instruction) in entry.instructions.iter().enumerate() {
+            let operands = instruction.operands.iter().map(|operand| match self.collapsible.contains_key(&id) {
+                true => self.own[*operand],
+                false => self.seen[*operand],
+            });
+            let operands = operands.collect();
+            let own = self.push(Instruction { operands, ..instruction.clone() });
+            self.own.push(own);
+            let seen = match self.collapsible.get(&id) {
+                Some(source) => self.elided(id, *source),
+                None if narrowed.contains(&Site::Narrow(id)) => self.narrowed(id, to_apply),
+                None => own,
+            };
+            self.seen.push(seen);
+        }
+        let mut program = self.program.clone();
+        let root = self.seen[entry.root];
+        program.computations[program.entry] = Computation { name: entry.name.clone(), instructions: self.made, root };
+        if !narrowed.is_empty() {
+            // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
+            program.computations.insert(program.entry, narrow::bf16_add());
+            program.entry += 1;
+        }
+        Choices { program, points: self.points }
+    }
+
+    fn push(&mut self, instruction: Instruction) -> ValueId {
+        self.made.push(instruction);
+        self.made.len() - 1
+    }
+
+    /// A value of the program in the making in another type.
+    fn converted(&mut self, value: ValueId, dtype: DType) -> ValueId {
+        if self.made[value].shape.dtype() == Some(dtype) {
+            return value;
+        }
+        let shape = self.made[value].shape.with_dtype(dtype);
+        let name = format!("{}.as_{dtype}.{}", self.made[value].name, self.made.len());
+        self.push(Instruction::new(name, Op::Convert, vec![value], shape))
+    }
+
+    /// What reads a conversion that stands behind others reads: it, or a choice.
+    fn elided(&mut self, id: ValueId, source: ValueId) -> ValueId {
+        let entry = self.program.entry();
+        let dtype = entry.instructions[id].shape.element_type();
+        let reader = |user: &ValueId| &entry.instructions[*user].op;
+        let inserted = self.names[id].is_none();
+        if inserted && self.users[id].iter().all(|user| reader(user).class() == Class::Moves) {
+            return self.converted(self.seen[source], dtype);
+        }
+        if inserted && self.users[id].iter().any(|user| matches!(reader(user), Op::Dot { .. })) {
+            return self.own[id];
+        }
+        // What the chain reads, from the last conversion to the first.
+        let mut chain = vec![entry.instructions[id].operands[0]];
+        while chain.last().is_some_and(|last| *last != source) {
+            let last = chain[chain.len() - 1];
+            chain.push(entry.instructions[last].operands[0]);
+        }
+        // Two places of it are one choice if the same roundings lie between them and the source.
+        let mut options: Vec<(Vec<Precision>, ValueId)> = Vec::new();
+        for (at, read) in chain.iter().enumerate() {
+            let roundings = self.roundings(source, &chain[at..]);
+            if options.iter().any(|(known, _)| *known == roundings) {
+                continue;
+            }
+            let option = match (at, *read == source) {
+                (0, _) => self.own[id],
+                (_, true) => self.converted(self.seen[source], dtype),
+                (_, false) => self.converted(self.own[*read], dtype),
+            };
+            options.push((roundings, option));
+        }
+        let options: Vec<ValueId> = options.into_iter().map(|(_, option)| option).collect();
+        let guard = self.origins[chain[0]];
+        self.point((id, source), options, Some(self.seen[source]), Rule::Simplification, guard)
+    }
+
+    /// The roundings that change what the source may hold on its way through these conversions; the last of them is the
+    /// source.
+    fn roundings(&self, source: ValueId, chain: &[ValueId]) -> Vec<Precision> {
+        let Some(mut held) = self.widest[source] else { return Vec::new() };
+        let mut roundings = Vec::new();
+        for conversion in chain.iter().rev().skip(1) {
+            let to = self.program.entry().instructions[*conversion].shape.dtype().and_then(Precision::of_dtype);
+            if let Some(to) = to.filter(|to| !held.within(*to)) {
+                roundings.push(to);
+                held = held.round_to(to);
+            }
+        }
+        roundings
+    }
+
+    /// A sum in f32 or, as narrowing has it, in bf16.
+    fn narrowed(&mut self, id: ValueId, to_apply: usize) -> ValueId {
+        let own = self.own[id];
+        let Instruction { op: Op::Reduce { dims, .. }, operands, shape, name, .. } = self.made[own].clone() else {
+            return own;
+        };
+        let operand = self.converted(operands[0], DType::BF16);
+        let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
+        let zero = Instruction::new(format!("{name}.init"), zero, vec![], Shape::array(DType::BF16, &[]));
+        let zero = self.push(zero);
+        let op = Op::Reduce { dims, to_apply };
+        let sum = Instruction::new(format!("{name}.narrow"), op, vec![operand, zero], shape.with_dtype(DType::BF16));
+        let sum = self.push(sum);
+        let sum = self.converted(sum, DType::F32);
+        self.point((id, id), vec![own, sum], None, Rule::Narrowing, self.origins[id])
+    }
+
+    fn point(
+        &mut self,
+        (id, of): (ValueId, ValueId),
+        options: Vec<ValueId>,
+        source: Option<ValueId>,
+        rule: Rule,
+        guard: Option<ValueId>,
+    ) -> ValueId {
+        if options.len() < 2 {
+            return options.first().copied().unwrap_or(self.own[id]);
+        }
+        let name =
+            |id: ValueId| self.names[id].clone().unwrap_or_else(|| self.program.entry().instructions[id].name.clone());
+        let mut readers: Vec<String> = self.users[id].iter().map(|user| name(*user)).collect();
+        readers.dedup();
+        let shape = self.made[options[0]].shape.clone();
+        let copy =
+            Instruction::new(format!("{}.choice", self.made[options[0]].name), Op::Copy, vec![options[0]], shape);
+        let (name, value) = (name(of), self.made.len());
+        self.made.push(copy);
+        self.points.push(Point { value, options, source, rule, name, readers, guard });
+        value
+    }
+}

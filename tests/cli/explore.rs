@@ -1,0 +1,34 @@
+//! `ulpgate explore`: what it says, and what it refuses.
+
+use super::{Folder, Ran};
+
+/// One row of a filter that reads its probabilities in two ways, and behind a guard.
+#[test]
+fn rows_are_answered_and_guards_are_named() {
+    let folder = Folder::new(&[]);
+    let Ran { out, .. } =
+        folder.exits(1, &["explore", "keep_max[rows=4]", "--n", "64", "--permit", "rounding", "--repair"]);
+    assert!(out.contains("outcome keep, 4 rows") && out.contains("REACHABLE keep["), "{out}");
+    assert!(out.contains("with 1 guards 4 of 4 rows are proven") && out.contains("jax.lax.reduce_precision"), "{out}");
+    let guarded = "keep_max[rows=4,guard=reduce_precision]";
+    let Ran { out, .. } = folder.exits(0, &["explore", guarded, "--n", "64", "--permit", "rounding"]);
+    assert!(out.contains("PROVEN 4, REACHABLE 0, OPEN 0"), "{out}");
+    let Ran { out, .. } = folder.exits(0, &["explore", guarded, "--n", "64", "--permit", "rounding", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((json["proven"].as_u64(), json["open"].as_u64()), (Some(4), Some(0)));
+}
+
+#[test]
+fn what_cannot_be_explored_is_refused() {
+    let folder = Folder::new(&[]);
+    for (arguments, said) in [
+        (&["explore", "keep_max", "--permit", "roundin"][..], "did you mean `rounding`"),
+        (&["explore", "keep_max", "--result", "kept"], "there is no result `kept`"),
+        (&["explore", "softmax"], "no result is made of integers or predicates"),
+        (&["explore", "kep_max"], "did you mean `keep_max`"),
+        (&["explore", "none.hlo"], "failed to read it"),
+    ] {
+        let Ran { err, .. } = folder.exits(2, arguments);
+        assert!(err.contains(said), "{err}");
+    }
+}
