@@ -141,7 +141,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     };
     match operand {
         Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
-            let mut values = Arc::unwrap_or_clone(values);
+            let mut values = values.into_vec();
             vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
             Value::float(dtype, values)
         }

@@ -1,6 +1,6 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 use crate::analysis::{
     FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
@@ -108,7 +108,7 @@ pub type KeptValues = Vec<(ValueId, Tensor)>;
 /// Values of the entry that are kept beside the results.
 pub(super) struct Kept {
     wanted: Vec<ValueId>,
-    tensors: RefCell<KeptValues>,
+    tensors: Mutex<KeptValues>,
 }
 
 impl Kept {
@@ -117,7 +117,7 @@ impl Kept {
         if self.wanted.contains(&id)
             && let Some(tensor) = value.clone().into_whole(shape.elements()).into_tensor(shape.dims())
         {
-            self.tensors.borrow_mut().push((id, tensor));
+            self.tensors.lock().unwrap_or_else(PoisonError::into_inner).push((id, tensor));
         }
     }
 }
@@ -194,9 +194,9 @@ impl<'p> Prepared<'p> {
         arguments: &Bound,
         values: &[ValueId],
     ) -> Result<(Vec<Tensor>, KeptValues), EvalError> {
-        let kept = Kept { wanted: values.to_vec(), tensors: RefCell::default() };
+        let kept = Kept { wanted: values.to_vec(), tensors: Mutex::default() };
         let results = self.machine(mode, Some(&kept)).results(arguments.0.clone())?;
-        Ok((results, kept.tensors.into_inner()))
+        Ok((results, kept.tensors.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The machine that runs the program.

@@ -3,7 +3,7 @@
 use crate::ir::{Op, ValueId};
 use crate::tensor::Tensor;
 
-use super::evaluate::{EvalError, Machine, refuse};
+use super::evaluate::{EvalError, refuse};
 use super::mode::Mode;
 use super::prepared::{Bound, Prepared};
 use super::value::{Operand, Value};
@@ -52,7 +52,7 @@ impl<'p> Replay<'p> {
     pub fn update(&mut self) -> Result<Vec<bool>, EvalError> {
         let program = self.prepared.program;
         let (entry, frame) = (program.entry(), &self.prepared.frames[program.entry]);
-        let machine = Machine { program, prepared: self.prepared, mode: self.mode, unit: self.mode.vector_unit() };
+        let machine = self.prepared.machine(self.mode, None);
         let mut has_changed = vec![false; entry.instructions.len()];
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let read = self.reads[id];
