@@ -146,7 +146,7 @@ fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Fail
         s.highest_bits,
         s.undecided
     );
-    summary::wrapped(&truth, "", out)?;
+    summary::wrap(&truth, "", out)?;
     let slowest: Vec<String> = run::slowest(costs, SLOWEST)
         .iter()
         .map(|c| {
@@ -155,7 +155,7 @@ fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Fail
         })
         .collect();
     if !slowest.is_empty() {
-        summary::wrapped(&format!("Slowest: {}.", slowest.join("; ")), "", out)?;
+        summary::wrap(&format!("Slowest: {}.", slowest.join("; ")), "", out)?;
     }
     if let Some(bytes) = run::peak_memory() {
         writeln!(out, "Peak memory: {:.0} MiB.", bytes as f64 / f64::from(1 << 20))?;

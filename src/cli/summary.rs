@@ -54,7 +54,7 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
             if !lines.is_empty() {
                 writeln!(out, "\n{}: {}", suite.name(), suite.header.claim)?;
             }
-            lines.iter().try_for_each(|line| wrapped(&format!("  {line}"), "    ", out))?;
+            lines.iter().try_for_each(|line| wrap(&format!("  {line}"), "    ", out))?;
         }
     }
     let alarms: Vec<_> = suites.iter().flat_map(findings).collect();
@@ -62,7 +62,7 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
     for alarm in alarms.iter().take(shown) {
         writeln!(out)?;
         for line in alarm.to_string().lines().take(lines) {
-            wrapped(line, "    ", out)?;
+            wrap(line, "    ", out)?;
         }
     }
     if alarms.len() > shown {
@@ -76,7 +76,7 @@ pub fn print_verdict(suites: &[SuiteRecord], done: &str, out: &mut dyn Write) ->
     let count =
         |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
     let known = count(&[Verdict::ExpectedFinding, Verdict::Reported]);
-    wrapped(&format!("{done}. Known findings that are still there: {known}."), "", out)?;
+    wrap(&format!("{done}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = [
         (Verdict::UnexpectedFinding, "not known"),
         (Verdict::MissingFinding, "known and not there any more"),
@@ -94,11 +94,11 @@ pub fn print_verdict(suites: &[SuiteRecord], done: &str, out: &mut dyn Write) ->
     writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;
     let next = "Next: `ulpgate explain CASE` shows the program as compiled; a finding that is meant gets `expect` and \
                 `because` in its suite.";
-    wrapped(next, "", out)
+    wrap(next, "", out)
 }
 
 /// Writes a line in as many as it needs; no word is broken.
-pub fn wrapped(line: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn wrap(line: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let options = textwrap::Options::new(WIDTH)
         .subsequent_indent(indent)
         .break_words(false)
