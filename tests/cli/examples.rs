@@ -34,7 +34,7 @@ fn lost(report: &str, [program, subject]: [&str; 2]) -> String {
 fn the_suite_for_any_decoder_judges_the_small_one() {
     let root = Path::new(ROOT);
     let suite = fs::read_to_string(root.join("examples/llama.toml")).unwrap();
-    let folder = Folder::new(&[("llama", &suite.replace("rows = [64]", "rows = [384]"))]);
+    let folder = Folder::new(&[("llama", &suite.replace("rows = [64]", "rows = [192]"))]);
     copy(&root.join("tests/data/language_model"), &folder.path(""));
     let ran = folder.exits(0, &["run"]);
     assert!(ran.out.contains("12 cases"), "{}", ran.out);
@@ -42,14 +42,14 @@ fn the_suite_for_any_decoder_judges_the_small_one() {
     let own = fs::read_to_string(own).unwrap();
     for flag in ["on", "off"] {
         for chip in ["xla-cpu", "v5e", "v6e", "tpu7x"] {
-            let case = [&format!("/prefill.excess_{flag}.hlo[rows=384]/"), &format!("/{chip}/default/as-compiled/")];
+            let case = [&format!("/prefill.excess_{flag}.hlo[rows=192]/"), &format!("/{chip}/default/as-compiled/")];
             let case = case.map(String::as_str);
             assert_ne!(lost(&ours, case), "0", "{case:?}");
             assert_eq!(lost(&ours, case), lost(&own, case), "{case:?}");
         }
     }
     for mode in ["v5e/default", "v5e/high/", "v5e/highest/", "cpu/f32"] {
-        let case = ["/prefill_f32.before.hlo[rows=384]/", mode];
+        let case = ["/prefill_f32.before.hlo[rows=192]/", mode];
         assert_eq!(lost(&ours, case), lost(&own, case), "{mode}");
     }
     assert_eq!(lost(&ours, ["/prefill_f32.", "cpu/f32"]), "0");
