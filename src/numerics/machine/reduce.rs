@@ -270,16 +270,8 @@ fn windows(
     movement::for_each_index(instruction.shape.dims(), |_, out| {
         let mut state = init;
         movement::for_each_index(&extents, |_, inside| {
-            let mut at = 0;
-            for (d, w) in window.0.iter().enumerate() {
-                let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
-                let dilation = w.base_dilation as i64;
-                if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
-                    return;
-                }
-                at += (position / dilation) as isize * strides[d];
-            }
-            if let Some(element) = operands[0].scalar(at as usize) {
+            let shown = window.element(dims, &strides, out, inside);
+            if let Some(element) = shown.and_then(|at| operands[0].scalar(at)) {
                 state = region.apply([state, element]).next().unwrap_or(state);
             }
         });

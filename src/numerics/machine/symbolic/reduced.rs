@@ -289,16 +289,9 @@ fn windows(tracer: &Tracer, site: &Site, window: &Window, mixer: Mixer) -> Resul
     movement::for_each_index(out_dims, |_, out| {
         let mut state = mixer;
         movement::for_each_index(&extents, |_, inside| {
-            let mut at = 0;
-            for (d, w) in window.0.iter().enumerate() {
-                let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
-                let dilation = w.base_dilation as i64;
-                if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
-                    return;
-                }
-                at += (position / dilation) as isize * strides[d];
+            if let Some(at) = window.element(dims, &strides, out, inside) {
+                state = state.and(site.of(0)[at]);
             }
-            state = state.and(site.of(0)[at as usize]);
         });
         results.push(state.symbol());
     });
