@@ -106,6 +106,27 @@ fn two_points_are_two_values() {
     assert_eq!(integers(&found[1]), [Some(1), Some(1)]);
 }
 
+/// Two numbers that a choice may round keep their order, and may become equal.
+#[test]
+fn what_may_be_rounded_may_tie() {
+    let mut b = Builder::new("neighbours");
+    let x = b.parameter("x", DType::F32, &[2]).unwrap();
+    let narrow = b.convert(x, DType::BF16).unwrap();
+    let wide = b.convert(narrow, DType::F32).unwrap();
+    let read = b.op(Op::Copy, &[wide]).unwrap();
+    let part = |start: usize| Op::Slice { start: vec![start], limit: vec![start + 1], stride: vec![1] };
+    let [left, right] = [0, 1].map(|at| b.op(part(at), &[read]).unwrap());
+    let is_equal = b.compare(Compare::Eq, left, right).unwrap();
+    let is_above = b.compare(Compare::Gt, right, left).unwrap();
+    let is_not_below = b.compare(Compare::Ge, right, left).unwrap();
+    let results = [("is_equal", is_equal), ("is_above", is_above), ("is_not_below", is_not_below)];
+    let program = b.finish(&results).unwrap();
+    let point = Latitude::OneOf { options: vec![wide, x], source: Some(x) };
+    let latitudes = [(narrow, rounded(&[&BF16])), (read, point)];
+    let found = enclosed(&program, &[f32s(&[2], &[1.000_1, 1.000_2])], &latitudes);
+    assert_eq!(found.iter().map(integers).collect::<Vec<_>>(), [[None], [None], [Some(1)]]);
+}
+
 /// Equal arguments have equal results whatever the unit errs by; different ones may become equal.
 #[test]
 fn ties_stay_and_may_be_made() {

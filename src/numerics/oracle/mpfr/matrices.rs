@@ -327,6 +327,25 @@ mod tests {
         assert!(*lo < dot && dot < *hi && Float::with_val(60, hi - lo) < 1e-15, "{lo} to {hi} around {dot}");
     }
 
+    /// Products of numbers that their digits hold and that cancel but for a part far below the levels that are left out.
+    #[test]
+    fn levels_that_are_left_out_count_where_others_cancel() {
+        let mut state = 11;
+        for _ in 0..20 {
+            let [x, y] = [(); 2].map(|()| long(&mut state, 90));
+            let below = Float::with_val(20, draw(&mut state));
+            let near = -Float::with_val(400, &x + Float::with_val(400, below >> 70));
+            let values = [x, y.clone(), y, near];
+            let reals =
+                Reals::Enclosed(Column::new(values.iter().map(|v| Rc::new(Between::Exact(v.clone()))).collect()));
+            let operand = Operand { reals: &reals, layout: Layout { start: 0, vector: 2, entry: 1, length: 2 } };
+            let found = matrix_product([operand, operand], &[0], &[1], 60).unwrap();
+            let [Found::Between(lo, hi)] = &found[..] else { panic!("{found:?}") };
+            let dot = Float::with_val(900, Float::dot(values[..2].iter().zip(&values[2..])));
+            assert!(*lo <= dot && dot <= *hi, "{lo} to {hi} without {dot}");
+        }
+    }
+
     /// What one vector leaves open does not reach dots of others.
     #[test]
     fn vectors_without_digits_keep_to_themselves() {
