@@ -332,9 +332,10 @@ mod tests {
     fn levels_that_are_left_out_count_where_others_cancel() {
         let mut state = 11;
         for _ in 0..20 {
-            let [x, y] = [(); 2].map(|()| long(&mut state, 90));
-            let below = Float::with_val(20, draw(&mut state));
-            let near = -Float::with_val(400, &x + Float::with_val(400, below >> 70));
+            // Entries of 60 bits each, the small one with its digits below those of the large one.
+            let x = Float::with_val(60, 0.5 + long(&mut state, 60).abs() / 2u32);
+            let y: Float = long(&mut state, 60) >> 40u32;
+            let near = -Float::with_val(62, &x + Float::with_val(60, 2f64.powi(-58)));
             let values = [x, y.clone(), y, near];
             let reals =
                 Reals::Enclosed(Column::new(values.iter().map(|v| Rc::new(Between::Exact(v.clone()))).collect()));
