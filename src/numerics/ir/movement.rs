@@ -8,7 +8,7 @@ use std::mem::needs_drop;
 use std::ops::Range;
 
 use super::index_dims::{GatherDims, ScatterDims};
-use super::op::Op;
+use super::op::{Op, Window};
 
 /// Elements of both dims in a tile of a transpose: lines of the cache are used up while they are there.
 const TILE: usize = 16;
@@ -356,4 +356,21 @@ fn gather<T: Clone>(
         out.extend_from_slice(&source[at as usize..at as usize + run]);
     });
     out
+}
+
+impl Window {
+    /// Which element of an array of these dims and strides the window shows at `inside` of its own extents, where it makes the
+    /// result's element `out`; none where that is padding.
+    pub(crate) fn element(&self, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
+        let mut at = 0;
+        for (d, w) in self.0.iter().enumerate() {
+            let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
+            let dilation = w.base_dilation as i64;
+            if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
+                return None;
+            }
+            at += (position / dilation) as isize * strides[d];
+        }
+        Some(at as usize)
+    }
 }

@@ -209,21 +209,6 @@ impl Window {
         }
         (!whole.is_empty()).then_some(whole)
     }
-
-    /// Which element of an array of these dims and strides the window shows at `inside` of its own extents, where it makes the
-    /// result's element `out`; none where that is padding.
-    pub(crate) fn element(&self, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
-        let mut at = 0;
-        for (d, w) in self.0.iter().enumerate() {
-            let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
-            let dilation = w.base_dilation as i64;
-            if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
-                return None;
-            }
-            at += (position / dilation) as isize * strides[d];
-        }
-        Some(at as usize)
-    }
 }
 
 /// One dim of a window, in elements.
