@@ -18,6 +18,7 @@ use crate::oracle::Enclosed;
 use crate::program::ProgramSpec;
 use crate::rewrite::Rule;
 use crate::run::{World, check_memory};
+use crate::suite::is_file;
 use crate::tensor::Tensor;
 
 use super::hlo::{inputs, read};
@@ -160,10 +161,9 @@ fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut dyn 
 
 /// The program and its arguments.
 fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
-    let path = Path::new(&arguments.program);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
-    let program = if path.extension().is_some_and(|extension| extension == "hlo" || extension == "txt") {
-        let (module, import) = read(path)?;
+    let program = if is_file(&arguments.program) {
+        let (module, import) = read(Path::new(&arguments.program))?;
         if module.is_compiled() {
             return Err(fail(&"it is compiled already: what a compiler may choose is seen before compilation"));
         }

@@ -116,7 +116,9 @@ fn differences(
         Covers::EachSuite => every_suite || !arguments.bless,
         Covers::AllTogether => whole,
     };
-    let files: Vec<File> = report::files(records).into_iter().filter(compared).collect();
+    let all = report::files(records);
+    let names: BTreeSet<String> = all.iter().map(|file| file.name.clone()).collect();
+    let files: Vec<File> = all.into_iter().filter(compared).collect();
     let ran: BTreeSet<String> = records.iter().flat_map(|suite| &suite.cases).map(|record| record.id()).collect();
     let left_out: BTreeSet<&str> =
         suites.iter().flat_map(|s| &s.cases).map(|case| case.id.as_str()).filter(|id| !ran.contains(*id)).collect();
@@ -129,7 +131,7 @@ fn differences(
     if every_suite {
         // What did not run for the selection's sake is no less a report.
         let of_suites = suites.iter().map(|suite| format!("{}.csv", suite.name));
-        let names = report::files(records).into_iter().map(|file| file.name).chain(of_suites).collect();
+        let names = names.into_iter().chain(of_suites).collect();
         differences.extend(left_over(&names, baseline)?);
     }
     Ok((differences, files))

@@ -66,8 +66,7 @@ impl Form {
             let (there, all) = (suite.cases.len(), suite.header.cases);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
-        let cases: usize = suites.iter().map(|suite| suite.cases.len()).sum();
-        summary::print_verdict(suites, &format!("{cases} cases; {}", describe_writes(changed, target)), out)?;
+        summary::print_verdict(suites, "", &describe_writes(changed, target), out)?;
         Ok(summary::exit(suites))
     }
 

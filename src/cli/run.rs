@@ -88,14 +88,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         if arguments.extent.verbose {
             print_cost(&stats, &costs, out)?;
         }
-        let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
         let kept = if resumed == 0 { String::new() } else { format!(" ({resumed} kept from an interrupted run)") };
         let written = match changed {
             Some(count) => describe_writes(count, &target),
             None => "part of them, so no report was written (--out DIR writes one)".to_string(),
         };
-        let done = format!("{cases} cases in {:.1} s{kept}; {written}", started.elapsed().as_secs_f64());
-        summary::print_verdict(&records, &done, out)?;
+        let took = format!(" in {:.1} s{kept}", started.elapsed().as_secs_f64());
+        summary::print_verdict(&records, &took, &written, out)?;
     }
     if writes {
         Journal::remove(&target)?;

@@ -71,12 +71,13 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
     Ok(writeln!(out)?)
 }
 
-/// What it all comes to, and what to do next; `done` stands first, such as `5 cases in 1.0 s`.
-pub fn print_verdict(suites: &[SuiteRecord], done: &str, out: &mut dyn Write) -> Result<(), Failure> {
+/// What it all comes to, and what to do next; `took` stands behind the number of cases, and then what was written.
+pub fn print_verdict(suites: &[SuiteRecord], took: &str, written: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let cases: usize = suites.iter().map(|suite| suite.cases.len()).sum();
     let count =
         |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
     let known = count(&[Verdict::ExpectedFinding, Verdict::Reported]);
-    wrap(&format!("{done}. Known findings that are still there: {known}."), "", out)?;
+    wrap(&format!("{cases} cases{took}; {written}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = [
         (Verdict::UnexpectedFinding, "not known"),
         (Verdict::MissingFinding, "known and not there any more"),

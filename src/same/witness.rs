@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::input::{InputKey, Sampler, Streams};
-use crate::ir::Shape;
-use crate::machine::{KeptValues, Permits, Prepared};
+use crate::ir::{Shape, ValueId};
+use crate::machine::{EvalError, Permits, Prepared, Replay};
 use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Data, Tensor};
 
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
         let of_large: Vec<Tensor> = shapes.iter().enumerate().map(|(at, shape)| filled(large, at, shape)).collect();
         let of_small = self.alignment.cut(&of_large, block, |at, shape| filled(1 - large, at, shape));
         let inputs = if large == 1 { [of_small, of_large] } else { [of_large, of_small] };
-        let results = [self.run(0, &inputs[0], &[])?.0, self.run(1, &inputs[1], &[])?.0];
+        let results = [self.results(0, &inputs[0])?, self.results(1, &inputs[1])?];
         let differs = |a: &Tensor, i: usize, b: &Tensor, j: usize| self.differ(a, i, b, j);
         let found = self.alignment.first_difference([&results[0], &results[1]], block, differs);
         Ok(found.map(|(number, places)| {
@@ -91,12 +91,18 @@ impl<'a> Search<'a> {
         }))
     }
 
-    fn run(&self, side: usize, inputs: &[Tensor], kept: &[usize]) -> Result<(Vec<Tensor>, KeptValues), SameError> {
-        let evaluate = || {
-            let bound = self.prepared[side].bind(inputs)?;
-            self.prepared[side].evaluate_keeping(&self.settings.modes[side], &bound, kept)
-        };
+    fn results(&self, side: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, SameError> {
+        let (prepared, mode) = (&self.prepared[side], &self.settings.modes[side]);
+        let evaluate = || prepared.evaluate(mode, &prepared.bind(inputs)?);
         evaluate().map_err(|error| SameError::Evaluation { which: SIDES[side], error })
+    }
+
+    /// The array that a value of the entry is; none of a tuple.
+    fn value(&self, side: usize, inputs: &[Tensor], id: ValueId) -> Result<Option<Tensor>, SameError> {
+        let (prepared, mode) = (&self.prepared[side], &self.settings.modes[side]);
+        let replay = || -> Result<_, EvalError> { Replay::new(prepared, mode, &prepared.bind(inputs)?) };
+        let replay = replay().map_err(|error| SameError::Evaluation { which: SIDES[side], error })?;
+        Ok(replay.tensor(id).ok())
     }
 
     /// Whether two elements have other bits; all NaNs are one.
@@ -114,8 +120,8 @@ impl<'a> Search<'a> {
         let Difference { inputs, shown: result } = difference;
         let mut value = None;
         if let Some(meeting) = &meeting {
-            let [one, other] = [0, 1].map(|side| self.run(side, &inputs[side], &[meeting.places[side].value]));
-            if let ([(_, a)], [(_, b)]) = (&one?.1[..], &other?.1[..])
+            let [one, other] = [0, 1].map(|side| self.value(side, &inputs[side], meeting.places[side].value));
+            if let (Some(a), Some(b)) = (&one?, &other?)
                 && a.dtype() == b.dtype()
                 && a.len() == b.len()
                 && let Some(at) = (0..a.len()).find(|at| self.differ(a, *at, b, *at))

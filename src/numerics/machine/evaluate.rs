@@ -11,7 +11,7 @@ use super::contraction_order::ContractionOrder;
 use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::mxu;
-use super::prepared::{Habits, Kept, Prepared};
+use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
 use super::{arrange, contract, ducc, integer, rank, reduce};
@@ -63,8 +63,23 @@ pub(super) struct Machine<'a> {
     pub prepared: &'a Prepared<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
-    /// Values of the entry that are kept as they come.
-    pub kept: Option<&'a Kept>,
+}
+
+/// The operands of an instruction, of a computation's values with the uses that each has left: values are dropped after
+/// their last one.
+pub(super) fn take_operands(
+    instruction: &Instruction,
+    values: &mut [Option<Operand>],
+    uses: &mut [usize],
+) -> Vec<Operand> {
+    let operands = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+    for operand in &instruction.operands {
+        uses[*operand] -= 1;
+        if uses[*operand] == 0 {
+            values[*operand] = None;
+        }
+    }
+    operands
 }
 
 impl Machine<'_> {
@@ -96,20 +111,11 @@ impl Machine<'_> {
             } else if let Some(constant) = &frame.constants[id] {
                 Some(Operand::whole(constant.clone()))
             } else {
-                let operands: Vec<Operand> = instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+                let operands = take_operands(instruction, &mut values, &mut uses);
                 let shapes: Vec<&Shape> =
                     instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-                for operand in &instruction.operands {
-                    uses[*operand] -= 1;
-                    if uses[*operand] == 0 {
-                        values[*operand] = None;
-                    }
-                }
                 Some(self.instruction(instruction, frame.habits[id], operands, &shapes)?)
             };
-            if let (Some(kept), Some(value), true) = (self.kept, &value, callee == self.program.entry) {
-                kept.keep(id, value, &instruction.shape);
-            }
             values[id] = value.filter(|_| uses[id] > 0);
         }
         let root = &computation.instructions[computation.root];

@@ -45,7 +45,7 @@ pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};
 pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
-pub use prepared::{Bound, Held, KeptValues, Prepared};
+pub use prepared::{Bound, Held, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
 pub use replay::Replay;
 pub(crate) use sum::{RowSum, SumPromise, SumSite};

@@ -1,17 +1,15 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::analysis::{
     FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
 };
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
 use crate::tensor::Tensor;
 
 use super::evaluate::{EvalError, Machine, is_spread};
 use super::mode::Mode;
 use super::scalar::Template;
-use super::value::{Operand, Value};
+use super::value::Value;
 
 /// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
 pub struct Prepared<'p> {
@@ -102,26 +100,6 @@ impl Held {
     }
 }
 
-/// Values of a program's entry, each with its place.
-pub type KeptValues = Vec<(ValueId, Tensor)>;
-
-/// Values of the entry that are kept beside the results.
-pub(super) struct Kept {
-    wanted: Vec<ValueId>,
-    tensors: Mutex<KeptValues>,
-}
-
-impl Kept {
-    /// Keeps a value if it is wanted.
-    pub fn keep(&self, id: ValueId, value: &Operand, shape: &Shape) {
-        if self.wanted.contains(&id)
-            && let Some(tensor) = value.clone().into_whole(shape.elements()).into_tensor(shape.dims())
-        {
-            self.tensors.lock().unwrap_or_else(PoisonError::into_inner).push((id, tensor));
-        }
-    }
-}
-
 impl<'p> Prepared<'p> {
     /// Makes `program` ready; constants are converted now.
     pub fn new(program: &'p Program) -> Prepared<'p> {
@@ -180,28 +158,12 @@ impl<'p> Prepared<'p> {
     /// # Errors
     /// If an operation is not supported for its types.
     pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
-        self.machine(mode, None).results(arguments.0.clone())
-    }
-
-    /// [`Prepared::evaluate`], and these values of the entry beside the results, in the order of their places; what is a tuple
-    /// or has no reader is left out.
-    ///
-    /// # Errors
-    /// If an operation is not supported for its types.
-    pub fn evaluate_keeping(
-        &self,
-        mode: &Mode,
-        arguments: &Bound,
-        values: &[ValueId],
-    ) -> Result<(Vec<Tensor>, KeptValues), EvalError> {
-        let kept = Kept { wanted: values.to_vec(), tensors: Mutex::default() };
-        let results = self.machine(mode, Some(&kept)).results(arguments.0.clone())?;
-        Ok((results, kept.tensors.into_inner().unwrap_or_else(PoisonError::into_inner)))
+        self.machine(mode).results(arguments.0.clone())
     }
 
     /// The machine that runs the program.
-    pub(super) fn machine<'a>(&'a self, mode: &'a Mode, kept: Option<&'a Kept>) -> Machine<'a> {
-        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), kept }
+    pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Machine<'a> {
+        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() }
     }
 
     /// A region to be interpreted element by element.

@@ -52,7 +52,7 @@ impl<'p> Replay<'p> {
     pub fn update(&mut self) -> Result<Vec<bool>, EvalError> {
         let program = self.prepared.program;
         let (entry, frame) = (program.entry(), &self.prepared.frames[program.entry]);
-        let machine = self.prepared.machine(self.mode, None);
+        let machine = self.prepared.machine(self.mode);
         let mut has_changed = vec![false; entry.instructions.len()];
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let read = self.reads[id];

@@ -3,7 +3,7 @@
 use crate::analysis;
 use crate::ir::{ComputationId, Instruction, Op, Shape, TRIP_BOUND, ValueId};
 
-use super::evaluate::{EvalError, Machine, refuse};
+use super::evaluate::{EvalError, Machine, refuse, take_operands};
 use super::value::{Operand, Value};
 
 /// Where a value stands in a run: an instruction of a computation, and by which calls and trips of loops it was reached.
@@ -48,16 +48,9 @@ impl Frame {
         self.at += 1;
     }
 
-    /// The operands of the instruction at hand; values are dropped after their last use.
+    /// The operands of the instruction at hand.
     fn take_operands(&mut self, instruction: &Instruction) -> Vec<Operand> {
-        let operands = instruction.operands.iter().filter_map(|o| self.values[*o].clone()).collect();
-        for operand in &instruction.operands {
-            self.uses[*operand] -= 1;
-            if self.uses[*operand] == 0 {
-                self.values[*operand] = None;
-            }
-        }
-        operands
+        take_operands(instruction, &mut self.values, &mut self.uses)
     }
 }
 

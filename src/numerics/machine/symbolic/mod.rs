@@ -84,7 +84,7 @@ impl Prepared<'_> {
     /// # Errors
     /// If an operation is not supported for its types, or the program is larger than the budget.
     pub fn trace(&self, mode: &Mode, namings: &[Naming], permits: Permits, budget: u64) -> Result<Traced, EvalError> {
-        let machine = self.machine(mode, None);
+        let machine = self.machine(mode);
         let shapes = self.program.entry().parameter_shapes();
         let arguments = shapes.iter().zip(namings).map(|(shape, naming)| name_elements(shape, naming)).collect();
         Tracer::new(&machine, permits, budget).results(arguments)
