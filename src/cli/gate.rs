@@ -12,6 +12,7 @@ use crate::report::{self, Covers, File, Row, Unexpected};
 use crate::run::{self, Selection, Settings};
 use crate::suite::Suite;
 
+use super::ci::{Formats, Places, of_differences, of_suites};
 use super::progress::OnStderr;
 use super::run::Selected;
 use super::{Exit, Failure, REPORTS, suites};
@@ -34,6 +35,8 @@ pub struct Arguments {
     /// Print differences and findings as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 /// Evaluates afresh, compares, and writes nothing unless asked to.
@@ -76,6 +79,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             )?;
         }
     }
+    let places = Places::of(&suites);
+    let mut groups = of_suites(&records, &places);
+    groups.push(of_differences(
+        if arguments.bless { &[] } else { &differences },
+        &baseline.display().to_string(),
+        &places,
+    ));
+    arguments.formats.write(&groups, out)?;
     let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
 }

@@ -1,11 +1,13 @@
 //! The command line: one file a subcommand. [`main`] is all of the binary; `summary` prints records for several
 //! subcommands.
 
+mod ci;
 mod explain;
 mod explore;
 mod folder_pair;
 mod gate;
 mod hlo;
+mod init;
 mod list;
 mod merge;
 mod progress;
@@ -63,6 +65,8 @@ enum Command {
     Same(same::Arguments),
     /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
     Explore(explore::Arguments),
+    /// Write a first suite, a program and a CI workflow into a repository
+    Init(init::Arguments),
     /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
@@ -105,6 +109,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::Report(arguments) => report::run(&arguments, &mut out),
+        Command::Init(arguments) => init::run(&arguments, &mut out),
         Command::Merge(arguments) => merge::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),

@@ -11,6 +11,7 @@ use crate::report::{self, Covers};
 use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
 use crate::suite::Suite;
 
+use super::ci::{Formats, Places, of_suites};
 use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::summary::{self, Extent};
@@ -33,6 +34,8 @@ pub struct Arguments {
     resume: bool,
     #[command(flatten)]
     extent: Extent,
+    #[command(flatten)]
+    formats: Formats,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -96,6 +99,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         let took = format!(" in {:.1} s{kept}", started.elapsed().as_secs_f64());
         summary::print_verdict(&records, &took, &written, out)?;
     }
+    arguments.formats.write(&of_suites(&records, &Places::of(&suites)), out)?;
     if writes {
         Journal::remove(&target)?;
     }

@@ -202,7 +202,8 @@ impl Question {
         }
         let id = Case::id_of(&problem, subject.as_ref());
         let rounded = Rounded::F64;
-        let case = Case { id, problem, subject, output, metrics, rounded, checks, fits: Vec::new(), slow: false };
+        let (fits, line) = (Vec::new(), None);
+        let case = Case { id, problem, subject, output, metrics, rounded, checks, fits, line, slow: false };
         let group = Group { cases: vec![&case] };
         group.check_memory()?;
         let Outcome { mut records, .. } = evaluate(&group, &oracle)?;

@@ -92,6 +92,8 @@ pub struct Case {
     pub checks: Vec<PlannedCheck>,
     /// Checks of the series that this case belongs to.
     pub fits: Vec<PlannedFit>,
+    /// Line of its matrix in the suite's file, from 1; `None` for a question that no file asks.
+    pub line: Option<usize>,
     /// Whether the case runs only where `--slow` asks for it.
     pub slow: bool,
 }

@@ -31,6 +31,7 @@ pub(super) fn expand(
     files: &mut Files,
 ) -> Result<Vec<Case>, SuiteError> {
     let matrix = spanned.get_ref();
+    let (line, _) = here.position(spanned.span());
     let parsed = |list: &[Spanned<String>]| -> Result<Vec<Mode>, SuiteError> {
         let mut modes = Vec::new();
         for chip in &matrix.chip {
@@ -131,6 +132,7 @@ pub(super) fn expand(
                                 rounded: matrix.rounded,
                                 checks,
                                 fits,
+                                line: Some(line),
                                 slow: matrix.slow,
                             });
                         }

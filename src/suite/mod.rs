@@ -12,6 +12,7 @@ mod table;
 
 pub use case::{Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use error::SuiteError;
+#[cfg(feature = "cli")]
 pub(crate) use files::is_file;
 pub(crate) use load::fingerprint;
 pub use load::{Suite, load, load_folder};

@@ -3,11 +3,14 @@
 mod examples;
 mod explain;
 mod explore;
+mod formats;
 mod gate;
+mod init;
 mod journal;
 mod records;
 mod refused;
 mod same_pairs;
+mod schema;
 mod selection;
 mod verdicts;
 

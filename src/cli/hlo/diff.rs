@@ -1,7 +1,7 @@
 //! `ulpgate hlo diff`: what changed from one file to the other.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -10,6 +10,7 @@ use crate::diff::{Change, Difference, Maximum, Outcome, Right, Verdict, differen
 use crate::machine::Mode;
 
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome};
+use super::accepted::{Accepted, Compared};
 use super::eval::inputs;
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
@@ -36,6 +37,12 @@ pub struct Arguments {
     /// Machine to run them on, as chip/precision/excess[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled", requires = "inputs")]
     mode: Mode,
+    /// List of changes that were reviewed: only others, and those that are gone, count
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    accept: Option<PathBuf>,
+    /// Accept what there is now: write it as the new list
+    #[arg(long, requires = "accept")]
+    bless: bool,
     /// Print the changes as JSON
     #[arg(long)]
     json: bool,
@@ -43,11 +50,47 @@ pub struct Arguments {
 
 /// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let Some(pair) = FolderPair::of(&arguments.before, &arguments.after)? else { return run_pair(arguments, out) };
-    pair.judge(["unchanged", "changed"], out, |before, after, out| {
-        let pair = Arguments { before: before.to_path_buf(), after: after.to_path_buf(), ..arguments.clone() };
-        run_pair(&pair, out).map(|exit| if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
-    })
+    let Arguments { before, after, accept, bless, .. } = arguments;
+    let mut accepted = accept.as_ref().map(|path| Accepted::read(path, *bless)).transpose()?;
+    let exit = match FolderPair::of(before, after)? {
+        None => run_accepting(arguments, after, accepted.as_mut(), out)?,
+        Some(pair) => pair.judge(["unchanged", "changed"], out, |one, other, out| {
+            let name = other.strip_prefix(after).unwrap_or(other);
+            let pair = Arguments { before: one.to_path_buf(), after: other.to_path_buf(), ..arguments.clone() };
+            let exit = run_accepting(&pair, name, accepted.as_mut(), out)?;
+            Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
+        })?,
+    };
+    let Some(accepted) = accepted else { return Ok(exit) };
+    if *bless {
+        writeln!(out, "{} lines accepted into {}.", accepted.bless()?, accepted.path().display())?;
+        return Ok(Exit::AsExpected);
+    }
+    let left = accepted.of_other_pairs();
+    for (pair, lines) in &left {
+        writeln!(out, "gone: {pair}, with {lines} accepted lines: it was not compared")?;
+    }
+    Ok(if left.is_empty() { exit } else { Exit::Found })
+}
+
+/// One pair; what was accepted of it is not found.
+fn run_accepting(
+    arguments: &Arguments,
+    name: &Path,
+    accepted: Option<&mut Accepted>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let Some(accepted) = accepted else { return run_pair(arguments, out) };
+    let mut printed = Vec::new();
+    run_pair(arguments, &mut printed)?;
+    let Compared { new, gone, accepted } =
+        accepted.compare(&name.display().to_string(), &String::from_utf8_lossy(&printed));
+    new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
+    gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
+    if accepted > 0 {
+        writeln!(out, "{accepted} lines as accepted")?;
+    }
+    Ok(if new.is_empty() && gone.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
 
 fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -1,5 +1,6 @@
 //! `ulpgate hlo`: programs that compilers dump.
 
+mod accepted;
 mod diff;
 mod eval;
 mod show;

@@ -1,0 +1,43 @@
+//! JUnit XML, which GitLab, Jenkins, Buildkite and others show as tests.
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::record::Verdict;
+
+use super::super::Failure;
+use super::{Group, Problem, Test};
+
+/// The whole file: a suite a group, without times, so that equal verdicts give equal bytes.
+pub fn text(groups: &[Group]) -> Result<String, Failure> {
+    let mut report = Report::new("ulpgate");
+    for group in groups {
+        let mut suite = TestSuite::new(group.name.as_str());
+        suite.add_test_cases(group.tests.iter().map(|test| case(&group.name, test)));
+        report.add_test_suite(suite);
+    }
+    report.to_string().map_err(|error| Failure::Message(format!("failed to write JUnit XML: {error}")))
+}
+
+fn case(group: &str, test: &Test) -> TestCase {
+    let Some(first) = test.problems.first() else {
+        let mut case = TestCase::new(test.name.as_str(), TestCaseStatus::success());
+        case.set_classname(group);
+        if !test.known.is_empty() {
+            case.set_system_out(format!("known, and still there:\n{}\n", test.known.join("\n")));
+        }
+        return case;
+    };
+    // What could not be decided is an error of the test, anything else its result.
+    let is_open = first.verdict == Verdict::Undecided.name();
+    let mut status = TestCaseStatus::non_success(if is_open { NonSuccessKind::Error } else { NonSuccessKind::Failure });
+    status.set_type(first.verdict.as_str()).set_message(said(first));
+    let all = test.problems.iter().flat_map(|p| std::iter::once(said(p)).chain(p.evidence.iter().cloned()));
+    status.set_description(all.collect::<Vec<_>>().join("\n"));
+    let mut case = TestCase::new(test.name.as_str(), status);
+    case.set_classname(group);
+    case
+}
+
+fn said(problem: &Problem) -> String {
+    format!("{}: {}", problem.rule, problem.message)
+}

@@ -1,0 +1,180 @@
+//! What CI systems read: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of verdicts.
+
+mod github;
+mod junit;
+mod sarif;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::file::write_whole;
+use crate::gate::{Change, Difference};
+use crate::record::{SuiteRecord, Verdict};
+use crate::report::{Unexpected, findings};
+use crate::suite::Suite;
+
+use super::{Failure, SUITES};
+
+/// What is made for a CI system beside what the terminal shows.
+#[derive(Args, Clone, Default)]
+pub struct Formats {
+    /// Write every verdict as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write what is not as expected as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Print annotations for GitHub Actions, and append to its step summary
+    #[arg(long, conflicts_with = "json")]
+    github: bool,
+}
+
+/// Tests of one kind, such as the cases of a suite.
+pub struct Group {
+    /// Such as the suite's name.
+    pub name: String,
+    /// What was judged.
+    pub tests: Vec<Test>,
+}
+
+/// One thing that was judged.
+pub struct Test {
+    /// Such as a case's id.
+    pub name: String,
+    /// Findings that are known, a line each.
+    pub known: Vec<String>,
+    /// What is not as expected; nothing if it passed.
+    pub problems: Vec<Problem>,
+}
+
+/// Something that is not as expected.
+pub struct Problem {
+    /// What kind of question found it, such as `dropped_token`, or how a report differs, such as `worse`.
+    pub rule: String,
+    /// What it comes to, such as `unexpected-finding`.
+    pub verdict: String,
+    /// What it is, on one line.
+    pub message: String,
+    /// What shows it, a line each.
+    pub evidence: Vec<String>,
+    /// The file where a person would begin, and the line there.
+    pub place: (String, usize),
+}
+
+impl Formats {
+    /// Writes the files that were asked for, and prints what GitHub reads.
+    pub fn write(&self, groups: &[Group], out: &mut dyn Write) -> Result<(), Failure> {
+        let write = |path: &PathBuf, text: String| {
+            let fail = |error| Failure::Message(format!("failed to write {}: {error}", path.display()));
+            write_whole(path, text.as_bytes()).map_err(fail)
+        };
+        if let Some(path) = &self.junit {
+            write(path, junit::text(groups)?)?;
+        }
+        if let Some(path) = &self.sarif {
+            write(path, sarif::text(groups))?;
+        }
+        if self.github {
+            github::annotate(groups, out)?;
+            github::append_summary(groups)?;
+        }
+        Ok(())
+    }
+}
+
+/// All problems, with what they are of.
+fn problems(groups: &[Group]) -> impl Iterator<Item = (&Test, &Problem)> {
+    groups.iter().flat_map(|group| &group.tests).flat_map(|test| test.problems.iter().map(move |p| (test, p)))
+}
+
+/// Where the cases of some suites are written down.
+pub struct Places(BTreeMap<String, (String, usize)>);
+
+impl Places {
+    /// Of each case the line of its matrix, of each suite its file.
+    pub fn of(suites: &[Suite]) -> Places {
+        let mut places = BTreeMap::new();
+        for suite in suites {
+            let file = format!("{SUITES}/{}.toml", suite.name);
+            let of_case = |case: &crate::suite::Case| (case.id.clone(), (file.clone(), case.line.unwrap_or(1)));
+            places.extend(suite.cases.iter().map(of_case));
+            places.insert(suite.name.clone(), (file, 1));
+        }
+        Places(places)
+    }
+
+    /// Where a case is, or the suite of a series.
+    fn of_id(&self, id: &str) -> Option<(String, usize)> {
+        self.0.get(id).or_else(|| self.0.get(id.split('/').next()?)).cloned()
+    }
+}
+
+/// A group a suite: its cases, and its series that are fitted.
+pub fn of_suites(suites: &[SuiteRecord], places: &Places) -> Vec<Group> {
+    suites.iter().map(|suite| of_suite(suite, places)).collect()
+}
+
+fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
+    let mut problems: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
+    for found in findings(suite) {
+        let place = places.of_id(&found.of).unwrap_or_else(|| (format!("{SUITES}/{}.toml", suite.name()), 1));
+        let Unexpected { verdict, check, of, note, because, evidence } = found;
+        let because = because.map(|because| format!("expected because {because}"));
+        let problem = Problem {
+            rule: check,
+            verdict: verdict.name().to_string(),
+            message: note,
+            evidence: because.into_iter().chain(evidence).collect(),
+            place,
+        };
+        problems.entry(of).or_default().push(problem);
+    }
+    let is_known = |verdict: Verdict| matches!(verdict, Verdict::ExpectedFinding | Verdict::Reported);
+    let cases = suite.cases.iter().map(|record| {
+        let known = record.checks.iter().filter(|check| is_known(check.verdict()));
+        (record.id(), known.map(|check| format!("{}: {}", check.column(), check.note)).collect())
+    });
+    let series = suite.series.iter().map(|record| {
+        let known = is_known(record.verdict()).then(|| format!("growth of {}: {}", record.metric, record.check.note));
+        (record.series.to_string(), record.metric.clone(), known)
+    });
+    let mut tests: Vec<Test> = cases.map(|(name, known)| Test { name, known, problems: Vec::new() }).collect();
+    for test in &mut tests {
+        test.problems = problems.remove(&test.name).unwrap_or_default();
+    }
+    tests.extend(series.map(|(id, metric, known)| {
+        let of_metric = |problem: &Problem| problem.rule == format!("growth of {metric}");
+        let (mine, others) = problems.remove(&id).unwrap_or_default().into_iter().partition(of_metric);
+        problems.insert(id.clone(), others);
+        Test { name: format!("{id} growth of {metric}"), known: known.into_iter().collect(), problems: mine }
+    }));
+    Group { name: suite.name().to_string(), tests }
+}
+
+/// The group of what a gate compared: a test for each row that differs, or one that passed.
+pub fn of_differences(differences: &[Difference], baseline: &str, places: &Places) -> Group {
+    let is_told = |difference: &&Difference| difference.change != Change::Stray;
+    let mut tests: Vec<Test> = differences
+        .iter()
+        .filter(is_told)
+        .map(|Difference { file, row, change, what }| {
+            let place = places.of_id(row).unwrap_or_else(|| (format!("{baseline}/{file}"), 1));
+            let problem = Problem {
+                rule: change.name().to_string(),
+                verdict: change.name().to_string(),
+                message: if what.is_empty() { format!("{} in {file}", change.name()) } else { what.clone() },
+                evidence: Vec::new(),
+                place,
+            };
+            let name = if row.is_empty() { file.clone() } else { format!("{file} {row}") };
+            Test { name, known: Vec::new(), problems: vec![problem] }
+        })
+        .collect();
+    if tests.is_empty() {
+        tests.push(Test { name: format!("as in {baseline}"), known: Vec::new(), problems: Vec::new() });
+    }
+    Group { name: "gate".to_string(), tests }
+}

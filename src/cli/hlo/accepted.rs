@@ -1,0 +1,183 @@
+//! A kept list of changes that a person has reviewed: `ulpgate hlo diff --accept FILE`.
+//!
+//! A line at the margin is the path of a pair of files, lines below it, indented, are what was printed of the pair. A line
+//! that begins with `#` says why the next one is accepted.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::file::{read_text, write_whole};
+
+use super::Failure;
+
+/// What stands at the head of a new file.
+const HEAD: &str = "# Changes that were reviewed. `ulpgate hlo diff --accept` tells any other, and any that is gone.\n";
+
+/// The list, and what a run has printed so far.
+pub struct Accepted {
+    path: PathBuf,
+    /// What stands before the first pair.
+    head: String,
+    /// What was accepted of each pair.
+    old: BTreeMap<String, Vec<Line>>,
+    /// What was printed of each pair.
+    fresh: BTreeMap<String, Vec<String>>,
+}
+
+/// A line that was accepted, with the comments above it.
+struct Line {
+    comments: Vec<String>,
+    text: String,
+}
+
+/// How a pair compares with what was accepted of it.
+pub struct Compared {
+    /// Lines that were not accepted.
+    pub new: Vec<String>,
+    /// Accepted lines that were not printed.
+    pub gone: Vec<String>,
+    /// How many lines are as they were accepted.
+    pub accepted: usize,
+}
+
+impl Accepted {
+    /// Reads the list. One that does not exist is empty if it is to be written (`is_new_allowed`), else an error.
+    pub fn read(path: &Path, is_new_allowed: bool) -> Result<Accepted, Failure> {
+        let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
+        let text = match read_text(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => match is_new_allowed {
+                true => HEAD.to_string(),
+                false => return Err(fail("there is no such list; --bless writes a first one".to_string())),
+            },
+            Err(error) => return Err(fail(format!("failed to read it: {error}"))),
+        };
+        let mut accepted =
+            Accepted { path: path.to_path_buf(), head: String::new(), old: BTreeMap::new(), fresh: BTreeMap::new() };
+        let (mut pair, mut comments): (Option<String>, Vec<String>) = (None, Vec::new());
+        for (number, line) in text.lines().enumerate() {
+            let said = line.trim();
+            match (&pair, line.starts_with(char::is_whitespace)) {
+                _ if said.is_empty() => {}
+                (None, _) if said.starts_with('#') => accepted.head.extend([said, "\n"]),
+                (Some(_), _) if said.starts_with('#') => comments.push(said.to_string()),
+                (_, false) => {
+                    comments.clear();
+                    accepted.old.entry(said.to_string()).or_default();
+                    pair = Some(said.to_string());
+                }
+                (Some(pair), true) => {
+                    let line = Line { comments: std::mem::take(&mut comments), text: said.to_string() };
+                    accepted.old.entry(pair.clone()).or_default().push(line);
+                }
+                (None, true) => {
+                    return Err(fail(format!("line {}: a change stands below the path of its files", number + 1)));
+                }
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// Where the list lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Compares what was printed of a pair with what was accepted of it.
+    pub fn compare(&mut self, pair: &str, printed: &str) -> Compared {
+        let printed: Vec<String> = printed.lines().map(|line| line.trim().to_string()).collect();
+        let mut open: Vec<&Line> = self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect());
+        let mut compared = Compared { new: Vec::new(), gone: Vec::new(), accepted: 0 };
+        for line in &printed {
+            match open.iter().position(|accepted| without_numbers(&accepted.text) == without_numbers(line)) {
+                Some(at) => {
+                    open.remove(at);
+                    compared.accepted += 1;
+                }
+                None => compared.new.push(line.clone()),
+            }
+        }
+        compared.gone = open.into_iter().map(|line| line.text.clone()).collect();
+        self.fresh.insert(pair.to_string(), printed);
+        compared
+    }
+
+    /// Accepted lines of pairs that were not compared at all: their path, and how many they are.
+    pub fn of_other_pairs(&self) -> Vec<(&str, usize)> {
+        let other = self.old.iter().filter(|(pair, lines)| !self.fresh.contains_key(*pair) && !lines.is_empty());
+        other.map(|(pair, lines)| (pair.as_str(), lines.len())).collect()
+    }
+
+    /// Writes what was printed as the new list; what is said above a line stays with it. Says how many lines there are.
+    pub fn bless(&self) -> Result<usize, Failure> {
+        let mut text = self.head.clone();
+        for (pair, lines) in self.fresh.iter().filter(|(_, lines)| !lines.is_empty()) {
+            let _ = writeln!(text, "{pair}");
+            let mut old: Vec<&Line> = self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect());
+            for line in lines {
+                let at = old.iter().position(|accepted| without_numbers(&accepted.text) == without_numbers(line));
+                for comment in at.map(|at| old.remove(at)).iter().flat_map(|accepted| &accepted.comments) {
+                    let _ = writeln!(text, "  {comment}");
+                }
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+        let fail = |error| Failure::Message(format!("failed to write {}: {error}", self.path.display()));
+        write_whole(&self.path, text.as_bytes()).map_err(fail)?;
+        Ok(self.fresh.values().map(Vec::len).sum())
+    }
+}
+
+/// A line without the numbers behind instructions' names (`add.12`), which a compiler gives anew each time.
+fn without_numbers(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        let behind_name = kept.chars().last().is_some_and(|last| last.is_ascii_alphabetic() || last == '_');
+        if c == '.' && behind_name && characters.peek().is_some_and(char::is_ascii_digit) {
+            while characters.next_if(char::is_ascii_digit).is_some() {}
+            continue;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_instructions_count_for_nothing_and_all_others_do() {
+        assert_eq!(
+            without_numbers("narrowed add.12 (jit(f)/add): f32 -> bf16 for ge.0"),
+            "narrowed add (jit(f)/add): f32 -> bf16 for ge"
+        );
+        assert_eq!(without_numbers("  multiply by 0.0447, 12.5 ulps"), "  multiply by 0.0447, 12.5 ulps");
+    }
+
+    #[test]
+    fn what_is_new_and_what_is_gone_is_told_and_comments_stay_with_their_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("accepted");
+        assert!(Accepted::read(&path, false).is_err());
+        let mut first = Accepted::read(&path, true).unwrap_or_else(|_| panic!("an empty list"));
+        let compared = first.compare("a.hlo", "narrowed add.1: f32 -> bf16\nwidened b.2: bf16 -> f32\n");
+        assert_eq!((compared.new.len(), compared.gone.len(), compared.accepted), (2, 0, 0));
+        assert_eq!(first.bless().ok(), Some(2));
+        let text = std::fs::read_to_string(&path).unwrap().replace("  widened", "  # meant: #7\n  widened");
+        std::fs::write(&path, &text).unwrap();
+        let mut second = Accepted::read(&path, false).unwrap_or_else(|_| panic!("the list"));
+        let compared = second.compare("a.hlo", "widened b.9: bf16 -> f32\nreordered c.1: x -> y\n");
+        assert_eq!(compared.new, ["reordered c.1: x -> y"]);
+        assert_eq!(compared.gone, ["narrowed add.1: f32 -> bf16"]);
+        assert_eq!(compared.accepted, 1);
+        assert_eq!(second.bless().ok(), Some(2));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(HEAD), "{text}");
+        assert!(text.contains("a.hlo\n  # meant: #7\n  widened b.9: bf16 -> f32\n  reordered c.1: x -> y\n"), "{text}");
+        let third = Accepted::read(&path, false).unwrap_or_else(|_| panic!("the list"));
+        assert_eq!(third.of_other_pairs(), [("a.hlo", 2)]);
+    }
+}

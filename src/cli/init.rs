@@ -1,0 +1,52 @@
+//! `ulpgate init`: what a repository needs to begin with, a suite of its own that runs as it stands.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::file::write_whole;
+
+use super::{Exit, Failure};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Root of the repository
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+}
+
+/// The files, by their paths in the repository.
+const FILES: &[(&str, &str)] = &[
+    ("suites/sampler.toml", include_str!("init_files/sampler.toml")),
+    ("programs/keep_max.py", include_str!("init_files/keep_max.py")),
+    ("programs/keep_max.before.hlo", include_str!("init_files/keep_max.before.hlo")),
+    ("programs/keep_max.excess_off.hlo", include_str!("init_files/keep_max.excess_off.hlo")),
+    ("programs/keep_max.excess_on.hlo", include_str!("init_files/keep_max.excess_on.hlo")),
+    (".github/workflows/ulpgate.yml", include_str!("init_files/ulpgate.yml")),
+];
+
+/// Writes the files, or none if one of them is there.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let at = |name: &str| arguments.folder.join(name);
+    let there: Vec<&str> = FILES.iter().map(|(name, _)| *name).filter(|name| at(name).exists()).collect();
+    if !there.is_empty() {
+        return Err(Failure::Message(format!(
+            "{} is there already, and nothing was written: move it away, or give another folder",
+            there.join(", ")
+        )));
+    }
+    for (name, text) in FILES {
+        let path = at(name);
+        let fail = |error| Failure::Message(format!("failed to write {}: {error}", path.display()));
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(fail)?;
+        write_whole(&path, text.as_bytes()).map_err(fail)?;
+        writeln!(out, "{}", path.display())?;
+    }
+    writeln!(
+        out,
+        "\nNext:\n  ulpgate run            # evaluates, and writes reports/\n  ulpgate explain sampler\n  git add suites \
+         programs reports .github\nThen `ulpgate gate` is red for any change that nobody accepted with `ulpgate gate --bless`."
+    )?;
+    Ok(Exit::AsExpected)
+}

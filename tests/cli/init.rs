@@ -1,0 +1,23 @@
+//! `ulpgate init`: a repository that begins with it runs, and its gate is green.
+
+use super::Folder;
+
+#[test]
+fn what_init_writes_runs_as_it_stands() {
+    let folder = Folder::new(&[]);
+    std::fs::remove_dir(folder.path("suites")).unwrap();
+    let said = folder.exits(0, &["init"]).out;
+    for file in folder.bytes(".").iter().map(|(name, _)| name) {
+        assert!(said.contains(file.as_str()), "{file} is not told: {said}");
+    }
+    let ran = folder.exits(0, &["run"]).out;
+    assert!(ran.contains("Known findings that are still there: 2."), "{ran}");
+    assert!(folder.exits(0, &["gate"]).out.starts_with("4 cases: 0 better, 0 worse, 0 new, 0 gone"));
+    // Nobody's file is written over, and nothing is written beside it.
+    std::fs::remove_file(folder.path("programs/keep_max.py")).unwrap();
+    let before = folder.bytes(".");
+    let refused = folder.exits(2, &["init"]).err;
+    assert!(refused.contains("suites/sampler.toml") && refused.contains("nothing was written"), "{refused}");
+    assert_eq!(folder.bytes("."), before);
+    assert!(folder.exits(0, &["init", "fresh"]).out.contains("fresh/suites/sampler.toml"));
+}
