@@ -66,20 +66,20 @@ fn reviewed_changes_are_accepted() {
     let accepting = ["hlo", "diff", "a", "b", "--accept", "accepted"];
     assert!(folder.exits(2, &accepting).err.contains("--bless writes a first one"));
     let blessed = folder.exits(0, &[&accepting[..], &["--bless"]].concat());
-    assert!(blessed.out.ends_with("1 lines accepted into accepted.\n"), "{}", blessed.out);
+    assert!(blessed.out.ends_with("Accepted into accepted: 1.\n"), "{}", blessed.out);
     let list = folder.read("accepted");
-    assert!(list.contains("\ncast.hlo\n  rounding-removed c"), "{list}");
-    assert!(folder.exits(0, &accepting).out.contains("1 lines as accepted\n"));
+    assert!(list.contains("\ncast.hlo\n  rounding-removed x"), "{list}");
+    assert!(folder.exits(0, &accepting).out.contains("As accepted: 1\n"));
     // Another number behind a name is the same change.
-    folder.write("accepted", &list.replace("rounding-removed c", "rounding-removed c.17"));
+    folder.write("accepted", &list.replace("rounding-removed x", "rounding-removed x.17"));
     folder.exits(0, &accepting);
-    folder.write("b/equal.hlo", &program("s = f32[64] add(x, x)\n ROOT r = f32[64] multiply(s, x)"));
+    folder.write("b/equal.hlo", &folder.read("a/cast.hlo"));
     let new = folder.exits(1, &accepting);
-    assert!(new.out.contains("equal.hlo\nnew: operation-changed"), "{}", new.out);
+    assert!(new.out.contains("equal.hlo\nnew: rounding-added x"), "{}", new.out);
     folder.write("b/equal.hlo", &program("ROOT r = f32[64] multiply(x, x)"));
     folder.write("b/cast.hlo", &folder.read("a/cast.hlo"));
     let gone = folder.exits(1, &accepting);
-    assert!(gone.out.contains("gone: rounding-removed c"), "{}", gone.out);
+    assert!(gone.out.contains("gone: rounding-removed x"), "{}", gone.out);
     let one = folder.exits(1, &["hlo", "diff", "a/equal.hlo", "b/equal.hlo", "--accept", "accepted"]);
-    assert!(one.out.contains("gone: cast.hlo, with 1 accepted lines: it was not compared"), "{}", one.out);
+    assert!(one.out.contains("gone: cast.hlo, which was not compared; accepted of it: 1"), "{}", one.out);
 }

@@ -63,12 +63,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     };
     let Some(accepted) = accepted else { return Ok(exit) };
     if *bless {
-        writeln!(out, "{} lines accepted into {}.", accepted.bless()?, accepted.path().display())?;
+        writeln!(out, "Accepted into {}: {}.", accepted.path().display(), accepted.bless()?)?;
         return Ok(Exit::AsExpected);
     }
     let left = accepted.of_other_pairs();
     for (pair, lines) in &left {
-        writeln!(out, "gone: {pair}, with {lines} accepted lines: it was not compared")?;
+        writeln!(out, "gone: {pair}, which was not compared; accepted of it: {lines}")?;
     }
     Ok(if left.is_empty() { exit } else { Exit::Found })
 }
@@ -88,7 +88,7 @@ fn run_accepting(
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
     if accepted > 0 {
-        writeln!(out, "{accepted} lines as accepted")?;
+        writeln!(out, "As accepted: {accepted}")?;
     }
     Ok(if new.is_empty() && gone.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
