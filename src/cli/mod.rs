@@ -8,6 +8,7 @@ mod folder_pair;
 mod gate;
 mod hlo;
 mod init;
+mod job_array;
 mod list;
 mod merge;
 mod progress;

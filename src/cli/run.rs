@@ -12,6 +12,7 @@ use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
 use crate::suite::Suite;
 
 use super::ci::{Formats, Places, of_suites};
+use super::job_array::shard;
 use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::summary::{self, Extent};
@@ -50,8 +51,8 @@ pub(super) struct Selected {
     /// Run the slow cases as well
     #[arg(long)]
     slow: bool,
-    /// Run the K-th of N parts
-    #[arg(long, value_name = "K/N")]
+    /// Run the K-th of N parts; `auto` reads both from what the engine of a job array sets
+    #[arg(long, value_name = "K/N", value_parser = shard)]
     shard: Option<Shard>,
 }
 

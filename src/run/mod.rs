@@ -71,12 +71,9 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
     let selected: Vec<&Case> = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.takes(case)).collect();
-    let groups: Vec<Group> = groups(&selected)
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| selection.shard.takes(*at))
-        .map(|(_, g)| g)
-        .collect();
+    let mut groups = groups(&selected);
+    groups.retain(|shared, _| selection.shard.takes(shared));
+    let groups: Vec<Group> = groups.into_values().collect();
     if let Some(too_large) = groups.par_iter().find_map_first(|group| group.check_memory().err()) {
         return Err(too_large);
     }

@@ -2,9 +2,11 @@
 
 use std::str::FromStr;
 
-use crate::suite::Case;
+use crate::suite::{Case, fingerprint};
 
 /// One of several parts into which machines divide the groups of cases, as in `1/4`; by default `1/1`, all of them.
+///
+/// A group's part is made of what its cases share alone, so that another case, or another order, moves none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// The part's number, from 1.
@@ -20,9 +22,11 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// Whether the group at this position, from 0, belongs to the part: every `of`-th does.
-    pub fn takes(&self, at: usize) -> bool {
-        at % self.of == self.part - 1
+    /// Whether a group belongs to the part, by what its cases share.
+    pub(super) fn takes(&self, shared: &str) -> bool {
+        let hash = fingerprint([shared.as_bytes()].into_iter());
+        // The lowest bits of FNV-1a are the least mixed: the highest go with them.
+        (hash ^ (hash >> 32)) % self.of as u64 == self.part as u64 - 1
     }
 }
 

@@ -22,9 +22,9 @@ pub struct Group<'a> {
     pub cases: Vec<&'a Case>,
 }
 
-/// The cases in groups, sorted by the text of what the cases of each share.
-pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
-    let mut by_arguments: BTreeMap<String, Vec<&'a Case>> = BTreeMap::new();
+/// The cases in groups, each under the text of what its cases share.
+pub fn groups<'a>(cases: &[&'a Case]) -> BTreeMap<String, Group<'a>> {
+    let mut groups: BTreeMap<String, Group<'a>> = BTreeMap::new();
     for case in cases {
         let Problem { suite, program, input, n, seed, .. } = &case.problem;
         let size = program.batch(*n);
@@ -33,12 +33,10 @@ pub fn groups<'a>(cases: &[&'a Case]) -> Vec<Group<'a>> {
             // What is wrong with it is told when it is evaluated.
             Err(_) => program.to_string(),
         };
-        by_arguments
-            .entry(format!("{suite}/{arguments}/{n}/{seed}/{size} of {} rows", program.rows))
-            .or_default()
-            .push(case);
+        let shared = format!("{suite}/{arguments}/{n}/{seed}/{size} of {} rows", program.rows);
+        groups.entry(shared).or_insert_with(|| Group { cases: Vec::new() }).cases.push(case);
     }
-    by_arguments.into_values().map(|cases| Group { cases }).collect()
+    groups
 }
 
 impl Group<'_> {

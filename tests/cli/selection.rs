@@ -1,6 +1,7 @@
 //! Parts of the cases, shards and threads.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use super::{Folder, KEEP, SOFTMAX, TINY, edited};
 
@@ -47,6 +48,45 @@ fn shards_cover_every_case_once() {
     joined.append(&mut parts[1]);
     joined.sort();
     assert_eq!(joined, rows("whole"));
+}
+
+#[test]
+fn a_case_stays_in_its_part_whatever_others_there_are() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    let cases = |out: &str| -> Vec<String> {
+        let ran = folder.ran(&["run", "--shard", "2/3", "--out", out]);
+        assert!(ran.code < 2, "{}", ran.err);
+        let rows = folder.read(&format!("{out}/softmax.csv"));
+        rows.lines().skip(1).map(|row| row.split(',').next().unwrap().to_string()).collect()
+    };
+    let before = cases("before");
+    assert!(!before.is_empty() && before.len() < 8, "{before:?}");
+    // Suites and sizes that sort before, between and behind the cases that were there.
+    folder.write("suites/a.toml", TINY);
+    folder.write(
+        "suites/softmax.toml",
+        &edited(SOFTMAX, &[("n = [8, 16, 32, 64]", "n = [4, 8, 12, 16, 24, 32, 64, 96]")]),
+    );
+    let mut after = cases("after");
+    after.retain(|case| ["/8/", "/16/", "/32/", "/64/"].iter().any(|n| case.contains(n)));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn an_engine_says_which_part_a_process_is() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    let ran = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ulpgate"));
+        // The engine that runs this test counts for nothing.
+        command.env_clear().envs(variables.iter().copied()).current_dir(folder.path("."));
+        command.args(["run", "--shard", "auto", "--out", "auto"]).output().unwrap()
+    };
+    assert!(ran(&[("CI_NODE_INDEX", "2"), ("CI_NODE_TOTAL", "3")]).status.success());
+    folder.exits(0, &["run", "--shard", "2/3", "--out", "given"]);
+    assert_eq!(folder.bytes("auto"), folder.bytes("given"));
+    let refused = ran(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("SLURM_ARRAY_TASK_ID (Slurm array)"));
 }
 
 #[test]
