@@ -179,12 +179,27 @@ fn results_and_scores_are_refused_where_they_do_not_fit() {
     refused((line, &scores("arg1")), SAME_FILE, &[place, "`arg1`, which is no result and no argument", "`arg0`"]);
     refused((line, &scores("max")), SAME_FILE, &[place, "which is bf16[4]: it must be floats [4, n]"]);
     refused(("dumps/pick.hlo", "argmax"), SAME_FILE, &["suites/pick.toml:7:11: ", "argmax is built in"]);
-    refused((line, ""), SAME_FILE, &["suites/pick.toml", "pick.hlo[rows=40] ranks no tokens"]);
+    let wanted = "pick.hlo[rows=40] ranks no tokens: say which does, `scores = \"...\"` of arg0";
+    refused((line, ""), SAME_FILE, &["suites/pick.toml", wanted]);
     refused(
         ("{ kind = \"dropped_token\" }", "{ kind = \"agreement\", against = \"alone\" }"),
         SAME_FILE,
         &["no row stands alone: suites/dumps/pick.hlo computes over 4 rows"],
     );
+}
+
+/// Each value once as it is and once as the square of its root: equal, but nothing proves it.
+#[test]
+fn a_case_that_stays_open_says_between_which() {
+    let scaled = "scaled = bf16[4,8]{1,0} multiply(x, twos)";
+    let doubled = "half = bf16[4,4]{1,0} slice(x), slice={[0:4], [0:4]}
+  values = bf16[4,4]{1,0} abs(half)
+  roots = bf16[4,4]{1,0} sqrt(values)
+  squares = bf16[4,4]{1,0} multiply(roots, roots)
+  scaled = bf16[4,8]{1,0} concatenate(values, squares), dimensions={1}";
+    let folder = Folder::new(&edited(SUITE, ("rows = [40]", "rows = [4]")), &edited(PICK, (scaled, doubled)));
+    let ran = folder.exits(1, &["run"]);
+    assert!(ran.contains("undecided") && ran.contains("row 0: nothing told token"), "{ran}");
 }
 
 #[test]

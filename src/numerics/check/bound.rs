@@ -8,6 +8,7 @@ use crate::num;
 use crate::oracle::{Demand, TruthTensor};
 
 use super::forward::{Forward, Refusal};
+use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -106,7 +107,7 @@ impl Judge for Within {
             }
         };
         let got = batch.got[self.output].data();
-        tally.count("undecided", truth.open.len() as u64);
+        leave_elements_open(tally, batch, truth);
         tally.count("elements", truth.rounded.len() as u64);
         let open: HashSet<usize> = truth.open.iter().copied().collect();
         let (mut worst, mut worst_probable): (Option<f64>, f64) = (None, 0.0);

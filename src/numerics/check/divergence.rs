@@ -100,7 +100,8 @@ impl Judge for Same {
             let place = got.iter().zip(truth).position(|(got, truth)| Some(*got) != *truth);
             let Some(place) = place else { continue };
             let Some(due) = truth[place] else {
-                tally.count("undecided", 1);
+                let row = batch.first_row + row;
+                tally.leave_open(1, || format!("row {row}: the token after {place} that are right was not decided"));
                 continue;
             };
             tally.count("diverged", 1);

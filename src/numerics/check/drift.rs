@@ -5,6 +5,7 @@ use crate::num::Format;
 use crate::oracle::{Demand, TruthTensor};
 use crate::stat::fit_log_log;
 
+use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -91,7 +92,7 @@ impl Judge for Along {
             return Err(ObserveError::NoTruth("the result that drifts"));
         };
         if !truth.open.is_empty() {
-            tally.count("undecided", truth.open.len() as u64);
+            leave_elements_open(tally, batch, truth);
             return Ok(());
         }
         let tensor = &batch.got[self.output];

@@ -7,9 +7,9 @@ use crate::stat::clopper_pearson;
 use crate::subject;
 use crate::tensor::Tensor;
 
+use super::left_open::leave_top_open;
 use super::{
-    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
-    Tally,
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
 
 pub(super) struct DroppedToken;
@@ -90,8 +90,7 @@ impl Check for DroppedToken {
 
 impl CaseCheck for DroppedToken {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
-        let scores = case.spec.scores(case.n, case.spec.batch(case.n)).map_err(PlanFault::from)?;
-        let scores = scores.ok_or_else(|| case.lacks("ranks no tokens, so none can be dropped"))?;
+        let scores = case.scores()?;
         let format = scores.entry().instructions[scores.outputs()[0]].shape.dtype().and_then(|d| d.format());
         let format = format.ok_or_else(|| case.lacks("has scores that are no floats"))?;
         let find = |names: &[&str]| names.iter().find_map(|name| case.program.output(name));
@@ -149,7 +148,7 @@ impl Judge for Survives {
         for (row, top) in tops.iter().enumerate() {
             tally.count("rows", 1);
             if !top.decided {
-                tally.count("undecided", 1);
+                leave_top_open(tally, batch, row, top);
                 continue;
             }
             if top.best.len() > 1 {

@@ -3,9 +3,9 @@
 use crate::metric::Unit;
 use crate::stat::quantile;
 
+use super::left_open::leave_top_open;
 use super::{
-    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
-    Tally,
+    Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
 
 pub(super) struct Margin;
@@ -64,10 +64,7 @@ impl Check for Margin {
 
 impl CaseCheck for Margin {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError> {
-        let rows = case.spec.batch(case.n);
-        if case.spec.scores(case.n, rows).map_err(PlanFault::from)?.is_none() {
-            return Err(case.lacks("ranks no tokens, so none can lead").into());
-        }
+        case.scores()?;
         let token = case.output("token")?;
         let scores = ["logits", "z", "p"].iter().find_map(|name| case.program.output(name));
         let scores = scores.ok_or_else(|| case.lacks("has no result `logits`, `z` or `p`"))?;
@@ -99,7 +96,7 @@ impl Judge for Leads {
                 tally.evidence(|| format!("row {row}: tokens {sharing:?} share the highest score {highest}"));
             }
             if !top.decided {
-                tally.count("undecided", 1);
+                leave_top_open(tally, batch, row, top);
                 continue;
             }
             let kept = usize::try_from(tokens.get_i64(row)).is_ok_and(|token| top.best.contains(&token));

@@ -13,6 +13,7 @@ mod dropped_token;
 mod error;
 mod forward;
 pub mod growth;
+mod left_open;
 mod margin;
 mod nucleus;
 mod overflow;
@@ -154,6 +155,23 @@ impl Context<'_> {
     pub fn choose_output(&self, settings: &Settings) -> Result<Option<usize>, PlanError> {
         let named = settings.output.as_ref().map(|name| self.output(name));
         named.transpose().map_err(|fault| fault.of("output"))
+    }
+
+    /// The program of the scores that rank the tokens.
+    ///
+    /// # Errors
+    /// If the program ranks no tokens; the error says how a file's program is told what does.
+    fn scores(&self) -> Result<Program, PlanFault> {
+        let scores = self.spec.scores(self.n, self.spec.batch(self.n))?;
+        scores.ok_or_else(|| match self.spec.file() {
+            None => self.lacks("ranks no tokens"),
+            Some(file) => match &file.may_rank()[..] {
+                [] => self.lacks(format!("ranks no tokens: nothing in it is floats [{}, n]", file.rows())),
+                names => {
+                    self.lacks(format!("ranks no tokens: say which does, `scores = \"...\"` of {}", names.join(", ")))
+                }
+            },
+        })
     }
 
     /// The program is not of the kind that a check asks about.

@@ -102,9 +102,15 @@ impl Judge for Kept {
         for row in 0..keep.len() / batch.n {
             tally.count("rows", 1);
             let span = row * batch.n..(row + 1) * batch.n;
-            let pairs: Option<Vec<(i64, bool)>> = span.map(|at| Some((tokens[at]?, keep[at]?))).collect();
+            let pairs: Option<Vec<(i64, bool)>> = span.clone().map(|at| Some((tokens[at]?, keep[at]?))).collect();
             let Some(pairs) = pairs else {
-                tally.count("undecided", 1);
+                tally.leave_open(1, || {
+                    let first = span.clone().position(|at| tokens[at].is_none() || keep[at].is_none()).unwrap_or(0);
+                    format!(
+                        "row {}: whether token {first} of the sorted ones is kept was not decided",
+                        batch.first_row + row
+                    )
+                });
                 continue;
             };
             let (truth, got) = (membership(batch.n, pairs.into_iter()), got(row));

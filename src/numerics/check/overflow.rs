@@ -4,6 +4,7 @@ use crate::metric::{Better, Unit};
 use crate::num::{self, Format};
 use crate::oracle::{Demand, TruthTensor};
 
+use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
@@ -90,7 +91,7 @@ impl Judge for Within {
         let got = &batch.got[self.output];
         let rows = got.dims().first().copied().unwrap_or(1).max(1);
         let width = got.len() / rows;
-        tally.count("undecided", truth.open.len() as u64);
+        leave_elements_open(tally, batch, truth);
         for row in 0..rows {
             let (mut overflows, mut underflows, mut zeros) = (0, 0, 0);
             for i in row * width..(row + 1) * width {

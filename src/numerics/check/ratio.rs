@@ -6,6 +6,7 @@ use crate::program::ProgramSpec;
 use crate::subject::{self, Call};
 use crate::tensor::{DType, Tensor};
 
+use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -115,7 +116,7 @@ impl Judge for Alike {
             None => match &batch.truth.outputs[self.output] {
                 TruthTensor::Float(truth) if truth.open.is_empty() => truth.rounded.clone(),
                 TruthTensor::Float(truth) => {
-                    tally.count("undecided", truth.open.len() as u64);
+                    leave_elements_open(tally, batch, truth);
                     return Ok(());
                 }
                 _ => return Err(ObserveError::NoTruth("the log-probabilities")),

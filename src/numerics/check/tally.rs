@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, and why the check abstains, if it does. A
-/// judge chooses the names; only the count `undecided` has a meaning here ([`Tally::judge`]).
+/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, and what the oracle left open, and
+/// why the check abstains, if it does. A judge chooses the names.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
@@ -14,6 +14,8 @@ pub struct Tally {
     points: Vec<(f64, f64)>,
     values: Vec<f64>,
     evidence: Vec<String>,
+    open: u64,
+    open_evidence: Vec<String>,
     refusal: Option<String>,
 }
 
@@ -52,6 +54,14 @@ impl Tally {
     pub fn evidence(&mut self, make: impl FnOnce() -> String) {
         if self.evidence.len() < KEPT_EVIDENCE {
             self.evidence.push(make());
+        }
+    }
+
+    /// Counts what the oracle left open, and keeps a line that says what that is; of these, too, only the first three are made.
+    pub fn leave_open(&mut self, by: usize, make: impl FnOnce() -> String) {
+        self.open += by as u64;
+        if by > 0 && self.open_evidence.len() < KEPT_EVIDENCE {
+            self.open_evidence.push(make());
         }
     }
 
@@ -105,18 +115,21 @@ impl Tally {
         }
         self.points.extend(later.points);
         self.values.extend(later.values);
-        let room = KEPT_EVIDENCE.saturating_sub(self.evidence.len());
-        self.evidence.extend(later.evidence.into_iter().take(room));
+        for (kept, later) in [(&mut self.evidence, later.evidence), (&mut self.open_evidence, later.open_evidence)] {
+            let room = KEPT_EVIDENCE.saturating_sub(kept.len());
+            kept.extend(later.into_iter().take(room));
+        }
+        self.open += later.open;
         if let Some(why) = later.refusal {
             self.refuse(why);
         }
     }
 
-    /// The judgement with the evidence, and with the refusal as its note: `Abstain` if the check refused; else
-    /// `Finding` if `found`; else `Undecided` if the count `undecided`, of what the oracle left open, is above 0; else
+    /// The judgement with its evidence, and with the refusal as its note: `Abstain` if the check refused; else
+    /// `Finding` if `found`; else `Undecided` if the oracle left something open, with what that is for evidence; else
     /// `Pass`.
     pub fn judge(&self, found: bool) -> Judgement {
-        let outcome = match (self.refusal(), self.count_of("undecided")) {
+        let outcome = match (self.refusal(), self.open) {
             (Some(_), _) => Outcome::Abstain,
             (None, 0) if found => Outcome::Finding,
             (None, 0) => Outcome::Pass,
@@ -126,7 +139,7 @@ impl Tally {
         Judgement {
             outcome,
             figures: Vec::new(),
-            evidence: self.evidence.clone(),
+            evidence: if outcome == Outcome::Undecided { &self.open_evidence } else { &self.evidence }.clone(),
             note: self.refusal.clone().unwrap_or_default(),
         }
     }
@@ -219,8 +232,11 @@ mod tests {
     fn what_is_not_known_is_no_pass() {
         let mut tally = seen(1, 0.0, 0.0, &[]);
         assert_eq!([true, false].map(|found| tally.judge(found).outcome), [Outcome::Finding, Outcome::Pass]);
-        tally.count("undecided", 1);
+        tally.evidence(|| "found".to_string());
+        tally.leave_open(0, || unreachable!("nothing is open"));
+        tally.leave_open(2, || "row 4: open".to_string());
         assert_eq!([true, false].map(|found| tally.judge(found).outcome), [Outcome::Finding, Outcome::Undecided]);
+        assert_eq!([true, false].map(|found| tally.judge(found).evidence), [["found"], ["row 4: open"]]);
         let mut later = Tally::default();
         later.refuse("first");
         later.refuse("second");

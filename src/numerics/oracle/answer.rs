@@ -137,31 +137,32 @@ impl<A: Arithmetic> Pass<'_, A> {
 
     /// The top of the row of `n` elements from `start` on.
     fn top(&mut self, array: &FloatArray<A>, start: usize, n: usize, format: &Format) -> Top {
-        let (mut nans, mut are_numbers) = (Vec::new(), true);
+        let (mut nans, mut unknown) = (Vec::new(), Vec::new());
         for i in 0..n {
             let number = self.world.number(array, start + i);
             if self.world.arithmetic.is_nan(&number) {
                 nans.push(i);
-            } else {
-                are_numbers &= self.world.arithmetic.is_number(&number);
+            } else if !self.world.arithmetic.is_number(&number) {
+                unknown.push(i);
             }
         }
-        if !nans.is_empty() || !are_numbers {
+        if !nans.is_empty() || !unknown.is_empty() {
             // What is unknown may be NaN, too.
-            return Top { best: nans, runner_up: None, margin_ulp: None, decided: are_numbers };
+            return Top { best: nans, runner_up: None, margin_ulp: None, decided: unknown.is_empty(), rivals: unknown };
         }
         let all: Vec<usize> = (0..n).collect();
         let (leader, mut decided) = self.leader(array, start, &all);
-        let Some(leader) = leader else { return Top { best: Vec::new(), runner_up: None, margin_ulp: None, decided } };
-        let (mut best, mut below) = (Vec::new(), Vec::with_capacity(n));
+        let (mut best, mut below, mut rivals) = (Vec::new(), Vec::with_capacity(n), Vec::new());
+        let Some(leader) = leader else { return Top { best, runner_up: None, margin_ulp: None, decided, rivals } };
         for i in all {
             match self.versus(array, start + i, start + leader) {
                 Comparison::Is(Ordering::Equal) => best.push(i),
                 Comparison::Is(Ordering::Less) => below.push(i),
-                Comparison::Open => decided = false,
+                Comparison::Open => rivals.push(i),
                 _ => {}
             }
         }
+        decided &= rivals.is_empty();
         let (runner_up, known) = self.leader(array, start, &below);
         let margin_ulp = runner_up.and_then(|r| self.margin(array, start + leader, start + r, format));
         // A best that is infinite, or beyond all f64, has no margin in ulps; any other must have one.
@@ -171,7 +172,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         let is_beyond = (lo == hi && lo.is_infinite()) || exponent.is_some_and(|e| e > num::F64.emax());
         let has_margin = runner_up.is_none() || margin_ulp.is_some() || is_beyond;
         let runner_is_finite = runner_up.is_none_or(|r| bounds(r).1 != f64::NEG_INFINITY);
-        Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite) }
+        Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite), rivals }
     }
 
     /// How two numbers of one array compare: by their keys if they are of one class.

@@ -85,6 +85,9 @@ pub struct Top {
     pub margin_ulp: Option<f64>,
     /// Whether all of this is proven.
     pub decided: bool,
+    /// Positions that nothing told from the largest value, ascending: equal in a way that no proof finds, or nearer to it than
+    /// the highest precision shows; or unknown themselves. None of them need be there where a gap alone is open.
+    pub rivals: Vec<usize>,
 }
 
 /// How hard the answers were.

@@ -216,6 +216,15 @@ impl Imported {
         self.scores.as_ref()
     }
 
+    /// What `scores` may name: results, and arguments as `arg0`, `arg1`, ..., that are floats `[rows, n]`.
+    pub fn may_rank(&self) -> Vec<String> {
+        let (entry, outputs) = (self.program.entry(), self.program.outputs());
+        let results = self.program.output_names.iter().cloned().zip(outputs.iter().copied());
+        let arguments = parameters(entry).into_iter().enumerate().map(|(at, id)| (format!("arg{at}"), id));
+        let all = results.chain(arguments);
+        all.filter(|(_, id)| ranks(&entry.instructions[*id].shape, self.rows)).map(|(name, _)| name).collect()
+    }
+
     /// Rows that the program takes at a time.
     pub fn rows(&self) -> usize {
         self.rows
@@ -258,13 +267,10 @@ fn ranking(
 ) -> Result<Option<ValueId>, ImportedError> {
     let (entry, outputs) = (program.entry(), program.outputs());
     let shape = |id: ValueId| &entry.instructions[id].shape;
-    let ranks = |shape: &Shape| {
-        shape.dtype().is_some_and(DType::is_float) && shape.dims().len() == 2 && shape.dims()[0] == rows
-    };
     let Some(name) = scores else {
         let named = SCORES.iter().find_map(|name| program.output(name)).map(|at| outputs[at]);
         let argmax = || program.output("token").and_then(|at| argmax_operand(program, outputs[at]));
-        return Ok(named.or_else(argmax).filter(|id| ranks(shape(*id))));
+        return Ok(named.or_else(argmax).filter(|id| ranks(shape(*id), rows)));
     };
     let argument = || name.strip_prefix("arg")?.parse::<usize>().ok().and_then(|at| parameters.get(at)).copied();
     let found = program.output(name).map(|at| outputs[at]).or_else(argument).ok_or_else(|| {
@@ -273,11 +279,16 @@ fn ranking(
         let hint = crate::name::hint(name, known.collect::<Vec<_>>().iter().copied());
         ImportedError::UnknownScores { name: name.to_string(), hint }
     })?;
-    if !ranks(shape(found)) {
+    if !ranks(shape(found), rows) {
         let (name, shape) = (name.to_string(), shape(found).clone());
         return Err(ImportedError::NoScores { value: found, name, shape, rows });
     }
     Ok(Some(found))
+}
+
+/// Whether values of this shape rank the tokens of so many rows.
+fn ranks(shape: &Shape, rows: usize) -> bool {
+    shape.dtype().is_some_and(DType::is_float) && shape.dims().len() == 2 && shape.dims()[0] == rows
 }
 
 /// What the argmax behind an integer result compares, looking through moves.
