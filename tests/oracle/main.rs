@@ -41,7 +41,7 @@ fn records_do_not_depend_on_the_starting_precision() {
     }
     let smallest = suites.iter().flat_map(|suite| {
         let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
-        let mut groups = run::groups(&cases);
+        let mut groups: Vec<run::Group> = run::groups(&cases).into_values().collect();
         let numbers = |group: &run::Group| -> usize {
             let Problem { program, n, .. } = &group.cases[0].problem;
             let program = program.build(*n, program.rows).unwrap();
