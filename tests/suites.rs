@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let cases: Vec<_> = suites.iter().flat_map(|s| &s.cases).filter(|c| !c.slow).collect();
     let mut trials = Vec::new();
     let mut evaluated: Vec<Shared> = Vec::new();
-    for group in run::groups(&cases) {
+    for group in run::groups(&cases).into_values() {
         let group = Arc::new(group);
         let results = Arc::new(OnceLock::new());
         for case in &group.cases {
