@@ -10,6 +10,7 @@ mod hlo;
 mod init;
 mod list;
 mod merge;
+mod page_file;
 mod progress;
 mod report;
 mod run;

@@ -77,7 +77,7 @@ pub fn print_verdict(suites: &[SuiteRecord], took: &str, written: &str, out: &mu
     wrap(&format!("{cases} cases{took}; {written}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
     if alarms.is_empty() {
-        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md and --verbose say what each suite found.")?;
+        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md, index.html and --verbose say what was found.")?;
         return Ok(());
     }
     writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;
