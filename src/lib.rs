@@ -80,6 +80,8 @@ pub mod diff;
 pub mod flow;
 pub mod gate;
 pub mod hlo;
+#[cfg(feature = "html")]
+pub mod page;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::file::write_whole;
 use crate::gate::{Change, Difference, compare, left_over};
+use crate::page;
 use crate::record::SuiteRecord;
 use crate::report::{self, Covers, File, Row, Unexpected};
 use crate::run::{self, Selection, Settings};
 use crate::suite::Suite;
 
 use super::ci::{Formats, Places, of_differences, of_suites};
+use super::page_file::page_of;
 use super::progress::OnStderr;
 use super::run::Selected;
 use super::{Exit, Failure, REPORTS, suites};
@@ -32,6 +35,9 @@ pub struct Arguments {
     /// Threads [default: one a core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
+    /// Write a page with what differs, all findings and charts: HTML that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print differences and findings as JSON
     #[arg(long)]
     json: bool,
@@ -52,6 +58,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let (differences, files) = differences(arguments, &suites, &selection, &records, &baseline)?;
     let findings: Vec<Unexpected> = records.iter().flat_map(report::findings).collect();
     let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
+    if let Some(path) = &arguments.html {
+        let page = page_of(&records, Some(&differences), &baseline);
+        let fail = |e| format!("failed to write {}: {e}; name another file with --html", path.display());
+        write_whole(path, page.text.as_bytes()).map_err(fail)?;
+    }
     if arguments.bless {
         report::write_all(&baseline, &files)?;
         let gone = |d: &&Difference| d.change == Change::Gone && d.row.is_empty();
@@ -142,7 +153,7 @@ fn differences(
     if every_suite {
         // What did not run for the selection's sake is no less a report.
         let of_suites = suites.iter().map(|suite| format!("{}.csv", suite.name));
-        let names = names.into_iter().chain(of_suites).collect();
+        let names = names.into_iter().chain(of_suites).chain([page::NAME.to_string()]).collect();
         differences.extend(left_over(&names, baseline)?);
     }
     Ok((differences, files))

@@ -9,6 +9,7 @@ use crate::input::INPUTS;
 use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
 use crate::metric::METRICS;
 use crate::num::FORMATS;
+use crate::page;
 use crate::program::PROGRAMS;
 use crate::report::REPORTS;
 use crate::rewrite::POLICIES;
@@ -84,6 +85,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
         add(Kind::Checks, c.name(), &format!("{} Figures: {}.", c.doc(), figures.join("; ")));
     }
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
+    add(Kind::Reports, page::FORM.0, page::FORM.1);
     if what.is_none_or(|w| w == Kind::Suites) {
         match suites(&[]) {
             Ok(suites) => {

@@ -11,6 +11,7 @@ mod init;
 mod job_array;
 mod list;
 mod merge;
+mod page_file;
 mod progress;
 mod report;
 mod run;

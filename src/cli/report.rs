@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::name::hint;
+use crate::page;
 use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
 
+use super::page_file::page_file;
 use super::summary::{self, Extent};
 use super::{Exit, Failure};
 
@@ -30,6 +32,9 @@ pub(super) struct Form {
     /// Write only this report, such as csv; `ulpgate list reports` has all [default: all of them]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
+    /// Folder of reports that index.html says the changes against [default: the one written to, as it was]
+    #[arg(long, value_name = "DIR")]
+    baseline: Option<PathBuf>,
     #[command(flatten)]
     extent: Extent,
     /// Print the summary as JSON
@@ -54,7 +59,7 @@ pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
 impl Form {
     /// Writes the reports of some records into a folder and prints their summary.
     pub fn show(&self, suites: &[SuiteRecord], target: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
-        let files = self.files(suites)?;
+        let files = self.files(suites, target)?;
         let changed = report::write_all(target, &files)?;
         if self.json {
             summary::json(suites, out)?;
@@ -70,11 +75,15 @@ impl Form {
         Ok(summary::exit(suites))
     }
 
-    fn files(&self, suites: &[SuiteRecord]) -> Result<Vec<File>, Failure> {
-        let Some(name) = &self.format else { return Ok(report::files(suites)) };
-        let names: Vec<&str> = REPORTS.iter().map(|report| report.name()).collect();
+    fn files(&self, suites: &[SuiteRecord], target: &Path) -> Result<Vec<File>, Failure> {
+        let reports = report::files(suites);
+        let page = || page_file(suites, &reports, self.baseline.as_deref().unwrap_or(target));
+        let Some(name) = &self.format else { return Ok([&reports[..], &[page()?]].concat()) };
+        if name == page::FORM.0 {
+            return Ok(vec![page()?]);
+        }
         let report = REPORTS.iter().find(|report| report.name() == name);
-        let unknown = || format!("unknown report `{name}`; {}", hint(name, names.iter().copied()));
-        Ok(report.ok_or_else(unknown)?.files(suites))
+        let names = REPORTS.iter().map(|report| report.name()).chain([page::FORM.0]);
+        Ok(report.ok_or_else(|| format!("unknown report `{name}`; {}", hint(name, names)))?.files(suites))
     }
 }

@@ -13,6 +13,7 @@ use crate::suite::Suite;
 
 use super::ci::{Formats, Places, of_suites};
 use super::job_array::shard;
+use super::page_file::page_file;
 use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::summary::{self, Extent};
@@ -111,7 +112,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 /// only some of them ran.
 fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usize, Failure> {
     write_folder(target, records, named.is_empty())?;
-    let files = report::files(records);
+    let mut files = report::files(records);
+    files.push(page_file(records, &files, target)?);
     let part = !named.is_empty() && target == Path::new(REPORTS);
     Ok(report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?)
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::record::{SuiteRecord, Verdict};
-use crate::report::{findings, read_out, suite_lines};
+use crate::report::{Total, findings, read_out, suite_lines, total};
 
 use super::{Exit, Failure};
 
@@ -73,23 +73,11 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
 
 /// What it all comes to, and what to do next; `took` stands behind the number of cases, and then what was written.
 pub fn print_verdict(suites: &[SuiteRecord], took: &str, written: &str, out: &mut dyn Write) -> Result<(), Failure> {
-    let cases: usize = suites.iter().map(|suite| suite.cases.len()).sum();
-    let count =
-        |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
-    let known = count(&[Verdict::ExpectedFinding, Verdict::Reported]);
+    let Total { cases, known, alarms } = total(suites);
     wrap(&format!("{cases} cases{took}; {written}. Known findings that are still there: {known}."), "", out)?;
-    let alarms: Vec<String> = [
-        (Verdict::UnexpectedFinding, "not known"),
-        (Verdict::MissingFinding, "known and not there any more"),
-        (Verdict::Undecided, "undecided"),
-    ]
-    .into_iter()
-    .map(|(verdict, what)| (count(&[verdict]), what))
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
+    let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
     if alarms.is_empty() {
-        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md and --verbose say what each suite found.")?;
+        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md, index.html and --verbose say what was found.")?;
         return Ok(());
     }
     writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;

@@ -5,15 +5,19 @@
 //! that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
 
 mod csv;
+mod growths;
 mod markdown;
 mod names;
+mod pool;
 mod summary;
 mod unexpected;
 mod write;
 
 pub use self::csv::{Row, Table, TableError, is_suite_report, parse};
+pub use growths::{Growth, GrowthPoint, PowerLaw, growths};
 pub use names::better_of;
-pub use summary::{SuiteLine, read_out, suite_lines};
+pub use pool::{Pool, Rate, pools};
+pub use summary::{SuiteLine, Total, read_out, suite_lines, total};
 pub use unexpected::{Unexpected, findings};
 pub use write::{ReportError, remove, write_all};
 

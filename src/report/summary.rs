@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Outcome, find_check};
+use crate::check::Outcome;
 use crate::record::{Figure, FitRecord, Record, Series, SeriesRecord, SuiteRecord, Verdict, shortest};
-use crate::stat::clopper_pearson;
+
+use super::pool::{Pool, Rate, pools};
 
 /// One suite in one line of the summary.
 pub struct SuiteLine {
@@ -39,6 +40,33 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
     suites.iter().filter(|suite| !suite.cases.is_empty()).map(line).collect()
 }
 
+/// What all suites come to, in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// How many cases ran.
+    pub cases: usize,
+    /// Cases and series with a finding that a suite expects or only reports.
+    pub known: usize,
+    /// How many cases and series are not as expected, with how so: `not known`. Empty if all is as expected.
+    pub alarms: Vec<(usize, &'static str)>,
+}
+
+/// Counts what all suites come to.
+pub fn total(suites: &[SuiteRecord]) -> Total {
+    let count =
+        |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
+    let alarms = [
+        (Verdict::UnexpectedFinding, "not known"),
+        (Verdict::MissingFinding, "known and not there any more"),
+        (Verdict::Undecided, "undecided"),
+    ];
+    Total {
+        cases: suites.iter().map(|suite| suite.cases.len()).sum(),
+        known: count(&[Verdict::ExpectedFinding, Verdict::Reported]),
+        alarms: alarms.into_iter().map(|(v, how)| (count(&[v]), how)).filter(|(count, _)| *count > 0).collect(),
+    }
+}
+
 /// The largest value of the suite's first figure, whatever the setting of the check that gave it.
 fn worst(records: &[Record]) -> String {
     let Some(first) = records.iter().find_map(|r| r.figures.first()) else { return String::new() };
@@ -63,7 +91,7 @@ pub fn read_out(suite: &SuiteRecord) -> Vec<String> {
     let mut lines: Vec<String> = suite.series.iter().map(growth).collect();
     lines.extend(ratios(suite));
     lines.extend(last_detected(&suite.cases));
-    lines.extend(pooled(&suite.cases));
+    lines.extend(spoken(&suite.cases));
     lines
 }
 
@@ -89,73 +117,33 @@ fn rest(series: &Series) -> String {
     format!("{}/n/{}", series.input, series.seed)
 }
 
-/// The cases of one program, mode and check together.
-#[derive(Default)]
-struct Pool<'a> {
-    cases: usize,
-    sizes: Vec<u64>,
-    /// Rows with something found, and rows in all.
-    found: u64,
-    rows: u64,
-    /// The weightiest verdict, with the note, size and reason of the first case that has it.
-    worst: Option<(Verdict, &'a str, u64, Option<&'a String>)>,
-}
-
-fn pooled(records: &[Record]) -> Vec<String> {
-    let mut pools: BTreeMap<(String, String), Pool> = BTreeMap::new();
-    for record in records {
-        let program = without_rows(&record.key.program);
-        for check in &record.checks {
-            let pool = pools.entry((check.column(), format!("{program} in {}", record.key.subject))).or_default();
-            pool.cases += 1;
-            pool.sizes.push(record.key.n);
-            let counted = find_check(&check.check).and_then(|c| c.row_count());
-            if let Some(found) = counted.and_then(|name| record.figure_of(check, name)) {
-                pool.found += found as u64;
-                pool.rows += record.key.rows;
-            }
-            let verdict = check.verdict();
-            if pool.worst.as_ref().is_none_or(|(worst, ..)| verdict > *worst) {
-                pool.worst = Some((verdict, &check.note, record.key.n, check.because.as_ref()));
-            }
-        }
-    }
+fn spoken(records: &[Record]) -> Vec<String> {
+    let pools = pools(records);
     // A check that found nothing anywhere has nothing to say; beside one that did, its silence tells.
-    let speaks = |column: &str| {
-        let of_column = pools.iter().filter(|((c, _), _)| c == column);
-        of_column.into_iter().any(|(_, p)| p.worst.as_ref().is_some_and(|(v, ..)| *v > Verdict::Pass))
-    };
-    let line = |((column, what), pool): (&(String, String), &Pool)| {
-        let (verdict, note, n, because) = pool.worst.as_ref()?;
+    let speaks = |column: &str| pools.iter().any(|pool| pool.check == column && pool.worst > Verdict::Pass);
+    let line = |pool: &Pool| {
         let (low, high) = (pool.sizes.iter().min()?, pool.sizes.iter().max()?);
         let sizes = if low == high { format!("n = {low}") } else { format!("n = {low} to {high}") };
-        let rate = match clopper_pearson(pool.found, pool.rows, 0.95) {
-            Some(interval) => format!(
+        let rate = match pool.rate() {
+            Some(Rate { share, low, high }) => format!(
                 "{} of {} rows ({:.2} %, 95 % {:.2} to {:.2})",
                 pool.found,
                 pool.rows,
-                100.0 * pool.found as f64 / pool.rows as f64,
-                100.0 * interval.low,
-                100.0 * interval.high
+                100.0 * share,
+                100.0 * low,
+                100.0 * high
             ),
-            None => format!("at n = {n}, {note}"),
+            None => format!("at n = {}, {}", pool.n, pool.note),
         };
-        let because = because.filter(|_| *verdict > Verdict::Pass).map_or(String::new(), |b| format!(" ({b})"));
+        let because = pool.because.filter(|_| pool.worst > Verdict::Pass).map_or(String::new(), |b| format!(" ({b})"));
         let cases = if pool.cases == 1 { "1 case".to_string() } else { format!("{} cases", pool.cases) };
-        Some(format!("{}: {column} of {what}, {cases} of {sizes}: {rate}.{because}", verdict.name()))
+        let Pool { check, program, subject, worst, .. } = pool;
+        Some(format!("{}: {check} of {program} in {subject}, {cases} of {sizes}: {rate}.{because}", worst.name()))
     };
     // What was found comes first.
-    let weight = |pool: &Pool| pool.worst.as_ref().map(|(verdict, ..)| std::cmp::Reverse(*verdict));
-    let mut spoken: Vec<_> = pools.iter().filter(|((column, _), _)| speaks(column)).collect();
-    spoken.sort_by_key(|(_, pool)| weight(pool));
+    let mut spoken: Vec<&Pool> = pools.iter().filter(|pool| speaks(&pool.check)).collect();
+    spoken.sort_by_key(|pool| std::cmp::Reverse(pool.worst));
     spoken.into_iter().filter_map(line).collect()
-}
-
-/// A program's name without the number of its rows, which cases of one pool need not share.
-fn without_rows(program: &str) -> String {
-    let Some((name, list)) = program.split_once('[') else { return program.to_string() };
-    let kept: Vec<&str> = list.trim_end_matches(']').split(',').filter(|pair| !pair.starts_with("rows=")).collect();
-    if kept.is_empty() { name.to_string() } else { format!("{name}[{}]", kept.join(",")) }
 }
 
 /// By how much one mode's divergence exceeds another's at each size, where a suite compares f32 with the rest.

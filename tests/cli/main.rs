@@ -5,6 +5,7 @@ mod explain;
 mod explore;
 mod formats;
 mod gate;
+mod html;
 mod init;
 mod journal;
 mod records;

@@ -40,7 +40,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     ],
     &[("suite", &[])],
     &[("record", &[])],
-    &[("report", &[]), ("gate", &["report"]), ("run", &[])],
+    &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
     &[("cli", &[])],
 ];
 

@@ -1,0 +1,89 @@
+//! What changed against a baseline: first of all the page says this.
+
+use maud::{Markup, html};
+
+use crate::gate::{Change, Difference};
+
+use super::words::case_link;
+use super::{Changes, Content};
+
+/// The kinds of change in the order in which they are told, with what a person calls them.
+const KINDS: [(Change, &str); 4] = [
+    (Change::Worse, "Worse, or neither better nor worse"),
+    (Change::New, "New"),
+    (Change::Gone, "Gone"),
+    (Change::Better, "Better"),
+];
+
+/// Whether no report differs from the baseline, or there is none.
+pub(super) fn is_as_before(content: &Content) -> bool {
+    let told = |d: &Difference| KINDS.iter().any(|(change, _)| d.change == *change);
+    !content.changes.as_ref().is_some_and(|changes| changes.differences.iter().any(told))
+}
+
+/// What changed in a few words; `None` where there was nothing to compare with.
+pub(super) fn sentence(content: &Content) -> Option<String> {
+    let Changes { baseline, differences } = content.changes.as_ref()?;
+    let count = |change: Change| differences.iter().filter(|d| d.change == change).count();
+    let counts: Vec<String> = KINDS
+        .into_iter()
+        .map(|(change, _)| (count(change), change.name()))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    Some(match counts.is_empty() {
+        true => format!("Nothing changed against the reports in {baseline}."),
+        false => format!("Changed against the reports in {baseline}: {}.", counts.join(", ")),
+    })
+}
+
+/// Every difference, the worst first.
+pub(super) fn section(content: &Content) -> Markup {
+    html! {
+        section #changes aria-labelledby="changes-title" {
+            h2 #changes-title { "What changed" }
+            @match &content.changes {
+                None => p { "There were no earlier reports to compare with: the next run, or "
+                    code { "ulpgate gate --html FILE" } ", will say what changed." },
+                Some(changes) => {
+                    p { (sentence(content).unwrap_or_default()) }
+                    @for (change, title) in KINDS {
+                        (table(title, changes.differences.iter().filter(|d| d.change == change)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table<'a>(title: &str, differences: impl Iterator<Item = &'a Difference>) -> Markup {
+    let differences: Vec<&Difference> = differences.collect();
+    html! {
+        @if !differences.is_empty() {
+            h3 { (title) ": " (differences.len()) }
+            div.wide tabindex="0" role="region" aria-label=(title) {
+                table {
+                    thead { tr { th scope="col" { "report" } th scope="col" { "row" } th scope="col" { "before → after" } } }
+                    tbody {
+                        @for Difference { file, row, what, change } in differences {
+                            tr {
+                                td { (file) }
+                                td { (of_row(row, *change)) }
+                                td { (what.replace(" -> ", " → ")) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A case is linked to its row below, where it still has one; a fit or a file has none.
+fn of_row(row: &str, change: Change) -> Markup {
+    html! {
+        @if row.is_empty() { "the whole file" }
+        @else if row.contains('/') && !row.contains(' ') && change != Change::Gone { (case_link(row)) }
+        @else { span.id { (row) } }
+    }
+}
