@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::explore::{
-    Answer, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family, outside,
-    repair,
+    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family,
+    outside, repair,
 };
 use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
@@ -56,6 +56,9 @@ pub struct Arguments {
     /// The most enclosures to take
     #[arg(long, value_name = "COUNT", default_value_t = 64)]
     enclosures: usize,
+    /// Tell of every row which step decides it and by how much, not only of those that stay open
+    #[arg(long, conflicts_with = "against")]
+    margins: bool,
     /// Look for the fewest guards after which every row is proven
     #[arg(long, conflicts_with_all = ["json", "against"])]
     repair: bool,
@@ -83,6 +86,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         families,
         choices: arguments.choices,
         enclosures: arguments.enclosures,
+        margins: arguments.margins,
     };
     if let Some(path) = &arguments.against {
         let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
@@ -202,6 +206,8 @@ struct Row {
     /// Elements that the enclosure of all choices leaves open.
     undecided: Option<usize>,
     witness: Option<Told>,
+    /// What decides the row, where that is told.
+    decision: Option<Decision>,
 }
 
 /// A witness in words.
@@ -217,7 +223,8 @@ struct Told {
 
 impl Row {
     fn new(found: &Exploration, row: usize, answer: &Answer) -> Row {
-        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None };
+        let decision = found.decisions[row].clone();
+        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None, decision };
         match answer {
             Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
             Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
@@ -326,9 +333,28 @@ impl Page<'_> {
                 (None, Some(undecided)) => {
                     writeln!(out, "row {}: OPEN: {undecided} elements are not decided by one enclosure", row.row)?;
                 }
+                (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
                 (None, None) => {}
+            }
+            if let Some(decision) = row.decision.as_ref().filter(|_| settings.margins || row.answer == "open") {
+                writeln!(out, "       {}", gap(decision))?;
             }
         }
         Ok(())
     }
+}
+
+/// What decides a row, in words.
+fn gap(decision: &Decision) -> String {
+    let Decision { step, candidates, declared_ulp, enclosed_ulp } = decision;
+    let (first, rivals) = candidates.split_first().map_or((0, &[][..]), |(first, rivals)| (*first, rivals));
+    let rivals = match rivals {
+        [] => String::new(),
+        few => format!(" of {}", few.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let least = match *enclosed_ulp {
+        least if least == f64::NEG_INFINITY => "nothing is known under other choices".to_string(),
+        least => format!("{least:.4} ulp at least under every choice"),
+    };
+    format!("closest at {step}: element {first} of the row is {declared_ulp:.4} ulp ahead{rivals} as declared, {least}")
 }
