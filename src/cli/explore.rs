@@ -47,6 +47,10 @@ pub struct Arguments {
     /// all]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
+    /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement can
+    /// change it, whatever the compiler chooses
+    #[arg(long)]
+    any_mode: bool,
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
     #[arg(long = "result", value_name = "NAME")]
     results: Vec<String>,
@@ -87,6 +91,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         choices: arguments.choices,
         enclosures: arguments.enclosures,
         margins: arguments.margins,
+        any_mode: arguments.any_mode,
     };
     if let Some(path) = &arguments.against {
         let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
@@ -272,6 +277,7 @@ impl Page<'_> {
         let names = &self.found.choices.program.output_names;
         serde_json::json!({
             "mode": self.settings.mode.to_string(),
+            "any_mode": self.settings.any_mode,
             "families": self.settings.families.iter().map(|family| family.name).collect::<Vec<_>>(),
             "outcome": self.found.outputs.iter().map(|output| &names[*output]).collect::<Vec<_>>(),
             "points": self.found.choices.points.len(),
@@ -292,10 +298,11 @@ impl Page<'_> {
         let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
         writeln!(
             out,
-            "outcome {}, {} rows, {}; permitted: {}",
+            "outcome {}, {} rows, {}{}; permitted: {}",
             outcome.join(", "),
             rows.len(),
             settings.mode,
+            if settings.any_mode { " or any other mode" } else { "" },
             families.join(", ")
         )?;
         let searched = match (found.searched.choices, found.searched.is_exhaustive) {
@@ -327,7 +334,7 @@ impl Page<'_> {
                     )?;
                     choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
                     if *mode != settings.mode.to_string() {
-                        writeln!(out, "       sums are taken in the order of {mode}")?;
+                        writeln!(out, "       it is computed as {mode}")?;
                     }
                 }
                 (None, Some(undecided)) => {

@@ -123,6 +123,9 @@ pub struct Settings {
     pub enclosures: usize,
     /// Whether to tell what decides rows that are proven, too.
     pub margins: bool,
+    /// Whether any mode's arithmetic may have been at work: every chip at every precision, with every refinement but faults,
+    /// for each instruction another one perhaps.
+    pub any_mode: bool,
 }
 
 impl Settings {
@@ -133,7 +136,14 @@ impl Settings {
 
     /// All families, as many as 2^16 choices, and 64 enclosures.
     pub fn new(mode: Mode) -> Settings {
-        Settings { mode, families: FAMILIES.to_vec(), choices: 1 << 16, enclosures: 64, margins: false }
+        Settings {
+            mode,
+            families: FAMILIES.to_vec(),
+            choices: 1 << 16,
+            enclosures: 64,
+            margins: false,
+            any_mode: false,
+        }
     }
 }
 

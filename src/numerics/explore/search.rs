@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ir::Op;
 use crate::machine::vector::{ScanOrder, SumOrder};
-use crate::machine::{Bound, Mode, Prepared, Replay};
+use crate::machine::{Bound, Mode, PRECISIONS, Prepared, Replay};
 use crate::rewrite::Choices;
 use crate::tensor::Tensor;
 
@@ -72,6 +72,18 @@ impl<'a> Search<'a> {
                 let few = if count <= 256 { self.every() } else { self.some() };
                 let run = Replay::new(self.prepared, &other, self.bound)?;
                 self.evaluate((run, &other), declared, &left, few, &mut found)?;
+            }
+        }
+        if self.settings.any_mode {
+            for other in mode.others(PRECISIONS, &[]) {
+                let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
+                if left.is_empty() {
+                    break;
+                }
+                // What is declared, and all roundings left out.
+                let few = self.some().take(1).chain(self.widest());
+                let run = Replay::new(self.prepared, &other, self.bound)?;
+                self.evaluate((run, &other), declared, &left, Box::new(few), &mut found)?;
             }
         }
         Ok((found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched))
@@ -171,6 +183,13 @@ impl<'a> Search<'a> {
             with(&points.iter().map(option).collect::<Vec<_>>())
         });
         Box::new(plan.into_iter().chain(random))
+    }
+
+    /// The last option of each point.
+    fn widest(&self) -> Option<Vec<usize>> {
+        let mut taken = vec![0; self.choices.points.len()];
+        self.points.iter().for_each(|at| taken[*at] = self.choices.points[*at].options.len() - 1);
+        (!self.points.is_empty()).then_some(taken)
     }
 
     /// The mode with each other order that the machine models for the sums that the program has.

@@ -12,6 +12,7 @@ mod kernels;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod union;
 
 use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::num::Format;
