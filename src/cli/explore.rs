@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::explore::{
-    Answer, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family, outside,
-    repair,
+    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family,
+    outside, repair,
 };
 use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
@@ -47,6 +47,10 @@ pub struct Arguments {
     /// all]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
+    /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement can
+    /// change it, whatever the compiler chooses
+    #[arg(long)]
+    any_mode: bool,
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
     #[arg(long = "result", value_name = "NAME")]
     results: Vec<String>,
@@ -56,6 +60,9 @@ pub struct Arguments {
     /// The most enclosures to take
     #[arg(long, value_name = "COUNT", default_value_t = 64)]
     enclosures: usize,
+    /// Tell of every row which step decides it and by how much, not only of those that stay open
+    #[arg(long, conflicts_with = "against")]
+    margins: bool,
     /// Look for the fewest guards after which every row is proven
     #[arg(long, conflicts_with_all = ["json", "against"])]
     repair: bool,
@@ -83,6 +90,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         families,
         choices: arguments.choices,
         enclosures: arguments.enclosures,
+        margins: arguments.margins,
+        any_mode: arguments.any_mode,
     };
     if let Some(path) = &arguments.against {
         let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
@@ -202,6 +211,8 @@ struct Row {
     /// Elements that the enclosure of all choices leaves open.
     undecided: Option<usize>,
     witness: Option<Told>,
+    /// What decides the row, where that is told.
+    decision: Option<Decision>,
 }
 
 /// A witness in words.
@@ -217,7 +228,8 @@ struct Told {
 
 impl Row {
     fn new(found: &Exploration, row: usize, answer: &Answer) -> Row {
-        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None };
+        let decision = found.decisions[row].clone();
+        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None, decision };
         match answer {
             Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
             Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
@@ -265,6 +277,7 @@ impl Page<'_> {
         let names = &self.found.choices.program.output_names;
         serde_json::json!({
             "mode": self.settings.mode.to_string(),
+            "any_mode": self.settings.any_mode,
             "families": self.settings.families.iter().map(|family| family.name).collect::<Vec<_>>(),
             "outcome": self.found.outputs.iter().map(|output| &names[*output]).collect::<Vec<_>>(),
             "points": self.found.choices.points.len(),
@@ -285,10 +298,11 @@ impl Page<'_> {
         let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
         writeln!(
             out,
-            "outcome {}, {} rows, {}; permitted: {}",
+            "outcome {}, {} rows, {}{}; permitted: {}",
             outcome.join(", "),
             rows.len(),
             settings.mode,
+            if settings.any_mode { " or any other mode" } else { "" },
             families.join(", ")
         )?;
         let searched = match (found.searched.choices, found.searched.is_exhaustive) {
@@ -320,15 +334,34 @@ impl Page<'_> {
                     )?;
                     choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
                     if *mode != settings.mode.to_string() {
-                        writeln!(out, "       sums are taken in the order of {mode}")?;
+                        writeln!(out, "       it is computed as {mode}")?;
                     }
                 }
                 (None, Some(undecided)) => {
                     writeln!(out, "row {}: OPEN: {undecided} elements are not decided by one enclosure", row.row)?;
                 }
+                (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
                 (None, None) => {}
+            }
+            if let Some(decision) = row.decision.as_ref().filter(|_| settings.margins || row.answer == "open") {
+                writeln!(out, "       {}", gap(decision))?;
             }
         }
         Ok(())
     }
+}
+
+/// What decides a row, in words.
+fn gap(decision: &Decision) -> String {
+    let Decision { step, candidates, declared_ulp, enclosed_ulp } = decision;
+    let (first, rivals) = candidates.split_first().map_or((0, &[][..]), |(first, rivals)| (*first, rivals));
+    let rivals = match rivals {
+        [] => String::new(),
+        few => format!(" of {}", few.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let least = match *enclosed_ulp {
+        least if least == f64::NEG_INFINITY => "nothing is known under other choices".to_string(),
+        least => format!("{least:.4} ulp at least under every choice"),
+    };
+    format!("closest at {step}: element {first} of the row is {declared_ulp:.4} ulp ahead{rivals} as declared, {least}")
 }

@@ -1,4 +1,4 @@
-//! What an enclosure allows: of each instruction, what the unit that computes it promises.
+//! What an enclosure allows: of each instruction, what the unit that computes it promises, or any unit.
 //!
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
 use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{Divide, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, RowSum, SumSite, conversion_steps, is_spread};
+use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, is_spread};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::Choices;
@@ -27,17 +27,49 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
-    let (mode, unit) = (&settings.mode, settings.mode.vector_unit());
     let orders = settings.permits(|family| family.orders);
     let contracts = settings.permits(|family| family.contracts);
     let reciprocals = settings.permits(|family| family.reciprocals);
-    let maker = Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals };
-    let count = program.entry().instructions.len();
-    let mut latitudes: Vec<Latitude> = (0..count).map(|id| maker.of(id)).collect();
+    let of = |id: ValueId, mode: &Mode| {
+        let unit = mode.vector_unit();
+        Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals }.of(id)
+    };
+    let others = settings.any_mode.then(|| Others::new(&settings.mode));
+    let all = |(id, instruction): (ValueId, &Instruction)| {
+        let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
+        others.iter().fold(of(id, &settings.mode), |latitude, mode| latitude.or(of(id, mode)))
+    };
+    let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     for point in &choices.points {
         latitudes[point.value] = Latitude::OneOf { options: point.options.clone(), source: point.source };
     }
     latitudes
+}
+
+/// Modes that differ in what an instruction of each kind promises.
+struct Others {
+    dots: Vec<Mode>,
+    sums: Vec<Mode>,
+    functions: Vec<Mode>,
+}
+
+impl Others {
+    fn new(mode: &Mode) -> Others {
+        let one = std::slice::from_ref(mode.precision);
+        Others {
+            dots: mode.others(PRECISIONS, &["acc", "split", "dsr", "reduce"]),
+            sums: mode.others(one, &["narrow", "reduce", "scan"]),
+            functions: mode.others(one, &["exp"]),
+        }
+    }
+
+    fn of(&self, op: &Op) -> &[Mode] {
+        match op {
+            Op::Dot { .. } => &self.dots,
+            Op::Reduce { .. } | Op::ReduceWindow { .. } => &self.sums,
+            _ => &self.functions,
+        }
+    }
 }
 
 struct Maker<'a> {

@@ -9,23 +9,27 @@
 //! - open: neither.
 //!
 //! `allowance` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `row_outcome` says what is
-//! compared; the choices themselves are [`crate::rewrite::Choices`].
+//! compared, `decision` where and how closely it is decided; the choices themselves are [`crate::rewrite::Choices`].
 
 mod allowance;
+mod decision;
+mod outside;
 mod repair;
 mod row_outcome;
 mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::ir::Program;
-use crate::machine::{EvalError, Mode};
-use crate::oracle::{Enclosed, Enclosure, Latitude, OracleError};
+use crate::ir::{Program, ValueId};
+use crate::machine::{EvalError, Mode, Prepared, Replay};
+use crate::oracle::{Enclosure, Enclosures, Latitude, OracleError};
 use crate::rewrite::{Choices, Rule};
 use crate::tensor::Tensor;
 
 use row_outcome::Outcome;
 
+pub use decision::Decision;
+pub use outside::{Outside, enclose, outside};
 pub use repair::{Repair, repair};
 pub use row_outcome::OutcomeError;
 pub use search::Searched;
@@ -117,6 +121,11 @@ pub struct Settings {
     pub choices: usize,
     /// The most enclosures to take.
     pub enclosures: usize,
+    /// Whether to tell what decides rows that are proven, too.
+    pub margins: bool,
+    /// Whether any mode's arithmetic may have been at work: every chip at every precision, with every refinement but faults,
+    /// for each instruction another one perhaps.
+    pub any_mode: bool,
 }
 
 impl Settings {
@@ -127,7 +136,14 @@ impl Settings {
 
     /// All families, as many as 2^16 choices, and 64 enclosures.
     pub fn new(mode: Mode) -> Settings {
-        Settings { mode, families: FAMILIES.to_vec(), choices: 1 << 16, enclosures: 64 }
+        Settings {
+            mode,
+            families: FAMILIES.to_vec(),
+            choices: 1 << 16,
+            enclosures: 64,
+            margins: false,
+            any_mode: false,
+        }
     }
 }
 
@@ -195,62 +211,17 @@ pub struct Exploration {
     pub choices: Choices,
     /// One a row.
     pub answers: Vec<Answer>,
+    /// Of each row what decides it, if that was asked for or the enclosure of all choices leaves it open; `None` as well where no
+    /// step is understood.
+    pub decisions: Vec<Option<Decision>>,
+    /// The outcome as declared: the results of `outputs`.
+    pub declared: Vec<Tensor>,
     /// How much was evaluated in search of witnesses.
     pub searched: Searched,
     /// How many enclosures were taken.
     pub enclosures: usize,
     /// Positions of the results that make the outcome.
     pub outputs: Vec<usize>,
-}
-
-/// The program with its choices, and what each of its results may be for `arguments`, all choices at once.
-///
-/// # Errors
-/// If the program cannot be enclosed.
-pub fn enclose(
-    program: &Program,
-    arguments: &[Tensor],
-    settings: &Settings,
-) -> Result<(Choices, Vec<Enclosed>), ExploreError> {
-    let choices = permitted(program, settings);
-    let latitudes = allowance::latitudes(&choices, settings);
-    let enclosed = Enclosure::new(&choices.program).of(arguments, &latitudes)?;
-    Ok((choices, enclosed))
-}
-
-/// Elements of a result that lie outside of what is permitted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside {
-    /// The result's position.
-    pub output: usize,
-    /// Their flat positions.
-    pub elements: Vec<usize>,
-    /// How many elements may be anything, so that none of them can lie outside.
-    pub unknown: usize,
-}
-
-/// Where results that something else computed lie outside of an enclosure; one a result.
-pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
-    let of = |(output, (enclosed, result)): (usize, (&Enclosed, &Tensor))| {
-        let value = |at: usize| result.data().get_f64(at);
-        let (elements, unknown) = match enclosed {
-            Enclosed::Floats(floats) => {
-                let holds = |at: usize| match floats[at] {
-                    x if x.is_unknown() || x.is_nan() && value(at).is_nan() => true,
-                    x => (x.lo..=x.hi).contains(&value(at)),
-                };
-                let unknown = floats.iter().filter(|x| x.is_unknown()).count();
-                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
-            }
-            Enclosed::Integers(integers) => {
-                let holds = |at: usize| integers[at].is_none_or(|known| known == row_outcome::integer(result, at));
-                let unknown = integers.iter().filter(|known| known.is_none()).count();
-                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
-            }
-        };
-        Outside { output, elements, unknown }
-    };
-    enclosed.iter().zip(results).enumerate().map(of).collect()
 }
 
 /// The choices that the families leave.
@@ -273,8 +244,11 @@ pub fn explore(
 ) -> Result<Exploration, ExploreError> {
     let choices = permitted(program, settings);
     let outcome = Outcome::new(&choices.program, results)?;
-    let mut search = search::Search::new(&choices, &outcome, settings);
-    let declared = search.evaluate_declared(arguments)?;
+    let steps = decision::steps(&choices, &outcome);
+    let prepared = Prepared::new(&choices.program);
+    let bound = prepared.bind(arguments)?;
+    let replay = Replay::new(&prepared, &settings.mode, &bound)?;
+    let declared = outcome.tensors(&replay)?;
     let mut proof = Proof {
         choices: &choices,
         arguments,
@@ -287,30 +261,37 @@ pub fn explore(
         most: settings.enclosures,
     };
     let mut fixed = vec![None; choices.points.len()];
-    let undecided = proof.undecided(&fixed)?;
-    let open: Vec<usize> = (0..undecided.len()).filter(|row| undecided[*row].is_some()).collect();
+    let wanted: Vec<ValueId> = outcome.values.iter().copied().chain(decision::wanted(&steps)).collect();
+    let kept = proof.enclose(&fixed, &wanted)?;
+    let undecided = outcome.count_undecided(&kept, &declared);
+    let is_told = |row: &usize| settings.margins || undecided[*row].is_some();
+    let told: Vec<usize> = (0..outcome.rows).filter(is_told).collect();
+    let decisions = decision::decisions(&steps, &replay, &kept, (&told, outcome.rows))?;
     let mut answers: Vec<Answer> = undecided
         .iter()
         .map(|count| count.map_or(Answer::Proven { enclosures: 1 }, |undecided| Answer::Open { undecided }))
         .collect();
-    if open.is_empty() {
-        let (searched, enclosures) = (Searched::default(), proof.taken);
-        return Ok(Exploration { choices, answers, searched, enclosures, outputs: outcome.outputs });
-    }
-    let (witnesses, searched) = search.witnesses(arguments, &declared, &open)?;
-    for (row, witness) in witnesses {
-        answers[row] = Answer::Reachable(Box::new(witness));
-    }
-    let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
-    let mut parts = vec![0; answers.len()];
-    let left = proof.split(&mut fixed, 0, &left, &mut parts)?;
-    for (row, parts) in parts.into_iter().enumerate().filter(|(_, parts)| *parts > 0) {
-        if !left.contains(&row) {
-            answers[row] = Answer::Proven { enclosures: parts };
+    let open: Vec<usize> = (0..undecided.len()).filter(|row| undecided[*row].is_some()).collect();
+    let mut searched = Searched::default();
+    if !open.is_empty() {
+        let search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
+        let witnesses;
+        (witnesses, searched) = search.witnesses(replay, &declared, &open)?;
+        for (row, witness) in witnesses {
+            answers[row] = Answer::Reachable(Box::new(witness));
+        }
+        let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
+        let mut parts = vec![0; answers.len()];
+        let left = proof.split(&mut fixed, 0, &left, &mut parts)?;
+        for (row, parts) in parts.into_iter().enumerate().filter(|(_, parts)| *parts > 0) {
+            if !left.contains(&row) {
+                answers[row] = Answer::Proven { enclosures: parts };
+            }
         }
     }
     let enclosures = proof.taken;
-    Ok(Exploration { choices, answers, searched, enclosures, outputs: outcome.outputs })
+    let outputs = outcome.outputs.clone();
+    Ok(Exploration { choices, answers, decisions, declared, searched, enclosures, outputs })
 }
 
 /// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
@@ -335,9 +316,8 @@ struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Of each row, how many elements of the outcome an enclosure leaves open in which some points take one option; `None`
-    /// where it holds nothing but the declared outcome.
-    fn undecided(&mut self, fixed: &[Option<usize>]) -> Result<Vec<Option<usize>>, ExploreError> {
+    /// What values may be where some points take one option.
+    fn enclose(&mut self, fixed: &[Option<usize>], wanted: &[ValueId]) -> Result<Enclosures<'_>, ExploreError> {
         self.taken += 1;
         let mut latitudes = self.latitudes.clone();
         for (point, option) in self.choices.points.iter().zip(fixed) {
@@ -345,8 +325,7 @@ impl Proof<'_> {
                 *options = vec![point.options[*option]];
             }
         }
-        let enclosed = self.enclosure.of(self.arguments, &latitudes)?;
-        Ok(self.outcome.count_undecided(&enclosed, self.declared))
+        Ok(self.enclosure.of(self.arguments, &latitudes, wanted)?)
     }
 
     /// Those of the rows `open` that stay so if the points from `next` on are split; counts each row's parts.
@@ -368,7 +347,8 @@ impl Proof<'_> {
                 return Ok(open.to_vec());
             }
             fixed[point] = Some(option);
-            let undecided = self.undecided(fixed)?;
+            let (outcome, declared) = (self.outcome, self.declared);
+            let undecided = outcome.count_undecided(&self.enclose(fixed, &outcome.values)?, declared);
             let (wide, done): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|row| undecided[*row].is_some());
             done.into_iter().for_each(|row| parts[row] += 1);
             left.extend(self.split(fixed, next + 1, &wide, parts)?);

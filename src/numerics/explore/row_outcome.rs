@@ -1,8 +1,11 @@
 //! What is compared: tokens, kept sets, orders.
 
+use std::ops::Range;
+
 use crate::ir::{Program, Shape, ValueId};
+use crate::machine::{EvalError, Replay};
 use crate::name::hint;
-use crate::oracle::Enclosed;
+use crate::oracle::{Enclosed, Enclosures};
 use crate::tensor::{Data, Tensor};
 
 use super::Difference;
@@ -53,10 +56,14 @@ impl Outcome {
         Ok(Outcome { outputs, values, rows })
     }
 
+    /// The outcome as a run has it.
+    pub fn tensors(&self, replay: &Replay) -> Result<Vec<Tensor>, EvalError> {
+        self.values.iter().map(|id| replay.tensor(*id)).collect()
+    }
+
     /// Flat positions of a row in a result of so many elements.
-    fn span(&self, row: usize, elements: usize) -> std::ops::Range<usize> {
-        let width = elements / self.rows.max(1);
-        row * width..(row + 1) * width
+    fn span(&self, row: usize, elements: usize) -> Range<usize> {
+        span(row, self.rows, elements)
     }
 
     /// Where a row of two outcomes first differs.
@@ -72,12 +79,13 @@ impl Outcome {
         })
     }
 
-    /// Of each row, how many elements an enclosure leaves open, or encloses elsewhere than where they are declared; `None`
-    /// for none.
-    pub fn count_undecided(&self, enclosed: &[Enclosed], declared: &[Tensor]) -> Vec<Option<usize>> {
+    /// Of each row, how many elements the enclosures of the outcome's values leave open, or hold elsewhere than where they are
+    /// declared; `None` for none.
+    pub fn count_undecided(&self, kept: &Enclosures, declared: &[Tensor]) -> Vec<Option<usize>> {
+        let enclosed: Vec<Enclosed> = self.values.iter().map(|value| kept.enclosed(*value)).collect();
         let open = |row: usize| -> usize {
-            let of = |(output, declared): (&usize, &Tensor)| {
-                let is_declared = |at: &usize| match &enclosed[*output] {
+            let of = |(enclosed, declared): (&Enclosed, &Tensor)| {
+                let is_declared = |at: &usize| match enclosed {
                     Enclosed::Floats(floats) => {
                         let (x, value) = (floats[*at], declared.data().get_f64(*at));
                         x.is_exact() && x.lo.to_bits() == value.to_bits() || x.is_nan() && value.is_nan()
@@ -86,10 +94,16 @@ impl Outcome {
                 };
                 self.span(row, declared.len()).filter(|at| !is_declared(at)).count()
             };
-            self.outputs.iter().zip(declared).map(of).sum()
+            enclosed.iter().zip(declared).map(of).sum()
         };
         (0..self.rows).map(open).map(|count| (count > 0).then_some(count)).collect()
     }
+}
+
+/// Flat positions of one of so many rows in so many elements.
+pub(super) fn span(row: usize, rows: usize, elements: usize) -> Range<usize> {
+    let width = elements / rows.max(1);
+    row * width..(row + 1) * width
 }
 
 /// An element as [`Enclosed::Integers`] holds it.

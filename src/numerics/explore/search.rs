@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ir::Op;
 use crate::machine::vector::{ScanOrder, SumOrder};
-use crate::machine::{Bound, Mode, Prepared, Replay};
+use crate::machine::{Bound, Mode, PRECISIONS, Prepared, Replay};
 use crate::rewrite::Choices;
 use crate::tensor::Tensor;
 
@@ -28,6 +28,9 @@ pub(super) struct Search<'a> {
     outcome: &'a Outcome,
     settings: &'a Settings,
     points: Vec<usize>,
+    /// The program of choices with its arguments.
+    prepared: &'a Prepared<'a>,
+    bound: &'a Bound,
     searched: Searched,
 }
 
@@ -35,39 +38,31 @@ pub(super) struct Search<'a> {
 type Found = BTreeMap<usize, (usize, Witness)>;
 
 impl<'a> Search<'a> {
-    pub fn new(choices: &'a Choices, outcome: &'a Outcome, settings: &'a Settings) -> Search<'a> {
+    pub fn new(
+        choices: &'a Choices,
+        outcome: &'a Outcome,
+        settings: &'a Settings,
+        (prepared, bound): (&'a Prepared<'a>, &'a Bound),
+    ) -> Search<'a> {
         let points = choices.points_of(&outcome.values);
         let searched = Searched { points: points.len(), ..Searched::default() };
-        Search { choices, outcome, settings, points, searched }
+        Search { choices, outcome, settings, points, prepared, bound, searched }
     }
 
-    /// The outcome of the declared program.
-    pub fn evaluate_declared(&self, arguments: &[Tensor]) -> Result<Vec<Tensor>, ExploreError> {
-        let prepared = Prepared::new(&self.choices.program);
-        let replay = Replay::new(&prepared, &self.settings.mode, &prepared.bind(arguments)?)?;
-        self.tensors(&replay)
-    }
-
-    fn tensors(&self, replay: &Replay) -> Result<Vec<Tensor>, ExploreError> {
-        Ok(self.outcome.values.iter().map(|id| replay.tensor(*id)).collect::<Result<_, _>>()?)
-    }
-
-    /// Witnesses for rows, each of as few choices as were tried.
+    /// Witnesses for rows, each of as few choices as were tried. `run` is the declared one.
     pub fn witnesses(
-        &mut self,
-        arguments: &[Tensor],
+        mut self,
+        run: Replay<'a>,
         declared: &[Tensor],
         rows: &[usize],
     ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
-        let prepared = Prepared::new(&self.choices.program);
-        let bound = prepared.bind(arguments)?;
         let mut found = Found::new();
         let all = self.points.iter().map(|at| self.choices.points[*at].options.len());
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;
         let mode = &self.settings.mode;
         let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
-        self.evaluate((&prepared, &bound, mode), declared, rows, plan, &mut found)?;
+        self.evaluate((run, mode), declared, rows, plan, &mut found)?;
         if self.settings.permits(|family| family.orders) {
             for other in self.other_orders() {
                 let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
@@ -75,7 +70,20 @@ impl<'a> Search<'a> {
                     break;
                 }
                 let few = if count <= 256 { self.every() } else { self.some() };
-                self.evaluate((&prepared, &bound, &other), declared, &left, few, &mut found)?;
+                let run = Replay::new(self.prepared, &other, self.bound)?;
+                self.evaluate((run, &other), declared, &left, few, &mut found)?;
+            }
+        }
+        if self.settings.any_mode {
+            for other in mode.others(PRECISIONS, &[]) {
+                let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
+                if left.is_empty() {
+                    break;
+                }
+                // What is declared, and all roundings left out.
+                let few = self.some().take(1).chain(self.widest());
+                let run = Replay::new(self.prepared, &other, self.bound)?;
+                self.evaluate((run, &other), declared, &left, Box::new(few), &mut found)?;
             }
         }
         Ok((found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched))
@@ -84,13 +92,12 @@ impl<'a> Search<'a> {
     /// Evaluates choices one after the other, each as a list of points and options that differ from the one before.
     fn evaluate(
         &mut self,
-        (prepared, bound, mode): (&Prepared, &Bound, &Mode),
+        (mut replay, mode): (Replay, &Mode),
         declared: &[Tensor],
         rows: &[usize],
         plan: Box<dyn Iterator<Item = Vec<usize>> + 'a>,
         found: &mut Found,
     ) -> Result<(), ExploreError> {
-        let mut replay = Replay::new(prepared, mode, bound)?;
         let mut taken = vec![0; self.choices.points.len()];
         let mut differing = None;
         for next in plan {
@@ -102,7 +109,7 @@ impl<'a> Search<'a> {
             let has_changed = replay.update()?;
             self.searched.choices += 1;
             if differing.is_none() || self.outcome.values.iter().any(|id| has_changed[*id]) {
-                let chosen = self.tensors(&replay)?;
+                let chosen = self.outcome.tensors(&replay)?;
                 let difference = |row: &usize| Some((*row, self.outcome.difference(*row, declared, &chosen)?));
                 differing = Some(rows.iter().filter_map(difference).collect::<Vec<_>>());
             }
@@ -176,6 +183,13 @@ impl<'a> Search<'a> {
             with(&points.iter().map(option).collect::<Vec<_>>())
         });
         Box::new(plan.into_iter().chain(random))
+    }
+
+    /// The last option of each point.
+    fn widest(&self) -> Option<Vec<usize>> {
+        let mut taken = vec![0; self.choices.points.len()];
+        self.points.iter().for_each(|at| taken[*at] = self.choices.points[*at].options.len() - 1);
+        (!self.points.is_empty()).then_some(taken)
     }
 
     /// The mode with each other order that the machine models for the sums that the program has.

@@ -174,6 +174,26 @@ impl Mode {
         Ok(Mode { choices: self.choices, ..declared })
     }
 
+    /// Every chip at each of these precisions, with each value of the refinements of these keys; the compiler stays.
+    pub fn others(&self, precisions: &'static [PrecisionRow], keys: &[&str]) -> Vec<Mode> {
+        let of = |chip: &&'static Chip| {
+            let (chip, excess) = (*chip, self.excess);
+            precisions.iter().map(move |precision| Mode { chip, precision, excess, choices: Choices::of(chip) })
+        };
+        let mut modes: Vec<Mode> = CHIPS.iter().flat_map(of).collect();
+        for row in REFINEMENTS.iter().filter(|row| keys.contains(&row.key)) {
+            let refined = |mode: &Mode| {
+                let each = (row.values)().into_iter().filter_map(|(value, _)| {
+                    let mut choices = mode.choices;
+                    (row.set)(&mut choices, value).then(|| Mode { choices, ..mode.clone() })
+                });
+                each.collect::<Vec<_>>()
+            };
+            modes = modes.iter().flat_map(refined).collect();
+        }
+        modes
+    }
+
     /// What computes a dot `[m,k] x [k,n]` of operands of these types that asks for `precision`, one an operand.
     pub fn dot(&self, precision: [Precision; 2], dtypes: [Option<DType>; 2], [m, n]: [usize; 2]) -> DotUnit {
         if dtypes == [Some(DType::F64); 2] {

@@ -40,6 +40,11 @@ impl<T: Clone> Column<T> {
         Column { values: Rc::new(Store::new(values)), run }
     }
 
+    /// The same values, each for so many neighbours.
+    pub fn in_runs(&self, run: usize) -> Column<T> {
+        Column { values: Rc::clone(&self.values), run }
+    }
+
     /// Elements.
     pub fn len(&self) -> usize {
         self.values.len() * self.run

@@ -1,5 +1,6 @@
 //! The first rung: f64 intervals, an array of lower and one of upper ends.
 
+mod apply;
 mod by_pairs;
 
 use std::cmp::Ordering;
@@ -14,9 +15,10 @@ use super::demand::Stats;
 use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, regular as kernels};
-use super::isa::{CHUNK, Loop, widest};
 use super::pair::{self, Pair};
 use super::store;
+
+pub(super) use apply::{Kernel, apply};
 
 /// f64 intervals.
 #[derive(Default)]
@@ -40,11 +42,12 @@ impl Intervals {
     fn at(&self, element: usize) -> Interval {
         Interval { lo: *self.lo.at(element), hi: *self.hi.at(element) }
     }
-}
 
-/// An operation on one or two regular intervals for a loop to apply.
-trait Kernel {
-    fn apply(&self, x: Interval, y: Interval) -> Interval;
+    /// Whether a test holds for all of them, of which it is quick for the processor to ask it of all.
+    #[inline(always)]
+    pub fn all(&self, test: impl Fn(Interval) -> bool) -> bool {
+        self.lo.all_with(&self.hi, |lo, hi| test(Interval { lo, hi }))
+    }
 }
 
 /// `e^x`.
@@ -78,61 +81,15 @@ kernels! {
     Div = kernels::div;
 }
 
-/// Applies a kernel to all elements, and the whole operation to those that the kernel leaves out.
-struct Apply<'a, K, W> {
-    operands: [&'a Intervals; 2],
-    kernel: K,
-    whole: W,
-}
-
-impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
-    type Output = Intervals;
-
-    #[inline(always)]
-    fn run(self) -> Intervals {
-        let [x, y] = self.operands;
-        let len = x.lo.len();
-        let (mut lo, mut hi) = (store::vector(len), store::vector(len));
-        let [mut x_lo, mut x_hi, mut y_lo, mut y_hi, mut out_lo, mut out_hi] = [[1.0; CHUNK]; 6];
-        for start in (0..len).step_by(CHUNK) {
-            x.lo.load(start, &mut x_lo);
-            x.hi.load(start, &mut x_hi);
-            y.lo.load(start, &mut y_lo);
-            y.hi.load(start, &mut y_hi);
-            for i in 0..CHUNK {
-                let (a, b) = (Interval { lo: x_lo[i], hi: x_hi[i] }, Interval { lo: y_lo[i], hi: y_hi[i] });
-                let out = self.kernel.apply(a, b);
-                (out_lo[i], out_hi[i]) = (out.lo, out.hi);
-            }
-            let count = CHUNK.min(len - start);
-            if out_lo.iter().zip(&out_hi).any(|(lo, hi)| lo > hi) {
-                for i in 0..count {
-                    if out_lo[i] > out_hi[i] {
-                        let out = (self.whole)(x.at(start + i), y.at(start + i));
-                        (out_lo[i], out_hi[i]) = (out.lo, out.hi);
-                    }
-                }
-            }
-            lo.extend_from_slice(&out_lo[..count]);
-            hi.extend_from_slice(&out_hi[..count]);
-        }
-        Intervals { lo: Column::new(lo), hi: Column::new(hi) }
-    }
-}
-
 /// Each element by the whole operation; one result a run.
 pub(super) fn map(x: &Intervals, function: impl Fn(Interval) -> Interval) -> Intervals {
     if x.lo.run() == x.hi.run() {
-        let results: Vec<Interval> =
-            x.lo.values().iter().zip(x.hi.values()).map(|(lo, hi)| function(Interval { lo: *lo, hi: *hi })).collect();
-        let column = |end: fn(&Interval) -> f64| Column::runs(results.iter().map(end).collect(), x.lo.run());
-        return Intervals { lo: column(|r| r.lo), hi: column(|r| r.hi) };
+        let ends = x.lo.values().iter().zip(x.hi.values());
+        let (lo, hi) = ends.map(|(lo, hi)| function(Interval { lo: *lo, hi: *hi })).map(|r| (r.lo, r.hi)).unzip();
+        return Intervals { lo: Column::runs(lo, x.lo.run()), hi: Column::runs(hi, x.lo.run()) };
     }
-    let results: Vec<Interval> = (0..x.lo.len()).map(|at| function(x.at(at))).collect();
-    Intervals {
-        lo: Column::new(results.iter().map(|r| r.lo).collect()),
-        hi: Column::new(results.iter().map(|r| r.hi).collect()),
-    }
+    let (lo, hi) = (0..x.lo.len()).map(|at| function(x.at(at))).map(|r| (r.lo, r.hi)).unzip();
+    Intervals { lo: Column::new(lo), hi: Column::new(hi) }
 }
 
 /// The whole operation, for functions of intervals.
@@ -324,9 +281,9 @@ impl Arithmetic for Fast {
     }
 
     fn unary_all(&mut self, unary: Unary, x: &Intervals, _wanted: Wanted) -> Intervals {
-        if unary == Unary::Exponential && x.lo.run() == 1 {
+        if unary == Unary::Exponential {
             let kernel = Exp(elementary::table());
-            return widest(Apply { operands: [x, x], kernel, whole: |x, _| elementary::exp(x) });
+            return apply(kernel, |x, _| elementary::exp(x), [x, x]);
         }
         let all = (x.lo.run() == 1).then(|| by_pairs::of_all(unary, x)).flatten();
         all.unwrap_or_else(|| map(x, function(unary)))
@@ -335,10 +292,10 @@ impl Arithmetic for Fast {
     fn binary_all(&mut self, operation: Field, x: &Intervals, y: &Intervals, _wanted: Wanted) -> Intervals {
         let (operands, whole) = ([x, y], of_field(operation));
         match operation {
-            Field::Add => widest(Apply { operands, kernel: Add, whole }),
-            Field::Subtract => widest(Apply { operands, kernel: Sub, whole }),
-            Field::Multiply => widest(Apply { operands, kernel: Mul, whole }),
-            Field::Divide => widest(Apply { operands, kernel: Div, whole }),
+            Field::Add => apply(Add, whole, operands),
+            Field::Subtract => apply(Sub, whole, operands),
+            Field::Multiply => apply(Mul, whole, operands),
+            Field::Divide => apply(Div, whole, operands),
         }
     }
 

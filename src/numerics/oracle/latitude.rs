@@ -8,11 +8,13 @@
 //! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
 //! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
 
+mod kernels;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod union;
 
-use crate::ir::{Binary, Class, ComputationId, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
@@ -45,13 +47,14 @@ pub enum Latitude {
 }
 
 impl Latitude {
-    /// The values that it reads beside the instruction's operands.
-    fn reads(&self) -> impl Iterator<Item = ValueId> + '_ {
-        let (options, source) = match self {
+    /// The values that the enclosure of this instruction's result is made of.
+    fn reads<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = ValueId> + 'a {
+        let (values, source) = match self {
             Latitude::OneOf { options, source } => (options.as_slice(), *source),
-            _ => (&[][..], None),
+            Latitude::Unknown => (&[][..], None),
+            Latitude::Exact { .. } | Latitude::Rounded(_) => (instruction.operands.as_slice(), None),
         };
-        options.iter().copied().chain(source)
+        values.iter().copied().chain(source)
     }
 }
 
@@ -107,6 +110,16 @@ pub enum Enclosed {
     Integers(Vec<Option<i64>>),
 }
 
+impl Enclosed {
+    /// How many elements it has.
+    pub fn elements(&self) -> usize {
+        match self {
+            Enclosed::Floats(floats) => floats.len(),
+            Enclosed::Integers(integers) => integers.len(),
+        }
+    }
+}
+
 /// A program made ready to be enclosed.
 pub struct Enclosure {
     prepared: Prepared,
@@ -121,48 +134,73 @@ impl Enclosure {
         Enclosure { prepared, plan }
     }
 
-    /// What each result of the program may be for `arguments`, where each instruction of the entry has the latitude of its
-    /// place in `latitudes`.
+    /// What each of the values `wanted` of the entry may be for `arguments`, where each instruction of the entry has the
+    /// latitude of its place in `latitudes`. What none of them depends on is not looked at.
     ///
     /// # Errors
     /// If arguments do not fit the program's parameters, or an operation has no meaning over the real numbers.
-    pub fn of(&self, arguments: &[Tensor], latitudes: &[Latitude]) -> Result<Vec<Enclosed>, OracleError> {
+    pub fn of(
+        &self,
+        arguments: &[Tensor],
+        latitudes: &[Latitude],
+        wanted: &[ValueId],
+    ) -> Result<Enclosures<'_>, OracleError> {
         let program = &self.prepared.program;
         check_arguments(program, arguments)?;
         let mut pass = Pass::new(Fast::default(), &self.prepared, &self.plan);
-        let values = pass.enclose(arguments, latitudes)?;
-        let enclosed = |id: ValueId| match &values[id] {
-            Some(Value::Float(array)) => {
-                Enclosed::Floats((0..array.len).map(|at| pass.world.number(array, at)).collect())
-            }
-            Some(Value::Integer(integers)) => Enclosed::Integers(integers.values.to_vec()),
-            // Of a tuple as a result nothing is said.
-            Some(Value::Tuple(_)) | None => {
-                Enclosed::Integers(vec![None; program.entry().instructions[id].shape.elements()])
-            }
-        };
-        Ok(program.outputs().into_iter().map(enclosed).collect())
+        let values = pass.enclose(arguments, latitudes, wanted)?;
+        Ok(Enclosures { pass, values })
     }
 }
 
+/// Values that were enclosed.
+pub struct Enclosures<'a> {
+    pass: Pass<'a, Fast>,
+    values: Vec<Option<Value<Fast>>>,
+}
+
+impl Enclosures<'_> {
+    /// What one of the values that were wanted may be; of others, and of tuples, nothing is known.
+    pub fn enclosed(&self, id: ValueId) -> Enclosed {
+        match &self.values[id] {
+            Some(Value::Float(array)) => {
+                Enclosed::Floats((0..array.len).map(|at| self.pass.world.number(array, at)).collect())
+            }
+            Some(Value::Integer(integers)) => Enclosed::Integers(integers.values.to_vec()),
+            Some(Value::Tuple(_)) | None => {
+                let entry = self.pass.prepared.program.entry();
+                Enclosed::Integers(vec![None; entry.instructions[id].shape.elements()])
+            }
+        }
+    }
+}
+
+/// How often each value is read where these are wanted: 0 for what none of them depends on.
+fn count_uses(entry: &Computation, latitudes: &[Latitude], wanted: &[ValueId]) -> Vec<usize> {
+    let mut uses = vec![0; entry.instructions.len()];
+    wanted.iter().for_each(|id| uses[*id] += 1);
+    for (id, instruction) in entry.instructions.iter().enumerate().rev() {
+        if uses[id] > 0 {
+            latitudes[id].reads(instruction).for_each(|read| uses[read] += 1);
+        }
+    }
+    uses
+}
+
 impl Pass<'_, Fast> {
-    /// The values of the entry; those whose last user is past are dropped, but for results.
+    /// The values of the entry; those whose last user is past are dropped, but for those wanted.
     fn enclose(
         &mut self,
         arguments: &[Tensor],
         latitudes: &[Latitude],
+        wanted: &[ValueId],
     ) -> Result<Vec<Option<Value<Fast>>>, OracleError> {
         let prepared = self.prepared;
         let (program, entry) = (&prepared.program, prepared.program.entry());
-        let mut uses = entry.uses();
-        program.outputs().into_iter().for_each(|output| uses[output] += 1);
-        for latitude in latitudes {
-            latitude.reads().for_each(|read| uses[read] += 1);
-        }
+        let mut uses = count_uses(entry, latitudes, wanted);
         let mut values: Vec<Option<Value<Fast>>> = Vec::with_capacity(entry.instructions.len());
         for (id, instruction) in entry.instructions.iter().enumerate() {
-            let is_listing = id == entry.root && instruction.op == Op::Tuple;
-            if is_listing || uses[id] == 0 {
+            if uses[id] == 0 {
                 values.push(None);
                 continue;
             }
@@ -174,7 +212,11 @@ impl Pass<'_, Fast> {
                 (_, Latitude::Unknown) => self.forget(&instruction.shape),
                 (_, Latitude::OneOf { options, source }) => {
                     let options: Vec<Value<Fast>> = options.iter().filter_map(|o| values[*o].clone()).collect();
-                    self.one_of(id, &options, source.and_then(|source| values[source].as_ref()))
+                    // Readers of one value mostly have the same options.
+                    let alike =
+                        (0..id).rev().find(|other| values[*other].is_some() && latitudes[*other] == latitudes[id]);
+                    let alike = alike.and_then(|other| values[other].as_ref());
+                    self.one_of(id, &options, source.and_then(|source| values[source].as_ref()), alike)
                 }
                 (_, Latitude::Exact { floor }) => match self.flushed_for(instruction, operands, *floor) {
                     Some(operands) => self.instruction(program.entry, instruction, &operands, &shapes, None)?,
@@ -185,10 +227,10 @@ impl Pass<'_, Fast> {
                 }
             };
             values.push(Some(value));
-            for operand in instruction.operands.iter().copied().chain(latitudes[id].reads()) {
-                uses[operand] -= 1;
-                if uses[operand] == 0 {
-                    values[operand] = None;
+            for read in latitudes[id].reads(instruction) {
+                uses[read] -= 1;
+                if uses[read] == 0 {
+                    values[read] = None;
                 }
             }
         }
@@ -272,16 +314,21 @@ impl Pass<'_, Fast> {
         if let Some((below, loses)) = additions.intake {
             operands = operands.into_iter().map(|operand| self.widened_below(operand, below, loses)).collect();
         }
-        let magnitudes: Vec<Value<Fast>> = operands.iter().map(|operand| self.magnitudes(operand)).collect();
         let sums = self.instruction(computation, instruction, &operands, shapes, None)?;
-        let totals = self.instruction(computation, instruction, &magnitudes, shapes, None)?;
+        // Of terms that are not negative the upper end of the sum is that of their magnitudes.
+        let totals = if operands.iter().all(Self::is_not_negative) {
+            sums.clone()
+        } else {
+            let magnitudes: Vec<Value<Fast>> = operands.iter().map(|operand| self.magnitudes(operand)).collect();
+            self.instruction(computation, instruction, &magnitudes, shapes, None)?
+        };
         let (Value::Float(sums), Value::Float(totals)) = (&sums, &totals) else {
             return Ok(self.forget(&instruction.shape));
         };
         // The init is among the terms once; how often computations take it is left open.
         let init = match instruction.op {
             Op::Dot { .. } => 0.0,
-            _ => self.world.number(magnitudes[1].floats(), 0).hi,
+            _ => self.world.number(operands[1].floats(), 0).abs().hi,
         };
         let again = (additions.inits.max(1) - 1) as f64 * init;
         let bounded = |(sum, total): (Interval, Interval)| {

@@ -80,12 +80,17 @@ impl Choices {
 
     /// The points that some results depend on, by their places in [`Choices::points`].
     pub fn points_of(&self, outputs: &[ValueId]) -> Vec<usize> {
+        let live = self.live(outputs);
+        (0..self.points.len()).filter(|at| live[self.points[*at].value]).collect()
+    }
+
+    /// For each value of the program of choices, whether some results depend on it under some choice.
+    pub fn live(&self, outputs: &[ValueId]) -> Vec<bool> {
         let mut entry = self.program.entry().clone();
         for point in &self.points {
             entry.instructions[point.value].operands.clone_from(&point.options);
         }
-        let live = live(&entry, outputs.iter().copied());
-        (0..self.points.len()).filter(|at| live[self.points[*at].value]).collect()
+        live(&entry, outputs.iter().copied())
     }
 }
 

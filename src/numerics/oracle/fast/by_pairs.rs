@@ -8,7 +8,7 @@ use super::super::interval::{Interval, two_sum};
 use super::super::isa::{Loop, widest};
 use super::super::mpfr::functions;
 use super::super::pair::{Pair, Tables, kernels};
-use super::{Apply, Intervals, Kernel};
+use super::{Intervals, Kernel, apply};
 
 /// A pair around an interval, whose middle it holds, as an f64 may not.
 ///
@@ -87,13 +87,12 @@ pub fn of_two(function: Bivariate, x: Interval, y: Interval) -> Interval {
 
 /// A function of many intervals, where it has a loop.
 pub fn of_all(unary: Unary, x: &Intervals) -> Option<Intervals> {
-    let operands = [x, x];
     let whole = |x, _| functions::of_interval(unary, x);
     Some(match unary {
-        Unary::Cosine => widest(Apply { operands, kernel: by_pairs(kernels::Cosine, WITHIN_ONE), whole }),
-        Unary::Erf => widest(Apply { operands, kernel: by_pairs(kernels::Erf, WITHIN_ONE), whole }),
-        Unary::Sine => widest(Apply { operands, kernel: by_pairs(kernels::Sine, WITHIN_ONE), whole }),
-        Unary::Tan => widest(Apply { operands, kernel: by_pairs(kernels::Tan, Interval::UNKNOWN), whole }),
+        Unary::Cosine => apply(by_pairs(kernels::Cosine, WITHIN_ONE), whole, [x, x]),
+        Unary::Erf => apply(by_pairs(kernels::Erf, WITHIN_ONE), whole, [x, x]),
+        Unary::Sine => apply(by_pairs(kernels::Sine, WITHIN_ONE), whole, [x, x]),
+        Unary::Tan => apply(by_pairs(kernels::Tan, Interval::UNKNOWN), whole, [x, x]),
         _ => return None,
     })
 }

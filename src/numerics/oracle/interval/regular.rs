@@ -20,14 +20,14 @@ fn is_regular(x: f64) -> bool {
 
 /// The number below a regular one.
 #[inline(always)]
-fn below(x: f64) -> f64 {
+pub fn below(x: f64) -> f64 {
     let bits = x.to_bits();
     f64::from_bits(if x < 0.0 { bits.wrapping_add(1) } else { bits.wrapping_sub(1) })
 }
 
 /// The number above a regular one.
 #[inline(always)]
-fn above(x: f64) -> f64 {
+pub fn above(x: f64) -> f64 {
     -below(-x)
 }
 

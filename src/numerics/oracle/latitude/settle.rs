@@ -1,15 +1,16 @@
 //! What errors and roundings make of enclosures and of identities.
 
 use crate::ir::ValueId;
-use crate::num::{BF16, Direction, Format, round_f64};
+use crate::num::{BF16, Direction, F32, Format, round_f64};
 
 use super::super::arithmetic::Arithmetic;
 use super::super::elements::{FloatArray, Identities, Value};
 use super::super::evaluate::Pass;
-use super::super::fast::{Fast, Intervals, map};
+use super::super::fast::{Fast, Intervals, apply, map};
 use super::super::interval::Interval;
 use super::super::order::Step;
 use super::Rounding;
+use super::kernels::{Hull, Nearest};
 
 /// Elements up to which deferred identities are worked out.
 const FEW: usize = 1 << 14;
@@ -34,6 +35,12 @@ fn is_special(x: Interval) -> bool {
 
 fn round_to(formats: &[Format], value: f64) -> f64 {
     formats.iter().fold(value, |value, format| round_f64(format, value, Direction::NearestEven))
+}
+
+/// Both ends, rounded; one end where they are one number.
+fn round_ends(formats: &[Format], x: Interval) -> Interval {
+    let lo = round_to(formats, x.lo);
+    Interval { lo, hi: if x.lo.to_bits() == x.hi.to_bits() { lo } else { round_to(formats, x.hi) } }
 }
 
 /// A zero of the sign that numbers between these ends have, where all of them have one.
@@ -64,14 +71,14 @@ pub(super) fn round(x: Interval, rounding: &Rounding) -> Interval {
         x = if keeps_zero { x } else { wider };
     }
     let (first, others) = rounding.formats.split_at(rounding.formats.len().min(1));
-    let mut ends = Interval { lo: round_to(first, x.lo), hi: round_to(first, x.hi) };
+    let mut ends = round_ends(first, x);
     if is_below(x, rounding.floor) {
         if rounding.flushes && ends.lo > -rounding.floor && ends.hi < rounding.floor {
             return zero_of(x);
         }
         ends = Interval { lo: ends.lo.min(0.0), hi: ends.hi.max(0.0) };
     }
-    let ends = Interval { lo: round_to(others, ends.lo), hi: round_to(others, ends.hi) };
+    let ends = round_ends(others, ends);
     if ends.lo.is_finite() && ends.hi.is_finite() {
         return if ends.lo == 0.0 && ends.hi == 0.0 { zero_of(x) } else { ends };
     }
@@ -83,7 +90,32 @@ pub(super) fn round(x: Interval, rounding: &Rounding) -> Interval {
 
 /// Whether a number other than zero may be of a magnitude below this floor.
 fn is_below(x: Interval, floor: f64) -> bool {
-    x.lo < floor && x.hi > -floor && !(x.lo == 0.0 && x.hi == 0.0) && !x.is_unknown()
+    // Without branches, for loops.
+    (x.lo < floor) & (x.hi > -floor) & ((x.lo != 0.0) | (x.hi != 0.0)) & !x.is_unknown()
+}
+
+/// [`round`] of all.
+fn round_all(numbers: &Intervals, rounding: &Rounding) -> Intervals {
+    let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
+    let whole = |x: Interval, _: Interval| round(x, rounding);
+    let both = [numbers, numbers];
+    match (rounding.formats.as_slice(), errs) {
+        ([one], false) if *one == F32 => apply(Nearest::<true, false, false>::of(rounding), whole, both),
+        ([one], true) if *one == F32 => apply(Nearest::<true, false, true>::of(rounding), whole, both),
+        ([one], false) if *one == BF16 => apply(Nearest::<false, true, false>::of(rounding), whole, both),
+        ([one, two], false) if [*one, *two] == [F32, BF16] => {
+            apply(Nearest::<true, true, false>::of(rounding), whole, both)
+        }
+        ([one, two], true) if [*one, *two] == [F32, BF16] => {
+            apply(Nearest::<true, true, true>::of(rounding), whole, both)
+        }
+        _ => map(numbers, |x| round(x, rounding)),
+    }
+}
+
+/// [`either`] of the same element of several arrays, of which there is one at least.
+fn any_of(arrays: impl IntoIterator<Item = Intervals>) -> Option<Intervals> {
+    arrays.into_iter().reduce(|x, y| apply(Hull, either, [&x, &y]))
 }
 
 /// What is one of two values.
@@ -104,10 +136,10 @@ impl Pass<'_, Fast> {
         }
         if rounding.may_stay {
             // One element may be rounded and an equal one not: they are equal no more.
-            let numbers = map(&array.numbers, |x| either(x, round(x, rounding)));
+            let numbers = apply(Hull, either, [&array.numbers, &round_all(&array.numbers, rounding)]);
             return self.world.fresh_numbers(numbers, array.len);
         }
-        let numbers = map(&array.numbers, |x| round(x, rounding));
+        let numbers = round_all(&array.numbers, rounding);
         // What errs by its argument alone is a function of it, but need not rise with it.
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         self.stepped(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
@@ -134,41 +166,41 @@ impl Pass<'_, Fast> {
         }
     }
 
-    /// One of several values, functions of the elements of `source` that never fall.
-    pub(super) fn one_of(&mut self, id: ValueId, options: &[Value<Fast>], source: Option<&Value<Fast>>) -> Value<Fast> {
-        let arrays: Vec<&FloatArray<Fast>> = options.iter().map(Value::floats).collect();
-        let hull = |at| {
-            let numbers = arrays.iter().map(|array| self.world.number(array, at));
-            numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
+    /// One of several values, functions of the elements of `source` that never fall. `alike` is one of the same values, if there
+    /// is one already.
+    pub(super) fn one_of(
+        &mut self,
+        id: ValueId,
+        options: &[Value<Fast>],
+        source: Option<&Value<Fast>>,
+        alike: Option<&Value<Fast>>,
+    ) -> Value<Fast> {
+        let len = options[0].floats().len;
+        let numbers = match alike {
+            Some(alike) => Some(alike.floats().numbers.clone()),
+            None => any_of(options.iter().map(|option| option.floats().numbers.clone())),
         };
-        let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();
+        let numbers = numbers.unwrap_or_else(|| options[0].floats().numbers.clone());
         match source {
-            Some(source) => {
-                let numbers = self.world.arithmetic.collect(numbers);
-                Value::Float(self.stepped(source.floats().clone(), numbers, Step::Rounded(id)))
-            }
-            None => Value::Float(self.world.fresh_all(numbers)),
+            Some(source) => Value::Float(self.stepped(source.floats().clone(), numbers, Step::Rounded(id))),
+            None => Value::Float(self.world.fresh_numbers(numbers, len)),
         }
     }
 
     /// A quotient that is computed in one of several ways, rounded: never falling functions of the first one's elements.
     pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
-        let arrays: Vec<&FloatArray<Fast>> = ways.iter().map(Value::floats).collect();
-        let hull = |at| {
-            let numbers = arrays.iter().map(|array| round(self.world.number(array, at), rounding));
-            numbers.reduce(either).unwrap_or(Interval::UNKNOWN)
-        };
-        let numbers: Vec<Interval> = (0..arrays[0].len).map(hull).collect();
-        let numbers = self.world.arithmetic.collect(numbers);
+        let first = ways[0].floats().clone();
+        let rounded = ways.iter().map(|way| round_all(&way.floats().numbers, rounding));
+        let numbers = any_of(rounded).unwrap_or_else(|| first.numbers.clone());
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
-        Value::Float(self.stepped(arrays[0].clone(), numbers, step))
+        Value::Float(self.stepped(first, numbers, step))
     }
 
     /// A value whose floats below `floor` may count as zero. `None` where there are such and they may not be replaced.
     pub(super) fn flush(&mut self, value: Value<Fast>, floor: f64, may_replace: bool) -> Option<Value<Fast>> {
         let Value::Float(array) = value else { return Some(value) };
-        if floor == 0.0 || !(0..array.len).any(|at| is_below(self.world.number(&array, at), floor)) {
+        if floor == 0.0 || array.numbers.all(|x| !is_below(x, floor)) {
             return Some(Value::Float(array));
         }
         let with_zero =
@@ -185,6 +217,12 @@ impl Pass<'_, Fast> {
             lo.abs().max(hi.abs())
         };
         Value::Float(self.world.exacts((0..array.len).map(magnitude).collect()))
+    }
+
+    /// Whether no float of a value may be negative or unknown.
+    pub(super) fn is_not_negative(value: &Value<Fast>) -> bool {
+        let Value::Float(array) = value else { return true };
+        array.numbers.all(|x| x.lo >= 0.0)
     }
 
     /// A value whose floats below a magnitude may lose so much, if bf16 does not hold them.

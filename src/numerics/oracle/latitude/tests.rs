@@ -17,7 +17,9 @@ fn rounded(formats: &[&'static crate::num::Format]) -> Latitude {
 fn enclosed(program: &Program, arguments: &[Tensor], latitudes: &[(ValueId, Latitude)]) -> Vec<Enclosed> {
     let mut all = vec![Latitude::Exact { floor: 0.0 }; program.entry().instructions.len()];
     latitudes.iter().for_each(|(id, latitude)| all[*id] = latitude.clone());
-    Enclosure::new(program).of(arguments, &all).unwrap()
+    let enclosure = Enclosure::new(program);
+    let kept = enclosure.of(arguments, &all, &program.outputs()).unwrap();
+    program.outputs().into_iter().map(|output| kept.enclosed(output)).collect()
 }
 
 fn floats(enclosed: &Enclosed) -> &[Interval] {

@@ -1,0 +1,113 @@
+"""Counts the steps of the small language model whose token no mode can change, given the hidden state.
+
+    python3 scripts/stability_of_model.py [--ulpgate target/release/ulpgate] [--positions 1536] [--mode v5e/default/off]
+
+Teacher-forced over held-out text, in windows of 64 positions. The program before compilation (`prefill.before.hlo`) is cut at the
+head: its first part gives the hidden states in MODE, its second the tokens of these, `argmax(h . W)`. For each position
+`ulpgate explore --any-mode` says whether its token is proven under every chip, precision, order and permitted rounding. What is
+not proven is what a server would have to check. Needs nothing but Python.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/data/language_model"
+WINDOW = 64
+# The parameters' order, as `scripts/decoder.py` has it.
+WEIGHTS = ["embedding", "norm", "attention_norm", "query", "key", "value", "output", "mlp_norm", "gate", "up", "down"]
+HIDDEN = "mul.121"
+
+
+def read(path):
+    """Arrays of a .safetensors file: name to (dtype, shape, bytes)."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    head = json.loads(data[8 : 8 + length])
+    head.pop("__metadata__", None)
+    body = data[8 + length :]
+    return {name: (a["dtype"], a["shape"], body[slice(*a["data_offsets"])]) for name, a in head.items()}
+
+
+def write(path, arrays):
+    head, body = {}, b""
+    for name, (dtype, shape, data) in arrays.items():
+        head[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def cut(text):
+    """The program up to the hidden states, and that of the tokens of hidden states."""
+    start = text.index("ENTRY ")
+    regions, entry = text[:start], text[start:]
+    regions = re.sub(r"^HloModule ([^,\s]+).*", r"HloModule \1", regions)
+    shape = re.search(rf"  {re.escape(HIDDEN)} = (\S+) ", entry).group(1)
+    before = re.sub(r"\n  ROOT .*", f"\n  ROOT hidden = ({shape}) tuple({HIDDEN})", entry)
+    lines = {m.group(1): m.group(0) for m in re.finditer(r"^  (?:ROOT )?(\S+) = .*$", entry, re.M)}
+    token = re.search(r"^  ROOT .* tuple\(\S+, (\S+), \S+\)$", entry, re.M).group(1)
+    kept, wanted = {}, [token]
+    while wanted:
+        name = wanted.pop()
+        if name in kept or name == HIDDEN:
+            continue
+        kept[name] = lines[name]
+        operands = re.search(r"\w\(([^()]*)\)", lines[name].split(" = ", 1)[1]).group(1)
+        wanted += [operand for operand in re.split(r", *", operands) if operand in lines]
+    body = [f"  {HIDDEN} = {shape} parameter(0)"] + [line for name, line in lines.items() if name in kept]
+    root = next(line for line in body if line.startswith(f"  {token} = "))
+    body[body.index(root)] = root.replace("  ", "  ROOT ", 1)
+    return regions + before, regions + "ENTRY head {\n" + "\n".join(body) + "\n}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ulpgate", default="target/release/ulpgate")
+    parser.add_argument("--positions", type=int, default=1536)
+    parser.add_argument("--mode", default="v5e/default/off")
+    parser.add_argument("explore", nargs="*", help="further arguments of explore, behind --")
+    arguments = parser.parse_args()
+    weights = read(FOLDER / "decoder.safetensors")
+    text = read(FOLDER / "tokens.safetensors")["held_out"][2]
+    count, closest = {"proven": 0, "reachable": 0, "open": 0}, []
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        before, head = cut((FOLDER / "prefill.before.hlo").read_text())
+        (place / "hidden.hlo").write_text(before)
+        (place / "head.hlo").write_text(head)
+
+        def run(*command, ok=(0,)):
+            found = subprocess.run([arguments.ulpgate, *map(str, command)], capture_output=True, text=True)
+            if found.returncode not in ok:
+                raise SystemExit(found.stderr)
+            return found.stdout
+
+        for window in range(arguments.positions // WINDOW):
+            tokens = text[4 * WINDOW * window : 4 * WINDOW * (window + 1)]
+            given = {"arg0": ("I32", [WINDOW, 1], tokens)}
+            given |= {f"arg{at + 1}": weights[name] for at, name in enumerate(WEIGHTS)}
+            write(place / "in.safetensors", given)
+            run("hlo", "eval", place / "hidden.hlo", "--inputs", place / "in.safetensors", "--mode", arguments.mode,
+                "--out", place / "out.safetensors")
+            hidden = read(place / "out.safetensors")["out0"]
+            write(place / "h.safetensors", {"arg0": hidden, "arg1": weights["embedding"]})
+            told = run("explore", place / "head.hlo", "--inputs", place / "h.safetensors", "--mode", arguments.mode,
+                       "--any-mode", "--margins", "--json", *arguments.explore, ok=(0, 1))
+            for row in json.loads(told)["rows"]:
+                count[row["answer"]] += 1
+                if row["decision"]:
+                    closest.append((row["decision"]["declared_ulp"], row["decision"]["enclosed_ulp"]))
+    steps = sum(count.values())
+    print(f"{steps} steps: {count}; {100 * (1 - count['proven'] / steps):.2f} % are not proven")
+    ahead = sorted(declared for declared, _ in closest)
+    print(f"ahead as declared, in ulps: median {ahead[len(ahead) // 2]:g}, {sum(a == 0 for a in ahead)} are tied")
+
+
+if __name__ == "__main__":
+    main()

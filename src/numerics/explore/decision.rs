@@ -1,0 +1,254 @@
+//! Where an outcome is decided: the steps at which floats become tokens or kept sets, and how far apart is what they compare.
+
+use crate::analysis::{Analysis, Precision, Reducer};
+use crate::ir::{Op, Program, Shape, ValueId};
+use crate::machine::{EvalError, Replay};
+use crate::num::{BF16, Format};
+use crate::oracle::{Enclosed, Enclosures};
+use crate::rewrite::Choices;
+use crate::tensor::{DType, Tensor};
+
+use super::row_outcome::{Outcome, span};
+
+/// The most candidates that are told of.
+const TOLD: usize = 8;
+
+/// What decides one row of an outcome, and by how much. Ulps are those of the format that holds what is compared, at the larger
+/// of both.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Decision {
+    /// The step at which floats become integers or predicates, by its name in the program of choices.
+    pub step: String,
+    /// Where in the row the two values lie that come closest, the one that wins as declared first. Of a step that ranks, all
+    /// follow that may take its place under some choice, up to eight; of a comparison there is one place.
+    pub candidates: Vec<usize>,
+    /// How far the first is ahead as declared, in ulps.
+    pub declared_ulp: f64,
+    /// How far ahead it is at least under every choice, in ulps: negative where it may fall behind, minus infinity where nothing
+    /// is known.
+    pub enclosed_ulp: f64,
+}
+
+/// How a step ranks what it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ranking {
+    /// Its two operands, element by element.
+    Pairs,
+    /// So many of the largest along the last dim, each against what comes behind.
+    Largest(usize),
+    /// So many of the smallest.
+    Smallest(usize),
+}
+
+/// A step at which floats become integers or predicates.
+#[derive(Debug)]
+pub(super) struct Step {
+    name: String,
+    /// Its integers or predicates.
+    result: ValueId,
+    operands: Vec<ValueId>,
+    ranking: Ranking,
+    /// The extent of what is ranked along.
+    width: usize,
+    /// The format whose ulps count.
+    format: &'static Format,
+}
+
+/// The steps that an outcome depends on, in the order of the program.
+pub(super) fn steps(choices: &Choices, outcome: &Outcome) -> Vec<Step> {
+    let program = &choices.program;
+    let analysis = Analysis::new(program);
+    let live = choices.live(&outcome.values);
+    let of = |id: ValueId| step(program, &analysis, id).filter(|step| outcome.has_rows_of(program, step.result));
+    (0..live.len()).filter(|id| live[*id]).filter_map(of).collect()
+}
+
+fn step(program: &Program, analysis: &Analysis, id: ValueId) -> Option<Step> {
+    let entry = program.entry();
+    let instruction = &entry.instructions[id];
+    let shape = |id: ValueId| &entry.instructions[id].shape;
+    let is_integer = instruction.shape.dtype().is_some_and(|dtype| !dtype.is_float());
+    let (operands, ranking, name) = match &instruction.op {
+        Op::Compare { .. } => (instruction.operands.clone(), Ranking::Pairs, &instruction.name),
+        Op::GetTupleElement(_) if is_integer => {
+            let ranks = &entry.instructions[instruction.operands[0]];
+            let dims = shape(*ranks.operands.first()?).dims();
+            let width = *dims.last()?;
+            let (key, ranking) = match &ranks.op {
+                Op::Reduce { dims: along, to_apply } if *along == [dims.len() - 1] => {
+                    match analysis.regions.reducer_but_for_rounding(*to_apply)? {
+                        Reducer::ArgMax | Reducer::GreaterKeep => (0, Ranking::Largest(1)),
+                        Reducer::ArgMin => (0, Ranking::Smallest(1)),
+                        Reducer::Binary(_) => return None,
+                    }
+                }
+                Op::Sort { dim, to_apply, .. } if *dim + 1 == dims.len() => {
+                    let comparator = analysis.regions.comparator_but_for_rounding(*to_apply)?;
+                    let largest = comparator.descending;
+                    (comparator.key, if largest { Ranking::Largest(width) } else { Ranking::Smallest(width) })
+                }
+                Op::TopK { k, largest: true } => (0, Ranking::Largest(*k)),
+                Op::TopK { k, largest: false } => (0, Ranking::Smallest(*k)),
+                _ => return None,
+            };
+            (vec![*ranks.operands.get(key)?], ranking, &ranks.name)
+        }
+        _ => return None,
+    };
+    let dtype = shape(*operands.first()?).dtype().filter(|dtype| dtype.is_float())?;
+    let holds = |id: &ValueId| analysis.precisions()[*id].first().is_some_and(|held| held.within(Precision::of(&BF16)));
+    let format = if operands.iter().all(holds) { DType::BF16.format()? } else { dtype.format()? };
+    let width = shape(operands[0]).dims().last().copied().unwrap_or(1);
+    Some(Step { name: name.clone(), result: id, operands, ranking, width, format })
+}
+
+/// The values that [`decisions`] asks for.
+pub(super) fn wanted(steps: &[Step]) -> Vec<ValueId> {
+    steps.iter().flat_map(|step| std::iter::once(step.result).chain(step.operands.iter().copied())).collect()
+}
+
+/// What decides each of `rows` rows of which it is asked: the first step that is left open there, or the closest of all if none
+/// is. `None` for others, and where no step is understood.
+///
+/// # Errors
+/// If an operand is no array.
+pub(super) fn decisions(
+    steps: &[Step],
+    replay: &Replay,
+    kept: &Enclosures,
+    (asked, rows): (&[usize], usize),
+) -> Result<Vec<Option<Decision>>, EvalError> {
+    let mut found: Vec<Option<(bool, Decision)>> = vec![None; rows];
+    for step in steps.iter().filter(|_| !asked.is_empty()) {
+        let declared = step.operands.iter().map(|id| replay.tensor(*id)).collect::<Result<Vec<_>, _>>()?;
+        let enclosed: Vec<Enclosed> = step.operands.iter().map(|id| kept.enclosed(*id)).collect();
+        let result = kept.enclosed(step.result);
+        let open = |position: usize| matches!(&result, Enclosed::Integers(known) if known[position].is_none());
+        for row in asked {
+            if found[*row].as_ref().is_some_and(|(is_open, _)| *is_open) {
+                continue;
+            }
+            let is_open = span(*row, rows, result.elements()).any(open);
+            let closest = step.closest((*row, rows), &declared, &enclosed, is_open.then_some(&open));
+            let Some(decision) = closest else { continue };
+            let closer = |(_, known): &(bool, Decision)| is_open || decision.enclosed_ulp < known.enclosed_ulp;
+            if found[*row].as_ref().is_none_or(closer) {
+                found[*row] = Some((is_open, decision));
+            }
+        }
+    }
+    Ok(found.into_iter().map(|found| found.map(|(_, decision)| decision)).collect())
+}
+
+/// An element in two ways.
+#[derive(Clone, Copy)]
+struct Seen {
+    declared: f64,
+    /// The ends of its enclosure.
+    lo: f64,
+    hi: f64,
+}
+
+impl Seen {
+    fn negative(self) -> Seen {
+        Seen { declared: -self.declared, lo: -self.hi, hi: -self.lo }
+    }
+}
+
+impl Step {
+    /// The closest of what it compares in a row; where `open` says which of its results are open, of these.
+    fn closest(
+        &self,
+        (row, rows): (usize, usize),
+        declared: &[Tensor],
+        enclosed: &[Enclosed],
+        open: Option<&dyn Fn(usize) -> bool>,
+    ) -> Option<Decision> {
+        let seen = |operand: usize, at: usize| -> Option<Seen> {
+            let Enclosed::Floats(floats) = &enclosed[operand] else { return None };
+            Some(Seen { declared: declared[operand].data().get_f64(at), lo: floats[at].lo, hi: floats[at].hi })
+        };
+        let elements = span(row, rows, declared[0].len());
+        let mut best: Option<Decision> = None;
+        let mut offer = |found: Decision| {
+            if best.as_ref().is_none_or(|best| found.enclosed_ulp < best.enclosed_ulp) {
+                best = Some(found);
+            }
+        };
+        match self.ranking {
+            Ranking::Pairs => {
+                for at in elements.clone() {
+                    let (x, y) = (seen(0, at)?, seen(1, at)?);
+                    let (first, last) = if x.declared >= y.declared { (x, y) } else { (y, x) };
+                    let found = self.decision(vec![at - elements.start], first, last.declared, last.hi);
+                    // What is decided although it touches is decided by what it is, not by how large.
+                    if open.map_or(found.enclosed_ulp > 0.0, |open| open(at)) {
+                        offer(found);
+                    }
+                }
+            }
+            Ranking::Largest(count) | Ranking::Smallest(count) => {
+                let negates = matches!(self.ranking, Ranking::Smallest(_));
+                for start in elements.clone().step_by(self.width.max(1)) {
+                    let line: Option<Vec<Seen>> = (start..start + self.width).map(|at| seen(0, at)).collect();
+                    let line: Vec<Seen> =
+                        line?.into_iter().map(|seen| if negates { seen.negative() } else { seen }).collect();
+                    self.ranked(&line, count, start - elements.start).into_iter().for_each(&mut offer);
+                }
+            }
+        }
+        best
+    }
+
+    /// Of the first `count` of a line, largest first, the one that what comes behind is closest to.
+    fn ranked(&self, line: &[Seen], count: usize, start: usize) -> Option<Decision> {
+        let mut order: Vec<usize> = (0..line.len()).collect();
+        let larger = |a: &usize, b: &usize| line[*b].declared.total_cmp(&line[*a].declared).then(a.cmp(b));
+        let count = count.min(line.len().saturating_sub(1));
+        if count == 0 {
+            return None;
+        }
+        order.select_nth_unstable_by(count, larger);
+        order[..count].sort_unstable_by(larger);
+        let highest = |rest: &[usize]| rest.iter().map(|at| line[*at].hi).fold(f64::NEG_INFINITY, f64::max);
+        let mut behind = highest(&order[count..]);
+        let mut next = line[order[count]].declared;
+        let mut best: Option<(usize, Decision)> = None;
+        for place in (0..count).rev() {
+            let first = line[order[place]];
+            let found = self.decision(vec![start + order[place]], first, next, behind);
+            if best.as_ref().is_none_or(|(_, best)| found.enclosed_ulp < best.enclosed_ulp) {
+                best = Some((place, found));
+            }
+            (behind, next) = (behind.max(first.hi), first.declared);
+        }
+        let (place, mut best) = best?;
+        let lowest = line[order[place]].lo;
+        let mut rivals: Vec<usize> = order[place + 1..].iter().copied().filter(|at| line[*at].hi >= lowest).collect();
+        rivals.sort_unstable_by(larger);
+        best.candidates.extend(rivals.into_iter().take(TOLD - 1).map(|at| start + at));
+        Some(best)
+    }
+
+    fn decision(&self, candidates: Vec<usize>, first: Seen, next: f64, behind: f64) -> Decision {
+        let magnitude = first.declared.abs().max(next.abs());
+        let ulp = if magnitude.is_finite() { self.format.ulp(magnitude) } else { 1.0 };
+        // Equal infinities are no distance apart.
+        let apart = |x: f64, y: f64| if x == y { 0.0 } else { (x - y) / ulp };
+        let enclosed = apart(first.lo, behind);
+        Decision {
+            step: self.name.clone(),
+            candidates,
+            declared_ulp: apart(first.declared, next),
+            enclosed_ulp: if enclosed.is_nan() { f64::NEG_INFINITY } else { enclosed },
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether the rows of a value are those of the outcome, as its dims say, but for leading ones.
+    fn has_rows_of(&self, program: &Program, id: ValueId) -> bool {
+        let dims = Shape::dims(&program.entry().instructions[id].shape);
+        self.rows == 1 || dims.iter().find(|extent| **extent != 1) == Some(&self.rows)
+    }
+}

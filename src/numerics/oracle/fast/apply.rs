@@ -1,0 +1,71 @@
+//! Long loops over intervals: what is regular without branches, the rest one by one.
+
+use super::super::column::Column;
+use super::super::interval::Interval;
+use super::super::isa::{CHUNK, Loop, widest};
+use super::super::store;
+use super::Intervals;
+
+/// An operation on one or two regular intervals for a loop to apply; the ends of its result are the wrong way round where an
+/// interval is none.
+pub(in super::super) trait Kernel {
+    fn apply(&self, x: Interval, y: Interval) -> Interval;
+}
+
+/// A kernel for all elements of two arrays of one length, and the whole operation for those that it leaves out; one result a run
+/// where both have the same runs.
+pub(in super::super) fn apply<K: Kernel>(
+    kernel: K,
+    whole: impl Fn(Interval, Interval) -> Interval,
+    [x, y]: [&Intervals; 2],
+) -> Intervals {
+    let run = x.lo.run();
+    if run == 1 || [&x.hi, &y.lo, &y.hi].iter().any(|column| column.run() != run) {
+        return widest(Apply { operands: [x, y], kernel, whole });
+    }
+    let [x, y] = [x, y].map(|array| Intervals { lo: array.lo.in_runs(1), hi: array.hi.in_runs(1) });
+    let Intervals { lo, hi } = widest(Apply { operands: [&x, &y], kernel, whole });
+    Intervals { lo: lo.in_runs(run), hi: hi.in_runs(run) }
+}
+
+/// Applies a kernel to all elements, and the whole operation to those that the kernel leaves out.
+struct Apply<'a, K, W> {
+    operands: [&'a Intervals; 2],
+    kernel: K,
+    whole: W,
+}
+
+impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
+    type Output = Intervals;
+
+    #[inline(always)]
+    fn run(self) -> Intervals {
+        let [x, y] = self.operands;
+        let len = x.lo.len();
+        let (mut lo, mut hi) = (store::vector(len), store::vector(len));
+        let [mut x_lo, mut x_hi, mut y_lo, mut y_hi, mut out_lo, mut out_hi] = [[1.0; CHUNK]; 6];
+        for start in (0..len).step_by(CHUNK) {
+            x.lo.load(start, &mut x_lo);
+            x.hi.load(start, &mut x_hi);
+            y.lo.load(start, &mut y_lo);
+            y.hi.load(start, &mut y_hi);
+            for i in 0..CHUNK {
+                let (a, b) = (Interval { lo: x_lo[i], hi: x_hi[i] }, Interval { lo: y_lo[i], hi: y_hi[i] });
+                let out = self.kernel.apply(a, b);
+                (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+            }
+            let count = CHUNK.min(len - start);
+            if out_lo.iter().zip(&out_hi).any(|(lo, hi)| lo > hi) {
+                for i in 0..count {
+                    if out_lo[i] > out_hi[i] {
+                        let out = (self.whole)(x.at(start + i), y.at(start + i));
+                        (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+                    }
+                }
+            }
+            lo.extend_from_slice(&out_lo[..count]);
+            hi.extend_from_slice(&out_hi[..count]);
+        }
+        Intervals { lo: Column::new(lo), hi: Column::new(hi) }
+    }
+}
