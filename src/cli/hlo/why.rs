@@ -12,6 +12,7 @@ use crate::hlo::{Import, Sources};
 use crate::ir::{Class, Op, Program, Shape};
 use crate::machine::Mode;
 use crate::name::hint;
+use crate::run::{World, check_memory};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 use crate::why::{
@@ -141,6 +142,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let truth = truth.as_ref().map_or(&import.program, |(_, import)| &import.program);
     if truth.entry().parameter_shapes() != import.program.entry().parameter_shapes() {
         return Err(fail(&"the program and its truth take different arguments"));
+    }
+    for (program, world) in [(&import.program, World::Machine), (truth, World::Truth)] {
+        check_memory(program, world).map_err(|error| fail(&error))?;
     }
     let scores = output(&import.program, &arguments.scores).map_err(|why| fail(&why))?;
     let true_scores = output(truth, &arguments.scores).map_err(|why| fail(&why))?;
