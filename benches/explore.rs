@@ -32,7 +32,7 @@ fn main() {
         let settings = Settings::new("v5e/default/off".parse().expect("a mode"));
         let any = logits(rows, n);
         let once = Settings { choices: 1, enclosures: 1, ..settings.clone() };
-        let found = explore(&program, &[any.clone()], &[], &once).expect("an outcome");
+        let found = explore(&program, std::slice::from_ref(&any), &[], &once).expect("an outcome");
         let proven: Vec<usize> = (0..rows).filter(|row| matches!(found.answers[*row], Answer::Proven { .. })).collect();
         let arguments = [of_rows(&any, &proven)];
         let prepared = Prepared::new(&program);
