@@ -16,6 +16,7 @@ pub mod growth;
 mod margin;
 mod nucleus;
 mod overflow;
+mod permitted;
 mod ratio;
 mod recall;
 mod scale;
@@ -229,6 +230,7 @@ pub static CHECKS: &[&dyn Check] = &[
     &margin::Margin,
     &nucleus::Nucleus,
     &overflow::Overflow,
+    &permitted::Permitted,
     &ratio::Ratio,
     &recall::Recall,
     &self_consistency::SelfConsistency,
