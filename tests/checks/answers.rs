@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ulpgate::check::{Judgement, Outcome, Settings, find_check};
+use ulpgate::check::{Context, Judgement, Outcome, Settings, find_check, judge_of};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 use super::{Bench, against, none};
@@ -501,4 +501,31 @@ fn recall_counts_the_true_top() {
         - row 40: index -1 is out of range
     ",
     );
+}
+
+/// A filter that reads one value twice, the same behind a guard, and what neither any permitted rounding nor any mode changes.
+#[test]
+fn permitted_tells_what_a_compiler_may_change() {
+    let judged = |program: &str, settings: &Settings| {
+        let bench = Bench::new(program, 64, "v5e/default/off", "normal");
+        bench.judge("permitted", settings, &bench.run())
+    };
+    let changed = judged("keep_max[rows=8]", &none());
+    assert_eq!(changed.outcome, Outcome::Finding);
+    assert!(changed.evidence.iter().all(|line| line.contains(": keep has ")), "{:?}", changed.evidence);
+    for (program, settings) in [
+        ("keep_max[rows=8,guard=reduce_precision]", none()),
+        ("prob_max[rows=8]", none()),
+        ("prob_max[rows=8]", against("any-mode")),
+        ("argmax[rows=8]", against("any-mode")),
+    ] {
+        let judgement = judged(program, &settings);
+        assert_eq!(judgement.outcome, Outcome::Pass, "{program}: {}", judgement.note);
+        assert_eq!(judgement.figures[..2], [("proven", 8.0), ("reachable", 0.0)], "{program}");
+    }
+    let bench = Bench::new("softmax[rows=8]", 64, "v5e/default/off", "normal");
+    let context = Context { spec: &bench.spec, n: bench.n, mode: &bench.mode, program: &bench.program };
+    let refused = |settings: &Settings| judge_of("permitted", settings, &context).err().unwrap().to_string();
+    assert!(refused(&none()).contains("no result of integers or predicates"));
+    assert!(refused(&against("v5e")).contains("`any-mode`, or nothing"));
 }

@@ -28,6 +28,7 @@ growth: ["metric", "slope"] -> ["slope 1"], None
 margin: ["allowance"] -> ["tied_tops rows", "margin_quarter ulp", "margin_median ulp", "margin_three_quarters ulp", "margin_largest ulp"], Some("tied_tops")
 nucleus: ["allowance"] -> ["all_kept rows", "rows_beyond rows", "kept_extra tokens", "kept_lost tokens", "truth_kept tokens"], Some("rows_beyond")
 overflow: ["output"] -> ["overflows elements", "underflows elements", "rows_out rows"], Some("rows_out")
+permitted: ["against", "output"] -> ["proven rows", "reachable rows", "guards 1"], Some("reachable")
 ratio: ["against", "output", "allowance"] -> ["mean_log_ratio nat", "max_log_ratio nat", "ratios_beyond_0.001 1", "ratios_beyond_0.01 1"], None
 recall: [] -> ["recall_observed 1", "recall_expected 1", "recall_z 1", "bins bins", "broken_rows rows"], None
 self_consistency: [] -> ["inconsistent rows"], Some("inconsistent")

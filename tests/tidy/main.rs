@@ -35,7 +35,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("subject", &[]),
         ("diff", &["metric", "subject"]),
         ("why", &[]),
-        ("check", &["input", "metric", "subject"]),
+        ("check", &["explore", "input", "metric", "subject"]),
         ("same", &["input"]),
     ],
     &[("suite", &[])],

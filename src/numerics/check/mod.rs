@@ -17,6 +17,7 @@ mod left_open;
 mod margin;
 mod nucleus;
 mod overflow;
+mod permitted;
 mod ratio;
 mod recall;
 mod scale;
@@ -247,6 +248,7 @@ pub static CHECKS: &[&dyn Check] = &[
     &margin::Margin,
     &nucleus::Nucleus,
     &overflow::Overflow,
+    &permitted::Permitted,
     &ratio::Ratio,
     &recall::Recall,
     &self_consistency::SelfConsistency,

@@ -103,7 +103,7 @@ fn step(program: &Program, analysis: &Analysis, id: ValueId) -> Option<Step> {
 }
 
 /// The values that [`decisions`] asks for.
-pub(super) fn wanted(steps: &[Step]) -> Vec<ValueId> {
+pub(super) fn values_of(steps: &[Step]) -> Vec<ValueId> {
     steps.iter().flat_map(|step| std::iter::once(step.result).chain(step.operands.iter().copied())).collect()
 }
 
@@ -121,8 +121,8 @@ pub(super) fn decisions(
     let mut found: Vec<Option<(bool, Decision)>> = vec![None; rows];
     for step in steps.iter().filter(|_| !asked.is_empty()) {
         let declared = step.operands.iter().map(|id| replay.tensor(*id)).collect::<Result<Vec<_>, _>>()?;
-        let enclosed: Vec<Enclosed> = step.operands.iter().map(|id| kept.enclosed(*id)).collect();
-        let result = kept.enclosed(step.result);
+        let enclosed: Vec<Enclosed> = step.operands.iter().map(|id| kept.of(*id)).collect();
+        let result = kept.of(step.result);
         let open = |position: usize| matches!(&result, Enclosed::Integers(known) if known[position].is_none());
         for row in asked {
             if found[*row].as_ref().is_some_and(|(is_open, _)| *is_open) {

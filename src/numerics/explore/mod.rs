@@ -261,7 +261,7 @@ pub fn explore(
         most: settings.enclosures,
     };
     let mut fixed = vec![None; choices.points.len()];
-    let wanted: Vec<ValueId> = outcome.values.iter().copied().chain(decision::wanted(&steps)).collect();
+    let wanted: Vec<ValueId> = outcome.values.iter().copied().chain(decision::values_of(&steps)).collect();
     let kept = proof.enclose(&fixed, &wanted)?;
     let undecided = outcome.count_undecided(&kept, &declared);
     let is_told = |row: &usize| settings.margins || undecided[*row].is_some();

@@ -20,7 +20,7 @@ pub fn enclose(
     let latitudes = allowance::latitudes(&choices, settings);
     let (enclosure, outputs) = (Enclosure::new(&choices.program), choices.program.outputs());
     let kept = enclosure.of(arguments, &latitudes, &outputs)?;
-    let enclosed = outputs.iter().map(|output| kept.enclosed(*output)).collect();
+    let enclosed = outputs.iter().map(|output| kept.of(*output)).collect();
     Ok((choices, enclosed))
 }
 

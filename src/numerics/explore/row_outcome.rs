@@ -82,7 +82,7 @@ impl Outcome {
     /// Of each row, how many elements the enclosures of the outcome's values leave open, or hold elsewhere than where they are
     /// declared; `None` for none.
     pub fn count_undecided(&self, kept: &Enclosures, declared: &[Tensor]) -> Vec<Option<usize>> {
-        let enclosed: Vec<Enclosed> = self.values.iter().map(|value| kept.enclosed(*value)).collect();
+        let enclosed: Vec<Enclosed> = self.values.iter().map(|value| kept.of(*value)).collect();
         let open = |row: usize| -> usize {
             let of = |(enclosed, declared): (&Enclosed, &Tensor)| {
                 let is_declared = |at: &usize| match enclosed {

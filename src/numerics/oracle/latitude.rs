@@ -161,7 +161,7 @@ pub struct Enclosures<'a> {
 
 impl Enclosures<'_> {
     /// What one of the values that were wanted may be; of others, and of tuples, nothing is known.
-    pub fn enclosed(&self, id: ValueId) -> Enclosed {
+    pub fn of(&self, id: ValueId) -> Enclosed {
         match &self.values[id] {
             Some(Value::Float(array)) => {
                 Enclosed::Floats((0..array.len).map(|at| self.pass.world.number(array, at)).collect())

@@ -19,7 +19,7 @@ fn enclosed(program: &Program, arguments: &[Tensor], latitudes: &[(ValueId, Lati
     latitudes.iter().for_each(|(id, latitude)| all[*id] = latitude.clone());
     let enclosure = Enclosure::new(program);
     let kept = enclosure.of(arguments, &all, &program.outputs()).unwrap();
-    program.outputs().into_iter().map(|output| kept.enclosed(output)).collect()
+    program.outputs().into_iter().map(|output| kept.of(output)).collect()
 }
 
 fn floats(enclosed: &Enclosed) -> &[Interval] {
