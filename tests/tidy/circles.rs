@@ -53,6 +53,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "scalar",
             "side_by_side",
             "sum",
+            "tiles",
             "value",
         ],
         "operations apply regions, which hold operations",

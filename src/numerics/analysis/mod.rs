@@ -13,6 +13,7 @@ mod liveness;
 mod numbering;
 mod pattern;
 mod precision;
+mod producers;
 mod region;
 mod sum_loop;
 mod sum_term;
@@ -25,6 +26,7 @@ pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
 pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
+pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
 pub use sum_loop::{Columns, Rows, SumLoop, find_sum_loops};
 

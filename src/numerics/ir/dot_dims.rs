@@ -45,6 +45,8 @@ pub struct DotPlan {
     pub lhs_transpose: Option<Permutation>,
     /// `rhs` in the order batch, contracting, free; `None` where it already is.
     pub rhs_transpose: Option<Permutation>,
+    /// Whether `rhs` lies in the order batch, free, contracting: each sum's elements side by side.
+    pub rhs_in_rows: bool,
 }
 
 /// A permutation of an operand's dims.
@@ -58,6 +60,7 @@ impl DotPlan {
         let rhs_free = DotDims::free(rhs.len(), &dims.rhs_contracting, &dims.rhs_batch);
         let lhs_order = [&dims.lhs_batch[..], &lhs_free, &dims.lhs_contracting].concat();
         let rhs_order = [&dims.rhs_batch[..], &dims.rhs_contracting, &rhs_free].concat();
+        let rhs_rows = [&dims.rhs_batch[..], &rhs_free, &dims.rhs_contracting].concat();
         let unless_sorted = |order: Vec<usize>| if order.is_sorted() { None } else { Some(order) };
         DotPlan {
             batch: size(lhs, &dims.lhs_batch),
@@ -66,6 +69,7 @@ impl DotPlan {
             n: size(rhs, &rhs_free),
             lhs_transpose: unless_sorted(lhs_order),
             rhs_transpose: unless_sorted(rhs_order),
+            rhs_in_rows: rhs_rows.is_sorted(),
         }
     }
 }

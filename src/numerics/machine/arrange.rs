@@ -25,8 +25,8 @@ pub fn permute(value: &Value, dims: &[usize], order: &[usize]) -> Value {
 }
 
 /// [`permute`] where there is another order.
-pub fn reorder(value: &Value, dims: &[usize], order: &Option<Vec<usize>>) -> Value {
-    order.as_ref().map_or_else(|| value.clone(), |order| permute(value, dims, order))
+pub fn reorder(value: &Value, dims: &[usize], order: Option<&Vec<usize>>) -> Value {
+    order.map_or_else(|| value.clone(), |order| permute(value, dims, order))
 }
 
 pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
-    Op, Precision, Program, Shape, TRIP_BOUND, Unary,
+    Op, Precision, Program, Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
@@ -10,11 +10,12 @@ use super::chip::Library;
 use super::contraction_order::ContractionOrder;
 use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
+use super::multiply_reduce::{self, Right};
 use super::mxu;
 use super::prepared::{Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
-use super::{arrange, contract, ducc, integer, rank, reduce};
+use super::{arrange, contract, ducc, integer, rank, reduce, tiles};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -105,16 +106,30 @@ impl Machine<'_> {
         let mut uses = frame.uses.clone();
         let mut values: Vec<Option<Operand>> = vec![None; computation.instructions.len()];
         let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
+        let run = |id: ValueId, values: &mut [Option<Operand>], uses: &mut [usize]| {
+            let instruction = &computation.instructions[id];
+            let operands = take_operands(instruction, values, uses);
+            let shapes: Vec<&Shape> =
+                instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
+            self.instruction(instruction, frame.habits[id], operands, &shapes)
+        };
         for (id, instruction) in computation.instructions.iter().enumerate() {
+            if frame.is_producer[id] {
+                continue;
+            }
             let value = if let Op::Parameter(number) = instruction.op {
                 arguments.get_mut(number).and_then(Option::take).map(Operand::whole)
             } else if let Some(constant) = &frame.constants[id] {
                 Some(Operand::whole(constant.clone()))
+            } else if let Some(reduction) = tiles::reduce(self, computation, frame, id, &values)? {
+                let read = frame.producers[id].iter().chain([&id]);
+                read.for_each(|id| drop(take_operands(&computation.instructions[*id], &mut values, &mut uses)));
+                Some(Operand::whole(reduction))
             } else {
-                let operands = take_operands(instruction, &mut values, &mut uses);
-                let shapes: Vec<&Shape> =
-                    instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-                Some(self.instruction(instruction, frame.habits[id], operands, &shapes)?)
+                for producer in &frame.producers[id] {
+                    values[*producer] = Some(run(*producer, &mut values, &mut uses)?);
+                }
+                Some(run(id, &mut values, &mut uses)?)
             };
             values[id] = value.filter(|_| uses[id] > 0);
         }
@@ -352,8 +367,15 @@ impl Machine<'_> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let lhs = arrange::reorder(&operands[0], shapes[0].dims(), &plan.lhs_transpose);
-        let rhs = arrange::reorder(&operands[1], shapes[1].dims(), &plan.rhs_transpose);
+        let unit = self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]);
+        let lhs = arrange::reorder(&operands[0], shapes[0].dims(), plan.lhs_transpose.as_ref());
+        // The vector unit's products are taken row by row as well.
+        let in_rows = unit == DotUnit::Vector
+            && plan.rhs_in_rows
+            && dtype != DType::F64
+            && operands.iter().all(|operand| matches!(operand, Value::Float(..)));
+        let rhs_order = plan.rhs_transpose.as_ref().filter(|_| !in_rows);
+        let rhs = arrange::reorder(&operands[1], shapes[1].dims(), rhs_order);
         let [lhs, rhs] = match dtype {
             // Integers beside f64 are the numbers that they are.
             DType::F64 => [lhs, rhs].map(|side| match side {
@@ -379,10 +401,7 @@ impl Machine<'_> {
         if dtype == DType::F64 {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
-        let (unit, matrix) = (
-            self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]),
-            self.mode.matrix_unit_for(instruction.tiling.as_deref()),
-        );
+        let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
         let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
         let convolution = match self.library_function(instruction) {
@@ -410,27 +429,15 @@ impl Machine<'_> {
                 (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
                 (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
                 (DotUnit::Double, _) => unreachable!("f64 operands are taken above"),
-                (DotUnit::Vector, _) => out.copy_from_slice(&self.multiply_reduce(a, b, [m, k, n])),
+                (DotUnit::Vector, _) => {
+                    let right = if in_rows { Right::Rows(b) } else { Right::Columns(b) };
+                    let order = self.mode.choices.reduce;
+                    out.copy_from_slice(&multiply_reduce::matmul(a, right, [m, k, n], order, &self.unit));
+                }
             }
         }
         vector::round_to(dtype, &mut out);
         Ok(Value::float(dtype, out))
-    }
-
-    /// A dot as the vector unit does it: f32 products, then a sum in its own order.
-    fn multiply_reduce(&self, lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3]) -> Vec<f32> {
-        let order = self.mode.choices.reduce;
-        let mut out = Vec::with_capacity(m * n);
-        for i in 0..m {
-            for j in 0..n {
-                let column: Vec<f32> = (0..k).map(|l| rhs[l * n + j]).collect();
-                let row = &lhs[i * k..(i + 1) * k];
-                let mut products = row.to_vec();
-                vector::binary(Binary::Multiply, DType::F32, &mut products, Side::whole(&column), &self.unit);
-                out.push(vector::sum(&products, order, vector::StepRounding::F32, &self.unit));
-            }
-        }
-        out
     }
 }
 

@@ -24,9 +24,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         // Every other type held in f32 is part of f32.
         (Value::Float(_, values), DType::F32) => Value::Float(to, values),
         // What bf16 holds already is not copied: weights come back from a wider type in every step of a loop.
-        (Value::Float(_, values), DType::BF16) if values.iter().all(|v| v.to_bits() & 0xffff == 0 && !v.is_nan()) => {
-            Value::Float(to, values)
-        }
+        (Value::Float(_, values), DType::BF16) if values.are_bf16() => Value::Float(to, values),
         (Value::Float(_, values), to) if to.is_float() => {
             let mut values = values.into_vec();
             vector::in_chunks(&mut values, |_, chunk| vector::round_to(to, chunk));

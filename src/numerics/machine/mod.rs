@@ -20,6 +20,7 @@ mod in_f64;
 mod integer;
 mod local_error;
 mod mode;
+mod multiply_reduce;
 pub mod mxu;
 mod prepared;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub mod select;
 mod side_by_side;
 mod sum;
 mod symbolic;
+mod tiles;
 mod value;
 pub mod vector;
 mod walk;

@@ -1,9 +1,10 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
 use crate::analysis::{
-    FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_sum_loops,
+    FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_producers,
+    find_sum_loops,
 };
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
 use super::evaluate::{EvalError, Machine, is_spread};
@@ -29,6 +30,10 @@ pub(super) struct Frame {
     pub constants: Vec<Option<Value>>,
     /// What compilers see in each instruction.
     pub habits: Vec<Habits>,
+    /// For each reduction what is computed for it alone.
+    pub producers: Vec<Vec<ValueId>>,
+    /// Whether an instruction is such a producer.
+    pub is_producer: Vec<bool>,
 }
 
 /// What a compiler sees in an instruction and has a shorter way for.
@@ -70,7 +75,11 @@ impl Frame {
             kept_wide: kept_wide[id],
         };
         let habits = instructions.iter().enumerate().map(habits).collect();
-        Frame { constants: instructions.iter().map(|i| constant(&i.op)).collect(), habits, uses }
+        let producers = find_producers(computation, &uses, |id| !contracted[id]);
+        let mut is_producer = vec![false; instructions.len()];
+        producers.iter().flatten().for_each(|id| is_producer[*id] = true);
+        let constants = instructions.iter().map(|i| constant(&i.op)).collect();
+        Frame { constants, habits, uses, producers, is_producer }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reductions, windows and scatters.
 
 use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
-use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
+use crate::ir::{Binary, Computation, Fusion, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
@@ -28,8 +28,7 @@ pub(super) fn reduce(
     let count = operands.len() / 2;
     let dims = shapes[0].dims();
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
-    // Whatever order they are listed in, XLA's loops run over them as they lie in memory.
-    let reduced: &[usize] = &(0..dims.len()).filter(|d| reduced.contains(d)).collect::<Vec<usize>>();
+    let reduced: &[usize] = &memory_order(dims, reduced);
     let order: Vec<usize> = kept.iter().chain(reduced).copied().collect();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
@@ -53,17 +52,8 @@ pub(super) fn reduce(
     let rows: Vec<Value> = whole.by_ref().take(count).map(|o| arrange::permute(&o, dims, &order)).collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
-    let site = |dtype: DType, init: f32| SumSite {
-        dtype,
-        extents: &extents,
-        from_zero: init == 0.0,
-        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
-        run: innermost_run(dims, reduced),
-        fusion: instruction.fusion,
-    };
-    let Mode { chip, choices, .. } = machine.mode;
-    let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
-    let side_by_side = SideBySide::new(sum_loop, unit.flush).filter(|_| as_compiled);
+    let site = |dtype: DType, init: f32| site(dims, reduced, &extents, (dtype, init), instruction.fusion);
+    let side_by_side = side_by_side(machine, sum_loop);
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -88,7 +78,7 @@ pub(super) fn reduce(
                 match side_by_side {
                     Some(sum) => sum.sums(products, width, init, true),
                     None if sum_loop == SumLoop::ChainOfTwo => contract::row_sums_of_two(products, width, unit.flush),
-                    None if sum_loop == SumLoop::ChainOfRounded && as_compiled => {
+                    None if sum_loop == SumLoop::ChainOfRounded && sums_as_compiled(machine) => {
                         let rounded: Vec<f32> = contract::round(products, unit.flush);
                         RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init)
                     }
@@ -162,6 +152,40 @@ pub(super) fn reduce(
             Value::from_parts(columns.iter().zip(&rows).map(value).collect())
         }
     })
+}
+
+/// Reduced dims as they lie in memory: whatever order they are listed in, XLA's loops run over them so.
+pub(super) fn memory_order(dims: &[usize], reduced: &[usize]) -> Vec<usize> {
+    (0..dims.len()).filter(|d| reduced.contains(d)).collect()
+}
+
+/// What decides how a sum over the reduced dims, of these extents, is computed: for a type and an init, in a fusion.
+pub(super) fn site<'a>(
+    dims: &[usize],
+    reduced: &[usize],
+    extents: &'a [usize],
+    (dtype, init): (DType, f32),
+    fusion: Option<Fusion>,
+) -> SumSite<'a> {
+    SumSite {
+        dtype,
+        extents,
+        from_zero: init == 0.0,
+        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
+        run: innermost_run(dims, reduced),
+        fusion,
+    }
+}
+
+/// Whether the mode leaves sums as XLA:CPU compiles them.
+fn sums_as_compiled(machine: &Machine) -> bool {
+    let Mode { chip, choices, .. } = machine.mode;
+    chip.library.is_some() && choices.reduce == chip.sum
+}
+
+/// How a sum in a loop that LLVM has vectorized is taken, if it is one.
+pub(super) fn side_by_side(machine: &Machine, sum_loop: SumLoop) -> Option<SideBySide> {
+    SideBySide::new(sum_loop, machine.unit.flush).filter(|_| sums_as_compiled(machine))
 }
 
 /// Elements of the innermost reduced dims that lie side by side; dims of one element part none.

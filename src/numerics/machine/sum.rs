@@ -1,5 +1,7 @@
 //! Sums of floats over reduced dims: what they compute, and what they promise.
 
+use std::ops::{Deref, Range};
+
 use crate::ir::{Binary, Fusion};
 use crate::num::{F64, Format};
 use crate::tensor::DType;
@@ -84,7 +86,7 @@ impl RowSum {
 
     /// The sums of `count` rows that lie one after the other, rounded to the type.
     pub fn of_rows(&self, values: &[f32], count: usize, init: f32) -> Vec<f32> {
-        let mut sums = match &self.windows {
+        let sums = match &self.windows {
             Some(tree) => {
                 let window = |window: &[f32]| vector::sum(window, SumOrder::Chain, self.step, &self.unit);
                 let row = |row: usize| &values[row * self.width..(row + 1) * self.width];
@@ -96,6 +98,29 @@ impl RowSum {
             }
             None => vector::sums(values, count, self.width, self.order, self.step, &self.unit),
         };
+        self.finish(sums, init)
+    }
+
+    /// The sums of that many columns, rounded to the type, of rows that `rows` gives as they lie in memory, `at_once` at most.
+    /// `None` where they are known along rows only.
+    ///
+    /// # Errors
+    /// Those of `rows`.
+    pub fn of_columns<V: Deref<Target = [f32]>, E: Send>(
+        &self,
+        columns: usize,
+        at_once: usize,
+        init: f32,
+        rows: impl Fn(Range<usize>) -> Result<V, E> + Sync,
+    ) -> Result<Option<Vec<f32>>, E> {
+        if self.windows.is_some() {
+            return Ok(None);
+        }
+        let sums = vector::column_sums([self.width, columns], at_once, (self.order, self.step), &self.unit, rows)?;
+        Ok(sums.map(|sums| self.finish(sums, init)))
+    }
+
+    fn finish(&self, mut sums: Vec<f32>, init: f32) -> Vec<f32> {
         if !self.from_zero && self.windows.is_none() {
             let add = |sum: f32| vector::binary_scalar(Binary::Add, init, sum, &self.unit);
             sums.iter_mut().for_each(|sum| *sum = add(*sum));

@@ -289,7 +289,17 @@ impl Operand {
             return None;
         }
         let each = out_dims[dims.last().map_or(0, |last| last + 1)..].iter().product();
-        Some(Operand { value: value.clone(), each: Some(each) })
+        Some(Operand::spread(value.clone(), each))
+    }
+
+    /// Element `i` is element `(i / each) % len` of `value`, an array of some elements.
+    pub fn spread(value: Value, each: usize) -> Operand {
+        Operand { value, each: Some(each) }
+    }
+
+    /// How often each element of a broadcast follows itself; `None` where the value is whole.
+    pub fn each(&self) -> Option<usize> {
+        self.each
     }
 
     /// The same broadcast along `dims` of `out_dims`; `None` where it is a broadcast already, or as [`Operand::broadcast`].

@@ -73,9 +73,9 @@ pub fn order_sensitive(
     };
     let mut others: Vec<Mode> = Vec::new();
     let mut other = |change: &dyn Fn(&mut Mode)| {
-        let mut mode = mode.clone();
+        let (own, mut mode) = (mode, mode.clone());
         change(&mut mode);
-        others.push(mode);
+        others.extend((mode.choices != own.choices).then_some(mode));
     };
     if has(|op| matches!(op, Op::Reduce { .. })) {
         SumOrder::ALL.iter().for_each(|order| other(&|mode| mode.choices.reduce = *order));

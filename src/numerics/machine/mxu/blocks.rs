@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::instructions::{Instructions, Set};
 #[cfg(target_arch = "x86_64")]
-use super::isa::Avx2;
-use super::isa::{Isa, Work};
+use super::isa::{Avx2, Avx512};
+use super::isa::{Isa, Portable, Work};
 use super::pack::{Form, Packed, Packing, Panels, Strips, Window};
 use super::pass::{Pass, Products};
 use super::tile::Tile;
@@ -30,7 +30,7 @@ const PACKED: usize = 512 * STRETCH;
 const WAITING: usize = 1 << 20;
 
 /// The fewest products that threads share where there is only one band of rows.
-const WORTH_SHARING: usize = 1 << 18;
+pub(super) const WORTH_SHARING: usize = 1 << 18;
 
 /// A matrix product.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,11 @@ impl Problem<'_> {
     /// The product, in tiles that fill the vectors and registers there are.
     pub fn run(&self, instructions: Instructions, out: &mut [f32]) {
         match (instructions.0, self.n) {
+            (Set::Portable(isa), _) if self.is_row::<Portable>() => self.row(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx2(isa), _) if self.is_row::<Avx2>() => self.row(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), _) if self.is_row::<Avx512>() => self.row(isa, out),
             (Set::Portable(isa), 1..=4) => self.tiled::<_, 4, 4>(isa, out),
             (Set::Portable(isa), _) => self.tiled::<_, 4, 8>(isa, out),
             #[cfg(target_arch = "x86_64")]
@@ -72,7 +77,7 @@ impl Problem<'_> {
         }
     }
 
-    fn pass(&self) -> Pass {
+    pub fn pass(&self) -> Pass {
         let fused = self.unit.fused && self.unit.accumulation.is_chain();
         let products = match self.passes {
             Passes::F32 if self.unit.flush && fused => Products::FusedFlushed,
@@ -89,7 +94,7 @@ impl Problem<'_> {
     }
 
     /// Products in a block; the last may be shorter.
-    fn block(&self) -> usize {
+    pub fn block(&self) -> usize {
         let whole = self.k.max(1);
         if self.unit.accumulation == Accumulation::Chain { whole } else { self.unit.block.get().min(whole) }
     }

@@ -3,7 +3,8 @@
 //! What is computed is said by [`Unit`], [`Passes`], [`Split`] and [`Accumulation`]. How: [`matmul`] walks over tiles of
 //! the outputs (`matmul`), packs and splits what a tile needs of the operands (`pack`), measures it (`range`), and sums
 //! it (`pass`) by a kernel that keeps every output's own order (`tile` and `lanes`, `tree`, `exact`) over a scalar
-//! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`).
+//! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`). One row alone is multiplied
+//! without packing (`row`).
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several arrays are indexed together, as vectors are")]
 
@@ -19,6 +20,7 @@ mod pack;
 mod pass;
 mod promise;
 mod range;
+mod row;
 mod split;
 mod tile;
 mod tree;

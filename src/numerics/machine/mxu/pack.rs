@@ -29,7 +29,7 @@ impl Form {
     /// Converts values in place; the parts behind the first go to `middle` and `low`, which are as long where they are
     /// used.
     #[inline(always)]
-    fn convert(self, values: &mut [f32], middle: &mut [f32], low: &mut [f32]) {
+    pub fn convert(self, values: &mut [f32], middle: &mut [f32], low: &mut [f32]) {
         // Counts and splits are constants inside each loop, so that each becomes a few vector instructions.
         match self {
             Form::Kept => {}

@@ -10,6 +10,7 @@ use crate::tensor::DType;
 use super::arrays::{Side, combine, in_chunks, zip};
 use super::error_model::ErrorModel;
 use super::rounded_function;
+use super::simd::{self, Work};
 use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, round_to, xla};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
@@ -129,12 +130,31 @@ pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>
         if perturbs {
             return combine(at, chunk, other, |a, b| perturb_quotient(a, b, unit));
         }
-        binary_f32(binary, at, chunk, other, unit);
+        simd::widest(Chunk { binary, at, values: chunk, other, unit });
         round_to(dtype, chunk);
     });
 }
 
+/// A chunk that starts at element `at`, and what is done with it.
+struct Chunk<'a> {
+    binary: Binary,
+    at: usize,
+    values: &'a mut [f32],
+    other: Side<'a, f32>,
+    unit: &'a VectorUnit,
+}
+
+impl Work for Chunk<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        binary_f32(self.binary, self.at, self.values, self.other, self.unit);
+    }
+}
+
 /// [`binary`] of a chunk that starts at element `at`, unrounded.
+#[inline(always)]
 fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
     macro_rules! each {
         ($function:expr) => {

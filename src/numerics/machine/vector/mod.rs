@@ -30,7 +30,7 @@ pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
-pub(super) use sum_order::{TREE, running_sums, sum, sums};
+pub(super) use sum_order::{TREE, column_sums, running_sums, sum, sums};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

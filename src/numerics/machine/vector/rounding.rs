@@ -3,14 +3,27 @@
 use crate::num::{Direction, Format, Specials, bf16_nearest, round_f64};
 use crate::tensor::DType;
 
+use super::simd::{self, Work};
+
 /// Rounds each value once, to nearest even, to `dtype`; f32 stays as it is.
 pub fn round_to(dtype: DType, values: &mut [f32]) {
     match (dtype, dtype.format()) {
         (DType::F32 | DType::F64, _) | (_, None) => {}
-        (DType::BF16, _) => values.iter_mut().for_each(|v| *v = bf16_nearest(*v)),
+        (DType::BF16, _) => simd::widest(ToBf16(values)),
         (_, Some(format)) => {
             values.iter_mut().for_each(|v| *v = round_f64(format, f64::from(*v), Direction::NearestEven) as f32);
         }
+    }
+}
+
+struct ToBf16<'a>(&'a mut [f32]);
+
+impl Work for ToBf16<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().for_each(|v| *v = bf16_nearest(*v));
     }
 }
 

@@ -19,6 +19,46 @@ pub(super) fn run<L: Loop>(values: &mut [f32]) {
     L::run::<false>(values);
 }
 
+/// Something to compute, worth compiling for wider instructions. IEEE defines every operation used, so the bits of a result do
+/// not depend on them.
+pub(super) trait Work {
+    /// What comes of it.
+    type Output;
+    /// Computes. To be marked `inline(always)` as all that it calls, so that it is compiled for its caller's instructions.
+    fn run(self) -> Self::Output;
+}
+
+/// Does a piece of work with the widest instructions that the processor has, AVX-512 included.
+pub(super) fn widest<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has_avx2 = is_x86_feature_detected!("avx2");
+        if has_avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
+            // SAFETY: as in `run`: safe code, and the processor has just been asked for all three.
+            #[allow(unsafe_code)]
+            return unsafe { on_avx512(work) };
+        }
+        if has_avx2 {
+            // SAFETY: as above.
+            #[allow(unsafe_code)]
+            return unsafe { on_avx2(work) };
+        }
+    }
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,avx512f,avx512vl")]
+fn on_avx512<W: Work>(work: W) -> W::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn on_avx2<W: Work>(work: W) -> W::Output {
+    work.run()
+}
+
 /// A loop compiled for AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]

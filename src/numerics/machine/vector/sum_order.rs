@@ -8,7 +8,10 @@ use crate::num::flush_f32;
 
 use super::VectorUnit;
 use super::arrays::{in_rows, over_rows};
+use super::simd::{self, Work};
 use super::step::{InBf16, InF16, InF32, Step, StepRounding};
+
+pub use columns::column_sums;
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +149,9 @@ macro_rules! with_adder {
     };
 }
 
+// It uses the macro.
+mod columns;
+
 /// Lanes of a vector register, and sublanes.
 const LANES: usize = 128;
 const SUBLANES: usize = 8;
@@ -172,6 +178,10 @@ pub fn sums(
     step: StepRounding,
     unit: &VectorUnit,
 ) -> Vec<f32> {
+    if width == 1 && !matches!(order, SumOrder::Ynn { .. }) {
+        // In each of these orders one element is added to zeros.
+        return with_adder!(step, unit, adder => values.iter().map(|v| adder.add(0.0, *v)).collect());
+    }
     if order != SumOrder::Chain || width == 0 {
         return over_rows(count, width, |row| sum(&values[row * width..(row + 1) * width], order, step, unit));
     }
@@ -255,25 +265,7 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
     fn sum(self, row: &[f32], order: SumOrder) -> f32 {
         match order {
             SumOrder::Chain => self.chain(row),
-            SumOrder::Lanes => {
-                // Registers of sublanes x lanes, added element by element; missing elements are zeros.
-                let mut register = [0.0f32; LANES * SUBLANES];
-                for chunk in row.chunks(LANES * SUBLANES) {
-                    register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = self.add(*sum, *v));
-                }
-                let (first, others) = register.split_at_mut(LANES);
-                for sublane in others.chunks(LANES) {
-                    first.iter_mut().zip(sublane).for_each(|(sum, v)| *sum = self.add(*sum, *v));
-                }
-                let mut width = LANES;
-                while width > 1 {
-                    width /= 2;
-                    for lane in 0..width {
-                        first[lane] = self.add(first[lane], first[lane + width]);
-                    }
-                }
-                first[0]
-            }
+            SumOrder::Lanes => simd::widest(LanesOf { adder: self, row }),
             SumOrder::Tree32 => {
                 if row.len() <= TREE {
                     return self.chain(row);
@@ -295,6 +287,27 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
         }
     }
 
+    /// [`SumOrder::Lanes`]: registers of sublanes x lanes, added element by element; missing elements are zeros.
+    #[inline(always)]
+    fn lanes(self, row: &[f32]) -> f32 {
+        let mut register = [0.0f32; LANES * SUBLANES];
+        for chunk in row.chunks(LANES * SUBLANES) {
+            register.iter_mut().zip(chunk).for_each(|(sum, v)| *sum = self.add(*sum, *v));
+        }
+        let (first, others) = register.split_at_mut(LANES);
+        // Of the sublanes that no element reaches one is enough: a second zero changes nothing.
+        for sublane in others.chunks(LANES).take(row.len().div_ceil(LANES)) {
+            first.iter_mut().zip(sublane).for_each(|(sum, v)| *sum = self.add(*sum, *v));
+        }
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            let (low, high) = first.split_at_mut(width);
+            low.iter_mut().zip(high).for_each(|(low, high)| *low = self.add(*low, *high));
+        }
+        first[0]
+    }
+
     /// [`ScanOrder::Blocked`] of a row that is longer than a block.
     fn scan_in_blocks(self, row: &[f32], block: usize, out: &mut [f32]) {
         let whole = row.len() / block * block;
@@ -310,6 +323,21 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
         for (values, total) in out.chunks_mut(block).skip(1).zip(before) {
             values.iter_mut().for_each(|v| *v = self.add(*v, total));
         }
+    }
+}
+
+/// [`Adder::lanes`] of a row.
+struct LanesOf<'a, A> {
+    adder: A,
+    row: &'a [f32],
+}
+
+impl<const FLUSH: bool, S: Step> Work for LanesOf<'_, Adder<FLUSH, S>> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run(self) -> f32 {
+        self.adder.lanes(self.row)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Orders against sums written out by hand, and against what XLA:CPU gives.
 
+use std::ops::Range;
+
 use super::super::{Divide, ErrorModel, Eup, ZeroTie, binary_scalar};
 use super::*;
 use crate::ir::Binary;
@@ -72,6 +74,43 @@ fn lanes_meet_as_written_out() {
         lanes = (0..half).map(|i| add(lanes[i], lanes[i + half])).collect();
     }
     assert_eq!(sum(&row, SumOrder::Lanes, StepRounding::F32, &UNIT), lanes[0]);
+}
+
+/// Columns of every order against rows, over numbers that cancel, zeros of both signs and subnormals, for lengths on both sides of
+/// a window, a register and its lanes, and for more columns than a vector has.
+#[test]
+fn columns_are_summed_as_rows() {
+    let number = |i: usize| match i * 7919 % 11 {
+        0 => -0.0,
+        1 => f32::from_bits((i * 104_729 % 0x0080_0000) as u32 | (i as u32 & 1) << 31),
+        2 => -f32::MIN_POSITIVE * 1.5,
+        _ => ((i * 7919) % 10_007) as f32 / 10_007.0 - 0.5,
+    };
+    for (count, columns) in [(0, 3), (1, 1), (32, 17), (33, 40), (130, 16), (576, 33), (1024, 2), (2500, 19)] {
+        let values: Vec<f32> = (0..count * columns).map(number).collect();
+        for order in SumOrder::ALL {
+            for (step, flush) in [StepRounding::F32, StepRounding::Bf16, StepRounding::F16]
+                .into_iter()
+                .flat_map(|step| [false, true].map(|flush| (step, flush)))
+            {
+                let unit = VectorUnit { flush, ..UNIT };
+                let rows = |rows: Range<usize>| Ok::<_, ()>(&values[rows.start * columns..rows.end * columns]);
+                for at_once in [1, 7, 200] {
+                    let sums = column_sums([count, columns], at_once, (*order, step), &unit, rows);
+                    for (column, found) in sums.unwrap().unwrap().into_iter().enumerate() {
+                        let row: Vec<f32> = values.iter().skip(column).step_by(columns).copied().collect();
+                        let expected = sum(&row, *order, step, &unit);
+                        let what = format!("{order:?} {step:?} {flush} {count} x {columns}, {at_once} at once");
+                        assert_eq!(found.to_bits(), expected.to_bits(), "{what}");
+                    }
+                }
+            }
+        }
+    }
+    let library = (SumOrder::Ynn { lanes: 16 }, StepRounding::F32);
+    assert_eq!(column_sums([1, 1], 1, library, &UNIT, |_| Ok::<_, ()>(&[1.0][..])), Ok(None));
+    let failing = (SumOrder::Lanes, StepRounding::F32);
+    assert_eq!(column_sums([200, 1], 3, failing, &UNIT, |rows| Err::<&[f32], _>(rows.end).map_err(|_| ())), Err(()));
 }
 
 #[test]

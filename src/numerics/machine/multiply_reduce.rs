@@ -1,0 +1,99 @@
+//! Dots as the vector unit does them: f32 products, then sums in its own order. The right operand is read as it lies in memory,
+//! whichever of its dims comes first.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use crate::ir::Binary;
+use crate::tensor::DType;
+
+use super::vector::{self, Side, StepRounding, SumOrder, VectorUnit};
+
+/// Products that are made at a time: they stay in the cache until they are summed.
+const TILE: usize = 1 << 14;
+
+/// A right operand, row-major.
+#[derive(Clone, Copy)]
+pub enum Right<'a> {
+    /// `[k, n]`.
+    Columns(&'a [f32]),
+    /// `[n, k]`.
+    Rows(&'a [f32]),
+}
+
+/// `[m, k]` times the right operand: `[m, n]`, row-major.
+pub fn matmul(lhs: &[f32], right: Right, [m, k, n]: [usize; 3], order: SumOrder, unit: &VectorUnit) -> Vec<f32> {
+    let of_row = |row: usize| {
+        let row = &lhs[row * k..(row + 1) * k];
+        match right {
+            Right::Columns(matrix) if n > 1 => of_columns(row, matrix, n, order, unit),
+            Right::Columns(matrix) | Right::Rows(matrix) => of_rows(row, matrix, n, order, unit),
+        }
+    };
+    vector::over_rows(m, k * n, of_row).concat()
+}
+
+/// Each element of `row` with as many of the matrix as `each` says, in turn.
+fn products(row: &[f32], each: usize, matrix: &[f32], unit: &VectorUnit) -> Vec<f32> {
+    let mut products = Side::broadcast(row, each).write_out(matrix.len());
+    vector::binary(Binary::Multiply, DType::F32, &mut products, Side::whole(matrix), unit);
+    products
+}
+
+fn of_columns(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &VectorUnit) -> Vec<f32> {
+    let (k, at_once) = (row.len(), (TILE / n.max(1)).max(1));
+    let rows = |rows: Range<usize>| {
+        let matrix = &matrix[rows.start * n..rows.end * n];
+        Ok::<_, Infallible>(products(&row[rows], n, matrix, unit))
+    };
+    let Ok(sums) = vector::column_sums([k, n], at_once, (order, StepRounding::F32), unit, rows);
+    sums.unwrap_or_else(|| {
+        let turned: Vec<f32> = (0..n).flat_map(|column| matrix.iter().skip(column).step_by(n)).copied().collect();
+        of_rows(row, &turned, n, order, unit)
+    })
+}
+
+fn of_rows(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &VectorUnit) -> Vec<f32> {
+    let (k, at_once) = (row.len(), (TILE / row.len().max(1)).max(1));
+    let tile = |tile: usize| {
+        let rows = tile * at_once..n.min((tile + 1) * at_once);
+        let products = match k {
+            0 => Vec::new(),
+            _ => products(row, 1, &matrix[rows.start * k..rows.end * k], unit),
+        };
+        vector::sums(&products, rows.len(), k, order, StepRounding::F32, unit)
+    };
+    vector::over_rows(n.div_ceil(at_once), at_once * k, tile).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Right, matmul};
+    use crate::ir::Binary;
+    use crate::machine::Mode;
+    use crate::machine::probe::numbers;
+    use crate::machine::vector::{self, StepRounding, SumOrder};
+
+    /// Every result of every order is the sum of a row of products, whichever way the matrix lies.
+    #[test]
+    fn every_result_is_a_sum_of_products() {
+        let unit = "v5e/default/off".parse::<Mode>().unwrap().vector_unit();
+        for sizes @ [m, k, n] in [[1, 0, 3], [2, 1, 5], [1, 40, 1], [3, 130, 17], [1, 1100, 40], [1, 64, 20_000]] {
+            let (lhs, rows) = (numbers(&mut 1, m * k), numbers(&mut 2, n * k));
+            let columns: Vec<f32> = (0..k * n).map(|at| rows[at % n * k + at / n]).collect();
+            for order in SumOrder::ALL {
+                let result = |i: usize, j: usize| {
+                    let product = |l| vector::binary_scalar(Binary::Multiply, lhs[i * k + l], rows[j * k + l], &unit);
+                    let products: Vec<f32> = (0..k).map(product).collect();
+                    vector::sum(&products, *order, StepRounding::F32, &unit).to_bits()
+                };
+                let expected: Vec<u32> = (0..m * n).map(|at| result(at / n, at % n)).collect();
+                for right in [Right::Columns(&columns), Right::Rows(&rows)] {
+                    let products = matmul(&lhs, right, sizes, *order, &unit);
+                    let bits: Vec<u32> = products.iter().map(|v| v.to_bits()).collect();
+                    assert_eq!(bits, expected, "{sizes:?} {order:?}");
+                }
+            }
+        }
+    }
+}

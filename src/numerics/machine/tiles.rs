@@ -1,0 +1,286 @@
+//! Reductions tile by tile: the elementwise operations before one are computed for as many elements at a time as stay in the
+//! cache, so that their results never stand in memory as a whole, as in the loop that a compiler makes of them. A tile is a run
+//! of elements as they lie in memory. What an element becomes does not depend on the tile that it lies in.
+
+use std::ops::Range;
+
+use crate::analysis::Reducer;
+use crate::ir::{Binary, Computation, Instruction, Op, Shape, ValueId};
+use crate::tensor::DType;
+
+use super::elements::Elements;
+use super::evaluate::{EvalError, Machine, refuse};
+use super::prepared::Frame;
+use super::reduce::{memory_order, side_by_side, site};
+use super::sum::RowSum;
+use super::value::{Operand, Value};
+use super::vector;
+
+/// Elements of a tile: with its sources it stays in the second cache, and one thread computes it.
+const TILE: usize = 1 << 14;
+/// The fewest columns that tiles are cut along: runs of fewer elements are not worth a tile.
+const FEWEST: usize = 64;
+
+/// An array whose elements in the middle are reduced, row-major.
+#[derive(Clone, Copy)]
+struct Layout {
+    outer: usize,
+    reduced: usize,
+    inner: usize,
+}
+
+/// How results are made of their elements.
+enum Reduction {
+    Sum(RowSum),
+    Largest(bool),
+}
+
+/// The value of a reduction and of the `producers` that nobody else reads, of a computation's values so far; `None` where it is
+/// not one of floats that lie side by side.
+pub fn reduce(
+    machine: &Machine,
+    computation: &Computation,
+    frame: &Frame,
+    id: ValueId,
+    values: &[Option<Operand>],
+) -> Result<Option<Value>, EvalError> {
+    let (instructions, producers) = (&computation.instructions, &frame.producers[id]);
+    let reduction = &instructions[id];
+    let (Op::Reduce { dims: reduced, to_apply }, &[array, init]) = (&reduction.op, &reduction.operands[..]) else {
+        return Ok(None);
+    };
+    let shape = &instructions[array].shape;
+    let (dims, reduced) = (shape.dims(), memory_order(shape.dims(), reduced));
+    let Some(layout) = Layout::new(dims, &reduced) else { return Ok(None) };
+    // Rows that nothing is computed for can be reduced where they are.
+    if layout.inner == 1 && producers.is_empty() || layout.is_narrow() {
+        return Ok(None);
+    }
+    let dtype = reduction.shape.dtype().filter(|dtype| dtype.is_float() && *dtype != DType::F64);
+    let is_float = |value: &Operand| matches!(value.elements(), Value::Float(..));
+    let (Some(dtype), Some(init)) = (dtype, values[init].as_ref().filter(|init| is_float(init))) else {
+        return Ok(None);
+    };
+    // Products that are not rounded yet have sums of their own.
+    if values[array].as_ref().is_some_and(|array| !is_float(array)) {
+        return Ok(None);
+    }
+    let init = init.elements().f32s()[0];
+    let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
+    let how = match machine.prepared.regions.reducer(*to_apply) {
+        Some(Reducer::Binary(Binary::Add)) => {
+            if dtype == DType::F32 && side_by_side(machine, frame.habits[id].sum_loop).is_some() {
+                return Ok(None);
+            }
+            Reduction::Sum(RowSum::new(machine.mode, &site(dims, &reduced, &extents, (dtype, init), reduction.fusion)))
+        }
+        Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))) if layout.inner == 1 => {
+            Reduction::Largest(binary == Binary::Maximum)
+        }
+        _ => return Ok(None),
+    };
+    let site = Site { machine, instructions, frame, producers, array, values, layout };
+    let results = match how {
+        Reduction::Sum(sum) if layout.inner > 1 => site.columns(&sum, init)?,
+        how => Some(site.rows(&how, init)?),
+    };
+    Ok(results.map(|results| Value::float(dtype, results)))
+}
+
+impl Layout {
+    /// `None` where the reduced dims do not lie side by side or there is nothing to reduce. Dims of one element part none.
+    fn new(dims: &[usize], reduced: &[usize]) -> Option<Layout> {
+        let long: Vec<usize> = (0..dims.len()).filter(|d| dims[*d] != 1).collect();
+        let first = long.iter().position(|d| reduced.contains(d))?;
+        let end = long.iter().rposition(|d| reduced.contains(d))? + 1;
+        let side_by_side = long[first..end].iter().all(|d| reduced.contains(d));
+        let size = |range: &[usize]| range.iter().map(|d| dims[*d]).product();
+        let layout =
+            Layout { outer: size(&long[..first]), reduced: size(&long[first..end]), inner: size(&long[end..]) };
+        (side_by_side && layout.elements() > 0).then_some(layout)
+    }
+
+    fn elements(self) -> usize {
+        self.outer * self.reduced * self.inner
+    }
+
+    /// Whether it is cut along columns, of which there are few.
+    fn is_narrow(self) -> bool {
+        (2..FEWEST).contains(&self.inner) && self.reduced * self.inner > TILE
+    }
+}
+
+/// An operand's elements at `range`.
+fn part(operand: &Operand, range: &Range<usize>) -> Operand {
+    let (value, count) = (operand.elements(), operand.elements().len());
+    let Some(each) = operand.each() else { return Operand::whole(value.clone().stretch(range.clone())) };
+    let from = range.start / each % count;
+    let end = from + range.len().div_ceil(each);
+    match range.start % each {
+        _ if count == 1 => operand.clone(),
+        0 if from == 0 && end > count => operand.clone(),
+        0 if end <= count => Operand::spread(value.clone().stretch(from..end), each),
+        _ => Operand::whole(value.pick(range.clone().map(|at| at / each % count))),
+    }
+}
+
+/// Results one after the other; `None` where some are missing.
+fn joined(parts: impl Iterator<Item = Result<Option<Vec<f32>>, EvalError>>) -> Result<Option<Vec<f32>>, EvalError> {
+    let parts: Option<Vec<Vec<f32>>> = parts.collect::<Result<_, _>>()?;
+    Ok(parts.map(|parts| parts.concat()))
+}
+
+/// A reduction and all that its elements are computed from.
+struct Site<'a> {
+    machine: &'a Machine<'a>,
+    instructions: &'a [Instruction],
+    frame: &'a Frame,
+    producers: &'a [ValueId],
+    /// What is reduced.
+    array: ValueId,
+    values: &'a [Option<Operand>],
+    layout: Layout,
+}
+
+impl Site<'_> {
+    /// The results along rows, some rows at a time.
+    fn rows(&self, how: &Reduction, init: f32) -> Result<Vec<f32>, EvalError> {
+        let Layout { outer, reduced, .. } = self.layout;
+        let at_once = (TILE / reduced).max(1);
+        let of_tile = |tile: usize| -> Result<Vec<f32>, EvalError> {
+            let rows = tile * at_once..outer.min((tile + 1) * at_once);
+            let elements = self.elements(rows.start * reduced..rows.end * reduced)?;
+            let extreme = |row, largest| vector::extreme(row, init, largest, &self.machine.unit);
+            Ok(match how {
+                Reduction::Sum(sum) => sum.of_rows(&elements, rows.len(), init),
+                Reduction::Largest(largest) => elements.chunks(reduced).map(|row| extreme(row, *largest)).collect(),
+            })
+        };
+        let tiles = vector::over_rows(outer.div_ceil(at_once), at_once * reduced, of_tile);
+        Ok(tiles.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// The sums along columns: of several matrices at a time or of some rows of one. `None` where they are known along rows only.
+    fn columns(&self, sum: &RowSum, init: f32) -> Result<Option<Vec<f32>>, EvalError> {
+        let Layout { outer, reduced, inner } = self.layout;
+        let size = reduced * inner;
+        let of_matrix = |at: usize| {
+            let at_once = (TILE / inner).max(1);
+            let rows = |rows: Range<usize>| self.elements(at * size + rows.start * inner..at * size + rows.end * inner);
+            sum.of_columns(inner, at_once, init, rows)
+        };
+        let of_matrices = |matrices: Range<usize>| -> Result<Option<Vec<f32>>, EvalError> {
+            let elements = self.elements(matrices.start * size..matrices.end * size)?;
+            let of_matrix = |matrix: &[f32]| {
+                sum.of_columns(inner, reduced, init, |rows| Ok(&matrix[rows.start * inner..rows.end * inner]))
+            };
+            joined(elements.chunks(size).map(of_matrix))
+        };
+        let at_once = TILE / size;
+        let tiles = if at_once < 2 {
+            vector::over_rows(outer, size, of_matrix)
+        } else {
+            let of_tile = |tile: usize| of_matrices(tile * at_once..outer.min((tile + 1) * at_once));
+            vector::over_rows(outer.div_ceil(at_once), at_once * size, of_tile)
+        };
+        joined(tiles.into_iter())
+    }
+
+    /// The elements that are reduced at `range`.
+    fn elements(&self, range: Range<usize>) -> Result<Elements<f32>, EvalError> {
+        let mut computed: Vec<Option<Operand>> = vec![None; self.producers.len()];
+        for (at, id) in self.producers.iter().enumerate() {
+            let instruction = &self.instructions[*id];
+            let operands: Result<Vec<Operand>, EvalError> =
+                instruction.operands.iter().map(|operand| self.operand(*operand, &mut computed, &range)).collect();
+            let shapes: Vec<Shape> =
+                instruction.operands.iter().map(|operand| self.shape(*operand, range.len())).collect();
+            let shapes: Vec<&Shape> = shapes.iter().collect();
+            computed[at] = Some(self.machine.instruction(instruction, self.frame.habits[*id], operands?, &shapes)?);
+        }
+        match self.operand(self.array, &mut computed, &range)?.into_whole(range.len()) {
+            Value::Float(_, elements) => Ok(elements),
+            _ => Err(refuse(&self.instructions[self.array], "it is reduced as floats")),
+        }
+    }
+
+    fn is_tiled(&self, id: ValueId) -> bool {
+        self.instructions[id].shape.elements() == self.layout.elements()
+    }
+
+    /// A value's elements at `range`; a producer's are read once.
+    fn operand(
+        &self,
+        id: ValueId,
+        computed: &mut [Option<Operand>],
+        range: &Range<usize>,
+    ) -> Result<Operand, EvalError> {
+        let operand = match (self.producers.binary_search(&id), &self.values[id]) {
+            (Ok(at), _) => computed[at].take(),
+            (Err(_), Some(value)) if self.is_tiled(id) => Some(part(value, range)),
+            (Err(_), value) => value.clone(),
+        };
+        operand.ok_or_else(|| refuse(&self.instructions[id], "it has no value"))
+    }
+
+    fn shape(&self, id: ValueId, count: usize) -> Shape {
+        let shape = &self.instructions[id].shape;
+        if self.is_tiled(id) { Shape::array(shape.element_type(), &[count]) } else { shape.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::{Binary, Builder, Program};
+    use crate::machine::probe::numbers;
+    use crate::machine::{Mode, evaluate, vector};
+    use crate::tensor::{DType, Data, Tensor};
+
+    /// Numbers in bf16 times a vector along one dim, stored in bf16, and their reduction over the middle dim.
+    fn program(dims: [usize; 3], along: usize, reducer: Option<Binary>) -> Program {
+        let mut b = Builder::new("weighted");
+        let w = b.parameter("w", DType::BF16, &dims).unwrap();
+        let x = b.parameter("x", DType::F32, &[dims[along]]).unwrap();
+        let wide = b.convert(w, DType::F32).unwrap();
+        let spread = b.broadcast(x, &dims, &[along]).unwrap();
+        let product = b.binary(Binary::Multiply, spread, wide).unwrap();
+        let stored = b.convert(product, DType::BF16).unwrap();
+        let result = reducer.map(|reducer| b.reduce(reducer, stored, 0.0, &[1]).unwrap());
+        b.finish(&[("result", result.unwrap_or(stored))]).unwrap()
+    }
+
+    /// Whatever lies in a tile, the bits are those of sums over the stored products: rows, several matrices at a time, some rows
+    /// of one matrix, and too few columns for tiles.
+    #[test]
+    fn tiles_do_not_show() {
+        let shapes =
+            [[9000, 7, 1], [3, 20_000, 1], [50, 40, 70], [2, 576, 100], [1, 1500, 64], [2, 3000, 10], [3, 1, 5]];
+        let modes =
+            ["v5e/default/off", "v5e/default/off+narrow=bf16", "cpu/default/off", "cpu/default/off+reduce=tree32"];
+        for dims @ [outer, reduced, inner] in shapes {
+            for along in 0..3 {
+                let w = Data::from_f32s(DType::BF16, numbers(&mut 1, outer * reduced * inner)).unwrap();
+                let x = Data::from_f32s(DType::F32, numbers(&mut 2, dims[along])).unwrap();
+                let arguments = [Tensor::new(&dims, w), Tensor::new(&[dims[along]], x)];
+                for mode in modes {
+                    let mode: Mode = mode.parse().unwrap();
+                    let run = |reducer| {
+                        let results = evaluate(&program(dims, along, reducer), &mode, &arguments).unwrap();
+                        results[0].data().to_f32s()
+                    };
+                    let (stored, sums, largest) = (run(None), run(Some(Binary::Add)), run(Some(Binary::Maximum)));
+                    for at in 0..outer * inner {
+                        let row: Vec<f32> =
+                            (0..reduced).map(|r| stored[(at / inner * reduced + r) * inner + at % inner]).collect();
+                        let step = mode.step_of(DType::BF16);
+                        let mut sum = [vector::sum(&row, mode.choices.reduce, step, &mode.vector_unit())];
+                        vector::round_to(DType::BF16, &mut sum);
+                        let what = format!("{dims:?} along {along} in {mode}: {at}");
+                        assert_eq!(sums[at].to_bits(), sum[0].to_bits(), "{what}");
+                        assert_eq!(largest[at], row.iter().copied().fold(0.0, f32::max), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
