@@ -303,7 +303,7 @@ fn changes_of_mode(rounds: usize) -> [usize; 3] {
                 for (output, declared) in found.outputs.iter().zip(&found.declared) {
                     let width = declared.len() / found.answers.len();
                     let bits = |tensor: &Tensor, row: usize| -> Vec<u64> {
-                        (row * width..(row + 1) * width).map(|at| u64::from(tensor.data().bits(at))).collect()
+                        (row * width..(row + 1) * width).map(|at| tensor.data().bits(at)).collect()
                     };
                     for row in &stable {
                         let (now, then) = (bits(&results[*output], *row), bits(declared, *row));
