@@ -41,6 +41,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("suite", &[])],
     &[("record", &[])],
     &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
+    &[("evaluation", &[])],
     &[("cli", &[])],
 ];
 
