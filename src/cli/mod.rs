@@ -36,6 +36,11 @@ const REPORTS: &str = "reports";
 #[command(
     name = "ulpgate",
     version,
+    long_version = concat!(
+        env!("CARGO_PKG_VERSION"),
+        "\nMIT or Apache-2.0, at your choice. Linked with GMP, MPFR and rug, which are under the GNU Lesser General Public\n\
+        License, version 3 or later: NOTICE.md of the sources."
+    ),
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \

@@ -4,6 +4,7 @@
 mod circles;
 mod mutations;
 mod names;
+mod notice;
 mod opening;
 mod tiling;
 
