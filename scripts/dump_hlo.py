@@ -27,25 +27,25 @@ import pathlib
 import re
 import sys
 
-# Before jax is imported: compute on the CPU, and let libtpu neither look for a TPU nor ask a metadata server about one.
+# Before jax is imported: compute on the CPU.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
-os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
+
+
+def load(path):
+    """The module of a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+# The file alone, not its package: that has an extension, which a checkout has not built.
+lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py")
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import topologies
 from safetensors.numpy import load_file, save_file
-
-# jaxlib keeps the class in another module from time to time.
-for place in ("_hlo", "_jax", "xla_extension"):
-    try:
-        HloPrintOptions = importlib.import_module(f"jaxlib.{place}").HloPrintOptions
-        break
-    except (ImportError, AttributeError):
-        continue
 
 # HLO's names of element types, and JAX's.
 DTYPES = {
@@ -55,7 +55,6 @@ DTYPES = {
     "f8e5m2fnuz": jnp.float8_e5m2fnuz, "f8e8m0fnu": jnp.float8_e8m0fnu,
     "f16": jnp.float16, "bf16": jnp.bfloat16, "f32": jnp.float32, "f64": jnp.float64,
 }
-EXCESS = {"excess_on": True, "excess_off": False}
 
 
 def shape(text):
@@ -73,9 +72,7 @@ def function(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not module:function")
     try:
         if module.endswith(".py"):
-            spec = importlib.util.spec_from_file_location(pathlib.Path(module).stem, module)
-            loaded = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(loaded)
+            loaded = load(pathlib.Path(module))
         else:
             sys.path.insert(0, os.getcwd())
             loaded = importlib.import_module(module)
@@ -96,24 +93,13 @@ def draw(shapes, seed, scale):
             yield np.asarray(random.integers(0, 100, dims)).astype(dtype)
 
 
-def text_of(executable):
-    """The compiled text, with constants in full that `as_text` would leave out for their size."""
-    text = executable.as_text()
-    if "{...}" not in text:
-        return text
-    options = HloPrintOptions()
-    options.print_large_constants = True
-    return executable.runtime_executable().hlo_modules()[0].to_string(options)
-
-
 def write(folder, name, lowered):
     """Writes the three texts, and returns the two executables."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.before.hlo").write_text(lowered.as_text(dialect="hlo"))
-    compiled = {}
-    for setting, flag in EXCESS.items():
-        compiled[setting] = lowered.compile(compiler_options={"xla_allow_excess_precision": flag})
-        (folder / f"{name}.{setting}.hlo").write_text(text_of(compiled[setting]))
+    (folder / f"{name}.before.hlo").write_text(lowering.text_before(lowered))
+    compiled = lowering.compile_both(lowered)
+    for setting, executable in compiled.items():
+        (folder / f"{name}.{setting}.hlo").write_text(lowering.text_of(executable))
     print(f"{folder}/{name}.{{before,excess_on,excess_off}}.hlo")
     return compiled
 
@@ -127,7 +113,7 @@ def on_cpu(f, name, folder, arguments):
     """Writes HLO, inputs and outputs of XLA:CPU."""
     device = jax.devices("cpu")[0]
     placed = [jax.device_put(argument, device) for argument in arguments]
-    compiled = write(folder, name, jax.jit(f, keep_unused=True).lower(*placed))
+    compiled = write(folder, name, lowering.lower_for_cpu(f, *placed))
     save_file(numbered("arg", arguments), folder / f"{name}.inputs.safetensors")
     for setting, executable in compiled.items():
         outputs = jax.tree.leaves(executable(*placed))
@@ -137,12 +123,10 @@ def on_cpu(f, name, folder, arguments):
 def for_topology(f, name, folder, topology, arguments):
     """Writes the HLO that the TPU compiler makes for one chip of this topology."""
     try:
-        device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
-    except Exception as error:
-        sys.exit(f"dump_hlo: topology {topology}: {str(error).splitlines()[0]}")
-    placed = jax.sharding.SingleDeviceSharding(device)
-    abstract = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placed) for a in arguments]
-    write(folder, name, jax.jit(f, keep_unused=True).trace(*abstract).lower(lowering_platforms=("tpu",)))
+        lowered = lowering.lower_for_topology(f, topology, *arguments)
+    except lowering.LoweringError as error:
+        sys.exit(f"dump_hlo: {error}")
+    write(folder, name, lowered)
 
 
 def main():

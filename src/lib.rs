@@ -77,6 +77,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod diff;
+pub mod evaluation;
 pub mod flow;
 pub mod gate;
 pub mod hlo;

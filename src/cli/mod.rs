@@ -18,6 +18,7 @@ mod run;
 mod same;
 mod summary;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +36,11 @@ const REPORTS: &str = "reports";
 #[command(
     name = "ulpgate",
     version,
+    long_version = concat!(
+        env!("CARGO_PKG_VERSION"),
+        "\nMIT or Apache-2.0, at your choice. Linked with GMP, MPFR and rug, which are under the GNU Lesser General Public\n\
+        License, version 3 or later: NOTICE.md of the sources."
+    ),
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
@@ -83,10 +89,15 @@ pub enum Exit {
     Found,
 }
 
-/// Runs the command line of this process: what `ulpgate` does. Whatever could not be judged is one line on standard
-/// error, and exit code 2.
+/// Runs the command line of this process: what `ulpgate` does.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    ExitCode::from(run_command(std::env::args_os()))
+}
+
+/// Runs a command line, the program's name first, and returns its exit code. Whatever could not be judged is one line on
+/// standard error, and exit code 2.
+pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -97,7 +108,7 @@ pub fn main() -> ExitCode {
             }
             // Help and version are no errors; a reader that closes the pipe early is none either.
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return 0;
         }
     };
     match arguments.color {
@@ -120,18 +131,18 @@ pub fn main() -> ExitCode {
         Command::Same(arguments) => same::run(&arguments, &mut out),
     };
     match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
-        Ok(Exit::AsExpected) => ExitCode::SUCCESS,
-        Ok(Exit::Found) => ExitCode::from(1),
-        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Exit::AsExpected) => 0,
+        Ok(Exit::Found) => 1,
+        Err(Failure::ClosedPipe) => 0,
         Err(Failure::Message(message)) => could_not_judge(&message),
     }
 }
 
 /// Says why on one line of standard error, whatever a name or a path in the message holds.
-fn could_not_judge(message: &str) -> ExitCode {
+fn could_not_judge(message: &str) -> u8 {
     // Nobody may be left to read it.
     let _ = writeln!(std::io::stderr(), "ulpgate: {}", message.replace(['\n', '\r'], " "));
-    ExitCode::from(2)
+    2
 }
 
 /// What the parser of the command line says, without its usage, on one line.

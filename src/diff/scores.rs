@@ -2,11 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use crate::hlo::Import;
 use crate::ir::Binary;
 use crate::tensor::{DType, Tensor};
 
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
 use super::graph::Graph;
+use super::rule::Habits;
+
+/// Whether each result of a program ranks tokens: it picks by them, or gives what was picked beside them. `results` are those
+/// of one call, for their types and dims.
+pub fn rank_tokens(import: &Import, results: &[Tensor]) -> Vec<bool> {
+    let mut expressions = Expressions::default();
+    let mut graph = Graph::new(import, Habits::default());
+    graph.read(&mut expressions, &mut |_, _, _| None);
+    scores(&graph, &expressions, results)
+}
 
 /// Whether each result is scores: the program itself picks by it (an argmax, a top-k, a sort or a comparison with its
 /// maximum reads it), or a row of it goes with an integer or a kept set that is a result as well. Of other floats, such

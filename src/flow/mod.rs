@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::analysis::Analysis;
 use crate::hlo::Import;
-use crate::machine::Mode;
+use crate::machine::{Mode, ModeError};
 
 /// A file's precision flow.
 ///
@@ -83,6 +83,23 @@ pub struct Counts {
     pub two_views: usize,
     /// Roundings that some mode drops for some reader.
     pub elidable: usize,
+}
+
+/// Whom to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
+const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
+
+/// The modes whose compilers are asked what they would elide: the one that is named, else all of a program that is not
+/// compiled yet.
+///
+/// # Errors
+/// If the name is no mode.
+pub fn compilers(name: Option<&str>, compiled: bool) -> Result<Vec<Mode>, ModeError> {
+    let names = match &name {
+        Some(name) => std::slice::from_ref(name),
+        None if compiled => &[],
+        None => &COMPILERS[..],
+    };
+    names.iter().map(|name| name.parse()).collect()
 }
 
 /// The precision flow of a program; `compiled` says whether it is a compiler's output, `modes` are those whose

@@ -1,5 +1,6 @@
 //! Shape plus typed row-major storage: the values that programs take and give.
 
+mod bytes;
 mod dtype;
 
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use half::{bf16, f16};
 
 use crate::num::{self, Direction};
 
+pub use bytes::BytesError;
 pub use dtype::{DTYPES, DType};
 
 /// Elements in row-major order. Types of fewer bits than eight, and the eight-bit floats, are kept as their codes.

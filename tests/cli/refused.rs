@@ -196,4 +196,11 @@ fn wrong_arguments_are_refused_in_one_line() {
     for arguments in [&["--help"][..], &["--version"], &["run", "--help"]] {
         assert!(folder.exits(0, arguments).out.contains("ulpgate"));
     }
+    let version = concat!("ulpgate ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(folder.exits(0, &["-V"]).out, version);
+    let long = folder.exits(0, &["--version"]).out;
+    assert!(
+        long.starts_with(version) && long.contains("GMP, MPFR") && long.contains("Lesser General Public"),
+        "{long}"
+    );
 }

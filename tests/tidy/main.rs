@@ -4,6 +4,7 @@
 mod circles;
 mod mutations;
 mod names;
+mod notice;
 mod opening;
 mod tiling;
 
@@ -41,6 +42,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("suite", &[])],
     &[("record", &[])],
     &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
+    &[("evaluation", &[])],
     &[("cli", &[])],
 ];
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::flow;
-use crate::machine::Mode;
 
 use super::{Exit, Failure, read_with_opaque};
 
@@ -29,19 +28,11 @@ pub struct Arguments {
     all: bool,
 }
 
-/// Whom to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
-const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
-
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let (module, import) = read_with_opaque(&arguments.file)?;
     let compiled = module.is_compiled();
-    let names: Vec<&str> = match &arguments.mode {
-        Some(mode) => vec![mode],
-        None if compiled => Vec::new(),
-        None => COMPILERS.to_vec(),
-    };
-    let parsed = names.iter().map(|name| name.parse::<Mode>().map_err(|e| Failure::Message(e.to_string())));
-    let flow = flow::flow(&import, compiled, &parsed.collect::<Result<Vec<_>, _>>()?);
+    let modes = flow::compilers(arguments.mode.as_deref(), compiled).map_err(|e| e.to_string())?;
+    let flow = flow::flow(&import, compiled, &modes);
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&flow).map_err(|e| e.to_string())?)?;
     } else if arguments.dot {

@@ -7,12 +7,11 @@ use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use half::{bf16, f16};
 use safetensors::tensor::{Metadata, View};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
 use crate::name::hint;
-use crate::tensor::{DTYPES, DType, Data, Tensor};
+use crate::tensor::{BytesError, DTYPES, DType, Data, Tensor};
 
 use super::{read_whole, write_whole};
 
@@ -70,14 +69,9 @@ pub enum FileError {
 /// What is wrong with one tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorFault {
-    /// A truth value is neither 0 nor 1.
-    #[error("element {at} is {byte}, a BOOL is 0 or 1")]
-    NoBool {
-        /// The element, row-major.
-        at: usize,
-        /// What it is.
-        byte: u8,
-    },
+    /// The type does not have an element, as a truth value that is neither 0 nor 1.
+    #[error(transparent)]
+    Element(#[from] BytesError),
     /// The file has no tensor of this name.
     #[error("the file has no such tensor; {hint}")]
     Missing {
@@ -316,36 +310,13 @@ fn unknown_dtype(header: &[u8]) -> Option<(String, String)> {
 }
 
 fn decode(dtype: DType, bytes: &[u8]) -> Result<Data, TensorFault> {
-    /// Elements of `N` little-endian bytes each.
-    fn words<const N: usize, T>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
-        bytes.as_chunks::<N>().0.iter().map(|word| from(*word)).collect()
-    }
-    Ok(match dtype {
-        DType::Pred => {
-            if let Some(at) = bytes.iter().position(|b| *b > 1) {
-                return Err(TensorFault::NoBool { at, byte: bytes[at] });
-            }
-            Data::Pred(bytes.iter().map(|b| *b == 1).collect())
-        }
-        DType::S8 => Data::S8(words(bytes, i8::from_le_bytes)),
-        DType::S16 => Data::S16(words(bytes, i16::from_le_bytes)),
-        DType::S32 => Data::S32(words(bytes, i32::from_le_bytes)),
-        DType::S64 => Data::S64(words(bytes, i64::from_le_bytes)),
-        DType::U8 => Data::U8(bytes.to_vec()),
-        DType::U16 => Data::U16(words(bytes, u16::from_le_bytes)),
-        DType::U32 => Data::U32(words(bytes, u32::from_le_bytes)),
-        DType::U64 => Data::U64(words(bytes, u64::from_le_bytes)),
-        DType::F16 => Data::F16(words(bytes, f16::from_le_bytes)),
-        DType::BF16 => Data::BF16(words(bytes, bf16::from_le_bytes)),
-        // Through the bits: a signalling NaN stays what it is.
-        DType::F32 => Data::F32(words(bytes, |w| f32::from_bits(u32::from_le_bytes(w)))),
-        DType::F64 => Data::F64(words(bytes, |w| f64::from_bits(u64::from_le_bytes(w)))),
+    match dtype {
         // Two elements a byte, the first one in the lower half.
         coded if coded.bits() == 4 => {
-            Data::Coded(coded, bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect())
+            Ok(Data::Coded(coded, bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect()))
         }
-        coded => Data::Coded(coded, bytes.to_vec()),
-    })
+        dtype => Data::from_le_bytes(dtype, bytes).map_err(TensorFault::from),
+    }
 }
 
 /// A tensor with its elements as bytes.
@@ -363,7 +334,7 @@ impl<'a> Encoded<'a> {
         let bytes = match size {
             0 if data.len() % 2 == 1 => return Err(TensorFault::HalfByte(data.len())),
             0 => (0..data.len()).step_by(2).map(|i| (data.bits(i) | data.bits(i + 1) << 4) as u8).collect(),
-            _ => (0..data.len()).flat_map(|i| data.bits(i).to_le_bytes().into_iter().take(size)).collect(),
+            _ => data.to_le_bytes(),
         };
         Ok(Encoded { dims: tensor.dims(), dtype, bytes })
     }

@@ -1,3 +1,5 @@
+use half::{bf16, f16};
+
 use super::*;
 
 fn data_file(name: &str) -> PathBuf {

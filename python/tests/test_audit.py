@@ -1,0 +1,88 @@
+"""Functions of the jax that is installed; nothing where none is."""
+
+import functools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ulpgate
+from ulpgate import testing
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+
+def has_libtpu() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("libtpu") is not None
+
+
+def keep_max(x):  # type: ignore[no-untyped-def]
+    p = jax.nn.softmax(x)
+    return p, p.astype(jnp.float32) >= p.max(-1, keepdims=True).astype(jnp.float32)
+
+
+X = np.random.default_rng(0).standard_normal((8, 1024)).astype(ml_dtypes.bfloat16)
+
+
+def test_a_sampler_is_audited_on_the_cpu() -> None:
+    found = ulpgate.audit(keep_max, X, topologies=[])
+    assert list(found.targets) == ["cpu"] and found.name == "keep_max"
+    assert {change.kind for change in found.changes["cpu"]} == {"rounding-removed"}
+    assert {"exact", "cpu/excess_on", "cpu/excess_off", "cpu/excess_on/xla"} <= found.arrays.keys()
+    on = found.tokens["cpu/excess_on"]
+    assert [rows.kind for rows in on] == ["scores", "kept"] and on[1].lost
+    assert not found.tokens["cpu/excess_off"][1].lost
+    assert "keep_max for cpu" in repr(found) and "<table>" in found._repr_html_()
+
+
+@pytest.mark.skipif(not has_libtpu(), reason="libtpu is not installed")
+def test_a_sampler_is_audited_on_a_tpu_that_is_not_there() -> None:
+    found = ulpgate.audit(keep_max, X, topologies="v5e", cpu=False)
+    assert list(found.targets) == ["v5e"] and found.targets["v5e"].mode == "v5e/default/as-compiled"
+    assert not found.notes and found.arrays["v5e/excess_on"]["out1"].shape == (8, 1024)
+
+
+@pytest.mark.skipif(has_libtpu(), reason="libtpu is installed")
+def test_libtpu_is_asked_for_where_it_is_needed() -> None:
+    with pytest.raises(ulpgate.Error, match="pip install"):
+        ulpgate.audit(keep_max, X, topologies=["v5e"])
+
+
+def test_structures_numbers_keys_and_static_arguments_are_taken() -> None:
+    def f(tree, scale, key, axis):  # type: ignore[no-untyped-def]
+        noise = jax.random.uniform(key, tree["a"].shape)
+        return jnp.argmax(tree["a"] * scale + tree["b"][0] * noise.astype(tree["a"].dtype), axis)
+
+    tree = {"a": X[:, :64], "b": [X[0, :64]]}
+    found = ulpgate.audit(functools.partial(f, tree), 2.0, jax.random.key(0), 1, topologies=[], static_argnums=[2])
+    assert found.name == "f" and found.tokens["cpu/excess_on"][0].kind == "tokens"
+    found = ulpgate.audit(f, tree, 2.0, jax.random.key(0), 1, topologies=[], static_argnums=[3])
+    assert not found.notes and found.arrays["cpu/excess_on"]["out0"].shape == (8,)
+
+
+def test_what_jax_refuses_is_one_line() -> None:
+    with pytest.raises(ulpgate.Error, match="jax does not compile it") as raised:
+        ulpgate.audit(lambda x: x + jnp.ones(3), np.ones(2, np.float32), topologies=[])
+    assert "\n" not in str(raised.value)
+    with pytest.raises(ulpgate.Error, match="there is no chip v99|pip install"):
+        ulpgate.audit(keep_max, X, topologies=["v99"])
+
+
+def test_assertions_fail_on_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "current", None)
+    with pytest.raises(AssertionError, match="rounding-removed"):
+        ulpgate.assert_conforms(keep_max, X, chips=["cpu"])
+    ulpgate.assert_conforms(lambda x: x * 2, np.float32([1, 2]), chips="cpu")
+
+
+def test_functions_with_other_tokens_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "current", None)
+    f = lambda x: jnp.argmax(x, -1)  # noqa: E731
+    ulpgate.assert_same_tokens(f, lambda x: jnp.argmax(x * 2, -1), X, chips="cpu")
+    with pytest.raises(AssertionError, match="of 8 rows differ .*the truth is with the first in"):
+        ulpgate.assert_same_tokens(f, lambda x: jnp.argmax(x.astype(jnp.float8_e4m3fn).astype(x.dtype), -1), X, chips="cpu")
+    with pytest.raises(AssertionError, match="give other results"):
+        ulpgate.assert_same_tokens(f, lambda x: jnp.argmax(x), X, chips="cpu")

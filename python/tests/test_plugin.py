@@ -1,0 +1,70 @@
+"""What the pytest plugin accepts, and what it does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# Findings as text: what makes them is tested in test_audit.py.
+TEST = """
+from ulpgate import testing
+
+FINDINGS = {findings}
+
+def test_a():
+    testing._settle(FINDINGS)
+
+class TestB:
+    def test_a(self):
+        testing._settle([])
+        testing._settle(FINDINGS[:1])
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester):  # type: ignore[no-untyped-def]
+    def run(findings: list[str], *options: str) -> pytest.RunResult:
+        pytester.makepyfile(test_it=TEST.replace("{findings}", repr(findings)))
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+    return run
+
+
+def accepted(pytester: pytest.Pytester) -> Path:
+    return pytester.path / "test_it.ulpgate.json"
+
+
+def test_findings_fail_until_they_are_accepted(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    found = ["v5e: rounding-removed a", "v5e: rounding-removed b"]
+    result = run(found)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*2 findings are new, 0 that*", "*new: v5e: rounding-removed a", "*--ulpgate-bless*"])
+    assert not accepted(pytester).exists()
+    run(found, "--ulpgate-bless").assert_outcomes(passed=2)
+    assert json.loads(accepted(pytester).read_text()) == {"test_a": found, "TestB::test_a#2": found[:1]}
+    run(found).assert_outcomes(passed=2)
+
+
+def test_new_and_vanished_findings_fail(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    run(["a", "b"], "--ulpgate-bless").assert_outcomes(passed=2)
+    result = run(["a", "c"])
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*1 findings are new, 1 that*", "*new: c", "*vanished: b"])
+    run([]).assert_outcomes(failed=2)
+    run([], "--ulpgate-bless").assert_outcomes(passed=2)
+    assert not accepted(pytester).exists()
+
+
+def test_blessing_leaves_other_tests_alone(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    run(["a"], "--ulpgate-bless").assert_outcomes(passed=2)
+    run(["b"], "--ulpgate-bless", "-k", "TestB").assert_outcomes(passed=1, deselected=1)
+    assert json.loads(accepted(pytester).read_text()) == {"test_a": ["a"], "TestB::test_a#2": ["b"]}
+
+
+def test_a_broken_list_says_what_to_do(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    accepted(pytester).write_text('{"test_a": 3}')
+    result = run([])
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*write it with pytest --ulpgate-bless*"])

@@ -1,0 +1,48 @@
+"""Tells whether a numerics change alters a model's tokens.
+
+``audit`` lowers a JAX function with the jax that is installed, for CPU and for TPUs that need not be there, and says what
+the compiler changed and which tokens are not the true ones. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text
+and need no jax. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
+find.
+
+>>> import numpy as np, ulpgate
+>>> hlo = '''HloModule quarter, is_scheduled=true
+... ENTRY main {
+...   x = bf16[3] parameter(0)
+...   y = bf16[3] constant({0.25, 0.25, 0.25})
+...   ROOT out = bf16[3] add(x, y)
+... }'''
+>>> x = ulpgate.array([1, 100, 1000], "bf16")
+>>> ulpgate.evaluate(hlo, x, mode="v5e/default/as-compiled")["out0"].astype(float)
+array([   1.25,  100.  , 1000.  ])
+>>> ulpgate.exact(hlo, x)["out0"]
+array([   1.25,  100.25, 1000.25])
+"""
+
+from ._arrays import array
+from ._audit import Audit, Target, audit
+from ._hlo import Change, Diff, Flow, Results, TokenRows, WrongRow, diff, evaluate, exact, show, token_rows
+from ._ulpgate import Error, __version__
+from .testing import assert_conforms, assert_same_tokens
+
+__all__ = [
+    "Audit",
+    "Change",
+    "Diff",
+    "Error",
+    "Flow",
+    "Results",
+    "Target",
+    "TokenRows",
+    "WrongRow",
+    "__version__",
+    "array",
+    "assert_conforms",
+    "assert_same_tokens",
+    "audit",
+    "diff",
+    "evaluate",
+    "exact",
+    "show",
+    "token_rows",
+]

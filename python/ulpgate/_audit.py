@@ -1,0 +1,231 @@
+"""What a compiler makes of a JAX function, and which tokens that flips."""
+
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array
+from ._hlo import Change, Diff, Results, TokenRows, changes_table, diff, evaluate, exact, token_rows
+from ._html import paragraph, table
+from ._ulpgate import Error
+
+# The generations that are asked where libtpu is there and nothing is said.
+DEFAULT_CHIPS = ("v5e", "v6e", "tpu7x")
+
+
+def jax_lowering() -> ModuleType:
+    """The module that lowers, which needs jax."""
+    if importlib.util.find_spec("jax") is None:
+        raise Error('lowering a function needs jax, which is not installed: pip install jax, or "jax[tpu]" for TPU compilers')
+    from . import lowering
+
+    return lowering
+
+
+def targets(topologies: Iterable[str] | None, cpu: bool) -> dict[str, str | None]:
+    """The topology of each target's name; ``cpu`` has none. A generation such as ``v5e`` stands for one of its topologies."""
+    lowering = jax_lowering()
+    has_libtpu = importlib.util.find_spec("libtpu") is not None
+    if topologies is None:
+        topologies = DEFAULT_CHIPS if has_libtpu else ()
+    asked = [topologies] if isinstance(topologies, str) else list(topologies)
+    found: dict[str, str | None] = {"cpu": None} if cpu or "cpu" in asked else {}
+    for name in asked:
+        if name == "cpu":
+            continue
+        if not has_libtpu:
+            raise Error(f'{name}: compiling for a TPU needs libtpu, which is not installed: pip install "jax[tpu]"')
+        generation, _, extent = name.partition(":")
+        if generation not in lowering.TOPOLOGIES:
+            raise Error(f"there is no chip {generation}; known: cpu, {', '.join(lowering.TOPOLOGIES)}")
+        found[generation] = name if extent else lowering.TOPOLOGIES[generation]
+    return found
+
+
+def result_names(tokens: str | int | Iterable[str | int] | None) -> list[str] | None:
+    """Names of results, which may be given by their positions."""
+    if tokens is None:
+        return None
+    several = [tokens] if isinstance(tokens, (str, int)) else list(tokens)
+    return [f"out{name}" if isinstance(name, int) else name for name in several]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What one compiler makes of a function."""
+
+    # cpu, or a TPU's generation; and the machine that runs its programs.
+    name: str
+    mode: str
+    # What JAX hands to the compiler, and what it makes of that with xla_allow_excess_precision, and without.
+    before: str = field(repr=False)
+    excess_on: str = field(repr=False)
+    excess_off: str = field(repr=False)
+    # What XLA itself computed, by setting; of the CPU alone.
+    measured: dict[str, Results] = field(default_factory=dict, repr=False)
+
+
+def lower(
+    f: Callable[..., Any], arguments: Sequence[Any], wanted: dict[str, str | None], static_argnums: Sequence[int] = ()
+) -> tuple[list[Target], list[Array]]:
+    """The function as compiled for each target, and its arguments as flat arrays."""
+    lowering = jax_lowering()
+    import jax
+
+    dynamic = [argument for i, argument in enumerate(arguments) if i not in static_argnums]
+
+    def flat(leaf: Any) -> Array:
+        if hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        value = np.asarray(leaf)
+        return value.astype(jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf)))
+
+    found = []
+    for name, topology in wanted.items():
+        try:
+            if topology is None:
+                lowered = lowering.lower_for_cpu(f, *arguments, static_argnums=static_argnums)
+            else:
+                lowered = lowering.lower_for_topology(f, topology, *arguments, static_argnums=static_argnums)
+            compiled = lowering.compile_both(lowered)
+            before = lowering.text_before(lowered)
+        except lowering.LoweringError as error:
+            raise Error(str(error)) from error
+        except Exception as error:
+            raise Error(f"{name}: jax does not compile it: {lowering.first_line(error)}") from error
+        texts = {setting: lowering.text_of(executable) for setting, executable in compiled.items()}
+        measured = {}
+        if topology is None:
+            for setting, executable in compiled.items():
+                leaves = jax.tree.leaves(executable(*dynamic))
+                results = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+                measured[setting] = Results(results, {}, {})
+        mode = f"{'xla-cpu' if topology is None else name}/default/as-compiled"
+        found.append(Target(name, mode, before, texts["excess_on"], texts["excess_off"], measured))
+    return found, [flat(leaf) for leaf in jax.tree.leaves(dynamic)]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What compilers make of a function: by target (``cpu``, ``v5e``), or by target and setting (``v5e/excess_on``)."""
+
+    # The function's name.
+    name: str
+    # What the flag xla_allow_excess_precision changed, from off to on.
+    changes: dict[str, list[Change]]
+    # Rows that say another token than the truth.
+    tokens: dict[str, list[TokenRows]]
+    # Results of each program, of the real numbers (`exact`), and of XLA:CPU itself (`cpu/excess_on/xla`).
+    arrays: dict[str, Results]
+    # The programs' texts, and the comparison of the flag's two settings with its results.
+    targets: dict[str, Target] = field(repr=False)
+    diffs: dict[str, Diff] = field(repr=False)
+    # What could not be judged, a line each.
+    notes: list[str]
+
+    def lines(self) -> list[str]:
+        """The findings, one a line: changes, then rows that say another token."""
+        found = [f"{target}: {change}" for target, changes in self.changes.items() for change in changes]
+        found += [f"{at}: {rows}" for at, several in self.tokens.items() for rows in several if rows.wrong or rows.lost]
+        return found + self.notes
+
+    def __repr__(self) -> str:
+        return "\n".join([self._summary(), *(f"  {line}" for line in self.lines())])
+
+    def _summary(self) -> str:
+        changes = sum(map(len, self.changes.values()))
+        wrong = sum(len(rows.wrong) for several in self.tokens.values() for rows in several)
+        rows = sum(rows.rows for several in self.tokens.values() for rows in several)
+        return f"{self.name} for {', '.join(self.targets)}: {changes} changes by the flag, {wrong} of {rows} rows not those of the truth"
+
+    def _repr_html_(self) -> str:
+        html = paragraph(self._summary())
+        if any(self.changes.values()):
+            html += changes_table(self.changes)
+        rows = [
+            (at, rows.result, rows.kind, f"{len(rows.wrong)} of {rows.rows}", "" if rows.lost is None else len(rows.lost), len(rows.undecided))
+            for at, several in self.tokens.items()
+            for rows in several
+        ]
+        if rows:
+            html += table(("program", "result", "says", "rows not those of the truth", "lost", "undecided"), rows)
+        return html + "".join(map(paragraph, self.notes))
+
+
+def audit(
+    f: Callable[..., Any],
+    *args: Any,
+    topologies: Iterable[str] | None = None,
+    cpu: bool = True,
+    tokens: str | int | Iterable[str | int] | None = None,
+    static_argnums: Sequence[int] = (),
+    round_to: str = "f64",
+) -> Audit:
+    """Says what compilers change in a JAX function, and which tokens are not those of the truth.
+
+    The function is lowered with the jax that is installed and compiled with ``xla_allow_excess_precision`` on and off: for the
+    CPU, and for each of ``topologies``, generations (``v5e``) or topologies (``v5e:2x2``); by default v5e, v6e and tpu7x where
+    libtpu is installed. No TPU is used: the programs are run on emulated machines, and judged by the same function over the
+    real numbers, whose results are rounded to ``round_to`` (``f64``, ``stored``, ...).
+
+    ``args`` are arrays, or structures of them; those at ``static_argnums`` are passed on as they are. ``tokens`` names the
+    results that are tokens, kept sets or scores, by position or as ``out0``; by default those by which the function picks,
+    and what it picks.
+
+    Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, or jax does not compile the function.
+    What compiles and cannot be judged is a line of ``notes``.
+    """
+    wanted = targets(topologies, cpu)
+    compiled, arguments = lower(f, args, wanted, static_argnums)
+    asked = result_names(tokens)
+    found = Audit(function_name(f), {}, {}, {}, {target.name: target for target in compiled}, {}, [])
+    truths: list[str] = []
+    for target in compiled:
+        try:
+            _judge(found, target, arguments, asked, round_to, truths)
+        except Error as error:
+            found.notes.append(f"{target.name}: not judged: {error}")
+            if target.name not in found.diffs:
+                try:
+                    _record(found, target.name, diff(target.excess_off, target.excess_on))
+                except Error as error:
+                    found.notes.append(f"{target.name}: not compared: {error}")
+    return found
+
+
+def _record(found: Audit, name: str, difference: Diff) -> None:
+    found.diffs[name], found.changes[name] = difference, difference.changes
+    left = [what for side in (*difference.unmatched, *difference.not_understood) for what in side]
+    if left:
+        found.notes.append(f"{name}: not compared, for lack of a meaning or a counterpart: {', '.join(left)}")
+
+
+def _judge(
+    found: Audit, target: Target, arguments: list[Array], asked: list[str] | None, round_to: str, truths: list[str]
+) -> None:
+    name, texts = target.name, {"excess_on": target.excess_on, "excess_off": target.excess_off}
+    _record(found, name, diff(target.excess_off, target.excess_on, *arguments, mode=target.mode))
+    for setting, text in texts.items():
+        results = evaluate(text, *arguments, mode=target.mode)
+        found.arrays[f"{name}/{setting}"] = results
+        measured = target.measured.get(setting)
+        if measured is not None:
+            found.arrays[f"{name}/{setting}/xla"] = measured
+            other = [at for at, value in measured.items() if at not in results or value.tobytes() != results[at].tobytes()]
+            if other:
+                found.notes.append(f"{name}/{setting}: XLA:CPU computes other bits here than its emulation: {', '.join(other)}")
+    if not truths:
+        found.arrays["exact"] = exact(target.before, *arguments, round_to=round_to)
+        truths.append(target.before)
+    sets = [found.arrays[f"{name}/{setting}"] for setting in texts]
+    for setting, rows in zip(texts, token_rows(target.before, arguments, sets, asked), strict=True):
+        found.tokens[f"{name}/{setting}"] = rows
+
+
+def function_name(f: Callable[..., Any]) -> str:
+    """A function's name; of a partial application that of what it applies."""
+    return str(getattr(f, "__name__", None) or getattr(getattr(f, "func", None), "__name__", type(f).__name__))

@@ -1,0 +1,288 @@
+"""Programs as HLO text: what changed, what they compute, where they round, which tokens they flip."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _ulpgate
+from ._arrays import Array, complex_joined, decode, encode, encode_arguments
+from ._html import paragraph, table
+
+# The machine that programs run on, as chip/precision/excess[+key=value...]; as-compiled runs a text as it stands.
+MODE = "v5e/default/as-compiled"
+
+Text = str | os.PathLike[str]
+
+
+def text_of(hlo: Text) -> str:
+    """A program's text; that of a file where a path is given."""
+    if isinstance(hlo, str):
+        return hlo
+    try:
+        return Path(hlo).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _ulpgate.Error(f"{os.fspath(hlo)}: failed to read it: {error}") from error
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of precision: what reads a value, or adds it up, in more or fewer bits than before."""
+
+    # rounding-removed, rounding-added, narrowed, widened, reordered, precision-changed, operation-changed, plan-changed
+    # or topk-changed.
+    kind: str
+    # The value's name in the first program.
+    name: str
+    # What JAX calls it: jit(f)/div.
+    op_name: str | None
+    # How it was, and how it is, in words.
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        origin = f" ({self.op_name})" if self.op_name else ""
+        return f"{self.kind} {self.name}{origin}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed from one program to another."""
+
+    changes: list[Change]
+    # Results that differ, where both were run: result, shape, elements, differing, rows, rows_differing, truth_unknown,
+    # verdict and maximum, as `ulpgate hlo diff --json` has them.
+    results: list[dict[str, Any]]
+    # Float values that only the first program computes, and only the second.
+    unmatched: tuple[list[str], list[str]]
+    # What nothing here has a meaning for and is not the same in both: in the first program, in the second.
+    not_understood: tuple[list[str], list[str]]
+    # All of it as the command line prints it.
+    lines: list[str] = field(repr=False)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing changed, and nothing is left that could not be compared."""
+        return not (self.changes or self.results or any(self.unmatched) or any(self.not_understood))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) or "no change of precision"
+
+    def _repr_html_(self) -> str:
+        if not self.changes and not self.results:
+            return paragraph(str(self))
+        html = changes_table({"": self.changes}) if self.changes else ""
+        return html + "".join(f"<pre>{escape(line)}</pre>" for line in self.lines[len(self.changes) :])
+
+
+def changes_table(changes: Mapping[str, Sequence[Change]]) -> str:
+    """Changes by the compiler's target."""
+    rows = [
+        (target, change.kind, change.op_name or change.name, change.before, change.after)
+        for target, several in changes.items()
+        for change in several
+    ]
+    return table(("target", "change", "value", "before", "after"), rows)
+
+
+class Results(Mapping[str, Array]):
+    """Named results of a program: ``results["out0"]``, ``results[0]``, or ``p, keep = results.values()``."""
+
+    def __init__(
+        self, arrays: Mapping[str, Array], order_sensitive: Mapping[str, int], undecided: Mapping[str, Array]
+    ) -> None:
+        self._arrays = dict(arrays)
+        # Elements of a bf16 result, or of one that picks by floats, that another permitted order of a sum would change.
+        self.order_sensitive = dict(order_sensitive)
+        # Flat positions of elements that stayed open over the real numbers; the array has NaN or 0 there.
+        self.undecided = dict(undecided)
+
+    def __getitem__(self, name: str | int) -> Array:
+        return list(self._arrays.values())[name] if isinstance(name, int) else self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        lines = []
+        for name, value in self.items():
+            notes = []
+            if self.order_sensitive.get(name):
+                notes.append(f"{self.order_sensitive[name]} elements change with the order of a sum")
+            if len(self.undecided.get(name, ())):
+                notes.append(f"{len(self.undecided[name])} elements are undecided")
+            lines.append((name, f"{value.dtype}{list(value.shape)}", "; ".join(notes)))
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join(" ".join(part for part in line if part) for line in self._lines())
+
+    def _repr_html_(self) -> str:
+        return table(("result", "type", ""), self._lines())
+
+
+def _results(computed: Sequence[tuple[str, str, list[int], bytes, int, list[int]]]) -> Results:
+    arrays = {name: decode(dtype, dims, data) for name, dtype, dims, data, _, _ in computed}
+    sensitive = {name: count for name, _, _, _, count, _ in computed if count}
+    undecided = {name: np.asarray(places, np.int64) for name, _, _, _, _, places in computed if places}
+    return Results(complex_joined(arrays), sensitive, undecided)
+
+
+def evaluate(hlo: Text, *arguments: Any, mode: str = MODE, results: Sequence[str] = ()) -> Results:
+    """Runs a program on an emulated machine.
+
+    ``hlo`` is its text, before or after compilation, or a path of it. ``arguments`` are arrays of the program's types in
+    order, or one mapping of their names (``arg0``; what differs between devices as ``arg0@0``, ``arg0@1``). ``mode`` is
+    chip/precision/excess[+key=value...]; ``results`` names those to give, by default all.
+
+    Raises ``Error`` if the text is no HLO, an operation is not supported, or an argument does not fit.
+
+    >>> hlo = '''HloModule double
+    ... ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] add(x, x) }'''
+    >>> evaluate(hlo, np.float32([1, 2]), mode="cpu/highest/off")["out0"]
+    array([2., 4.], dtype=float32)
+    """
+    return _results(_ulpgate.evaluate(text_of(hlo), encode_arguments(arguments), mode, list(results)))
+
+
+def exact(hlo: Text, *arguments: Any, round_to: str = "f64", results: Sequence[str] = ()) -> Results:
+    """Evaluates a program over the real numbers; floats are correctly rounded once.
+
+    ``round_to`` is a float type, or ``stored``: that of each result, which deep networks give up much sooner. Elements that
+    stay open are in ``undecided`` of what is returned. Otherwise as ``evaluate``.
+
+    >>> hlo = '''HloModule third
+    ... ENTRY main { x = f32[] parameter(0) y = f32[] constant(3) ROOT z = f32[] divide(x, y) }'''
+    >>> exact(hlo, np.float32(1))["out0"]
+    array(0.33333333)
+    >>> exact(hlo, np.float32(1), round_to="bf16")["out0"]
+    array(0.333984, dtype=bfloat16)
+    """
+    return _results(_ulpgate.exact(text_of(hlo), encode_arguments(arguments), round_to, list(results)))
+
+
+def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE) -> Diff:
+    """Tells what a compiler or a flag changed in a program's precision.
+
+    With ``arguments``, as in ``evaluate``, both programs are run in ``mode`` as well, and results that differ are judged by
+    what the first program means over the real numbers.
+
+    >>> wide = '''HloModule f
+    ... ENTRY main { x = f32[2] parameter(0) y = f32[2] negate(x) ROOT z = f32[2] exponential(y) }'''
+    >>> narrow = '''HloModule f
+    ... ENTRY main { x = f32[2] parameter(0) y = f32[2] negate(x) r = bf16[2] convert(y) w = f32[2] convert(r)
+    ...   ROOT z = f32[2] exponential(w) }'''
+    >>> print(diff(wide, narrow))
+    rounding-added x: f32 for z -> bf16 for z
+    """
+    given = encode_arguments(arguments) if arguments else None
+    found, lines = _ulpgate.diff(text_of(before), text_of(after), given, mode)
+    value = json.loads(found)
+    changes = [Change(**change) for change in value["changes"]]
+    sides = [(value[what]["before"], value[what]["after"]) for what in ("unmatched", "not_understood")]
+    return Diff(changes, value.get("results", []), sides[0], sides[1], lines)
+
+
+class Flow:
+    """The precision flow of a program: where each value is rounded, who sees it before and who after."""
+
+    def __init__(self, hlo: str, mode: str | None, every: bool) -> None:
+        self._arguments = (hlo, mode, every)
+        # The listing of the command line. Made here, so that a bad text is refused at once.
+        self.text = self._form("text")
+
+    def _form(self, form: str) -> str:
+        hlo, mode, every = self._arguments
+        return _ulpgate.show(hlo, mode, form, every)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """All of it, as `ulpgate hlo show --json` has it."""
+        return dict(json.loads(self._form("json")))
+
+    @cached_property
+    def dot(self) -> str:
+        """A drawing for Graphviz, coloured by precision."""
+        return self._form("dot")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+
+def show(hlo: Text, *, mode: str | None = None, every: bool = False) -> Flow:
+    """Tells each value's precision, who sees it rounded and who does not, and what a compiler may still elide.
+
+    ``mode`` names the compiler to ask; without it, of a program that is not compiled yet, all. ``every`` lists values that
+    only move or convert as well.
+
+    >>> flow = show('''HloModule f
+    ... ENTRY main { x = bf16[2] parameter(0) ROOT y = bf16[2] add(x, x) }''')
+    >>> flow.data["counts"]["computing"]
+    1
+    """
+    return Flow(text_of(hlo), mode, every)
+
+
+@dataclass(frozen=True)
+class WrongRow:
+    """A row that says another token than the truth."""
+
+    row: int
+    # In truth, and of the result: the first token that is another one; of a kept set, how many are kept.
+    exact: int
+    emitted: int
+
+
+@dataclass(frozen=True)
+class TokenRows:
+    """What the truth says of one result."""
+
+    result: str
+    # tokens (integers), kept (a set of predicates) or scores (floats, the largest of a row is its token).
+    kind: str
+    rows: int
+    wrong: list[WrongRow]
+    # Rows of which the truth is open.
+    undecided: list[int]
+    # Of a kept set with its scores beside it: rows that keep none of the most probable tokens.
+    lost: list[int] | None
+
+    def __str__(self) -> str:
+        said = f"{self.result} ({self.kind}): {len(self.wrong)} of {self.rows} rows are not those of the truth"
+        few = [f"{wrong.row} ({wrong.emitted}, in truth {wrong.exact})" for wrong in self.wrong[:4]]
+        said += f": {', '.join(few)}{', ...' if len(self.wrong) > len(few) else ''}" if few else ""
+        said += f"; {len(self.lost)} lose the most probable token" if self.lost else ""
+        return said + (f"; {len(self.undecided)} are undecided" if self.undecided else "")
+
+
+def token_rows(
+    hlo: Text, arguments: Sequence[Any] | Mapping[str, Any], sets: Sequence[Mapping[str, Array]], tokens: Sequence[str] | None = None
+) -> list[list[TokenRows]]:
+    """Compares sets of results with the tokens that a program names over the real numbers.
+
+    ``hlo`` and ``arguments`` give the truth; each of ``sets`` has all results of the program, or of another form of it, as
+    ``evaluate`` gives them. ``tokens`` names results to judge: integers, predicates, or floats whose largest in a row is a
+    token; by default those by which the program picks, and what it picks. Returns a list for each set.
+    """
+    given = encode(arguments) if isinstance(arguments, Mapping) else encode_arguments(tuple(arguments))
+    found = _ulpgate.tokens(text_of(hlo), given, [encode(results) for results in sets], None if tokens is None else list(tokens))
+
+    def rows(value: dict[str, Any]) -> TokenRows:
+        return TokenRows(**{**value, "wrong": [WrongRow(**wrong) for wrong in value["wrong"]]})
+
+    return [[rows(value) for value in several] for several in json.loads(found)]

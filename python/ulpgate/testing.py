@@ -1,0 +1,155 @@
+"""Assertions for tests. Under pytest, ``--ulpgate-bless`` accepts what they find.
+
+What is accepted stands beside the test, ``test_sampler.py`` has ``test_sampler.ulpgate.json``: for each test the findings, a
+line each, to be reviewed and committed. A finding that is not there fails the test, and so does one that is there and vanished.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._audit import audit, function_name, lower, result_names, targets
+from ._hlo import Results, TokenRows, evaluate, token_rows
+from ._ulpgate import Error
+
+
+class Accepted:
+    """The findings that are accepted of one test."""
+
+    def __init__(self, path: Path, test: str, bless: bool) -> None:
+        self.path, self.test, self.bless = path, test, bless
+        self._calls = 0
+
+    def read(self) -> dict[str, list[str]]:
+        """All that the file accepts, by test."""
+        try:
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise Error(f"{self.path}: failed to read what is accepted: {error}") from error
+        is_lines = lambda lines: isinstance(lines, list) and all(isinstance(line, str) for line in lines)  # noqa: E731
+        if not isinstance(found, dict) or not all(map(is_lines, found.values())):
+            raise Error(f"{self.path}: it is no object of lists of findings; write it with pytest --ulpgate-bless")
+        return found
+
+    def settle(self, findings: list[str]) -> None:
+        """Fails where findings are not those that are accepted; accepts them instead if that is asked for."""
+        __tracebackhide__ = True
+        self._calls += 1
+        key = self.test if self._calls == 1 else f"{self.test}#{self._calls}"
+        known = self.read()
+        if self.bless:
+            changed = {test: lines for test, lines in known.items() if test != key}
+            changed.update({key: findings} if findings else {})
+            if changed != known:
+                self._write(changed)
+            return
+        accepted = known.get(key, [])
+        new = [line for line in findings if line not in accepted]
+        gone = [line for line in accepted if line not in findings]
+        if new or gone:
+            lines = [f"new: {line}" for line in new] + [f"vanished: {line}" for line in gone]
+            told = f"{len(new)} findings are new, {len(gone)} that {self.path.name} accepts vanished"
+            raise AssertionError("\n".join([told, *lines, "pytest --ulpgate-bless accepts this; review what it writes"]))
+
+    def _write(self, accepted: dict[str, list[str]]) -> None:
+        if not accepted:
+            self.path.unlink(missing_ok=True)
+            return
+        # Whole or not at all: tests may run side by side.
+        fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        fresh.write_text(json.dumps(accepted, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        fresh.replace(self.path)
+
+
+# What is accepted of the test that runs; set by the plugin.
+current: Accepted | None = None
+
+
+def _settle(findings: list[str]) -> None:
+    __tracebackhide__ = True
+    if current is not None:
+        current.settle(findings)
+    elif findings:
+        raise AssertionError("\n".join([f"{len(findings)} findings", *findings]))
+
+
+def assert_conforms(
+    f: Callable[..., Any],
+    *args: Any,
+    chips: Iterable[str] | None = None,
+    tokens: str | int | Iterable[str | int] | None = None,
+    static_argnums: Sequence[int] = (),
+) -> None:
+    """Asserts that compilers change no precision in a JAX function, and that it says the tokens of the truth.
+
+    Fails on each change that ``xla_allow_excess_precision`` makes, on each result with a row that says another token than the
+    function does over the real numbers, with the flag or without, and on whatever could not be judged; unless it is accepted.
+
+    ``chips`` are ``cpu`` and TPU generations such as ``v5e``; by default the CPU, and v5e, v6e and tpu7x where libtpu is
+    installed. The other arguments are as for ``audit``.
+    """
+    __tracebackhide__ = True
+    chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
+    cpu = chips is None or "cpu" in chips
+    found = audit(f, *args, topologies=chips, cpu=cpu, tokens=tokens, static_argnums=static_argnums, round_to="stored")
+    _settle(found.lines())
+
+
+def assert_same_tokens(
+    f: Callable[..., Any],
+    g: Callable[..., Any],
+    *args: Any,
+    chips: Iterable[str] | None = None,
+    tokens: str | int | Iterable[str | int] | None = None,
+    static_argnums: Sequence[int] = (),
+) -> None:
+    """Asserts that two JAX functions say the same tokens for the same arguments, as compiled by default.
+
+    A row that differs is a finding, with what ``f`` says over the real numbers. Other arguments are as for
+    ``assert_conforms``.
+    """
+    __tracebackhide__ = True
+    chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
+    wanted = targets(chips, chips is None or "cpu" in chips)
+    (ones, arguments), (others, _) = (lower(function, args, wanted, static_argnums) for function in (f, g))
+    findings = []
+    for one, other in zip(ones, others, strict=True):
+        results = [evaluate(target.excess_on, *arguments, mode=one.mode) for target in (one, other)]
+        names = [[(name, value.dtype, value.shape) for name, value in several.items()] for several in results]
+        if names[0] != names[1]:
+            raise AssertionError(f"{function_name(f)} and {function_name(g)} give other results: {names[0]} and {names[1]}")
+        judged = token_rows(one.before, arguments, results, result_names(tokens))
+        if not judged[0]:
+            raise Error(f"{function_name(f)} has no result that says a token: name one with tokens=...")
+        for rows, other_rows in zip(*judged, strict=True):
+            line = _differing(rows, other_rows, *results)
+            if line:
+                findings.append(f"{one.name}: {line}")
+    _settle(findings)
+
+
+def _differing(rows: TokenRows, other_rows: TokenRows, one: Results, other: Results) -> str | None:
+    """What is told of rows in which two programs say other tokens."""
+    says = [_said(rows.kind, results[rows.result]) for results in (one, other)]
+    differing = np.flatnonzero((says[0] != says[1]).any(axis=1))
+    if not len(differing):
+        return None
+    wrong = [{row.row for row in several.wrong} for several in (rows, other_rows)]
+    truth = [sum(int(row) not in several for row in differing) for several in wrong]
+    few = ", ".join(str(row) for row in differing[:8]) + (", ..." if len(differing) > 8 else "")
+    count = f"{len(differing)} of {rows.rows} rows differ ({few})"
+    return f"{rows.result} ({rows.kind}): {count}; the truth is with the first in {truth[0]}, with the second in {truth[1]}"
+
+
+def _said(kind: str, result: Any) -> Any:
+    """What each row says: ``[rows, elements]``."""
+    if kind == "scores":
+        # As float64, in which all types have an order. A NaN stands before all numbers, as in jax.numpy.argmax.
+        return np.argmax(np.asarray(result, np.float64).reshape(-1, result.shape[-1]), axis=1)[:, None]
+    return np.asarray(result).reshape((-1, result.shape[-1]) if result.ndim > 1 else (-1, 1))
