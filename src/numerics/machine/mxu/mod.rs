@@ -4,7 +4,7 @@
 //! the outputs (`matmul`), packs and splits what a tile needs of the operands (`pack`), measures it (`range`), and sums
 //! it (`pass`) by a kernel that keeps every output's own order (`tile` and `lanes`, `tree`, `exact`) over a scalar
 //! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`). One row alone is multiplied
-//! without packing (`row`).
+//! without packing (`one_row`).
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several arrays are indexed together, as vectors are")]
 
@@ -16,11 +16,11 @@ mod instructions;
 mod isa;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+mod one_row;
 mod pack;
 mod pass;
 mod promise;
 mod range;
-mod row;
 mod split;
 mod tile;
 mod tree;

@@ -1,6 +1,7 @@
 //! Sums of columns: each as [`super::sum`] adds up a row, of rows that are given some at a time, as they lie in memory.
 
 use std::convert::Infallible;
+use std::iter;
 use std::ops::{Deref, Range};
 
 use super::super::VectorUnit;
@@ -48,7 +49,7 @@ fn windows(count: usize) -> Vec<Range<usize>> {
     let padding = count.next_multiple_of(TREE) - count;
     let first = TREE - padding / 2;
     let others = (first..count).step_by(TREE).map(|at| at..count.min(at + TREE));
-    [0..first].into_iter().chain(others).collect()
+    iter::once(0..first).chain(others).collect()
 }
 
 /// The sums of the columns of a matrix `[count, columns]`: of each what [`super::sum`] gives of a row of its elements. `rows`
