@@ -165,10 +165,13 @@ fn what_changed_comes_first() {
     let first = folder.read("reports/index.html");
     assert!(first.contains("As expected.") && first.contains("There were no earlier reports"));
     folder.exits(0, &["run"]);
-    let same = folder.read("reports/index.html");
-    assert!(same.contains("Nothing changed against the reports in reports."));
+    assert_eq!(folder.read("reports/index.html"), first, "equal records and no change give equal bytes");
     folder.exits(0, &["gate", "--html", "page.html"]);
-    assert_eq!(folder.read("page.html"), same, "equal records and changes give equal bytes");
+    let same = folder.read("page.html");
+    assert!(same.contains("Nothing changed against the reports in reports."));
+    folder.exits(0, &["report", "--format", "html", "--baseline", "reports", "--out", "elsewhere"]);
+    assert_eq!(folder.read("elsewhere/index.html"), same);
+    assert!(folder.exits(2, &["report", "--baseline", "none"]).err.contains("the baseline none is no folder"));
     let report = folder.read("reports/softmax.csv");
     let (case, _) = report.lines().nth(1).unwrap().split_once(',').unwrap();
     folder.write("reports/softmax.csv", &report.replace(",pass,", ",unexpected-finding,"));
