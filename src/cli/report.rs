@@ -81,7 +81,9 @@ impl Form {
     fn files(&self, suites: &[SuiteRecord], target: &Path) -> Result<(Vec<File>, Option<File>), Failure> {
         let reports = report::files(suites);
         let page = match &self.baseline {
-            Some(baseline) if !baseline.is_dir() => Err(format!("the baseline {} is no folder", baseline.display()).into()),
+            Some(baseline) if !baseline.is_dir() => {
+                Err(format!("the baseline {} is no folder", baseline.display()).into())
+            }
             Some(baseline) => {
                 let differences = compare(&reports, baseline, &|_| true);
                 differences.map_err(Failure::from).map(|list| page_of(suites, Some(&list), baseline))
