@@ -9,14 +9,12 @@ use crate::report::{Covers, File};
 
 use super::{Failure, SUITES};
 
-/// The page over some records, with what their files change against those that stand in a folder; without changes where
-/// none of them stands there.
-pub(super) fn page_file(records: &[SuiteRecord], files: &[File], baseline: &Path) -> Result<File, Failure> {
-    if !files.iter().any(|file| baseline.join(&file.name).exists()) {
-        return Ok(page_of(records, None, baseline));
-    }
-    let differences = compare(files, baseline, &|_| true)?;
-    Ok(page_of(records, Some(&differences), baseline))
+/// The page over some records, with what their files change against those that stand in the folder that they are written to.
+/// Where nothing changes it is the same page as in an empty folder: equal records are equal bytes.
+pub(super) fn page_file(records: &[SuiteRecord], files: &[File], target: &Path) -> Result<File, Failure> {
+    let before = files.iter().any(|file| target.join(&file.name).exists());
+    let differences = if before { compare(files, target, &|_| true)? } else { Vec::new() };
+    Ok(page_of(records, Some(&differences[..]).filter(|differences| !differences.is_empty()), target))
 }
 
 /// The page over some records and what changed against a folder.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::gate::compare;
 use crate::name::hint;
 use crate::page;
 use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
 
-use super::page_file::page_file;
+use super::page_file::{page_file, page_of};
 use super::summary::{self, Extent};
 use super::{Exit, Failure};
 
@@ -59,8 +60,9 @@ pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
 impl Form {
     /// Writes the reports of some records into a folder and prints their summary.
     pub fn show(&self, suites: &[SuiteRecord], target: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
-        let files = self.files(suites, target)?;
+        let (files, page) = self.files(suites, target)?;
         let changed = report::write_all(target, &files)?;
+        report::write_all(target, &page)?;
         if self.json {
             summary::json(suites, out)?;
             return Ok(summary::exit(suites));
@@ -75,15 +77,26 @@ impl Form {
         Ok(summary::exit(suites))
     }
 
-    fn files(&self, suites: &[SuiteRecord], target: &Path) -> Result<Vec<File>, Failure> {
+    /// The files of reports, and the page over them where it is not all that is asked for.
+    fn files(&self, suites: &[SuiteRecord], target: &Path) -> Result<(Vec<File>, Option<File>), Failure> {
         let reports = report::files(suites);
-        let page = || page_file(suites, &reports, self.baseline.as_deref().unwrap_or(target));
-        let Some(name) = &self.format else { return Ok([&reports[..], &[page()?]].concat()) };
+        let page = match &self.baseline {
+            Some(baseline) if !baseline.is_dir() => {
+                Err(format!("the baseline {} is no folder", baseline.display()).into())
+            }
+            Some(baseline) => {
+                let differences = compare(&reports, baseline, &|_| true);
+                differences.map_err(Failure::from).map(|list| page_of(suites, Some(&list), baseline))
+            }
+            None => page_file(suites, &reports, target),
+        };
+        let Some(name) = &self.format else { return Ok((reports, Some(page?))) };
         if name == page::FORM.0 {
-            return Ok(vec![page()?]);
+            return Ok((vec![page?], None));
         }
         let report = REPORTS.iter().find(|report| report.name() == name);
         let names = REPORTS.iter().map(|report| report.name()).chain([page::FORM.0]);
-        Ok(report.ok_or_else(|| format!("unknown report `{name}`; {}", hint(name, names)))?.files(suites))
+        let files = report.ok_or_else(|| format!("unknown report `{name}`; {}", hint(name, names)))?.files(suites);
+        Ok((files, None))
     }
 }

@@ -112,10 +112,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 /// only some of them ran.
 fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usize, Failure> {
     write_folder(target, records, named.is_empty())?;
-    let mut files = report::files(records);
-    files.push(page_file(records, &files, target)?);
+    let files = report::files(records);
     let part = !named.is_empty() && target == Path::new(REPORTS);
-    Ok(report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?)
+    let page = if part { None } else { Some(page_file(records, &files, target)?) };
+    let changed = report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?;
+    // The page says what changed, and so may be another although no report is.
+    report::write_all(target, &page)?;
+    Ok(changed)
 }
 
 /// More would only wait for each other.

@@ -43,8 +43,8 @@ pub(super) fn section(content: &Content) -> Markup {
         section #changes aria-labelledby="changes-title" {
             h2 #changes-title { "What changed" }
             @match &content.changes {
-                None => p { "There were no earlier reports to compare with: the next run, or "
-                    code { "ulpgate gate --html FILE" } ", will say what changed." },
+                None => p { "There were no earlier reports in this folder, or they say the same. "
+                    code { "ulpgate gate --html FILE" } " compares with a baseline." },
                 Some(changes) => {
                     p { (sentence(content).unwrap_or_default()) }
                     @for (change, title) in KINDS {

@@ -37,7 +37,7 @@ pub const FORM: (&str, &str) = (
 pub struct Content<'a> {
     /// The records of all suites, in their order.
     pub suites: &'a [SuiteRecord],
-    /// What changed; `None` where there was nothing to compare with.
+    /// What changed; `None` where there was nothing to compare with, or nothing to tell of it.
     pub changes: Option<Changes<'a>>,
     /// The precision flows of programs that suites take from files.
     pub flows: &'a [ProgramFlow],

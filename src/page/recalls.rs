@@ -75,7 +75,7 @@ fn figure(inputs: &BTreeMap<&str, Vec<&Recall>>, cases: usize) -> Markup {
     html! {
         div.plots {
             figure.plot data-points=(chart.points()) {
-                figcaption { (cases) " cases, by input" }
+                figcaption { @if cases == 1 { "1 case" } @else { (cases) " cases, by input" } }
                 (chart.svg("Observed recall against expected recall, both from 0 to 1; the table below holds the figures"))
                 ul.legend { @for (series, input) in inputs.keys().enumerate() { li { (swatch(series)) " " span.id { (input) } } } }
             }

@@ -30,7 +30,7 @@ fn what_is_expected_exits_with_0_and_reports() {
     assert!(ran.out.contains("9 cases") && ran.out.contains("As expected. "), "{}", ran.out);
     assert_eq!(
         folder.names("reports"),
-        ["SUMMARY.md", "fingerprints.csv", "growth.csv", "records", "softmax.csv", "tiny.csv"]
+        ["SUMMARY.md", "fingerprints.csv", "growth.csv", "index.html", "records", "softmax.csv", "tiny.csv"]
     );
     let report = folder.read("reports/tiny.csv");
     assert!(report.starts_with("case,verdict,dropped_token,"), "{report}");
