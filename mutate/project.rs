@@ -187,10 +187,15 @@ impl Project {
     fn renamed(&self, text: String) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let folder = self.copy.file_name().unwrap_or_default().to_string_lossy();
-        let heads =
-            ["[workspace.package]", "name = \"ulpgate\"", "name = \"ulpgate-mutate\"", "name = \"ulpgate-numerics\""];
+        let heads = [
+            "[workspace.package]\n",
+            "name = \"ulpgate\"\n",
+            "name = \"ulpgate-mutate\"\n",
+            "name = \"ulpgate-numerics\"\n",
+            "path = \"src/numerics\", ",
+        ];
         heads.iter().fold(text, |text, head| {
-            let head = format!("{head}\nversion = \"{version}");
+            let head = format!("{head}version = \"{version}");
             text.replacen(&format!("{head}\""), &format!("{head}-{folder}\""), 1)
         })
     }
