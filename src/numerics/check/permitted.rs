@@ -128,7 +128,10 @@ impl Judge for Explored {
             tally.count("rows", 1);
             match answer {
                 Answer::Proven { .. } => tally.count("proven", 1),
-                Answer::Open { .. } => tally.count("undecided", 1),
+                Answer::Open { undecided } => tally.leave_open(1, || {
+                    let row = batch.first_row + row;
+                    format!("row {row}: {undecided} elements are not decided by one enclosure, and no choice was found")
+                }),
                 Answer::Reachable(witness) => {
                     tally.count("reachable", 1);
                     let choices = witness.taken.iter().filter(|option| **option > 0).count();
@@ -148,8 +151,8 @@ impl Judge for Explored {
     }
 
     fn conclude(&self, tally: &Tally) -> Judgement {
-        let [proven, reachable, open, rows] =
-            ["proven", "reachable", "undecided", "rows"].map(|count| tally.count_of(count));
+        let [proven, reachable, rows] = ["proven", "reachable", "rows"].map(|count| tally.count_of(count));
+        let open = rows - proven - reachable;
         let judgement = tally
             .judge(reachable > 0)
             .figure("proven", proven as f64)
