@@ -523,6 +523,12 @@ fn permitted_tells_what_a_compiler_may_change() {
         assert_eq!(judgement.outcome, Outcome::Pass, "{program}: {}", judgement.note);
         assert_eq!(judgement.figures[..2], [("proven", 8.0), ("reachable", 0.0)], "{program}");
     }
+    // What is neither proven nor reached is no pass, and says of which rows.
+    let bench = Bench::new("top_p[rows=2]", 32, "v5e/default/off", "normal");
+    let of_kept = Settings { output: Some("keep".to_string()), ..none() };
+    let open = bench.judge("permitted", &of_kept, &bench.run());
+    assert_eq!(open.outcome, Outcome::Undecided, "{}", open.note);
+    assert!(open.evidence[0].contains("not decided by one enclosure"), "{:?}", open.evidence);
     let bench = Bench::new("softmax[rows=8]", 64, "v5e/default/off", "normal");
     let context = Context { spec: &bench.spec, n: bench.n, mode: &bench.mode, program: &bench.program };
     let refused = |settings: &Settings| judge_of("permitted", settings, &context).err().unwrap().to_string();
