@@ -145,6 +145,7 @@ fn diff(
     after: String,
     arguments: Option<Vec<Array>>,
     machine: String,
+    scores: Option<String>,
 ) -> PyResult<(String, Vec<String>)> {
     judge(py, move || {
         // What is run has to be understood.
@@ -156,7 +157,10 @@ fn diff(
         let results = match &arguments {
             Some(arguments) => {
                 let inputs = bind(&before, &tensors(arguments)?).map_err(|e| e.to_string())?;
-                Some(outcomes(&before, &after, &mode, &inputs, &mut |_| {}).map_err(|e| e.to_string())?)
+                Some(
+                    outcomes(&before, &after, &mode, &inputs, scores.as_deref(), &mut |_| {})
+                        .map_err(|e| e.to_string())?,
+                )
             }
             None => None,
         };

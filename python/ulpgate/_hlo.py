@@ -170,11 +170,12 @@ def exact(hlo: Text, *arguments: Any, round_to: str = "f64", results: Sequence[s
     return _results(_ulpgate.exact(text_of(hlo), encode_arguments(arguments), round_to, list(results)))
 
 
-def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE) -> Diff:
+def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE, scores: str | None = None) -> Diff:
     """Tells what a compiler or a flag changed in a program's precision.
 
     With ``arguments``, as in ``evaluate``, both programs are run in ``mode`` as well, and results that differ are judged by
-    what the first program means over the real numbers.
+    what the first program means over the real numbers; where ``scores`` names a result of the first program or an argument
+    (``arg0``, ...), rows that lost the most probable token are told.
 
     >>> wide = '''HloModule f
     ... ENTRY main { x = f32[2] parameter(0) y = f32[2] negate(x) ROOT z = f32[2] exponential(y) }'''
@@ -185,7 +186,7 @@ def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE) -> Diff:
     rounding-added x: f32 for z -> bf16 for z
     """
     given = encode_arguments(arguments) if arguments else None
-    found, lines = _ulpgate.diff(text_of(before), text_of(after), given, mode)
+    found, lines = _ulpgate.diff(text_of(before), text_of(after), given, mode, scores)
     value = json.loads(found)
     changes = [Change(**change) for change in value["changes"]]
     sides = [(value[what]["before"], value[what]["after"]) for what in ("unmatched", "not_understood")]

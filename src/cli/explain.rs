@@ -1,5 +1,7 @@
-//! `ulpgate explain`: what a name, a mode or a case models, on what evidence, and the program as the compiler leaves it.
+//! `ulpgate explain`: what a name, a mode or a case models, on what evidence, the rows that show what a case finds, and the
+//! program as the compiler leaves it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
@@ -12,22 +14,42 @@ use crate::program::{ProgramSpec, find_program};
 use crate::subject;
 use crate::suite::{Case, Suite};
 
-use super::list::entries;
-use super::{Exit, Failure, suites};
+use super::list::{Entry, Kind, entries};
+use super::{Exit, Failure, suites, worst_rows};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A name from `ulpgate list`, a mode (v5e/default/tpu), a program in a mode (keep_max/v5e/default/tpu) or a case id
+    /// A name from `ulpgate list`, a column of a report (`lost[output=token]`), a mode (v5e/default/tpu), a program in a
+    /// mode (keep_max/v5e/default/tpu) or a case id
     name: String,
+    /// Evaluate the case even if its suite calls it slow
+    #[arg(long)]
+    slow: bool,
 }
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let name = arguments.name.as_str();
-    if name.contains('/') {
-        return explain_path(name, out);
+    // A column may name a mode, or settings.
+    let column = name.split(" vs ").next().unwrap_or(name);
+    if name.contains('/') && column == name && !name.contains("[against=") {
+        return explain_path(arguments, out);
     }
     let all = entries(None)?;
-    let named: Vec<_> = all.iter().filter(|e| e.name == name || e.name.starts_with(&format!("{name}="))).collect();
+    let called = |name: &str| -> Vec<&Entry> {
+        all.iter().filter(|e| e.name == name || e.name.starts_with(&format!("{name}="))).collect()
+    };
+    let mut named = called(name);
+    if named.is_empty() {
+        let figure = column.split('[').next().unwrap_or(column);
+        let is_column = |entry: &&Entry| matches!(entry.kind, Kind::Columns | Kind::Checks | Kind::Metrics);
+        named = called(figure).into_iter().filter(is_column).collect();
+        if let Some((_, setting)) = column.split_once('[').filter(|_| !named.is_empty()) {
+            writeln!(out, "Of the check with the settings {}:", setting.strip_suffix(']').unwrap_or(setting))?;
+        }
+        if let Some((_, mode)) = name.split_once(" vs ").filter(|_| !named.is_empty()) {
+            writeln!(out, "Against what the mode {mode} gives, in the place of the truth:")?;
+        }
+    }
     for entry in &named {
         writeln!(out, "{}: {}", entry.name, entry.doc)?;
     }
@@ -55,7 +77,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 const EXAMPLE_SIZE: usize = 1024;
 
 /// A mode, a program in a mode, or a case.
-fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn explain_path(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let name = arguments.name.as_str();
     if let Ok(mode) = name.parse::<Mode>() {
         explain_mode(&mode, out)?;
         return Ok(Exit::AsExpected);
@@ -75,6 +98,11 @@ fn explain_path(name: &str, out: &mut dyn Write) -> Result<Exit, Failure> {
     };
     writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
     explain_case(case, out)?;
+    if case.slow && !arguments.slow {
+        writeln!(out, "Not evaluated: its suite calls it slow (--slow evaluates it).\n")?;
+    } else {
+        worst_rows::show(case, out)?;
+    }
     explain_mode(case.subject.promise(), out)?;
     explain_program(&built(&case.problem.program, case.problem.n)?, case.subject.promise(), out)?;
     Ok(Exit::AsExpected)
@@ -145,7 +173,53 @@ fn explain_program(declared: &Program, mode: &Mode, out: &mut dyn Write) -> Resu
     if same_results(&compiled, declared) {
         writeln!(out, "The compiler leaves the program as it is declared:\n\n{declared}")?;
     } else {
-        writeln!(out, "Declared:\n\n{declared}\nAs the compiler leaves it:\n\n{compiled}")?;
+        let (before, after) = (declared.to_string(), compiled.to_string());
+        writeln!(out, "Lines that begin with - the compiler changed, and those with + are what it made.")?;
+        writeln!(out, "\nDeclared:\n\n{}", marked(&before, &after, '-'))?;
+        writeln!(out, "As the compiler leaves it:\n\n{}", marked(&after, &before, '+'))?;
     }
     Ok(())
+}
+
+/// A program's text, in which the instructions are marked that the same computation of another text has not.
+fn marked(text: &str, other: &str, mark: char) -> String {
+    let instruction = |line: &str| line.trim_start().trim_start_matches("ROOT ").to_string();
+    let mut known: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut computation = String::new();
+    for line in other.lines() {
+        if line.ends_with('{') {
+            computation = line.to_string();
+        }
+        known.insert((computation.clone(), instruction(line)));
+    }
+    let mut lines = String::new();
+    for line in text.lines() {
+        if line.ends_with('{') {
+            computation = line.to_string();
+        }
+        let is_changed = line.starts_with("  ") && !known.contains(&(computation.clone(), instruction(line)));
+        match line.strip_prefix("  ").filter(|_| is_changed) {
+            Some(rest) => lines.extend([&format!("{mark} "), rest, "\n"]),
+            None => lines.extend([line, "\n"]),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_that_differ_are_marked_in_their_computation() {
+        let before = "HloModule m\n\nadd {\n  a = f32[] add(x, y)\n}\n\nENTRY main {\n  b = f32[] add(x, y)\n  ROOT c = f32[] negate(b)\n}\n";
+        let after = before.replace("  ROOT c = f32[] negate(b)", "  c = f32[] negate(b)\n  ROOT d = bf16[] convert(c)");
+        assert_eq!(marked(before, &after, '-'), before);
+        let marked = marked(&after, before, '+');
+        assert!(marked.contains("\n+ ROOT d = ") && marked.contains("\n  c = "), "{marked}");
+        assert_eq!(marked.matches("\n+ ").count(), 1);
+        // An instruction of another computation is none of this one.
+        let moved = before.replace("  b = f32[] add(x, y)\n", "  a = f32[] add(x, y)\n");
+        assert!(super::marked(&moved, before, '+').contains("\n+ a = "));
+    }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::explore::{
-    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, enclose, explore, find_family,
-    outside, repair,
+    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, counterexample, enclose,
+    explore, find_family, outside, repair,
 };
 use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
@@ -16,13 +16,13 @@ use crate::machine::Mode;
 use crate::name::hint;
 use crate::oracle::Enclosed;
 use crate::program::ProgramSpec;
-use crate::rewrite::Rule;
 use crate::run::{World, check_memory};
 use crate::suite::is_file;
 use crate::tensor::Tensor;
 
+use super::choice_text::tell_choices;
 use super::hlo::{inputs, read};
-use super::{Exit, Failure};
+use super::{Exit, Failure, counterexample_files};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -66,6 +66,10 @@ pub struct Arguments {
     /// Look for the fewest guards after which every row is proven
     #[arg(long, conflicts_with_all = ["json", "against"])]
     repair: bool,
+    /// Make a small program and input of a reachable row that still flips, and write both into this folder, with a file in JAX
+    /// that shows it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "against"])]
+    counterexample: Option<std::path::PathBuf>,
     /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what is
     /// permitted
     #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
@@ -108,6 +112,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         if arguments.repair && !rows.iter().all(is_proven) {
             let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
             tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
+        }
+        if let Some(folder) = &arguments.counterexample {
+            let small = counterexample(&program, &tensors, &arguments.results, &settings, &found);
+            match small.map_err(|error| fail(&error))? {
+                Some(small) => counterexample_files::write(&small, folder, out)?,
+                None => writeln!(out, "no row is reachable: there is no counterexample")?,
+            }
         }
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
@@ -240,24 +251,13 @@ impl Row {
 
 impl Told {
     fn new(found: &Exploration, witness: &Witness) -> Told {
-        let taken = found.choices.points.iter().zip(&witness.taken).filter(|(_, option)| **option > 0);
-        let choices = taken.map(|(point, option)| {
-            let readers = point.readers.join(", ");
-            match point.rule {
-                Rule::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
-                _ if *option + 1 < point.options.len() => {
-                    format!("{} is rounded once less for {readers} (rule A)", point.name)
-                }
-                _ => format!("{} is not rounded for {readers} (rules A, B)", point.name),
-            }
-        });
         Told {
             mode: witness.mode.to_string(),
             result: found.choices.program.output_names[witness.differs.output].clone(),
             element: witness.differs.element,
             declared: witness.differs.declared,
             chosen: witness.differs.chosen,
-            choices: choices.collect(),
+            choices: tell_choices(&found.choices, &witness.taken),
         }
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::file::write_whole;
 use crate::gate::{Change, Difference, compare, left_over};
 use crate::page;
 use crate::record::SuiteRecord;
@@ -18,7 +17,7 @@ use super::ci::{Formats, Places, of_differences, of_suites};
 use super::page_file::page_of;
 use super::progress::OnStderr;
 use super::run::Selected;
-use super::{Exit, Failure, REPORTS, suites};
+use super::{Exit, Failure, REPORTS, suites, write_file};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -60,8 +59,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
     if let Some(path) = &arguments.html {
         let page = page_of(&records, Some(&differences), &baseline);
-        let fail = |e| format!("failed to write {}: {e}; name another file with --html", path.display());
-        write_whole(path, page.text.as_bytes()).map_err(fail)?;
+        write_file(path, &page.text)?;
     }
     if arguments.bless {
         report::write_all(&baseline, &files)?;
@@ -90,14 +88,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             )?;
         }
     }
-    let places = Places::of(&suites);
-    let mut groups = of_suites(&records, &places);
-    groups.push(of_differences(
-        if arguments.bless { &[] } else { &differences },
-        &baseline.display().to_string(),
-        &places,
-    ));
-    arguments.formats.write(&groups, out)?;
+    let groups = || {
+        let places = Places::of(&suites);
+        let told: &[Difference] = if arguments.bless { &[] } else { &differences };
+        let mut groups = of_suites(&records, &places);
+        groups.push(of_differences(told, &baseline.display().to_string(), &places));
+        groups
+    };
+    arguments.formats.write(groups, out)?;
     let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
 }

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::file::write_whole;
-
-use super::{Exit, Failure};
+use super::{Exit, Failure, write_file};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -38,9 +36,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     }
     for (name, text) in FILES {
         let path = at(name);
-        let fail = |error| Failure::Message(format!("failed to write {}: {error}", path.display()));
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(fail)?;
-        write_whole(&path, text.as_bytes()).map_err(fail)?;
+        let parent = path.parent().unwrap_or(Path::new("."));
+        let fail = |error| Failure::Message(format!("failed to make {}: {error}", parent.display()));
+        std::fs::create_dir_all(parent).map_err(fail)?;
+        write_file(&path, text)?;
         writeln!(out, "{}", path.display())?;
     }
     writeln!(

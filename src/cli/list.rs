@@ -11,7 +11,8 @@ use crate::metric::METRICS;
 use crate::num::FORMATS;
 use crate::page;
 use crate::program::PROGRAMS;
-use crate::report::REPORTS;
+use crate::record::Verdict;
+use crate::report::{COLUMNS, REPORTS};
 use crate::rewrite::POLICIES;
 
 use super::{Exit, Failure, suites};
@@ -37,6 +38,8 @@ pub enum Kind {
     Inputs,
     Metrics,
     Checks,
+    Columns,
+    Verdicts,
     Reports,
     Suites,
 }
@@ -84,6 +87,14 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
             c.figures().iter().map(|f| format!("{} [{}]: {}", f.name, f.unit.name(), f.doc)).collect();
         add(Kind::Checks, c.name(), &format!("{} Figures: {}.", c.doc(), figures.join("; ")));
     }
+    for c in CHECKS {
+        for f in c.figures() {
+            let doc = format!("[{}] {}, a figure of the check {}.", f.unit.name(), f.doc, c.name());
+            add(Kind::Columns, f.name, &doc);
+        }
+    }
+    COLUMNS.iter().for_each(|(name, doc)| add(Kind::Columns, name, doc));
+    Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);
     if what.is_none_or(|w| w == Kind::Suites) {

@@ -1,7 +1,9 @@
 //! The command line: one file a subcommand. [`main`] is all of the binary; `summary` prints records for several
 //! subcommands.
 
+mod choice_text;
 mod ci;
+mod counterexample_files;
 mod explain;
 mod explore;
 mod folder_pair;
@@ -17,6 +19,7 @@ mod report;
 mod run;
 mod same;
 mod summary;
+mod worst_rows;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -25,6 +28,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::file::write_whole;
 use crate::name::hint;
 use crate::suite::{self, Suite};
 
@@ -75,7 +79,7 @@ enum Command {
     Explore(explore::Arguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::Arguments),
-    /// Explain a name, a mode, or a case: what it models, on what evidence, and the program as the compiler leaves it
+    /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and the program as the compiler leaves it
     Explain(explain::Arguments),
 }
 
@@ -168,6 +172,12 @@ impl From<std::io::Error> for Failure {
             _ => Failure::Message(format!("failed to write the output: {error}")),
         }
     }
+}
+
+/// Writes a whole file that was asked for, or says which could not be written.
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let fail = |error| Failure::Message(format!("failed to write {}: {error}", path.display()));
+    write_whole(path, text.as_bytes()).map_err(fail)
 }
 
 /// Errors of the library, each with a message of its own.

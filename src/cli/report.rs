@@ -80,7 +80,7 @@ impl Form {
     /// The files of reports, and the page over them where it is not all that is asked for.
     fn files(&self, suites: &[SuiteRecord], target: &Path) -> Result<(Vec<File>, Option<File>), Failure> {
         let reports = report::files(suites);
-        let page = match &self.baseline {
+        let page = || match &self.baseline {
             Some(baseline) if !baseline.is_dir() => {
                 Err(format!("the baseline {} is no folder", baseline.display()).into())
             }
@@ -90,9 +90,12 @@ impl Form {
             }
             None => page_file(suites, &reports, target),
         };
-        let Some(name) = &self.format else { return Ok((reports, Some(page?))) };
+        let Some(name) = &self.format else {
+            let page = page()?;
+            return Ok((reports, Some(page)));
+        };
         if name == page::FORM.0 {
-            return Ok((vec![page?], None));
+            return Ok((vec![page()?], None));
         }
         let report = REPORTS.iter().find(|report| report.name() == name);
         let names = REPORTS.iter().map(|report| report.name()).chain([page::FORM.0]);

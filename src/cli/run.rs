@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         let took = format!(" in {:.1} s{kept}", started.elapsed().as_secs_f64());
         summary::print_verdict(&records, &took, &written, out)?;
     }
-    arguments.formats.write(&of_suites(&records, &Places::of(&suites)), out)?;
+    arguments.formats.write(|| of_suites(&records, &Places::of(&suites)), out)?;
     if writes {
         Journal::remove(&target)?;
     }

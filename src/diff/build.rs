@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Held, Precision, accumulates_in, find_contractions};
+use crate::analysis::{Analysis, Codegen, Held, Precision, accumulates_in, find_contractions};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -65,7 +65,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         // A sum is compared as a sum, however its products join it.
-        let contracted = if habits.contracts { find_contractions(computation, &uses, |_| false) } else { Vec::new() };
+        let contracted = if habits.contracts {
+            find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| false)
+        } else {
+            Vec::new()
+        };
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::change::{Change, Difference};
-use super::differ::{Right, Verdict};
+use super::differ::{Lost, Right, Verdict};
 use super::outcome::{Maximum, Outcome};
 
 impl Difference {
@@ -80,12 +80,13 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 no_truth(result, out)?;
             }
         }
-        Verdict::Tokens { right, tied } => {
+        Verdict::Tokens { right, tied, lost } => {
             write!(out, "  tokens: of {rows_differing} rows that changed, ")?;
             agreement(right, out)?;
             if let Some(tied) = tied.filter(|tied| *tied > 0) {
                 writeln!(out, "  tokens: in {tied} of them all values are the same: their order hangs on ties")?;
             }
+            write_lost(*lost, *rows, out)?;
             if right.undecided > 0 {
                 no_truth(result, out)?;
             }
@@ -97,10 +98,7 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 None => writeln!(out)?,
             }
             writeln!(out, "  tokens: rows that keep none: {empty_before} before, {empty_after} after, of {rows}")?;
-            if let Some(lost) = lost {
-                write!(out, "  tokens: rows that lost the most probable token: ")?;
-                writeln!(out, "{} before, {} after, of {rows}", lost.before, lost.after)?;
-            }
+            write_lost(*lost, *rows, out)?;
             if truth.is_none() {
                 no_truth(result, out)?;
             }
@@ -116,6 +114,11 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "`p >= max(p)` keeps no token: {unreached_before} before, {unreached_after} after, of {rows}")?;
     }
     Ok(())
+}
+
+fn write_lost(lost: Option<Lost>, rows: usize, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Some(Lost { before, after }) = lost else { return Ok(()) };
+    writeln!(out, "  tokens: rows that lost the most probable token: {before} before, {after} after, of {rows}")
 }
 
 fn agreement(right: &Right, out: &mut fmt::Formatter<'_>) -> fmt::Result {

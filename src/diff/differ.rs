@@ -38,6 +38,8 @@ pub enum Verdict {
         /// Rows of these in which the values that go with the indices are equal bit for bit: their order hangs on ties.
         /// `None` where the program does not give the values.
         tied: Option<usize>,
+        /// Rows of the result without the most probable token, where it is said what ranks tokens.
+        lost: Option<Lost>,
     },
     /// Elements of a type below 32 bits that changed: quantized values.
     Integers {
@@ -101,6 +103,22 @@ pub struct Lost {
     pub before: usize,
     /// In AFTER.
     pub after: usize,
+}
+
+impl Lost {
+    /// Of rows of `width` exact scores; `has` says whether BEFORE, or AFTER, has a token of a row. Where a score is NaN, no
+    /// token is the most probable one.
+    fn of(scores: &[f64], width: usize, has: [&dyn Fn(usize, usize) -> bool; 2]) -> Lost {
+        let [before, after] = has.map(|has| {
+            let loses = |(row, scores): &(usize, &[f64])| {
+                let ranked = !scores.iter().any(|score| score.is_nan());
+                let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                ranked && !(0..scores.len()).any(|token| scores[token] == best && has(*row, token))
+            };
+            scores.chunks(width.max(1)).enumerate().filter(loses).count()
+        });
+        Lost { before, after }
+    }
 }
 
 /// Elements of one row.
@@ -204,6 +222,7 @@ pub(super) fn tokens(
     differing: &[bool],
     truth: Option<&TruthTensor>,
     same_values: Option<Vec<bool>>,
+    scores: Option<(&[f64], usize)>,
 ) -> Verdict {
     let width = width(a);
     let (mut right, mut tied) = (Right::default(), same_values.as_ref().map(|_| 0));
@@ -219,7 +238,12 @@ pub(super) fn tokens(
             *tied += 1;
         }
     }
-    Verdict::Tokens { right, tied }
+    let has = |of: &Tensor, row: usize, token: usize| {
+        (row * width..(row + 1) * width).any(|i| of.data().get_i64(i) == token as i64)
+    };
+    let lost = scores
+        .map(|(scores, of)| Lost::of(scores, of, [&|row, token| has(a, row, token), &|row, token| has(b, row, token)]));
+    Verdict::Tokens { right, tied, lost }
 }
 
 /// Where the values that go with indices, another result of the same dims, are the same bit for bit; `None` if there is no
@@ -239,15 +263,7 @@ pub(super) fn sets(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: 
     let keeps = |of: &Tensor, i: usize| of.data().get_i64(i) != 0;
     let count = |of: &Tensor| (0..of.len()).filter(|i| keeps(of, *i)).count();
     let empty = |of: &Tensor| rows().filter(|row| !row.clone().any(|i| keeps(of, i))).count();
-    let lost = |of: &Tensor, scores: &[f64]| {
-        // Where a score is NaN, no token is the most probable one.
-        let loses = |row: &std::ops::Range<usize>| {
-            let ranked = !scores[row.clone()].iter().any(|score| score.is_nan());
-            let best = scores[row.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            ranked && !row.clone().any(|i| scores[i] == best && keeps(of, i))
-        };
-        rows().filter(loses).count()
-    };
+    let keeps_of = |of: &Tensor, row: usize, token: usize| keeps(of, row * width + token);
     let exact = truth.and_then(|truth| match truth {
         TruthTensor::Predicate { values, .. } => values.iter().copied().collect::<Option<Vec<bool>>>(),
         _ => None,
@@ -258,7 +274,9 @@ pub(super) fn sets(a: &Tensor, b: &Tensor, truth: Option<&TruthTensor>, scores: 
         truth: exact.map(|exact| exact.into_iter().filter(|kept| *kept).count()),
         empty_before: empty(a),
         empty_after: empty(b),
-        lost: scores.map(|scores| Lost { before: lost(a, scores), after: lost(b, scores) }),
+        lost: scores.map(|scores| {
+            Lost::of(scores, width, [&|row, token| keeps_of(a, row, token), &|row, token| keeps_of(b, row, token)])
+        }),
     }
 }
 
@@ -307,11 +325,14 @@ mod tests {
         let (a, b) = (integers_of(&[0, 1, 2, 3]), integers_of(&[1, 0, 2, 7]));
         let truth = TruthTensor::Integer { dims: vec![2, 2], values: vec![Some(0), Some(1), Some(2), None] };
         let differs = differences(&a, &b);
-        let Verdict::Tokens { right, tied } =
-            tokens(&a, &b, &differs, Some(&truth), Some(vec![true, true, true, false]))
+        // Row 0's best tokens are 1 and 2, row 1's is 7, which AFTER alone has.
+        let scores = [0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0];
+        let same = Some(vec![true, true, true, false]);
+        let Verdict::Tokens { right, tied, lost } = tokens(&a, &b, &differs, Some(&truth), same, Some((&scores, 8)))
         else {
             panic!()
         };
+        assert_eq!(lost, Some(Lost { before: 1, after: 0 }));
         assert_eq!((right, tied), (Right { before: 1, undecided: 1, ..Right::default() }, Some(1)));
         let right = Right { before: 2, undecided: 1, ..Right::default() };
         assert_eq!(integers(&a, &b, &differs, Some(&truth)), Verdict::Integers { change: 4, right });

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use crate::hlo::Import;
-use crate::ir::Binary;
+use crate::ir::{Binary, Program, Shape};
 use crate::machine::{EvalError, Mode};
-use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
+use crate::oracle::{Ahead, Demand, FloatTruth, Oracle, Prepared, TruthTensor};
+use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
@@ -14,7 +15,6 @@ use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, w
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 use super::rule::Habits;
-use super::scores::scores;
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -36,6 +36,20 @@ pub enum OutcomeError {
     /// AFTER cannot be run.
     #[error("AFTER: {0}")]
     After(EvalError),
+    /// Nothing has the name of the scores.
+    #[error("{0}")]
+    UnknownScores(ImportedError),
+    /// What has it ranks no tokens.
+    #[error(
+        "`scores` names `{name}`, which is {shape}: it must be floats, with a row for each row of tokens, or a number for each \
+         element of a kept set, that BEFORE gives"
+    )]
+    NoScores {
+        /// The name.
+        name: String,
+        /// The shape.
+        shape: String,
+    },
 }
 
 /// One result that differs in its bits.
@@ -78,15 +92,17 @@ pub struct Maximum {
 }
 
 /// The results that differ when both programs run in `mode` on `arguments`; the oracle evaluates BEFORE, and what takes it
-/// long is announced before it begins. Empty where all are equal bit for bit.
+/// long is announced before it begins. Empty where all are equal bit for bit. Tokens and kept sets are judged by the exact values
+/// of `scores`, a result of BEFORE or an argument (`arg0`, ...), where it is given.
 ///
 /// # Errors
-/// If the programs take different arguments, or cannot be run.
+/// If the programs take different arguments, or cannot be run, or the scores rank no tokens.
 pub fn outcomes(
     before: &Import,
     after: &Import,
     mode: &Mode,
     arguments: &[Tensor],
+    scores: Option<&str>,
     announce: &mut dyn FnMut(Ahead),
 ) -> Result<Vec<Outcome>, OutcomeError> {
     same_results(before, after)?;
@@ -97,6 +113,7 @@ pub fn outcomes(
     if takes(before) != takes(after) {
         return Err(OutcomeError::Parameters { before: takes(before), after: takes(after) });
     }
+    let ranking = scores.map(|name| ranking(before, name)).transpose()?;
     let one = subject::evaluate(&before.program, mode, arguments).map_err(OutcomeError::Before)?;
     let other = subject::evaluate(&after.program, mode, arguments).map_err(OutcomeError::After)?;
     let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differences(a, b)).collect();
@@ -105,11 +122,12 @@ pub fn outcomes(
         return Ok(Vec::new());
     }
     let (truth, why) = truth(before, arguments, &one, &differs, announce);
+    let exact = ranking.and_then(|program| exactly_ranked(&program, arguments, announce));
     let mut expressions = Expressions::default();
     let mut graph = Graph::new(before, Habits::default());
     graph.read(&mut expressions, &mut |_, _, _| None);
     let maxima = maxima(&graph, &expressions, &one);
-    let scores = scores(&graph, &expressions, &one);
+    let are_scores = super::scores::scores(&graph, &expressions, &one);
     let outcomes = (0..differing.len()).filter(|result| differs(*result)).map(|result| {
         let (a, b) = (&one[result], &other[result]);
         let width = width(a);
@@ -122,21 +140,24 @@ pub fn outcomes(
             unreached_after: unreached(&other[*of], &other[*maximum]),
         });
         let known = truth.get(result).filter(|t| **t != TruthTensor::Skipped);
-        let dims: Vec<String> = a.dims().iter().map(usize::to_string).collect();
+        let exact = exact.as_ref().map(|exact| (exact.dims.as_slice(), exact.rounded.as_slice()));
+        let of_set = exact.filter(|(dims, _)| *dims == a.dims()).map(|(_, scores)| scores);
+        let of_rows = exact.and_then(|(dims, scores)| Some((scores, *dims.last()?)));
+        let of_rows = of_rows.filter(|(scores, n)| scores.len() / n.max(&1) == a.len() / width.max(1));
         Outcome {
             result,
-            shape: format!("{}[{}]", a.dtype(), dims.join(",")),
+            shape: Shape::array(a.dtype(), a.dims()).to_string(),
             elements: a.len(),
             differing: differing[result].iter().filter(|d| **d).count(),
             rows: a.len() / width.max(1),
             rows_differing: differing[result].chunks(width.max(1)).filter(|row| row.contains(&true)).count(),
             truth_unknown: why.clone(),
             verdict: match a.dtype() {
-                DType::Pred => sets(a, b, known, exact_scores(&one, &truth, a)),
+                DType::Pred => sets(a, b, known, of_set.or_else(|| exact_scores(&one, &truth, a))),
                 dtype => match dtype.format() {
-                    Some(format) => float(format, a, b, known, scores[result]),
+                    Some(format) => float(format, a, b, known, are_scores[result]),
                     None if dtype.bits() < 32 => integers(a, b, &differing[result], known),
-                    None => tokens(a, b, &differing[result], known, ties(&one, &other, result)),
+                    None => tokens(a, b, &differing[result], known, ties(&one, &other, result), of_rows),
                 },
             },
             maximum,
@@ -165,6 +186,35 @@ fn truth(
     match Oracle::default().announced_truth(&Prepared::new(&before.program), arguments, &demands, announce) {
         Ok(truth) => (truth.outputs, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
+    }
+}
+
+/// The program of the scores of this name.
+fn ranking(before: &Import, name: &str) -> Result<Program, OutcomeError> {
+    let program = scores_of(&before.program, name).map_err(OutcomeError::UnknownScores)?;
+    let entry = program.entry();
+    let scores = &entry.instructions[entry.root].shape;
+    let results = before.program.outputs().into_iter().map(|id| &before.program.entry().instructions[id].shape);
+    let ranked = |result: &Shape| match result.dtype() {
+        Some(DType::Pred) => result.dims() == scores.dims(),
+        Some(dtype) => {
+            !dtype.is_float() && scores.dims().split_last().is_some_and(|(_, rows)| result.dims().starts_with(rows))
+        }
+        None => false,
+    };
+    match scores.dtype().is_some_and(DType::is_float) && results.into_iter().any(ranked) {
+        true => Ok(program),
+        false => Err(OutcomeError::NoScores { name: name.to_string(), shape: scores.to_string() }),
+    }
+}
+
+/// The exact scores, where all are decided.
+fn exactly_ranked(program: &Program, arguments: &[Tensor], announce: &mut dyn FnMut(Ahead)) -> Option<FloatTruth> {
+    let truth =
+        Oracle::default().announced_truth(&Prepared::new(program), arguments, &[Demand::Rounded], announce).ok()?;
+    match truth.outputs.into_iter().next()? {
+        TruthTensor::Float(float) if float.open.is_empty() => Some(float),
+        _ => None,
     }
 }
 

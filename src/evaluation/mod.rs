@@ -121,8 +121,7 @@ fn of_all_devices(name: &str) -> Option<String> {
 
 /// `bf16[8,1024]`.
 pub fn shape_text(tensor: &Tensor) -> String {
-    let dims: Vec<String> = tensor.dims().iter().map(usize::to_string).collect();
-    format!("{}[{}]", tensor.dtype(), dims.join(","))
+    Shape::array(tensor.dtype(), tensor.dims()).to_string()
 }
 
 /// A result of a program.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::read_text;
 use crate::metric::Better;
-use crate::report::{File, Row, Table, better_of, is_suite_report, parse};
+use crate::report::{File, Row, Table, better_of, is_derived, is_of_witness, is_standing, is_suite_report, parse};
 
 /// How one row of a report compares with the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,9 +164,18 @@ pub fn left_over(names: &BTreeSet<String>, baseline: &Path) -> Result<Vec<Differ
     Ok(differences)
 }
 
+/// The rows that differ, and those that follow from other reports in one difference of the file. A column that every report
+/// has and the whole baseline lacks is told once.
 fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) -> Vec<Difference> {
-    let keys: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
+    let lacking = lacking(old, fresh);
     let mut differences = Vec::new();
+    if !lacking.is_empty() {
+        let names = lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let what = format!("the baseline has no {names}: an earlier version made it, and `gate --bless` adds them");
+        differences.push(Difference::of_file(file, Change::New, what));
+    }
+    let mut derived = Vec::new();
+    let keys: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
     for key in keys {
         let (change, what) = match (old.get(key), fresh.get(key)) {
             (Some(old), None) if about(old) => (Change::Gone, String::new()),
@@ -175,22 +184,47 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
             (Some(old), Some(fresh)) => {
                 let columns: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
                 let cell = |row: &Row, column: &String| row.get(column).cloned().unwrap_or_default();
-                let changed: Vec<&String> = columns.into_iter().filter(|c| cell(old, c) != cell(fresh, c)).collect();
+                let is_changed = |c: &&String| !lacking.contains(c) && cell(old, c) != cell(fresh, c);
+                let changed: Vec<&String> = columns.into_iter().filter(is_changed).collect();
                 if changed.is_empty() {
                     continue;
                 }
-                let better = changed.iter().all(|c| improves(c, &cell(old, c), &cell(fresh, c)));
+                // A point's value is of the metric that its row names.
+                let figure = |column: &'_ String| match fresh.get("metric") {
+                    Some(metric) if column == "value" => metric.clone(),
+                    _ => column.clone(),
+                };
+                let better = changed.iter().all(|c| improves(&figure(c), &cell(old, c), &cell(fresh, c)));
                 let what = changed.iter().map(|c| format!("{c}: {} -> {}", cell(old, c), cell(fresh, c)));
                 (if better { Change::Better } else { Change::Worse }, what.collect::<Vec<_>>().join(", "))
             }
         };
-        differences.push(Difference { file: file.to_string(), row: key.clone(), change, what });
+        let row = fresh.get(key).or(old.get(key));
+        let list = if row.is_some_and(|row| is_derived(file, row)) { &mut derived } else { &mut differences };
+        list.push(Difference { file: file.to_string(), row: key.clone(), change, what });
     }
+    differences.extend(summed(file, &derived));
     differences
 }
 
+/// Columns that every report has, and no row of the baseline.
+fn lacking<'a>(old: &Table, fresh: &'a Table) -> Vec<&'a String> {
+    let (Some(old), Some(fresh)) = (old.values().next(), fresh.values().next()) else { return Vec::new() };
+    fresh.keys().filter(|column| is_standing(column) && !old.contains_key(*column)).collect()
+}
+
+/// Rows that follow from others in one difference: they are no findings of their own.
+fn summed(file: &str, derived: &[Difference]) -> Option<Difference> {
+    let first = derived.first()?;
+    let alike = derived.iter().all(|other| other.change == first.change);
+    let change = if alike { first.change } else { Change::Worse };
+    let told = if first.what.is_empty() { first.change.name() } else { &first.what };
+    let what = format!("{} rows that follow from other reports, such as {}: {told}", derived.len(), first.row);
+    Some(Difference::of_file(file, change, what))
+}
+
 /// Whether a cell's change is for the better. Columns that only describe (where the worst element lies, its bits, an
-/// interval) follow their figure and decide nothing by themselves.
+/// interval, a fit in words) follow their figure and decide nothing by themselves.
 fn improves(column: &str, old: &str, fresh: &str) -> bool {
     let rank = |verdict: &str| {
         [
@@ -214,7 +248,10 @@ fn improves(column: &str, old: &str, fresh: &str) -> bool {
         (Some(Better::Higher), Ok(old), Ok(fresh)) => fresh > old,
         (Some(_), ..) => false,
         (None, ..) => {
-            matches!(column, "index" | "value_hex" | "truth_hex" | "slope_low" | "slope_high" | "residual")
+            const DESCRIBING: [&str; 7] =
+                ["slope_low", "slope_high", "residual", "note", "fitted", "fitted_low", "fitted_high"];
+            is_of_witness(column)
+                || DESCRIBING.contains(&column)
                 || column.ends_with("_share_low")
                 || column.ends_with("_share_high")
         }

@@ -9,6 +9,7 @@ use crate::tensor::DType;
 use super::ast;
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::layout;
 use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -21,7 +22,7 @@ pub(super) struct Bytes {
     array: ValueId,
     /// Its shape as it is written, with its layout.
     shape: ast::Shape,
-    /// Bytes of the whole array.
+    /// Bytes of the whole array, padding included.
     size: u64,
     range: Range<u64>,
 }
@@ -94,11 +95,12 @@ fn slice(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     }
 }
 
-/// The memory of an array as bytes, if that is what a `bitcast` asks for: a list of as many bytes as a wider type takes.
+/// The memory of an array as bytes, if that is what a `bitcast` asks for: a list of as many bytes as a wider type takes, with the
+/// padding of its layout.
 pub(super) fn bytes(e: &Emitter, operands: &[Value]) -> Option<Value> {
     let ([Value::Array(array)], Some(source)) = (operands, e.sources.first()) else { return None };
     let (own, claimed) = (e.shape(*array), e.claimed_shape().ok()?);
-    let size = own.elements() as u64 * u64::from(own.element_type().bits() / 8);
+    let size = layout::places(own.dims(), source.shape.layout())? as u64 * u64::from(own.element_type().bits() / 8);
     let is_list = matches!(claimed.dtype(), Some(DType::S8 | DType::U8)) && claimed.dims() == [size as usize];
     let is_wide = own.element_type().bits() > 8;
     let bytes = Bytes { array: *array, shape: source.shape.clone(), size, range: 0..size };

@@ -18,6 +18,11 @@ pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Opt
     to.addresses().map(|address| holder.get(address).copied().filter(|h| *h != usize::MAX)).collect()
 }
 
+/// Places in memory that an array takes, padding included; `None` if the layout is none of these dims.
+pub(super) fn places(dims: &[usize], layout: Option<&Layout>) -> Option<usize> {
+    Some(Addresses::new(dims, layout)?.size())
+}
+
 /// The same as dims that the elements of `from` are seen in and the order in which these are `to`'s, major to minor; `None`
 /// where one layout pads a dim that the other has not just so, or the two cut memory up so that neither refines the other.
 pub(super) fn as_transpose(

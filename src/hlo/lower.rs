@@ -92,6 +92,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         fusions: 0,
         unknown,
         libraries,
+        is_code: module.is_compiled() && !module.is_tiled(),
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -238,6 +239,8 @@ pub(super) struct Lowering<'a> {
     pub unknown: Option<Vec<Unknown>>,
     /// Whether what XLA:CPU leaves to libraries stands as a call.
     pub libraries: bool,
+    /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
+    is_code: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -325,6 +328,22 @@ impl<'a> Lowering<'a> {
         Ok(self.computations.len() - 1)
     }
 
+    /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them: its
+    /// parts are one code, as those of a fusion are.
+    fn code_of_its_own(&mut self, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
+        let has_parts = match instruction.opcode.as_str() {
+            "reduce" => true,
+            "multiply" => parameter_list::is_complex(&instruction.shape),
+            _ => false,
+        };
+        if !self.is_code || scope.fusion.is_some() || !has_parts {
+            return None;
+        }
+        self.fusions += 1;
+        let fusion = if scope.small_call { Fusion::SmallCall(self.fusions) } else { Fusion::Compiled(self.fusions) };
+        Some(Scope { fusion: Some(fusion), ..scope.clone() })
+    }
+
     /// Adds a computation's instructions to `body` and returns its root.
     pub fn inline(
         &mut self,
@@ -346,6 +365,8 @@ impl<'a> Lowering<'a> {
                 return refuse(format!("calls make more than {INLINED} instructions"));
             }
             let (body, sources) = (&mut *body, Vec::new());
+            let own = self.code_of_its_own(instruction, scope);
+            let scope = own.as_ref().unwrap_or(scope);
             let mut emitter = Emitter { lowering: self, body, instruction, sources, scope, part: false, device: None };
             let value = match &instruction.operands {
                 Operands::Number(number) => match given {

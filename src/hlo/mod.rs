@@ -39,6 +39,7 @@ mod unless_known;
 mod view;
 mod wide;
 mod window_config;
+mod windows;
 
 pub use error::LowerError;
 pub use lower::{Import, Origin, lower, lower_with_libraries, lower_with_opaque};

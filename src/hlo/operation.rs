@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::ir::{
-    Binary, Class, Compare, CompareOrder, ComputationId, GatherDims, Op, ScatterDims, Shape, Unary, ValueId, Window,
-    WindowDim,
+    Binary, Class, Compare, CompareOrder, ComputationId, GatherDims, Op, ScatterDims, Shape, Unary, ValueId,
 };
 use crate::tensor::{DType, Data, Tensor};
 
@@ -12,8 +11,7 @@ use super::ast::Literal;
 use super::constant::LiteralError;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::view::WindowSpec;
-use super::{bitcast, constant, custom_call, factorization, product};
+use super::{bitcast, constant, custom_call, factorization, product, windows};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -111,21 +109,10 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
         "clamp" => Op::Clamp,
         "reduce" => {
             let dims = attributes.numbers("dimensions")?;
-            return over_region(e, operands, Some, |to_apply| Op::Reduce { dims, to_apply });
+            return over_region(e, operands, "to_apply", Some, |to_apply| Op::Reduce { dims, to_apply });
         }
-        "reduce-window" => {
-            let window = attributes.window("window")?;
-            if window.iter().any(|w| w.reversed) {
-                return Err(e.unknown_at("window", "a reversed window is not supported"));
-            }
-            let window = Window(window.iter().map(window_dim).collect());
-            if let [array, _] = operands[..]
-                && let Some(dims) = window.whole_dims(e.shape(array).dims())
-            {
-                return whole_windows(e, operands, dims, claimed);
-            }
-            return over_region(e, operands, Some, |to_apply| Op::ReduceWindow { window, to_apply });
-        }
+        "reduce-window" => return windows::reduce(e, operands, claimed),
+        "select-and-scatter" => return windows::select_and_scatter(e, &operands),
         "scatter" => {
             let dims = ScatterDims {
                 update_window_dims: attributes.numbers("update_window_dims")?,
@@ -142,7 +129,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
                 Ordering::Equal => None,
                 Ordering::Greater => Some(operand - 1),
             };
-            return over_region(e, operands, parameter, |to_apply| Op::Scatter { dims, to_apply });
+            return over_region(e, operands, "to_apply", parameter, |to_apply| Op::Scatter { dims, to_apply });
         }
         "sort" => {
             let (dim, stable) = (one(e, "dimensions")?, attributes.flag("is_stable")?);
@@ -150,6 +137,7 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> 
             return over_region(
                 e,
                 operands,
+                "to_apply",
                 |operand| Some(2 * operand),
                 |to_apply| Op::Sort { dim, stable, to_apply },
             );
@@ -213,7 +201,7 @@ fn dimension_size(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Res
 
 /// What is claimed of elements that are only moved, in the float type they have: compiled programs widen or round them
 /// on the way.
-fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
+pub(super) fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
     let own = operands.first().and_then(|operand| e.shape(*operand).dtype());
     match (own, claimed.dtype()) {
         (Some(own), Some(dtype)) if own.is_float() && dtype.is_float() => claimed.with_dtype(own),
@@ -225,20 +213,21 @@ fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
 /// types, in the widest. `parameter` tells which one of the region takes elements of an operand, the first if several do.
 ///
 /// Modelling choice: a bf16 region over f32 operands, as the TPU compiler writes it (FACTS 9), sees them unrounded.
-fn over_region(
+pub(super) fn over_region(
     e: &mut Emitter,
     mut operands: Vec<ValueId>,
+    attribute: &str,
     parameter: impl Fn(usize) -> Option<usize>,
     op: impl FnOnce(ComputationId) -> Op,
 ) -> Result<ValueId> {
-    let mut to_apply = e.region("to_apply")?;
+    let mut to_apply = e.region(attribute)?;
     let takes: Vec<Option<DType>> =
         e.computation(to_apply).parameter_shapes().into_iter().map(|shape| shape.dtype()).collect();
     let other = |(number, operand): (usize, &ValueId)| {
         parameter(number).and_then(|p| takes.get(p)).is_some_and(|dtype| e.shape(*operand).dtype() != *dtype)
     };
     if operands.iter().enumerate().any(other) {
-        to_apply = e.wide_region("to_apply")?;
+        to_apply = e.wide_region(attribute)?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {
                 let wide = e.shape(*operand).widen();
@@ -249,30 +238,11 @@ fn over_region(
     e.emit(op(to_apply), operands, None)
 }
 
-/// Windows each of which shows all elements along some dims: they are reduced once, and what they give is spread.
-fn whole_windows(e: &mut Emitter, operands: Vec<ValueId>, dims: Vec<usize>, claimed: Shape) -> Result<ValueId> {
-    let kept: Vec<usize> = (0..claimed.dims().len()).filter(|dim| !dims.contains(dim)).collect();
-    let reduced = over_region(e, operands, Some, |to_apply| Op::Reduce { dims, to_apply })?;
-    let claimed = in_type_of(e, &[reduced], claimed);
-    e.emit(Op::Broadcast { dims: kept }, vec![reduced], Some(claimed))
-}
-
 /// A list that must have one number.
 fn one(e: &Emitter, attribute: &str) -> Result<usize> {
     match e.attributes().numbers(attribute)?[..] {
         [one] => Ok(one),
         _ => Err(e.refuse(attribute, format!("{attribute} must be one dim"))),
-    }
-}
-
-fn window_dim(w: &WindowSpec) -> WindowDim {
-    WindowDim {
-        size: w.size,
-        stride: w.stride,
-        pad_low: w.pad.0,
-        pad_high: w.pad.1,
-        base_dilation: w.lhs_dilate,
-        window_dilation: w.rhs_dilate,
     }
 }
 

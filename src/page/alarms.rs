@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::record::{Record, SuiteRecord, Verdict, Worst};
+use crate::check::Witness;
+use crate::record::{CheckRecord, Record, SuiteRecord, Verdict};
 use crate::report::{Unexpected, findings};
 
 use super::words::{case_link, word};
@@ -36,21 +37,32 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
                     p { (alarm.note) }
                     @if let Some(because) = &alarm.because { p { "It was expected because " (because) "." } }
                     @let case = suite.cases.iter().find(|record| record.id() == alarm.of);
-                    (witness(case, &alarm.evidence))
+                    @let check = case.and_then(|case| case.checks.iter().find(|check| check.column() == alarm.check));
+                    (witness(case, check))
                 }
             }
         }
     }
 }
 
-/// What shows a finding: the check's own lines, else the element that the first metric found worst.
-pub(super) fn witness(case: Option<&Record>, evidence: &[String]) -> Markup {
+/// What shows a finding: the check's own lines and its worst element, else the element that the first metric found worst.
+pub(super) fn witness(case: Option<&Record>, check: Option<&CheckRecord>) -> Markup {
+    let evidence = check.map_or(&[][..], |check| &check.evidence);
+    let element =
+        |Witness { result, row, index, .. }: &Witness| format!("{result}, row {row}, element {index}: computed ");
     html! {
-        @if !evidence.is_empty() {
-            ul.witness { @for line in evidence { li { (line) } } }
-        } @else if let Some(Worst { index, value_hex, truth_hex }) = case.and_then(|record| record.worst.as_ref()) {
+        @if let Some(worst) = check.and_then(|check| check.witnesses.first()) {
             ul.witness {
-                li { "element " (index) ": computed " (value_hex) (decimal(value_hex)) ", true " (truth_hex) (decimal(truth_hex)) }
+                @for line in evidence { li { (line) } }
+                li { "worst: " (element(worst)) (worst.value_hex) ", due " (worst.truth_hex) }
+            }
+        } @else if !evidence.is_empty() {
+            ul.witness { @for line in evidence { li { (line) } } }
+        } @else if let Some(worst) = case.and_then(|record| record.worst.as_ref()) {
+            // What a metric measures is a float.
+            @let Witness { value_hex, truth_hex, .. } = worst;
+            ul.witness {
+                li { (element(worst)) (value_hex) (decimal(value_hex)) ", true " (truth_hex) (decimal(truth_hex)) }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use crate::record::{CheckRecord, Record, SuiteRecord, Verdict};
+use crate::record::{CheckRecord, Record, SuiteRecord};
 use crate::report::SuiteLine;
 
 use super::alarms::witness;
@@ -12,10 +12,6 @@ use super::words::{case_link, word};
 
 /// Findings of one check for one reason.
 type Group<'a> = Vec<(&'a Record, &'a CheckRecord)>;
-
-fn is_known(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::ExpectedFinding | Verdict::Reported)
-}
 
 /// The findings of each suite's cases and series that are as expected.
 pub(super) fn section(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
@@ -44,7 +40,7 @@ fn groups(suite: &SuiteRecord) -> Vec<((String, Option<&str>), Group<'_>)> {
     let mut groups: Vec<((String, Option<&str>), Group)> = Vec::new();
     let mut places: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
     for record in &suite.cases {
-        for check in record.checks.iter().filter(|check| is_known(check.verdict())) {
+        for check in record.checks.iter().filter(|check| check.verdict().is_known()) {
             let key = (check.column(), check.because.as_deref());
             let place = *places.entry(key.clone()).or_insert_with(|| {
                 groups.push((key, Vec::new()));
@@ -58,7 +54,7 @@ fn groups(suite: &SuiteRecord) -> Vec<((String, Option<&str>), Group<'_>)> {
 
 fn growths(suite: &SuiteRecord) -> Markup {
     html! {
-        @for record in suite.series.iter().filter(|record| is_known(record.verdict())) {
+        @for record in suite.series.iter().filter(|record| record.verdict().is_known()) {
             h3 { (word(&record.check.check)) " of " (word(&record.metric)) }
             @if let Some(because) = &record.check.because { p { "Because " (because) "." } }
             p id={ "finding/growth of " (record.metric) "/" (record.series) } { span.id { (record.series) } ": " (record.check.note) }
@@ -77,7 +73,7 @@ fn table(check: &str, because: Option<&str>, group: &Group) -> Markup {
                     @for (record, check) in group {
                         tr.case id={ "finding/" (check.column()) "/" (record.id()) } {
                             td { (case_link(&record.id())) }
-                            td { (check.note) (witness(Some(record), &check.evidence)) }
+                            td { (check.note) (witness(Some(record), Some(check))) }
                         }
                     }
                 }

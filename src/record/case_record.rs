@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Outcome, column};
+use crate::check::{Outcome, Witness, column};
 use crate::metric::Unit;
 use crate::suite::Expect;
 
@@ -20,8 +20,8 @@ pub struct Record {
     /// Metrics, then the figures of checks; those without a value are left out.
     pub figures: Vec<Figure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// `None` where the first metric measured nothing.
-    pub worst: Option<Worst>,
+    /// The element that the first metric found worst; `None` where it measured nothing.
+    pub worst: Option<Witness>,
 }
 
 /// What one check said, and what the suite expects of it.
@@ -45,6 +45,9 @@ pub struct CheckRecord {
     /// Up to three lines that show what was found, the first ones by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// Elements that show a finding, the worst first: up to three, one a row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<Witness>,
 }
 
 /// One number that is known of a case.
@@ -61,18 +64,6 @@ pub struct Figure {
     /// In JSON a string: an infinity or NaN is `inf` or `NaN`.
     #[serde(with = "decimal")]
     pub value: f64,
-}
-
-/// The element that the first metric found worst.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct Worst {
-    /// Position in the whole result, row-major.
-    pub index: u64,
-    /// Bits of what the program computed, in its own type.
-    pub value_hex: String,
-    /// Bits of the truth in f64.
-    pub truth_hex: String,
 }
 
 /// The shortest decimal that reads back as `value`; whole numbers below 10^15 without a point.
@@ -122,6 +113,15 @@ impl Record {
     /// The weightiest of the checks' verdicts; without checks there is nothing to find.
     pub fn verdict(&self) -> Verdict {
         self.checks.iter().map(CheckRecord::verdict).max().unwrap_or(Verdict::Pass)
+    }
+
+    /// What shows the record's verdict, with the column of the check that found it, or of the metric: of the checks with
+    /// that verdict the first one's worst element, else the element that the first metric found worst.
+    pub fn witness(&self) -> Option<(String, &Witness)> {
+        let verdict = self.verdict();
+        let checks = self.checks.iter().filter(|check| check.verdict() == verdict);
+        let of_check = checks.filter_map(|check| Some((check.column(), check.witnesses.first()?))).next();
+        of_check.or_else(|| Some((self.figures.first()?.column(), self.worst.as_ref()?)))
     }
 
     /// The value of a figure by its column.

@@ -11,7 +11,7 @@ use super::series::SeriesRecord;
 use super::suite::{SuiteHeader, SuiteRecord};
 
 /// Changes whenever a record means something else.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Where the records lie in a folder of reports.
 const FOLDER: &str = "records";

@@ -116,6 +116,7 @@ impl SeriesPlan {
                 because: self.because.clone(),
                 note: judged.note,
                 evidence: Vec::new(),
+                witnesses: Vec::new(),
             },
             fit: judged.fit.map(|fit| FitRecord {
                 slope: fit.slope,

@@ -23,6 +23,30 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, lightest first.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Pass,
+        Verdict::Abstain,
+        Verdict::Reported,
+        Verdict::ExpectedFinding,
+        Verdict::Undecided,
+        Verdict::MissingFinding,
+        Verdict::UnexpectedFinding,
+    ];
+
+    /// What it says of a case, for listings.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Verdict::Pass => "Nothing was found, and nothing was to be.",
+            Verdict::Abstain => "The check has nothing to say of the case; its note says why.",
+            Verdict::Reported => "A finding that the suite only reports.",
+            Verdict::ExpectedFinding => "A finding that the suite expects, with a reason: a known deviation.",
+            Verdict::Undecided => "The oracle could not decide what the check needs. It makes a run exit with 1.",
+            Verdict::MissingFinding => "A known deviation did not occur. It makes a run exit with 1.",
+            Verdict::UnexpectedFinding => "A finding where the suite expects none. It makes a run exit with 1.",
+        }
+    }
+
     /// The name in reports, such as `expected-finding`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,6 +63,11 @@ impl Verdict {
     /// Whether all is as the suite expects: the last three verdicts make a run exit with 1.
     pub fn as_expected(self) -> bool {
         self < Verdict::Undecided
+    }
+
+    /// Whether it is a finding that the suite knows of.
+    pub const fn is_known(self) -> bool {
+        matches!(self, Verdict::Reported | Verdict::ExpectedFinding)
     }
 
     /// What one outcome comes to. Where a finding is expected, an abstention is a missing one.

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{FitRecord, Record, SeriesRecord, SuiteRecord, shortest};
+use crate::check::Witness;
+use crate::record::{Key, Record, SuiteRecord, shortest};
 
+use super::growth_tables::{ALL_SEEDS, GROWTH, POINTS, fits, points};
 use super::{Covers, File, Report};
-
-/// The name of the file with the fitted growths of all suites.
-const GROWTH: &str = "growth.csv";
 
 /// The name of the file with the fingerprints of all suites and of the files that they name.
 const FINGERPRINTS: &str = "fingerprints.csv";
 
-/// A table a suite, one of all series, and one of what all suites were made of.
+/// A table a suite, two of all series, and one of what all suites were made of.
 pub struct Csv;
 
 impl Report for Csv {
@@ -21,7 +20,8 @@ impl Report for Csv {
     }
 
     fn doc(&self) -> &'static str {
-        "NAME.csv: one row a case of the suite NAME; growth.csv: one row a fitted growth; fingerprints.csv: one row a file that a suite is made of."
+        "NAME.csv: one row a case of the suite NAME; growth.csv: one row a fitted growth; \
+         growth-points.csv: one row a point of it; fingerprints.csv: one row a file that a suite is made of."
     }
 
     fn files(&self, suites: &[SuiteRecord]) -> Vec<File> {
@@ -32,79 +32,80 @@ impl Report for Csv {
         };
         let with_cases = suites.iter().filter(|suite| !suite.cases.is_empty());
         let mut files: Vec<File> = with_cases.map(of_suite).collect();
-        let text = growth_csv(suites.iter().flat_map(|suite| &suite.series));
-        files.push(File { name: GROWTH.to_string(), text, covers: Covers::AllTogether });
+        for (name, rows) in [(GROWTH, fits(suites)), (POINTS, points(suites))] {
+            files.push(File { name: name.to_string(), text: written(&rows), covers: Covers::AllTogether });
+        }
         files.push(File { name: FINGERPRINTS.to_string(), text: fingerprints_csv(suites), covers: Covers::EachSuite });
         files
     }
 }
 
-/// The report of one suite: `case,verdict`, each check's verdict, each figure, `rows`, and the worst case's index and
-/// bits. Columns that no case of the suite fills are left out; a cell that a case does not fill is empty.
+/// The report of one suite: `case,verdict`, the parts of the case, each check's verdict, each figure, `rows`, and the element
+/// that shows the verdict ([`Record::witness`]). Columns that no case of the suite fills are left out; a cell that a case does not fill is empty.
 fn suite_csv(records: &[Record]) -> String {
     let checks = ordered(records.iter().flat_map(|r| r.checks.iter().map(|c| c.column())));
     let figures = ordered(records.iter().flat_map(|r| r.figures.iter().map(|f| f.column())));
     let fixed = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-    let header = [fixed(&["case", "verdict"]), checks.clone(), figures.clone(), fixed(&LAST)].concat();
+    let header = [fixed(&["case", "verdict"]), fixed(&PARTS), checks.clone(), figures.clone(), fixed(&LAST)].concat();
     let mut rows = vec![header];
     for record in records {
         let mut row = vec![record.id(), record.verdict().name().to_string()];
+        let Key { program, subject, input, n, seed, .. } = &record.key;
+        row.extend([program.clone(), subject.clone(), input.clone(), n.to_string(), seed.to_string()]);
         let check = |name: &String| record.checks.iter().find(|c| c.column() == *name);
         row.extend(checks.iter().map(|name| check(name).map_or(String::new(), |c| c.outcome.name().to_string())));
         row.extend(figures.iter().map(|name| record.figure(name).map_or(String::new(), shortest)));
         row.push(record.key.rows.to_string());
-        match &record.worst {
-            Some(worst) => row.extend([worst.index.to_string(), worst.value_hex.clone(), worst.truth_hex.clone()]),
-            None => row.extend(std::iter::repeat_n(String::new(), 3)),
+        match record.witness() {
+            Some((found_by, witness)) => row.extend(witness_cells(found_by, witness)),
+            None => row.extend(std::iter::repeat_n(String::new(), LAST.len() - 1)),
         }
         rows.push(row);
     }
     written(&rows)
 }
 
+/// The columns that a case's id is made of.
+const PARTS: [&str; 5] = ["program", "mode", "input", "size", "seed"];
+
 /// The last columns of every suite's report.
-const LAST: [&str; 4] = ["rows", "index", "value_hex", "truth_hex"];
+const LAST: [&str; 9] =
+    ["rows", "found_by", "result", "row", "index", "value_hex", "truth_hex", "tokens", "token_scores"];
+
+/// The cells of the last columns behind `rows`. Tokens and their scores are separated by spaces.
+fn witness_cells(found_by: String, witness: &Witness) -> [String; LAST.len() - 1] {
+    let Witness { result, row, index, value_hex, truth_hex, tokens } = witness;
+    let joined = |texts: Vec<String>| texts.join(" ");
+    [
+        found_by,
+        result.clone(),
+        row.to_string(),
+        index.to_string(),
+        value_hex.clone(),
+        truth_hex.clone(),
+        joined(tokens.iter().map(|scored| scored.token.to_string()).collect()),
+        joined(tokens.iter().filter_map(|scored| scored.score_hex.clone()).collect()),
+    ]
+}
+
+/// Columns that say which element shows a row's verdict, and decide nothing.
+pub fn is_of_witness(column: &str) -> bool {
+    LAST[1..].contains(&column)
+}
+
+/// Whether every report of a suite, or of growths, has this column, whatever the suite asks.
+pub fn is_standing(column: &str) -> bool {
+    PARTS.contains(&column) || LAST.contains(&column)
+}
+
+/// Whether a row follows from rows of other reports: a point of a growth, or a fit through those of all seeds.
+pub fn is_derived(file: &str, row: &Row) -> bool {
+    file == POINTS || file == GROWTH && row.get("seed").is_some_and(|seed| seed == ALL_SEEDS)
+}
 
 /// Whether a text begins as the CSV report of a suite does.
 pub fn is_suite_report(text: &str) -> bool {
     text.starts_with("case,verdict,")
-}
-
-/// One row a fitted growth, sorted by series and metric.
-fn growth_csv<'a>(series: impl Iterator<Item = &'a SeriesRecord>) -> String {
-    let header = [
-        "series",
-        "metric",
-        "verdict",
-        "outcome",
-        "expected_slope",
-        "slope",
-        "slope_low",
-        "slope_high",
-        "residual",
-        "sizes",
-        "note",
-    ];
-    let mut rows = vec![header.map(str::to_string).to_vec()];
-    let mut records: Vec<&SeriesRecord> = series.collect();
-    records.sort_by_cached_key(|record| (record.series.to_string(), record.metric.clone()));
-    for record in records {
-        let of_fit = |part: fn(&FitRecord) -> f64| record.fit.as_ref().map_or(String::new(), |fit| shortest(part(fit)));
-        rows.push(vec![
-            record.series.to_string(),
-            record.metric.clone(),
-            record.verdict().name().to_string(),
-            record.check.outcome.name().to_string(),
-            shortest(record.expected_slope),
-            of_fit(|fit| fit.slope),
-            of_fit(|fit| fit.low),
-            of_fit(|fit| fit.high),
-            of_fit(|fit| fit.residual),
-            record.sizes.to_string(),
-            record.check.note.clone(),
-        ]);
-    }
-    written(&rows)
 }
 
 /// One row a file of a suite: its own, and each that it names.
@@ -160,12 +161,16 @@ pub enum TableError {
 }
 
 /// Reads the text of the report of this name. Rows are named by their case or, where a table is over all suites, by
-/// their first two columns, joined by a space.
+/// their first two columns, and by a size where they have one, joined by spaces.
 ///
 /// # Errors
 /// If it is no CSV, or names a row twice.
 pub fn parse(name: &str, text: &str) -> Result<Table, TableError> {
-    let keys = if [GROWTH, FINGERPRINTS].contains(&name) { 2 } else { 1 };
+    let keys = match name {
+        POINTS => 3,
+        GROWTH | FINGERPRINTS => 2,
+        _ => 1,
+    };
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers()?.iter().map(str::to_string).collect();
     let mut table = Table::new();

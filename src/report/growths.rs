@@ -27,6 +27,13 @@ pub struct GrowthPoint {
     pub value: f64,
 }
 
+impl GrowthPoint {
+    /// Whether a fit uses the point: on log-log axes zero and infinity have no place.
+    pub fn is_fitted(&self) -> bool {
+        self.value > 0.0 && self.value.is_finite()
+    }
+}
+
 /// A fitted power law, `value = exp(intercept) * n^slope`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerLaw {
@@ -43,7 +50,7 @@ impl PowerLaw {
     fn through(points: &[GrowthPoint]) -> Option<PowerLaw> {
         let pairs: Vec<(f64, f64)> = points.iter().map(|p| (p.n as f64, p.value)).collect();
         let fit = growth::judge(&pairs, 0.0).fit?;
-        let drawn = points.iter().filter(|p| p.value > 0.0 && p.value.is_finite());
+        let drawn = points.iter().filter(|p| p.is_fitted());
         let logs: Vec<f64> = drawn.map(|p| core_math::log(p.n as f64)).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let spread = logs.iter().map(|x| (x - mean) * (x - mean)).sum();

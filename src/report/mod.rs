@@ -4,7 +4,9 @@
 //! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`read_out`] are the words
 //! that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
 
+mod column_docs;
 mod csv;
+mod growth_tables;
 mod growths;
 mod markdown;
 mod names;
@@ -13,7 +15,8 @@ mod summary;
 mod unexpected;
 mod write;
 
-pub use self::csv::{Row, Table, TableError, is_suite_report, parse};
+pub use self::csv::{Row, Table, TableError, is_derived, is_of_witness, is_standing, is_suite_report, parse};
+pub use column_docs::COLUMNS;
 pub use growths::{Growth, GrowthPoint, PowerLaw, growths};
 pub use names::better_of;
 pub use pool::{Pool, Rate, pools};

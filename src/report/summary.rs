@@ -27,12 +27,11 @@ pub struct SuiteLine {
 
 /// One line a suite that has cases, in order.
 pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
-    let found = |v: &Verdict| matches!(v, Verdict::ExpectedFinding | Verdict::Reported);
     let line = |suite: &SuiteRecord| SuiteLine {
         suite: suite.header.name.clone(),
         claim: suite.header.claim.clone(),
         cases: suite.cases.len(),
-        expected: suite.verdicts().filter(found).count(),
+        expected: suite.verdicts().filter(|v| v.is_known()).count(),
         unexpected: suite.verdicts().filter(|v| !v.as_expected()).count(),
         worst: worst(&suite.cases),
         verdict: suite.verdicts().max().unwrap_or(Verdict::Pass),

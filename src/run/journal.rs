@@ -15,7 +15,7 @@ use crate::suite::{Suite, fingerprint};
 use crate::record::Record;
 
 /// Changes whenever a record or an evaluation means something else.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::check::{Batch, Scale, Tally};
+use crate::check::{Batch, Scale, Tally, Witness, float_hex};
 use crate::input::Argument;
+use crate::ir::Program;
 use crate::machine;
 use crate::metric::{Accumulator, Sample, Unit};
-use crate::num::F64;
 use crate::oracle::{self, Demand, Oracle, OracleError, Stats, Truth, TruthTensor};
-use crate::record::{CheckRecord, Figure, Key, Record, Worst};
+use crate::record::{CheckRecord, Figure, Key, Record};
 use crate::subject::{self, Call};
 use crate::suite::{Case, Problem, Rounded};
 use crate::tensor::Tensor;
@@ -23,7 +23,7 @@ use super::{CaseError, Outcome, RunError};
 /// What one case has seen so far.
 struct Progressing {
     metrics: Vec<Accumulator>,
-    worst: Option<Worst>,
+    worst: Option<Witness>,
     tallies: Vec<Tally>,
 }
 
@@ -96,15 +96,10 @@ struct Known<'a> {
 fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
-    let Problem { input, n, .. } = &first.problem;
+    let n = &first.problem.n;
     let fail = |source: CaseError| RunError::of(first, source);
-    let key = input_key(&first.problem);
     let programs = prepared.programs;
-    let taken = Argument::of_program(&programs.problems[0].1);
-    // A program that has no rows of its own, such as a matmul, takes its first argument whole.
-    let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
-    let range = rows.start as u64..(rows.start + leading) as u64;
-    let arguments = input.tensors(&key, &taken, &prepared.fixed, range).map_err(|e| fail(e.into()))?;
+    let arguments = arguments_of(&first.problem, prepared, &rows).map_err(fail)?;
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
@@ -150,7 +145,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         };
         let against = at.against.iter().map(|at| at.map(|at| computed.results(at))).collect();
         let measured = Measured { against, truth: &known.truth, scale: &known.scale };
-        measure(case, &measured, got, rows.start, &mut state).map_err(fail)?;
+        measure(case, program, &measured, got, rows.start, &mut state).map_err(fail)?;
         let seen = Batch {
             spec: &case.problem.program,
             n: *n,
@@ -172,6 +167,19 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         states.push(state);
     }
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
+}
+
+/// What the programs of a group take, of these rows.
+pub(super) fn arguments_of(
+    problem: &Problem,
+    prepared: &Prepared,
+    rows: &Range<usize>,
+) -> Result<Vec<Tensor>, CaseError> {
+    let taken = Argument::of_program(&prepared.programs.problems[0].1);
+    // A program that has no rows of its own, such as a matmul, takes its first argument whole.
+    let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
+    let range = rows.start as u64..(rows.start + leading) as u64;
+    Ok(problem.input.tensors(&input_key(problem), &taken, &prepared.fixed, range)?)
 }
 
 /// What the machine gives over one batch, each compiled program evaluated when it is first asked for.
@@ -253,6 +261,7 @@ struct Measured<'a> {
 /// Feeds the metrics of one case with one batch.
 fn measure(
     case: &Case,
+    program: &Program,
     measured: &Measured,
     got: &[Tensor],
     first_row: usize,
@@ -285,12 +294,7 @@ fn measure(
             && let Some(worst) = accumulator.worst()
         {
             let i = worst.index - first_index;
-            let digits = tensor.dtype().bits() as usize / 4;
-            state.worst = Some(Worst {
-                index: worst.index as u64,
-                value_hex: format!("0x{:0digits$x}", tensor.data().bits(i)),
-                truth_hex: format!("0x{:016x}", F64.encode(truth[i])),
-            });
+            state.worst = Some(Witness::of(&program.output_names[output], tensor, first_row, i, float_hex(truth[i])));
         }
     }
     Ok(())
@@ -319,6 +323,7 @@ fn record(case: &Case, state: Progressing) -> Record {
             because: planned.because.clone(),
             note: judged.note,
             evidence: judged.evidence,
+            witnesses: judged.witnesses,
         });
     }
     Record { key: Key::of(case), checks, figures, worst: state.worst }

@@ -4,6 +4,7 @@
 //! ([`evaluate()`]). A [`Journal`] keeps the records of groups that are done, [`Progress`] shows how far a run is, and
 //! [`Cost`] is what the terminal says of time.
 
+mod close_up;
 mod cost;
 mod error;
 mod journal;
@@ -25,6 +26,7 @@ use crate::oracle::{Oracle, Stats};
 use crate::record::Record;
 use crate::suite::{Case, Suite};
 
+pub use close_up::{CloseUp, Scores, record_of};
 pub use cost::{Cost, SuiteCost, slowest};
 pub use error::{CaseError, RunError};
 pub use journal::{Journal, JournalError};

@@ -12,7 +12,7 @@ use super::files::Files;
 use super::table::SuiteTable;
 
 /// The tables that all suites share, by their stems.
-const SHARED: [&str; 2] = ["growth", "fingerprints"];
+const SHARED: [&str; 3] = ["growth", "growth-points", "fingerprints"];
 
 /// A suite: its claim and its cases.
 pub struct Suite {

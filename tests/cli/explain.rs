@@ -19,7 +19,7 @@ fn everything_listed_is_explained() {
         let explained = folder.exits(0, &["explain", name]).out;
         assert!(explained.contains(doc), "{kind} {name}: {explained}");
     }
-    assert_eq!(kinds.len(), 11, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
     for kind in kinds {
         let listed: serde_json::Value = serde_json::from_str(&folder.exits(0, &["list", &kind, "--json"]).out).unwrap();
         let of_kind: Vec<_> = entries.iter().filter(|e| e["kind"] == kind.as_str()).cloned().collect();
@@ -55,6 +55,58 @@ fn modes_programs_and_cases_are_explained() {
     }
     folder.exits(0, &["list"]);
     folder.exits(2, &["list", "suites"]);
+}
+
+#[test]
+fn columns_and_verdicts_are_explained() {
+    let folder = Folder::new(&[]);
+    let says = |name: &str, said: &[&str]| {
+        let out = folder.exits(0, &["explain", name]).out;
+        said.iter().for_each(|said| assert!(out.contains(said), "{name}: {out}"));
+    };
+    says("lost", &["[rows]", "the check dropped_token"]);
+    says("lost[output=token]", &["settings output=token:", "the check dropped_token"]);
+    says("agreement[against=sampler[with=output]]", &["settings against=sampler[with=output]:", "Asks: "]);
+    says("max_ulp vs cpu/f32/off", &["mode cpu/f32/off", "[ulp]"]);
+    says("truth_hex", &["held against"]);
+    says("missing-finding", &["did not occur"]);
+    assert!(folder.exits(2, &["explain", "lost_shares"]).err.contains("did you mean `lost_share_"));
+}
+
+#[test]
+fn a_case_shows_its_worst_rows_in_every_view() {
+    let folder = Folder::new(&[("tiny", TINY), ("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    let found = folder.exits(0, &["explain", "keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0"]).out;
+    assert!(found.contains("Evaluated: unexpected-finding\n  dropped_token: finding: "), "{found}");
+    let rows = found.split("\nRow ").skip(1);
+    assert_eq!(rows.clone().count(), 3, "{found}");
+    for row in rows {
+        // The token that is lost stands first, beside the next in its scores.
+        let view = |name: &str| {
+            let line = row.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{row}"));
+            line.trim_start()[name.len()..].split("  ").map(str::trim).filter(|c| !c.is_empty()).map(str::to_string)
+        };
+        let all = |name: &str| view(name).collect::<Vec<_>>();
+        let scores: Vec<f64> = view("score, exactly").map(|score| score.parse().unwrap()).collect();
+        assert!(scores.len() == 2 && scores[0] > scores[1], "{row}");
+        assert!(all("score, as declared")[0].contains("(0x3"), "{row}");
+        assert_eq!(all("keep, computed")[0], "false");
+        assert_eq!([all("keep, as declared"), all("keep, exactly")].map(|cells| cells[0].clone()), ["true", "true"]);
+        assert!(row.contains("Decided by what the compiler changed: as declared, keep["), "{row}");
+    }
+    // Changed lines are marked on both sides.
+    assert!(found.contains("\n- keep = ") || found.contains("\n+ keep = "), "{found}");
+    let nothing = folder.exits(0, &["explain", "tiny/argmax[rows=2]/v5e/default/off/normal/8/0"]).out;
+    assert!(nothing.contains("Evaluated: pass\n") && !nothing.contains("\nRow "), "{nothing}");
+}
+
+#[test]
+fn a_slow_case_is_evaluated_where_that_is_asked_for() {
+    let folder = Folder::new(&[("tiny", &edited(TINY, &[("rows = [2]", "rows = [2]\nslow = true")]))]);
+    let case = "tiny/argmax[rows=2]/v5e/default/off/normal/8/0";
+    let out = folder.exits(0, &["explain", case]).out;
+    assert!(out.contains("Not evaluated: its suite calls it slow"), "{out}");
+    assert!(folder.exits(0, &["explain", "--slow", case]).out.contains("Evaluated: pass\n"));
 }
 
 #[test]

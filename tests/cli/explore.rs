@@ -18,6 +18,23 @@ fn rows_are_answered_and_guards_are_named() {
     assert_eq!((json["proven"].as_u64(), json["open"].as_u64()), (Some(4), Some(0)));
 }
 
+/// A small program with its inputs, which flips again, and a file in JAX.
+#[test]
+fn a_counterexample_is_written() {
+    let folder = Folder::new(&[]);
+    let Ran { out, .. } = folder.exits(1, &["explore", "keep_max[rows=4]", "--n", "64", "--counterexample", "small"]);
+    assert!(out.contains("of 256 elements") && out.contains("XLA:CPU, as emulated, changes the outcome"), "{out}");
+    let files = ["small/program.hlo", "--inputs", "small/inputs.safetensors"];
+    let Ran { out, .. } = folder.exits(1, &[&["explore"], &files[..]].concat());
+    assert!(out.contains("1 rows") && out.contains("row 0: REACHABLE out0["), "{out}");
+    let script = folder.read("small/counterexample.py");
+    for part in ["def program(x):", "def written_out(x):", "SHOWN_BY = \"flag\"", "OUTCOME = {0: \"keep\"}"] {
+        assert!(script.contains(part), "{script}");
+    }
+    let Ran { out, .. } = folder.exits(0, &["explore", "argmax", "--n", "64", "--counterexample", "none"]);
+    assert!(out.contains("no row is reachable"), "{out}");
+}
+
 #[test]
 fn what_cannot_be_explored_is_refused() {
     let folder = Folder::new(&[]);

@@ -57,6 +57,92 @@ fn the_gate_tells_better_from_worse() {
     assert!(folder.exits(1, &["gate"]).out.starts_with("worse: softmax.csv "));
 }
 
+/// A table without some of its columns.
+fn without(text: &str, names: &[&str]) -> String {
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let header = rows.headers().unwrap().clone();
+    let mut kept = csv::Writer::from_writer(Vec::new());
+    for row in [header.clone()].into_iter().chain(rows.records().map(Result::unwrap)) {
+        let cells = row.iter().zip(&header).filter(|(_, name)| !names.contains(name));
+        kept.write_record(cells.map(|(cell, _)| cell)).unwrap();
+    }
+    String::from_utf8(kept.into_inner().unwrap()).unwrap()
+}
+
+#[test]
+fn reports_of_an_earlier_version_are_compared_by_the_columns_that_they_have() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    folder.exits(0, &["run"]);
+    let report = folder.read("reports/softmax.csv");
+    let old = without(&report, &["program", "mode", "input", "size", "seed"]);
+    folder.write("reports/softmax.csv", &old);
+    fs::remove_file(folder.path("reports/growth-points.csv")).unwrap();
+    let told = folder.exits(1, &["gate"]).out;
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 3, "{told}");
+    assert_eq!(
+        lines[0],
+        "new: softmax.csv: the baseline has no `input`, `mode`, `program`, `seed`, `size`: an earlier version made it, and \
+         `gate --bless` adds them"
+    );
+    assert_eq!(lines[1], "new: growth-points.csv: the baseline has no such report");
+    // What they do have is compared.
+    folder.write("reports/softmax.csv", &with_cell(&old, 1, "max_ulp", "0.001"));
+    assert!(folder.exits(1, &["gate"]).out.contains("\nworse: softmax.csv softmax/softmax[rows=4]/cpu/default/off/"));
+    folder.exits(0, &["gate", "--bless"]);
+    assert_eq!(folder.read("reports/softmax.csv"), report);
+    folder.exits(0, &["gate"]);
+}
+
+/// Points and fits of all seeds repeat what cases and fits of one seed say.
+#[test]
+fn what_follows_from_other_rows_is_one_difference() {
+    let folder = Folder::new(&[("softmax", &edited(SOFTMAX, &[("rows = [4]", "rows = [4]\nseed = [0, 1]")]))]);
+    folder.exits(0, &["run"]);
+    let (fits, points) = (folder.read("reports/growth.csv"), folder.read("reports/growth-points.csv"));
+    // Two seeds and all of them, of two chips; a point a size.
+    assert_eq!([fits.lines().count(), points.lines().count()], [1 + 2 * 3, 1 + 2 * 3 * 4]);
+    let pooled: Vec<&str> = fits.lines().filter(|line| line.contains("/n/all,")).collect();
+    assert!(pooled.iter().all(|line| line.contains(",max_ulp,,,softmax[rows=4],")), "no verdict: {pooled:?}");
+    assert!(folder.read("reports/softmax.csv").contains("normal,8,1,"), "{}", pooled.len());
+    let values = |text: &str| {
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let header = rows.headers().unwrap().clone();
+        let at = |name: &str| header.iter().position(|column| column == name).unwrap();
+        let [seed, value, low, fitted, high] = ["seed", "value", "fitted_low", "fitted", "fitted_high"].map(at);
+        for row in rows.records().map(Result::unwrap) {
+            let number = |at: usize| row[at].parse::<f64>().unwrap();
+            assert!(number(low) <= number(fitted) && number(fitted) <= number(high), "{row:?}");
+            assert_eq!(row[value].is_empty(), &row[seed] == "all", "{row:?}");
+        }
+    };
+    values(&points);
+    let told = |edit: &dyn Fn(usize) -> String, change: &str| {
+        let lines = points.lines().enumerate();
+        let edited: Vec<String> = lines
+            .map(|(at, line)| {
+                let mut cells: Vec<String> = line.split(',').map(str::to_string).collect();
+                if at > 0 && !cells[7].is_empty() {
+                    cells[7] = edit(at);
+                }
+                cells.join(",")
+            })
+            .collect();
+        folder.write("reports/growth-points.csv", &(edited.join("\n") + "\n"));
+        let told = folder.exits(1, &["gate"]).out;
+        let begins = format!("{change}: growth-points.csv: 16 rows that follow from other reports, such as softmax/");
+        assert!(told.starts_with(&begins) && told.lines().count() == 2, "{told}");
+    };
+    // The baseline is what is edited, and its metric is an error.
+    told(&|_| "1000".to_string(), "better");
+    told(&|_| "0.001".to_string(), "worse");
+    told(&|at| if at % 2 == 0 { "1000" } else { "0.001" }.to_string(), "worse");
+    folder.write("reports/growth-points.csv", &points);
+    folder.write("reports/growth.csv", &fits.lines().filter(|l| !l.contains("/n/all,")).collect::<Vec<_>>().join("\n"));
+    let told = folder.exits(1, &["gate"]).out;
+    assert!(told.starts_with("new: growth.csv: 2 rows that follow") && told.lines().count() == 2, "{told}");
+}
+
 #[test]
 fn the_gate_tells_new_from_gone_and_bless_accepts() {
     let folder = Folder::new(&[("softmax", SOFTMAX), ("tiny", TINY)]);
@@ -64,7 +150,10 @@ fn the_gate_tells_new_from_gone_and_bless_accepts() {
     assert_eq!(folder.names("."), ["suites"]);
     folder.exits(0, &["gate", "--bless"]);
     let good = folder.bytes("reports");
-    assert_eq!(folder.names("reports"), ["SUMMARY.md", "fingerprints.csv", "growth.csv", "softmax.csv", "tiny.csv"]);
+    assert_eq!(
+        folder.names("reports"),
+        ["SUMMARY.md", "fingerprints.csv", "growth-points.csv", "growth.csv", "softmax.csv", "tiny.csv"]
+    );
     let report = folder.read("reports/softmax.csv");
     let mends = |file: &str, text: &str, expected: &str| {
         folder.write(&format!("reports/{file}"), text);

@@ -176,7 +176,7 @@ fn what_changed_comes_first() {
     assert!(folder.exits(2, &["report", "--baseline", "none"]).err.contains("the baseline none is no folder"));
     let report = folder.read("reports/softmax.csv");
     let (case, _) = report.lines().nth(1).unwrap().split_once(',').unwrap();
-    folder.write("reports/softmax.csv", &report.replace(",pass,", ",unexpected-finding,"));
+    folder.write("reports/softmax.csv", &report.replace(",pass,softmax", ",unexpected-finding,softmax"));
     folder.exits(1, &["gate", "--html", "page.html"]);
     let page = folder.read("page.html");
     assert!(page.contains("As expected, but not as before."), "{}", &page[page.find("<main").unwrap()..][..600]);

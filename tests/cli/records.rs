@@ -23,10 +23,13 @@ fn reports_are_rendered_again_without_evaluating() {
     let told =
         |text: &str| text.lines().take_while(|line| !line.contains(" cases")).map(str::to_string).collect::<Vec<_>>();
     assert_eq!(told(&again.out), told(&ran.out));
-    assert!(again.out.contains("6 files written to reports. "), "{}", again.out);
+    assert!(again.out.contains("7 files written to reports. "), "{}", again.out);
     assert!(folder.exits(1, &["report"]).out.contains("reports is unchanged. "));
     folder.exits(1, &["report", "--out", "elsewhere", "--format", "csv"]);
-    assert_eq!(folder.names("elsewhere"), ["fingerprints.csv", "growth.csv", "keep.csv", "softmax.csv", "tiny.csv"]);
+    assert_eq!(
+        folder.names("elsewhere"),
+        ["fingerprints.csv", "growth-points.csv", "growth.csv", "keep.csv", "softmax.csv", "tiny.csv"]
+    );
     let json = folder.exits(1, &["report", "--json", "--out", "elsewhere"]).out;
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap().as_array().unwrap().len(), 3);
     assert!(folder.exits(2, &["report", "--format", "cvs"]).err.contains("unknown report `cvs`"));
@@ -83,7 +86,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         &first.replacen("Softmax stays", "Softmax is", 1),
         "first and third are of different texts of the suite softmax",
     );
-    planted(&first.replacen("\"version\":3", "\"version\":1", 1), "these records are of version 1");
+    planted(&first.replacen("\"version\":4", "\"version\":1", 1), "these records are of version 1");
     planted(&first.replacen("\"pass\"", "\"passed\"", 1), "softmax.jsonl:2: these are no records that can be read");
     planted(&first[..first[..first.len() - 1].rfind('\n').unwrap() + 1], "there are 3 cases and 0 series");
     planted("", "softmax.jsonl:1: these are no records");

@@ -1,5 +1,7 @@
 //! Exit codes and what is printed, by what the suites expect.
 
+use std::collections::HashMap;
+
 use super::{Folder, KEEP, SOFTMAX, TINY, edited};
 
 /// Lines fit a terminal that nobody made wider, and the verdict stands last.
@@ -30,11 +32,21 @@ fn what_is_expected_exits_with_0_and_reports() {
     assert!(ran.out.contains("9 cases") && ran.out.contains("As expected. "), "{}", ran.out);
     assert_eq!(
         folder.names("reports"),
-        ["SUMMARY.md", "fingerprints.csv", "growth.csv", "index.html", "records", "softmax.csv", "tiny.csv"]
+        [
+            "SUMMARY.md",
+            "fingerprints.csv",
+            "growth-points.csv",
+            "growth.csv",
+            "index.html",
+            "records",
+            "softmax.csv",
+            "tiny.csv"
+        ]
     );
     let report = folder.read("reports/tiny.csv");
-    assert!(report.starts_with("case,verdict,dropped_token,"), "{report}");
-    assert!(report.contains("\ntiny/argmax[rows=2]/v5e/default/off/normal/8/0,pass,pass,0,"), "{report}");
+    assert!(report.starts_with("case,verdict,program,mode,input,size,seed,dropped_token,"), "{report}");
+    let row = "\ntiny/argmax[rows=2]/v5e/default/off/normal/8/0,pass,argmax[rows=2],v5e/default/off,normal,8,0,pass,0,";
+    assert!(report.contains(row), "{report}");
     let report = folder.read("reports/softmax.csv");
     assert_eq!(report.lines().count(), 9, "{report}");
     assert!(report.lines().skip(1).is_sorted(), "{report}");
@@ -53,9 +65,40 @@ fn an_unexpected_finding_exits_with_1_and_shows_its_evidence() {
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("unexpected-finding: dropped_token in keep/keep_max[rows=64]/v5e/default/cpu/"), "{words}");
     assert!(words.contains("is the most probable") && words.contains("(0x"), "{words}");
-    assert!(folder.read("reports/keep.csv").contains(",unexpected-finding,finding,"));
+    assert!(
+        folder
+            .read("reports/keep.csv")
+            .contains(",unexpected-finding,keep_max[rows=64],v5e/default/cpu,normal,256,0,finding,")
+    );
     let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "off")]))]);
     folder.exits(0, &["run"]);
+}
+
+/// The element that the check found, and not the one at which a metric is worst; where nothing was found, that one.
+#[test]
+fn a_finding_is_shown_by_its_element() {
+    let suite = edited(KEEP, &[("EXCESS", "cpu"), ("rows = [64]", "rows = [64]\nseed = [0, 1]")]);
+    let folder = Folder::new(&[("keep", &suite), ("softmax", SOFTMAX)]);
+    folder.exits(1, &["run"]);
+    let rows = |name: &str| {
+        let text = folder.read(&format!("reports/{name}.csv"));
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().unwrap().clone();
+        let cells = |row: csv::StringRecord| header.iter().zip(&row).map(|(a, b)| (a.into(), b.into())).collect();
+        reader.records().map(|row| cells(row.unwrap())).collect::<Vec<HashMap<String, String>>>()
+    };
+    for row in rows("keep") {
+        assert_eq!([&row["found_by"], &row["result"]], ["dropped_token", "keep"]);
+        let [at, index, token] = ["row", "index", "tokens"].map(|name| row[name].parse::<u64>().unwrap());
+        assert_eq!((index, at < 64), (at * 256 + token, true));
+        assert_eq!([&row["value_hex"], &row["truth_hex"]], ["0x00", "0x01"], "it is not kept and should be");
+        assert!(row["token_scores"].starts_with("0x") && row["token_scores"].len() == 6, "{row:?}");
+    }
+    let softmax = rows("softmax");
+    assert!(softmax.iter().all(|row| row["found_by"] == "max_ulp" && !row["truth_hex"].is_empty()));
+    let shown =
+        |row: &HashMap<String, String>| row["index"].parse::<u64>().unwrap() / row["size"].parse::<u64>().unwrap();
+    assert!(softmax.iter().all(|row| row["row"] == shown(row).to_string()), "{softmax:?}");
 }
 
 #[test]
@@ -63,7 +106,11 @@ fn an_expected_finding_must_occur() {
     let expected = format!("{KEEP}expect = \"finding\"\nbecause = \"rule B (FACTS 1.3)\"\n");
     let folder = Folder::new(&[("keep", &edited(&expected, &[("EXCESS", "cpu")]))]);
     folder.exits(0, &["run"]);
-    assert!(folder.read("reports/keep.csv").contains(",expected-finding,finding,"));
+    assert!(
+        folder
+            .read("reports/keep.csv")
+            .contains(",expected-finding,keep_max[rows=64],v5e/default/cpu,normal,256,0,finding,")
+    );
     let folder = Folder::new(&[("keep", &edited(&expected, &[("EXCESS", "off")]))]);
     let ran = folder.exits(1, &["run"]);
     assert!(ran.out.contains("missing-finding") && ran.out.contains("expected because rule B"), "{}", ran.out);
@@ -91,7 +138,8 @@ fn checks_of_one_kind_are_told_apart_by_their_settings() {
     let header = folder.read("reports/tiny.csv").lines().next().unwrap().replace('"', "");
     assert!(
         header.starts_with(
-            "case,verdict,dropped_token[output=token],dropped_token[output=token_f32,allowance=0.5],lost[output=token],"
+            "case,verdict,program,mode,input,size,seed,dropped_token[output=token],\
+             dropped_token[output=token_f32,allowance=0.5],lost[output=token],"
         ),
         "{header}"
     );

@@ -17,4 +17,5 @@ mod suites;
 mod text;
 mod weights;
 mod why;
+mod windows;
 mod worlds;

@@ -675,6 +675,9 @@ fn asynchronous_slices_are_slices() {
   d = s8[80]{0:T(64)S(1)} slice-done(b)
   w = f32[4,8]{1,0:T(2,8)S(1)} custom-call(c, d), custom_call_target=\"ConcatBitcast\"";
     assert_eq!(both(&of(of_bytes), &argument), expected);
+    // Rows of 8 in tiles of 128: what is between them is streamed with them.
+    let padded = of(&of_bytes.replace("128]", "2048]").replace("80]", "2000]").replace("48:80", "48:2048"));
+    assert_eq!(both(&padded.replace("T(2,8)", "T(4,128)"), &argument), expected);
     let called = "  s = ((f32[4,8]{1,0}), f32[4,8]{1,0}, u32[]) async-start(x), calls=inner
   u = ((f32[4,8]{1,0}), f32[4,8]{1,0}, u32[]) async-update(s)
   v = f32[4,8]{1,0} async-done(u)

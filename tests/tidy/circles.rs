@@ -35,6 +35,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "rng_bit_generator",
             "unless_known",
             "wide",
+            "windows",
         ],
         "operations call computations, which hold operations",
     ),

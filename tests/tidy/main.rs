@@ -411,6 +411,31 @@ fn every_check_is_shown_finding_and_silent() {
     assert!(missing.is_empty(), "no suite uses these checks with these expectations: {missing:?}");
 }
 
+/// Which element shows a finding is in its row. A recall above its expectation is of no element.
+#[test]
+fn every_finding_of_a_report_has_its_witness() {
+    let mut findings = 0;
+    for path in files(&root().join("reports"), "csv") {
+        let mut reader = csv::Reader::from_path(&path).unwrap();
+        let header = reader.headers().unwrap().clone();
+        let Some(verdict) = header.iter().position(|name| name == "verdict").filter(|_| &header[0] == "case") else {
+            continue;
+        };
+        let cell = |row: &csv::StringRecord, name: &str| {
+            header.iter().position(|column| column == name).map_or(String::new(), |at| row[at].to_string())
+        };
+        for row in reader.records().map(Result::unwrap).filter(|row| row[verdict].contains("finding")) {
+            findings += 1;
+            let above =
+                cell(&row, "recall_z").parse().is_ok_and(|z: f64| z > 0.0) && cell(&row, "agreement") != "finding";
+            for name in ["found_by", "result", "row", "index", "value_hex", "truth_hex"] {
+                assert_eq!(cell(&row, name).is_empty(), above, "{}: {}: {name}", path.display(), &row[0]);
+            }
+        }
+    }
+    assert!(findings > 450, "{findings}");
+}
+
 #[test]
 fn every_suite_has_its_report() {
     let folder = root().join("reports");
@@ -419,7 +444,7 @@ fn every_suite_has_its_report() {
     }
     let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_string();
     let mut reports: BTreeSet<String> = files(&folder, "csv").into_iter().map(stem).collect();
-    for shared in ["growth", "fingerprints"] {
+    for shared in ["growth", "growth-points", "fingerprints"] {
         assert!(reports.remove(shared), "reports/{shared}.csv is missing");
     }
     assert_eq!(suites().into_keys().collect::<BTreeSet<_>>(), reports);

@@ -10,13 +10,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::file::write_whole;
 use crate::gate::{Change, Difference};
-use crate::record::{SuiteRecord, Verdict};
+use crate::record::SuiteRecord;
 use crate::report::{Unexpected, findings};
 use crate::suite::Suite;
 
-use super::{Failure, SUITES};
+use super::{Failure, SUITES, write_file};
 
 /// What is made for a CI system beside what the terminal shows.
 #[derive(Args, Clone, Default)]
@@ -66,20 +65,20 @@ pub struct Problem {
 
 impl Formats {
     /// Writes the files that were asked for, and prints what GitHub reads.
-    pub fn write(&self, groups: &[Group], out: &mut dyn Write) -> Result<(), Failure> {
-        let write = |path: &PathBuf, text: String| {
-            let fail = |error| Failure::Message(format!("failed to write {}: {error}", path.display()));
-            write_whole(path, text.as_bytes()).map_err(fail)
-        };
+    pub fn write(&self, groups: impl FnOnce() -> Vec<Group>, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.junit.is_none() && self.sarif.is_none() && !self.github {
+            return Ok(());
+        }
+        let groups = groups();
         if let Some(path) = &self.junit {
-            write(path, junit::text(groups)?)?;
+            write_file(path, &junit::text(&groups)?)?;
         }
         if let Some(path) = &self.sarif {
-            write(path, sarif::text(groups))?;
+            write_file(path, &sarif::text(&groups))?;
         }
         if self.github {
-            github::annotate(groups, out)?;
-            github::append_summary(groups)?;
+            github::annotate(&groups, out)?;
+            github::append_summary(&groups)?;
         }
         Ok(())
     }
@@ -90,6 +89,11 @@ fn problems(groups: &[Group]) -> impl Iterator<Item = (&Test, &Problem)> {
     groups.iter().flat_map(|group| &group.tests).flat_map(|test| test.problems.iter().map(move |p| (test, p)))
 }
 
+/// The file that says what a suite has.
+fn file_of(suite: &str) -> String {
+    format!("{SUITES}/{suite}.toml")
+}
+
 /// Where the cases of some suites are written down.
 pub struct Places(BTreeMap<String, (String, usize)>);
 
@@ -98,7 +102,7 @@ impl Places {
     pub fn of(suites: &[Suite]) -> Places {
         let mut places = BTreeMap::new();
         for suite in suites {
-            let file = format!("{SUITES}/{}.toml", suite.name);
+            let file = file_of(&suite.name);
             let of_case = |case: &crate::suite::Case| (case.id.clone(), (file.clone(), case.line.unwrap_or(1)));
             places.extend(suite.cases.iter().map(of_case));
             places.insert(suite.name.clone(), (file, 1));
@@ -120,7 +124,7 @@ pub fn of_suites(suites: &[SuiteRecord], places: &Places) -> Vec<Group> {
 fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
     let mut problems: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
     for found in findings(suite) {
-        let place = places.of_id(&found.of).unwrap_or_else(|| (format!("{SUITES}/{}.toml", suite.name()), 1));
+        let place = places.of_id(&found.of).unwrap_or_else(|| (file_of(suite.name()), 1));
         let Unexpected { verdict, check, of, note, because, evidence } = found;
         let because = because.map(|because| format!("expected because {because}"));
         let problem = Problem {
@@ -132,25 +136,22 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         };
         problems.entry(of).or_default().push(problem);
     }
-    let is_known = |verdict: Verdict| matches!(verdict, Verdict::ExpectedFinding | Verdict::Reported);
-    let cases = suite.cases.iter().map(|record| {
-        let known = record.checks.iter().filter(|check| is_known(check.verdict()));
-        (record.id(), known.map(|check| format!("{}: {}", check.column(), check.note)).collect())
-    });
-    let series = suite.series.iter().map(|record| {
-        let known = is_known(record.verdict()).then(|| format!("growth of {}: {}", record.metric, record.check.note));
-        (record.series.to_string(), record.metric.clone(), known)
-    });
-    let mut tests: Vec<Test> = cases.map(|(name, known)| Test { name, known, problems: Vec::new() }).collect();
-    for test in &mut tests {
-        test.problems = problems.remove(&test.name).unwrap_or_default();
+    let mut tests = Vec::new();
+    for record in &suite.cases {
+        let name = record.id();
+        let known = record.checks.iter().filter(|check| check.verdict().is_known());
+        let known = known.map(|check| format!("{}: {}", check.column(), check.note)).collect();
+        let problems = problems.remove(&name).unwrap_or_default();
+        tests.push(Test { name, known, problems });
     }
-    tests.extend(series.map(|(id, metric, known)| {
-        let of_metric = |problem: &Problem| problem.rule == format!("growth of {metric}");
-        let (mine, others) = problems.remove(&id).unwrap_or_default().into_iter().partition(of_metric);
-        problems.insert(id.clone(), others);
-        Test { name: format!("{id} growth of {metric}"), known: known.into_iter().collect(), problems: mine }
-    }));
+    for record in &suite.series {
+        let (series, growth) = (record.series.to_string(), format!("growth of {}", record.metric));
+        let known = record.verdict().is_known().then(|| format!("{growth}: {}", record.check.note));
+        let of_series = problems.remove(&series).unwrap_or_default();
+        let (mine, others) = of_series.into_iter().partition(|problem| problem.rule == growth);
+        problems.insert(series.clone(), others);
+        tests.push(Test { name: format!("{series} {growth}"), known: known.into_iter().collect(), problems: mine });
+    }
     Group { name: suite.name().to_string(), tests }
 }
 

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::file::{read_text, write_whole};
+use crate::file::read_text;
 
+use super::super::write_file;
 use super::Failure;
 
 /// What stands at the head of a new file.
@@ -84,17 +85,19 @@ impl Accepted {
         &self.path
     }
 
+    /// What was accepted of a pair.
+    fn accepted_of(&self, pair: &str) -> Vec<&Line> {
+        self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect())
+    }
+
     /// Compares what was printed of a pair with what was accepted of it.
     pub fn compare(&mut self, pair: &str, printed: &str) -> Compared {
         let printed: Vec<String> = printed.lines().map(|line| line.trim().to_string()).collect();
-        let mut open: Vec<&Line> = self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect());
+        let mut open = self.accepted_of(pair);
         let mut compared = Compared { new: Vec::new(), gone: Vec::new(), accepted: 0 };
         for line in &printed {
-            match open.iter().position(|accepted| without_numbers(&accepted.text) == without_numbers(line)) {
-                Some(at) => {
-                    open.remove(at);
-                    compared.accepted += 1;
-                }
+            match take_alike(&mut open, line) {
+                Some(_) => compared.accepted += 1,
                 None => compared.new.push(line.clone()),
             }
         }
@@ -114,19 +117,23 @@ impl Accepted {
         let mut text = self.head.clone();
         for (pair, lines) in self.fresh.iter().filter(|(_, lines)| !lines.is_empty()) {
             let _ = writeln!(text, "{pair}");
-            let mut old: Vec<&Line> = self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect());
+            let mut old = self.accepted_of(pair);
             for line in lines {
-                let at = old.iter().position(|accepted| without_numbers(&accepted.text) == without_numbers(line));
-                for comment in at.map(|at| old.remove(at)).iter().flat_map(|accepted| &accepted.comments) {
+                for comment in take_alike(&mut old, line).iter().flat_map(|accepted| &accepted.comments) {
                     let _ = writeln!(text, "  {comment}");
                 }
                 let _ = writeln!(text, "  {line}");
             }
         }
-        let fail = |error| Failure::Message(format!("failed to write {}: {error}", self.path.display()));
-        write_whole(&self.path, text.as_bytes()).map_err(fail)?;
+        write_file(&self.path, &text)?;
         Ok(self.fresh.values().map(Vec::len).sum())
     }
+}
+
+/// Takes the first accepted line that says what a printed one says.
+fn take_alike<'a>(accepted: &mut Vec<&'a Line>, printed: &str) -> Option<&'a Line> {
+    let at = accepted.iter().position(|line| without_numbers(&line.text) == without_numbers(printed))?;
+    Some(accepted.remove(at))
 }
 
 /// A line without the numbers behind instructions' names (`add.12`), which a compiler gives anew each time.

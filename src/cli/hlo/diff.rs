@@ -36,6 +36,9 @@ pub struct Arguments {
     /// Machine to run them on, as chip/precision/excess[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled", requires = "inputs")]
     mode: Mode,
+    /// What ranks tokens, a result of BEFORE or an argument (arg0, ...): rows that lost the most probable one are told
+    #[arg(long, value_name = "NAME", requires = "inputs")]
+    scores: Option<String>,
     /// List of changes that were reviewed: only others, and those that are gone, count
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     accept: Option<PathBuf>,
@@ -101,7 +104,8 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure>
     let results = match &arguments.inputs {
         Some(path) => {
             let tensors = inputs(path, &before)?;
-            outcomes(&before, &after, &arguments.mode, &tensors, &mut announce).map_err(|e| e.to_string())?
+            outcomes(&before, &after, &arguments.mode, &tensors, arguments.scores.as_deref(), &mut announce)
+                .map_err(|e| e.to_string())?
         }
         None => Vec::new(),
     };

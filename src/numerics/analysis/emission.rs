@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::codegen::Codegen;
 use super::kernel_functions::Functions;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
@@ -18,6 +19,8 @@ pub struct Emission<'c> {
     functions: Option<Functions>,
     /// Whether it is a loop: what is a scalar outside does not change in it.
     loops: bool,
+    /// Whether what does not change in the innermost loop is computed before it.
+    hoists: bool,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
@@ -26,8 +29,9 @@ pub struct Emission<'c> {
 
 impl<'c> Emission<'c> {
     /// The code of one fusion, results of which are read outside.
-    pub fn new(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
+    pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
         let mut emission = Emission::nothing(computation, fusion);
+        emission.hoists = codegen.hoists_first;
         let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
         let mut results: Vec<ValueId> = Vec::new();
         for (id, instruction) in computation.instructions.iter().enumerate() {
@@ -40,7 +44,7 @@ impl<'c> Emission<'c> {
         results.sort_unstable();
         results.dedup();
         // XLA's older emitter has no functions (`FusedIrEmitter`).
-        let has_functions = !matches!(fusion, Some(Fusion::SmallCall(_)));
+        let has_functions = !codegen.value_by_value && !matches!(fusion, Some(Fusion::SmallCall(_)));
         emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results));
         if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
             emission.visit(hero);
@@ -53,7 +57,7 @@ impl<'c> Emission<'c> {
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
         let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
-        Emission { computation, fusion, functions: None, loops, ranks: HashMap::new(), reads: 0 }
+        Emission { computation, fusion, functions: None, loops, hoists: true, ranks: HashMap::new(), reads: 0 }
     }
 
     /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
@@ -94,7 +98,7 @@ impl<'c> Emission<'c> {
         });
         let rank = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => 0,
-            _ if !is_inside && self.loops && instruction.shape.dims().is_empty() => 0,
+            _ if !is_inside && self.loops && self.hoists && instruction.shape.dims().is_empty() => 0,
             op if !is_inside || matches!(op, Op::Constant(_)) => {
                 self.reads += 1;
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
@@ -103,7 +107,7 @@ impl<'c> Emission<'c> {
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
             // It is computed before the innermost loop.
-            Op::Broadcast { dims } if along && !keeps_innermost(dims, instruction.shape.dims()) => 0,
+            Op::Broadcast { dims } if self.hoists && along && !keeps_innermost(dims, instruction.shape.dims()) => 0,
             Op::Reshape => {
                 let operand = instruction.operands[0];
                 let innermost = |id: ValueId| computation.instructions[id].shape.dims().last().copied();
@@ -137,7 +141,8 @@ impl<'c> Emission<'c> {
             op => {
                 let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
                 let highest = ranks.max().unwrap_or(0);
-                highest + steps(op)
+                let from = if is_call(op) { self.pass() } else { highest };
+                from + steps(op)
             }
         };
         self.ranks.insert(key, rank);
@@ -164,7 +169,7 @@ impl<'c> Emission<'c> {
         instructions.iter().any(is_real_part).then_some([a, b, c, d])
     }
 
-    /// What loops and branches leave is there where they end.
+    /// What loops, branches and calls leave is there where they end.
     fn pass(&mut self) -> u32 {
         self.reads += 1;
         LOOP_BODY + self.reads
@@ -174,24 +179,38 @@ impl<'c> Emission<'c> {
 /// The rank of a loop's body, above those of the indices.
 const LOOP_BODY: u32 = 1 << 16;
 
-/// How many instructions, each of the one before, an operation is.
+/// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
+/// is as a read does.
+fn is_call(op: &Op) -> bool {
+    let Op::Unary(unary) = op else { return false };
+    matches!(
+        unary,
+        Unary::Cbrt | Unary::Erf | Unary::ExponentialMinusOne | Unary::LogPlusOne | Unary::Rsqrt | Unary::Tanh
+    )
+}
+
+/// How many instructions, each of the one before, an operation is; what comes behind a call is counted from there.
 fn steps(op: &Op) -> u32 {
     match op {
-        Op::Unary(Unary::Logistic) => 3,
-        Op::Unary(Unary::Rsqrt) | Op::Clamp => 2,
+        // The product with what the call gives, and two choices.
+        Op::Unary(Unary::ExponentialMinusOne | Unary::Logistic) => 3,
+        Op::Clamp => 2,
+        _ if is_call(op) => 0,
         _ => 1,
     }
 }
 
 /// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
-pub fn is_no_negative_zero(computation: &Computation, id: ValueId) -> bool {
+pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
     let instruction = &computation.instructions[id];
     let operands = &instruction.operands;
     match &instruction.op {
         Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
-        Op::Binary(Binary::Multiply) => operands.iter().all(|operand| has_no_sign(computation, *operand)),
+        Op::Binary(Binary::Multiply) => {
+            codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
+        }
         Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
-            is_no_negative_zero(computation, operands[0])
+            is_no_negative_zero(computation, operands[0], codegen)
         }
         _ => has_no_sign(computation, id),
     }

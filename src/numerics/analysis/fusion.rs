@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
@@ -16,7 +17,12 @@ use super::emission::{Emission, keeps_innermost};
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
 /// is how often each value is read, the root once more.
-pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl Fn(ComputationId) -> bool) -> Vec<bool> {
+pub fn find_contractions(
+    computation: &Computation,
+    uses: &[usize],
+    codegen: &Codegen,
+    sums: impl Fn(ComputationId) -> bool,
+) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
@@ -31,7 +37,12 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
             continue;
         }
         let term = |operand: &ValueId| product_behind(computation, uses, *operand, instruction.fusion);
-        let mut terms: Vec<Product> = instruction.operands.iter().filter_map(term).collect();
+        let mut terms: Vec<Product> = match equal_choices(computation, uses, instruction) {
+            Some(choices) => {
+                choices.iter().filter_map(|[choice, chosen]| Some(term(chosen)?.by_way_of(*choice))).collect()
+            }
+            None => instruction.operands.iter().filter_map(term).collect(),
+        };
         if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
             terms.extend(product_behind_choice(computation, uses, instruction));
         }
@@ -49,8 +60,9 @@ pub fn find_contractions(computation: &Computation, uses: &[usize], sums: impl F
                     }
                     // A sum of both, in the order of their ranks.
                     (false, false) => {
-                        let emission =
-                            emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
+                        let emission = emissions
+                            .entry(fusion)
+                            .or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
                         let [one, other] = [left.path[0], right.path[0]];
                         if emission.exchanges(id, [one, other]) { right } else { left }
                     }
@@ -107,6 +119,14 @@ struct Product {
     exponential: bool,
 }
 
+impl Product {
+    /// The same behind one value more.
+    fn by_way_of(mut self, id: ValueId) -> Product {
+        self.path.push(id);
+        self
+    }
+}
+
 /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
 /// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
 /// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
@@ -119,16 +139,33 @@ fn product_behind_choice(computation: &Computation, uses: &[usize], subtraction:
         return None;
     }
     let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
-    let mut product = product_behind(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?;
-    product.path.push(id);
-    Some(product)
+    Some(product_behind(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?.by_way_of(id))
+}
+
+/// Both operands of an addition or subtraction, if they are choices by the same predicate between a value and a known number, each
+/// with that value: LLVM adds the values and chooses afterwards, as the sum of the numbers is known
+/// (`InstCombinerImpl::SimplifySelectsFeedingBinaryOp`).
+fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instruction) -> Option<[[ValueId; 2]; 2]> {
+    let &[left, right] = &sum.operands[..] else { return None };
+    let predicate = |id: ValueId| computation.instructions[id].operands[0];
+    let is_choice = |id: ValueId| {
+        let choice = &computation.instructions[id];
+        choice.op == Op::Select && uses[id] == 1 && choice.fusion == sum.fusion
+    };
+    if !is_choice(left) || !is_choice(right) || predicate(left) != predicate(right) {
+        return None;
+    }
+    let parts = [left, right].map(|id| [1, 2].map(|side| computation.instructions[id].operands[side]));
+    let known = |side: usize| parts.iter().all(|part| known_number(computation, part[side], sum.fusion).is_some());
+    let side = [1, 0].into_iter().find(|side| known(*side))?;
+    Some([[left, parts[0][1 - side]], [right, parts[1][1 - side]]])
 }
 
 /// Elements of the smallest register of several.
 const REGISTER: usize = 4;
 
 /// The number that a value of a fusion is at all places, where a compiler knows it.
-fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
+pub(super) fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
     let is_inside = computation.instructions[id].fusion == fusion;
     while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
         id = computation.instructions[id].operands[0];
@@ -140,7 +177,7 @@ fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusio
 }
 
 /// What a value negates. LLVM sees no product in one by -1.
-fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
+pub(super) fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
     let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
     match (op, &operands[..]) {
         (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
@@ -226,6 +263,7 @@ fn varies_inside(computation: &Computation, id: ValueId) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::codegen::Codegen;
     use super::find_contractions;
     use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, Unary, ValueId};
     use crate::tensor::DType;
@@ -245,7 +283,7 @@ mod tests {
         (arrays.len()..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let contracted = find_contractions(computation, &uses, |_| true);
+        let contracted = find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| true);
         values.into_iter().map(|id| contracted[id]).collect()
     }
 
@@ -267,6 +305,26 @@ mod tests {
         // As high as the other: the order stays.
         assert_eq!(sum(3), [true, false, false]);
         assert_eq!(sum(5), [false, true, false]);
+    }
+
+    /// A call stands where it is, however deep its argument: the LLVM IR of a GRU, whose left product has a tanh in it.
+    #[test]
+    fn what_is_called_is_there_when_reads_are() {
+        let sum = |last: Unary| {
+            contracted(|builder, [a, b, c, d]| {
+                let path = [[Unary::Log; 5].as_slice(), &[last]].concat();
+                let deep = path.into_iter().try_fold(a, |deep, unary| builder.unary(unary, deep))?;
+                let (left, right) =
+                    (builder.binary(Binary::Multiply, deep, b)?, builder.binary(Binary::Multiply, c, d)?);
+                Ok(vec![left, builder.binary(Binary::Add, left, right)?])
+            })
+        };
+        for called in [Unary::Cbrt, Unary::Erf, Unary::LogPlusOne, Unary::Rsqrt, Unary::Tanh] {
+            assert_eq!(sum(called), [true, false], "{}", called.name());
+        }
+        for intrinsic in [Unary::Cosine, Unary::Exponential, Unary::Log, Unary::Sine, Unary::Sqrt, Unary::Tan] {
+            assert_eq!(sum(intrinsic), [false, false], "{}", intrinsic.name());
+        }
     }
 
     /// The parts of both factors are read before the imaginary part of their product.
@@ -317,5 +375,26 @@ mod tests {
         assert_eq!(choice(0.0, Binary::Subtract), [true, true, false]);
         assert_eq!(choice(0.0, Binary::Add), [false, false, false]);
         assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
+    }
+
+    /// The LLVM IR of `jax.scipy.special.kl_div` in jaxlib 0.8.1: one choice, after the difference.
+    #[test]
+    fn choices_by_one_predicate_are_made_after_the_sum() {
+        let difference = |known: bool| {
+            contracted(|builder, [a, b, c, d]| {
+                let zero = builder.constant(DType::F32, 0.0)?;
+                let zero = builder.splat(zero, &[8])?;
+                let predicate = builder.compare(Compare::Gt, d, zero)?;
+                let mut choice = |x, y| -> Result<[ValueId; 2], ShapeError> {
+                    let product = builder.binary(Binary::Multiply, x, y)?;
+                    let chosen = builder.select(predicate, product, if known { zero } else { x })?;
+                    Ok([product, chosen])
+                };
+                let (left, right) = (choice(a, b)?, choice(b, c)?);
+                Ok(vec![left[0], left[1], right[0], builder.binary(Binary::Subtract, left[1], right[1])?])
+            })
+        };
+        assert_eq!(difference(true), [true, true, false, false]);
+        assert_eq!(difference(false), [false; 4]);
     }
 }

@@ -4,6 +4,8 @@
 //! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
+mod along;
+mod codegen;
 mod emission;
 mod folding;
 mod fusion;
@@ -19,6 +21,7 @@ mod sum_loop;
 mod sum_term;
 mod unroll;
 
+pub use codegen::Codegen;
 pub use folding::{FoldedColumns, find_folded_columns};
 pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;

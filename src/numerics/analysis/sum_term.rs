@@ -5,14 +5,13 @@ use std::collections::HashSet;
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, lies_beside};
+use super::codegen::Codegen;
+use super::fusion::{known_number, negated_by};
 use super::unroll::is_unrolled;
 
 /// More values than any fusion of a program has.
 const MOST_VALUES: usize = 20_000;
-
-/// For each dim of a value, the dims of the term that it runs along, with their extents: several where a reshape joined them.
-type Along = Vec<Dims>;
-type Dims = Vec<(usize, usize)>;
 
 /// The code that computes one term of a sum, over the loop of the innermost reduced dim and the one around it.
 pub struct Term<'c> {
@@ -37,6 +36,8 @@ pub struct Term<'c> {
     slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
+    /// Whether elements that stand apart are read by gathers.
+    gathers: bool,
     only_multiplies: bool,
 }
 
@@ -46,8 +47,8 @@ impl<'c> Term<'c> {
         computation: &'c Computation,
         fusion: Option<Fusion>,
         id: ValueId,
-        innermost: usize,
-        around: Option<usize>,
+        (innermost, around): (usize, Option<usize>),
+        codegen: &Codegen,
     ) -> Term<'c> {
         let mut term = Term {
             computation,
@@ -64,6 +65,7 @@ impl<'c> Term<'c> {
             reads_narrow: false,
             slow: 0,
             regular: true,
+            gathers: codegen.gathers,
             only_multiplies: true,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
@@ -79,7 +81,7 @@ impl<'c> Term<'c> {
 
     /// Operations for each element, where they are multiplications of elements of rows that stand apart and nothing else.
     pub fn products(&self) -> Option<usize> {
-        let apart = |along: &Along| self.changes_around(along) && !lies_beside(along, self.around);
+        let apart = |along: &Along| self.is_run(along);
         (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
     }
 
@@ -110,23 +112,37 @@ impl<'c> Term<'c> {
     /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
     /// run of memory. What is the same for all rows stands outside of the loop.
     pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
-        let beside = |along: &&Along| self.changes_around(along) && lies_beside(along, self.around);
-        let apart = |along: &&Along| self.changes_around(along) && !lies_beside(along, self.around);
-        let reads = [self.reads.iter().filter(beside).count(), self.reads.iter().filter(apart).count()];
-        columns as f64 * self.cost_of_element(reads, lanes, columns) + OF_LOOP
+        let changing = self.reads.iter().filter(|along| self.changes_around(along));
+        let [mut beside, mut run, mut apart] = [0; 3];
+        for along in changing {
+            let kind = match () {
+                () if lies_beside(along, self.around) => &mut beside,
+                () if self.is_run(along) && !(self.gathers && columns > RUN) => &mut run,
+                () => &mut apart,
+            };
+            *kind += 1;
+        }
+        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
+        columns as f64 * each + OF_LOOP
+    }
+
+    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane.
+    fn cost_strided(&self, lanes: usize) -> f64 {
+        match lanes {
+            // x86's `getGSVectorCost`.
+            4.. if self.gathers => (lanes + 2) as f64,
+            8 => 24.5,
+            _ => cost_apart(lanes, usize::MAX),
+        }
+    }
+
+    /// Whether a read's columns lie side by side, and its rows one after the other.
+    fn is_run(&self, along: &Along) -> bool {
+        let mut dims = along.iter().flatten().rev().map(|(dim, _)| *dim);
+        dims.next() == Some(self.innermost) && dims.next() == self.around && self.around.is_some()
     }
 
     fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
-        let apart_each = match (lanes, columns) {
-            (1, _) => 1.0,
-            (2 | 4, ..=8) => 2.0,
-            (_, ..=6) => 4.9,
-            (_, ..=8) => 6.7,
-            (2, _) => 5.0,
-            (4, _) => 12.0,
-            (8, _) => 26.0,
-            _ => 52.0,
-        };
         let more = match lanes {
             2 => self.calls as f64 * 6.5,
             8 => self.slow as f64 * 2.0,
@@ -137,7 +153,7 @@ impl<'c> Term<'c> {
         let called = self.calls * OF_CALL;
         let simple = beside + (self.arithmetic - called) + usize::from(self.shares_index()) + addition;
         // Sixteen elements are two registers.
-        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * apart_each + more
+        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }
 
     fn changes_around(&self, along: &Along) -> bool {
@@ -292,6 +308,20 @@ impl<'c> Term<'c> {
         }
     }
 
+    /// Whether a value is the opposite of a product with a factor that does not change: LLVM negates that, outside of the loops
+    /// (`hoistFNegAboveFMulFDiv`).
+    fn negates_what_stays(&self, id: ValueId, along: &Along) -> bool {
+        let Some(product) = negated_by(self.computation, id) else { return false };
+        let product = &self.computation.instructions[product];
+        let stays = |factor: &ValueId| {
+            known_number(self.computation, *factor, self.fusion).is_some() || self.stays(*factor, along)
+        };
+        product.op == Op::Binary(Binary::Multiply)
+            && product.fusion == self.fusion
+            && product.shape.dims().len() == along.len()
+            && product.operands.iter().any(stays)
+    }
+
     /// At what has branches or loops of its own.
     fn stop(&mut self) {
         self.instructions += 1;
@@ -305,6 +335,7 @@ impl<'c> Term<'c> {
         match &instruction.op {
             // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
             Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
+            _ if self.negates_what_stays(id, along) => (0, 0),
             Op::Unary(unary) => match unary {
                 Unary::Exponential | Unary::Log => (1, OF_CALL),
                 Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
@@ -331,8 +362,8 @@ impl<'c> Term<'c> {
 /// What is added to the dims of a reduction within: they run along none of the term's.
 const WITHIN: usize = 1 << 16;
 
-/// In the place of a dim: where a gather reads, which changes in all loops.
-const SOMEWHERE: usize = 1 << 20;
+/// The most columns whose elements LLVM reads as one run of memory (`MaxInterleaveGroupFactor`).
+pub const RUN: usize = 8;
 
 /// What an iteration of a loop costs beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
@@ -346,38 +377,17 @@ pub const WIDEST: usize = 8;
 /// Elements of the widest function that is called: XLA has logarithm and exponential for 4, 8 and 16.
 const MOST_OF_A_CALL: usize = 16;
 
-fn changes_with(along: &Along, dim: usize) -> bool {
-    along.iter().flatten().any(|(along, _)| *along == dim || *along == SOMEWHERE)
-}
-
-/// Behind the last dim that runs along any.
-fn end_of(along: &Along) -> usize {
-    along.iter().rposition(|dims| !dims.is_empty()).map_or(0, |last| last + 1)
-}
-
-/// Whether neighbours along the dim are neighbours in memory.
-fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
-    along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
-}
-
-/// Along what the dims run of an array that is given another shape, where each dim stays, or takes the place of several;
-/// `None` if more changes.
-fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {
-    // Dims that run along nothing stay in the place of their extent.
-    let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {
-        [] => vec![(*extent, None)],
-        dims => dims.iter().map(|dim| (dim.1, Some(*dim))).collect(),
-    });
-    let mut parts = parts.filter(|(extent, _)| *extent != 1);
-    let before = before.iter().map(|extent| {
-        let (mut dims, mut joined) = (Dims::new(), 1);
-        while joined < *extent {
-            let (extent, dim) = parts.next()?;
-            joined *= extent;
-            dims.extend(dim);
-        }
-        (joined == *extent).then_some(dims)
-    });
-    let before: Option<Along> = before.collect();
-    before.filter(|_| parts.next().is_none())
+/// What it costs to read an element of each of so many rows that stand apart, and to put it into its lane; up to eight columns of
+/// rows that follow each other are read as one run of memory.
+fn cost_apart(lanes: usize, columns: usize) -> f64 {
+    match (lanes, columns) {
+        (1, _) => 1.0,
+        (2 | 4, ..=8) => 2.0,
+        (_, ..=6) => 4.9,
+        (_, ..=8) => 6.7,
+        (2, _) => 5.0,
+        (4, _) => 12.0,
+        (8, _) => 26.0,
+        _ => 52.0,
+    }
 }

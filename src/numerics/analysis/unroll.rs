@@ -11,7 +11,7 @@ pub const ANALYZED: usize = 10;
 const UNROLLED_IF_ANALYZED: usize = 312;
 
 /// Instructions of a loop beside a term's own: the addition, and that of the index.
-const LOOP: usize = 2;
+pub const LOOP: usize = 2;
 
 /// Whether LLVM unrolls a loop of so many iterations by its size alone.
 pub fn is_small(iterations: usize, instructions: usize) -> bool {

@@ -9,9 +9,10 @@ use crate::program::ProgramSpec;
 use crate::subject::{self, Call};
 use crate::tensor::Tensor;
 
+use super::element_witness::{DeclaredScores, holds_tokens, other_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
-    Tally,
+    Tally, Witness,
 };
 
 pub(super) struct Agreement;
@@ -117,6 +118,7 @@ impl Judge for Same {
         if compared.is_empty() {
             return Err(ObserveError::NothingInCommon);
         }
+        let mut declared = DeclaredScores::default();
         for (at, name, theirs) in compared {
             let ours = &batch.got[at];
             if ours.dims() != theirs.dims() {
@@ -127,13 +129,20 @@ impl Judge for Same {
             let width = ours.len() / rows;
             for row in 0..rows {
                 let mut differing = 0;
+                let mut worst: Option<(f64, usize)> = None;
                 for i in row * width..(row + 1) * width {
                     let (a, b) = (ours.data().get_f64(i), theirs.data().get_f64(i));
                     if a == b || (a.is_nan() && b.is_nan()) {
                         continue;
                     }
                     differing += 1;
-                    tally.peak("max_difference", (a - b).abs());
+                    let difference = if (a - b).is_nan() { f64::INFINITY } else { (a - b).abs() };
+                    tally.peak("max_difference", difference);
+                    // Another integer is another choice, not an error of some size: the first one tells.
+                    let weight = if ours.dtype().is_float() { difference } else { f64::INFINITY };
+                    if worst.is_none_or(|(most, _)| weight > most) {
+                        worst = Some((weight, i));
+                    }
                     tally.evidence(|| {
                         format!(
                             "{name}, row {}, element {}: {a} (0x{:x}) against {b} (0x{:x})",
@@ -143,6 +152,13 @@ impl Judge for Same {
                             theirs.data().bits(i)
                         )
                     });
+                }
+                if let Some((weight, i)) = worst.filter(|(weight, _)| tally.wants(*weight)) {
+                    let named = [theirs, ours].map(|side| side.data().get_i64(i));
+                    let is_token = holds_tokens(batch, at);
+                    let tokens = if is_token { declared.with_scores(batch, row, named)? } else { Vec::new() };
+                    let witness = || Witness::at(batch, at, i, other_hex(theirs.data(), i)).with_tokens(tokens);
+                    tally.witness(weight, witness);
                 }
                 tally.count("differing", differing);
                 tally.count("differing_rows", u64::from(differing > 0));

@@ -7,6 +7,7 @@ use crate::metric::{Better, Unit};
 use crate::num;
 use crate::oracle::{Demand, TruthTensor};
 
+use super::element_witness::{Witness, float_hex};
 use super::forward::{Forward, Refusal};
 use super::left_open::leave_elements_open;
 use super::{
@@ -124,6 +125,7 @@ impl Judge for Within {
             worst_probable = worst_probable.max(self::ratio(value, *exact, *probable).unwrap_or(f64::INFINITY));
             if ratio > 1.0 {
                 tally.count("beyond", 1);
+                tally.witness(ratio, || Witness::at(batch, self.output, i, float_hex(*exact)));
                 tally.evidence(|| {
                     format!(
                         "element {i}: {value} (0x{:x}) against {exact} (0x{:016x}), {ratio} times its bound {bound}",

@@ -5,6 +5,7 @@ use crate::oracle::{Demand, TruthTensor};
 use crate::stat::quantile;
 use crate::tensor::DType;
 
+use super::element_witness::{ScoredToken, Witness, integer_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
@@ -106,6 +107,14 @@ impl Judge for Same {
             };
             tally.count("diverged", 1);
             tally.value(place as f64);
+            // What leaves early loses most.
+            let tokens = [due, got[place]].into_iter().filter_map(|token| u64::try_from(token).ok());
+            let tokens = tokens.map(|token| ScoredToken { token, score_hex: None });
+            tally.witness(-(place as f64), || {
+                let at = row * length + place;
+                let truth = integer_hex(batch.got[self.output].dtype(), due);
+                Witness::at(batch, self.output, at, truth).with_tokens(tokens.collect())
+            });
             tally.evidence(|| {
                 let (row, token) = (batch.first_row + row, got[place]);
                 format!("row {row}: token {token} instead of {due} after {place} that are right")

@@ -5,6 +5,7 @@ use crate::num::Format;
 use crate::oracle::{Demand, TruthTensor};
 use crate::stat::fit_log_log;
 
+use super::element_witness::{Witness, float_hex};
 use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
@@ -110,6 +111,8 @@ impl Judge for Along {
         self.metric.terms(&sample, &mut |term| {
             if term.value > 0.0 && term.value.is_finite() {
                 tally.point((term.index / length + 1) as f64, term.value);
+                let truth = || float_hex(truth.rounded[term.index]);
+                tally.witness(term.value, || Witness::at(batch, self.output, term.index, truth()));
             }
         });
         Ok(())

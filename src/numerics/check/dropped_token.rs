@@ -4,9 +4,8 @@ use crate::metric::{Better, Unit};
 use crate::num::Format;
 use crate::oracle::Top;
 use crate::stat::clopper_pearson;
-use crate::subject;
-use crate::tensor::Tensor;
 
+use super::element_witness::{DeclaredScores, Witness, float_hex, integer_hex, place_in_mask};
 use super::left_open::leave_top_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
@@ -111,14 +110,6 @@ impl CaseCheck for DroppedToken {
     }
 }
 
-/// What the declared program makes of the scores, every operation rounded.
-fn declared_scores(batch: &Batch) -> Result<Option<Tensor>, ObserveError> {
-    let rows = batch.arguments.first().and_then(|a| a.dims().first().copied()).unwrap_or(1);
-    let Some(program) = batch.spec.scores(batch.n, rows)? else { return Ok(None) };
-    let results = subject::evaluate_declared(&program, batch.subject.promise(), batch.arguments)?;
-    Ok(results.into_iter().next())
-}
-
 /// How a result shows which tokens survive.
 #[derive(Clone, Copy)]
 enum Shown {
@@ -144,7 +135,7 @@ impl Judge for Survives {
 
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let tops = &batch.scores.ok_or(ObserveError::NoTruth("the scores"))?.tops;
-        let mut declared: Option<Tensor> = None;
+        let mut declared = DeclaredScores::default();
         for (row, top) in tops.iter().enumerate() {
             tally.count("rows", 1);
             if !top.decided {
@@ -162,13 +153,15 @@ impl Judge for Survives {
             if let Some(margin) = top.margin_ulp {
                 tally.peak("negated_margin", -margin);
             }
-            if declared.is_none() {
-                declared = declared_scores(batch)?;
-            }
-            let score = |token: usize| declared.as_ref().map(|s| s.data().get_f64(row * batch.n + token));
+            let named = [Some(top.best[0]), emitted].into_iter().flatten().map(|token| token as i64);
+            let tokens = declared.with_scores(batch, row, named)?;
+            let scores = declared.of(batch)?;
+            let score = |token: usize| scores.map(|s| s.data().get_f64(row * batch.n + token));
             let tied = emitted.is_some_and(|token| score(token) == score(top.best[0]));
             tally.count(if tied { "rounding_ties" } else { "flips" }, 1);
             tally.evidence(|| self.describe(batch, row, top, emitted, &score));
+            let lead = top.margin_ulp.unwrap_or(f64::INFINITY);
+            tally.witness(lead, || self.witness(batch, row, top.best[0]).with_tokens(tokens));
         }
         Ok(())
     }
@@ -215,6 +208,21 @@ impl Survives {
             Shown::Threshold { scores } => {
                 let (scores, least) = (batch.got[scores].data(), result.get_f64(row));
                 top.best.iter().any(|token| scores.get_f64(row * batch.n + token) >= least)
+            }
+        }
+    }
+
+    /// The element that says that the row's best token does not survive.
+    fn witness(&self, batch: &Batch, row: usize, best: usize) -> Witness {
+        let dtype = batch.got[self.output].dtype();
+        match self.shown {
+            Shown::Token => Witness::at(batch, self.output, row, integer_hex(dtype, best as i64)),
+            Shown::Mask { .. } => {
+                Witness::at(batch, self.output, place_in_mask(batch, row, best), integer_hex(dtype, 1))
+            }
+            Shown::Threshold { scores } => {
+                let score = batch.got[scores].data().get_f64(row * batch.n + best);
+                Witness::at(batch, self.output, row, float_hex(score))
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::metric::Unit;
 use crate::stat::quantile;
 
+use super::element_witness::{ScoredToken, Witness, bits_hex, float_hex};
 use super::left_open::leave_top_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
@@ -86,12 +87,21 @@ impl Judge for Leads {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let tops = &batch.scores.ok_or(ObserveError::NoTruth("the scores"))?.tops;
         let (tokens, scores) = (batch.got[self.token].data(), batch.got[self.scores].data().to_f64s());
+        let stored = batch.got[self.scores].data();
         for (row, (top, scores)) in tops.iter().zip(scores.chunks(batch.n.max(1))).enumerate() {
             tally.count("rows", 1);
             let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let sharing: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] == highest).collect();
             if sharing.len() > 1 {
                 tally.count("tied", 1);
+                tally.witness(sharing.len() as f64, || {
+                    let scored = |token: &usize| ScoredToken {
+                        token: *token as u64,
+                        score_hex: Some(bits_hex(stored, row * batch.n + token)),
+                    };
+                    let witness = Witness::at(batch, self.scores, row * batch.n + sharing[1], float_hex(highest));
+                    witness.with_tokens(sharing.iter().take(2).map(scored).collect())
+                });
                 let row = batch.first_row + row;
                 tally.evidence(|| format!("row {row}: tokens {sharing:?} share the highest score {highest}"));
             }

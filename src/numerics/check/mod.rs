@@ -10,6 +10,7 @@ mod bound;
 mod divergence;
 mod drift;
 mod dropped_token;
+mod element_witness;
 mod error;
 mod forward;
 pub mod growth;
@@ -33,6 +34,7 @@ use crate::program::ProgramSpec;
 use crate::subject::Subject;
 use crate::tensor::Tensor;
 
+pub use element_witness::{ScoredToken, Witness, float_hex};
 pub use error::{ObserveError, PlanError, PlanFault};
 pub use scale::Scale;
 pub use tally::{Judgement, Outcome, Tally};

@@ -3,6 +3,7 @@
 use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};
 
+use super::element_witness::{DeclaredScores, Witness, integer_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
@@ -99,6 +100,7 @@ impl Judge for Kept {
             let mask = batch.got[self.keep].data();
             membership(batch.n, (row * batch.n..(row + 1) * batch.n).map(|at| (ids.get_i64(at), mask.get_i64(at) != 0)))
         };
+        let mut declared = DeclaredScores::default();
         for row in 0..keep.len() / batch.n {
             tally.count("rows", 1);
             let span = row * batch.n..(row + 1) * batch.n;
@@ -125,6 +127,15 @@ impl Judge for Kept {
                 > (self.allowance * kept as f64).max(if self.allowance > 0.0 { 1.0 } else { 0.0 });
             tally.count("all_kept", u64::from(all_kept));
             tally.count("rows_beyond", u64::from(beyond));
+            let weight = (extra + lost) as f64;
+            if (beyond || all_kept)
+                && tally.wants(weight)
+                && let Some((at, token)) = self.misplaced(batch, row, &truth)
+            {
+                let tokens = declared.with_scores(batch, row, [token as i64])?;
+                let due = integer_hex(batch.got[self.keep].dtype(), i64::from(truth[token]));
+                tally.witness(weight, || Witness::at(batch, self.keep, at, due).with_tokens(tokens));
+            }
             if beyond || all_kept {
                 tally.evidence(|| {
                     let row = batch.first_row + row;
@@ -145,6 +156,16 @@ impl Judge for Kept {
             judgement = judgement.figure(name, tally.count_of(name) as f64);
         }
         judgement.note(format!("{all} of {rows} rows keep everything, {beyond} go beyond the allowance"))
+    }
+}
+
+impl Kept {
+    /// The first place of a row's mask that says another thing of its token than the truth, and the token.
+    fn misplaced(&self, batch: &Batch, row: usize, truth: &[bool]) -> Option<(usize, usize)> {
+        let (ids, mask) = (batch.got[self.tokens].data(), batch.got[self.keep].data());
+        let token = |at: usize| usize::try_from(ids.get_i64(at)).ok().filter(|token| *token < truth.len());
+        let places = (row * batch.n..(row + 1) * batch.n).filter_map(|at| Some((at, token(at)?)));
+        places.into_iter().find(|(at, token)| (mask.get_i64(*at) != 0) != truth[*token])
     }
 }
 

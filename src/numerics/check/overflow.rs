@@ -4,6 +4,7 @@ use crate::metric::{Better, Unit};
 use crate::num::{self, Format};
 use crate::oracle::{Demand, TruthTensor};
 
+use super::element_witness::{Witness, float_hex};
 use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
@@ -93,21 +94,32 @@ impl Judge for Within {
         let width = got.len() / rows;
         leave_elements_open(tally, batch, truth);
         for row in 0..rows {
-            let (mut overflows, mut underflows, mut zeros) = (0, 0, 0);
+            let (mut overflows, mut underflows, mut zeros) = (0u64, 0u64, 0);
+            let (mut first, mut first_zero) = (None, None);
             for i in row * width..(row + 1) * width {
                 let (value, exact) = (got.data().get_f64(i), truth.rounded[i]);
                 zeros += usize::from(value == 0.0);
                 if truth.open.contains(&i) || !exact.is_finite() {
                     continue;
                 }
-                overflows += u64::from(!value.is_finite());
-                underflows += u64::from(value == 0.0 && exact.abs() >= num::F32.min_normal());
+                if !value.is_finite() {
+                    overflows += 1;
+                    first = first.or(Some(i));
+                }
+                if value == 0.0 && exact.abs() >= num::F32.min_normal() {
+                    underflows += 1;
+                    first_zero = first_zero.or(Some(i));
+                }
             }
             tally.count("rows", 1);
             tally.count("overflows", overflows);
             tally.count("underflows", underflows);
             if overflows > 0 || underflows > 0 && zeros == width {
                 tally.count("out", 1);
+                if let Some(at) = first.or(first_zero) {
+                    let witness = || Witness::at(batch, self.output, at, float_hex(truth.rounded[at]));
+                    tally.witness((overflows + underflows) as f64, witness);
+                }
                 tally.evidence(|| {
                     let row = batch.first_row + row;
                     format!("row {row}: {overflows} of {width} elements overflow, {underflows} are lost to zero")

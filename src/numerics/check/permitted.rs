@@ -1,8 +1,9 @@
 //! Whether what a compiler may choose, or what another mode computes, can change an outcome.
 
-use crate::explore::{Answer, Exploration, FAMILIES, Family, Settings as Limits, explore, repair};
+use crate::explore::{Answer, Difference, Exploration, FAMILIES, Family, Settings as Limits, explore, repair};
 use crate::metric::{Better, Unit};
 
+use super::element_witness::{DeclaredScores, Witness, float_hex, holds_tokens, integer_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -124,6 +125,7 @@ impl Judge for Explored {
             tally.peak("guards", guards.len() as f64);
             tally.evidence(|| format!("proven behind reduce_precision(8, 7) of {}", guards.join(", ")));
         }
+        let mut scores = DeclaredScores::default();
         for (row, answer) in found.answers.iter().enumerate() {
             tally.count("rows", 1);
             match answer {
@@ -137,6 +139,20 @@ impl Judge for Explored {
                     let choices = witness.taken.iter().filter(|option| **option > 0).count();
                     let name = &batch.program.output_names[witness.differs.output];
                     let (declared, chosen) = (witness.differs.declared, witness.differs.chosen);
+                    if tally.wants(1.0) {
+                        let Difference { output, element, .. } = witness.differs;
+                        let is_token = holds_tokens(batch, output);
+                        let named = [declared, chosen].into_iter().filter(|_| is_token).map(|token| token as i64);
+                        let tokens = scores.with_scores(batch, row, named)?;
+                        let dtype = batch.got[output].dtype();
+                        let hex = |value: f64| match dtype.is_float() {
+                            true => float_hex(value),
+                            false => integer_hex(dtype, value as i64),
+                        };
+                        let reached = Witness::at(batch, output, element, hex(declared)).with_tokens(tokens);
+                        // The subject may compute as declared: what shows the finding is what the choice makes.
+                        tally.witness(1.0, || Witness { value_hex: hex(chosen), ..reached });
+                    }
                     tally.evidence(|| {
                         let row = batch.first_row + row;
                         format!(

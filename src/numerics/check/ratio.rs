@@ -6,6 +6,7 @@ use crate::program::ProgramSpec;
 use crate::subject::{self, Call};
 use crate::tensor::{DType, Tensor};
 
+use super::element_witness::{Witness, float_hex};
 use super::left_open::leave_elements_open;
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
@@ -132,6 +133,7 @@ impl Judge for Alike {
             tally.count("thousandth", u64::from(beyond(difference, THOUSANDTH)));
             if beyond(difference, HUNDREDTH) {
                 tally.count("hundredth", 1);
+                tally.witness(difference.abs(), || Witness::at(batch, self.output, at, float_hex(*theirs)));
                 let length = batch.got[self.output].len() / batch.got[self.output].dims().first().map_or(1, |d| *d);
                 let (row, token) = (batch.first_row + at / length, at % length);
                 tally.evidence(|| format!("row {row}, token {token}: log p is {ours} here and {theirs} there"));

@@ -4,6 +4,7 @@ use crate::ir::{Op, approx};
 use crate::metric::{Better, Unit};
 use crate::stat::expected_recall;
 
+use super::element_witness::{ScoredToken, Witness, bits_hex, float_hex, integer_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -117,7 +118,8 @@ struct Returned {
 
 impl Judge for Returned {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
-        let x = batch.arguments.first().ok_or(ObserveError::NoArgument)?.data().to_f64s();
+        let operand = batch.arguments.first().ok_or(ObserveError::NoArgument)?.data();
+        let x = operand.to_f64s();
         let values = batch.got[self.values].data().to_f64s();
         let indices = batch.got[self.indices].data().to_i64s();
         let rows = x.len() / batch.n;
@@ -131,15 +133,38 @@ impl Judge for Returned {
             sorted.extend_from_slice(x);
             let (_, kth, _) = sorted.select_nth_unstable_by(self.k - 1, |a, b| b.total_cmp(a));
             let kth = *kth;
-            if let Some(broken) = self.broken(x, values, indices) {
+            let broken = self.broken(x, values, indices);
+            if let Some((why, _)) = &broken {
                 tally.count("broken_rows", 1);
-                tally.evidence(|| format!("row {}: {broken}", batch.first_row + row));
+                tally.evidence(|| format!("row {}: {why}", batch.first_row + row));
             }
             let mut ids: Vec<i64> = indices.to_vec();
             ids.sort_unstable();
             ids.dedup();
             let hit = |id: &&i64| usize::try_from(**id).ok().and_then(|i| x.get(i)).is_some_and(|v| *v >= kth);
-            tally.count("found", ids.iter().filter(hit).count().min(self.k) as u64);
+            let found = ids.iter().filter(hit).count().min(self.k);
+            tally.count("found", found as u64);
+            let weight = if broken.is_some() { f64::INFINITY } else { (self.k - found) as f64 };
+            if weight > 0.0 && size > 0 && tally.wants(weight) {
+                // The winners, the largest first.
+                let mut order: Vec<usize> = (0..x.len()).collect();
+                order.sort_by(|a, b| x[*b].total_cmp(&x[*a]));
+                let missed = order.iter().take(self.k).find(|at| !indices.contains(&(**at as i64)));
+                let (output, at, due, truth) = match broken {
+                    Some((_, Broken::Index(at))) => {
+                        let due = order.get(at).copied().unwrap_or(0);
+                        (self.indices, at, due, integer_hex(batch.got[self.indices].dtype(), due as i64))
+                    }
+                    Some((_, Broken::Value { at, due })) => (self.values, at, due, float_hex(x[due])),
+                    None => {
+                        let due = missed.copied().unwrap_or(order[0]);
+                        (self.values, size - 1, due, float_hex(x[due]))
+                    }
+                };
+                let due = ScoredToken { token: due as u64, score_hex: Some(bits_hex(operand, row * batch.n + due)) };
+                let witness = || Witness::at(batch, output, row * size + at, truth).with_tokens(vec![due]);
+                tally.witness(weight, witness);
+            }
         }
         Ok(())
     }
@@ -172,36 +197,45 @@ impl Judge for Returned {
     }
 }
 
+/// The element that breaks an invariant, by its place in the row's results.
+enum Broken {
+    /// An index; what is due there is the winner of that place.
+    Index(usize),
+    /// A value, and the element of x whose value is due there.
+    Value { at: usize, due: usize },
+}
+
 impl Returned {
     /// The first invariant that a row breaks.
-    fn broken(&self, x: &[f64], values: &[f64], indices: &[i64]) -> Option<String> {
+    fn broken(&self, x: &[f64], values: &[f64], indices: &[i64]) -> Option<(String, Broken)> {
         if values.len() < self.k {
-            return Some(format!("{} results for k = {}", values.len(), self.k));
+            let last = values.len().saturating_sub(1);
+            return Some((format!("{} results for k = {}", values.len(), self.k), Broken::Index(last)));
         }
         let mut seen = std::collections::HashSet::new();
-        for (value, index) in values.iter().zip(indices) {
+        for (place, (value, index)) in values.iter().zip(indices).enumerate() {
             // A bin that saw no element holds the init (-inf, -1).
             if *index == -1 && *value == f64::NEG_INFINITY && !self.aggregated {
                 continue;
             }
             let Some(at) = usize::try_from(*index).ok().filter(|i| *i < x.len()) else {
-                return Some(format!("index {index} is out of range"));
+                return Some((format!("index {index} is out of range"), Broken::Index(place)));
             };
             if !seen.insert(at) {
-                return Some(format!("index {at} comes twice"));
+                return Some((format!("index {at} comes twice"), Broken::Index(place)));
             }
             if x[at].to_bits() != value.to_bits() {
-                return Some(format!("value {value} at index {at}, where x is {}", x[at]));
+                let why = format!("value {value} at index {at}, where x is {}", x[at]);
+                return Some((why, Broken::Value { at: place, due: at }));
             }
         }
+        let best = (1..x.len()).fold(0, |best, at| if x[at] > x[best] { at } else { best });
         let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !values.contains(&max) {
-            return Some(format!("the maximum {max} is missing"));
+            return Some((format!("the maximum {max} is missing"), Broken::Value { at: 0, due: best }));
         }
-        if self.aggregated && values.windows(2).any(|w| w[0] < w[1]) {
-            return Some("values increase".to_string());
-        }
-        None
+        let rises = (1..values.len()).find(|at| values[at - 1] < values[*at]).filter(|_| self.aggregated);
+        rises.map(|at| ("values increase".to_string(), Broken::Index(at)))
     }
 }
 
@@ -218,20 +252,24 @@ mod tests {
         assert_eq!((sizes.len(), bin_sizes(3, 3, 0)), (256, vec![1; 3]));
     }
 
+    fn why(broken: Option<(String, Broken)>) -> Option<String> {
+        broken.map(|(why, _)| why)
+    }
+
     /// A bin that saw no element is no result, where bins themselves are returned; everywhere else it is none of x.
     #[test]
     fn an_empty_bin_holds_the_init() {
         let of = |aggregated| Returned { values: 0, indices: 1, k: 2, aggregated, bins: vec![1; 2] };
         let (x, nothing) = ([5.0, 7.0], f64::NEG_INFINITY);
-        assert_eq!(of(false).broken(&x, &[7.0, nothing, nothing], &[1, -1, -1]), None);
+        assert_eq!(why(of(false).broken(&x, &[7.0, nothing, nothing], &[1, -1, -1])), None);
         let out_of_range = Some("index -1 is out of range".to_string());
-        assert_eq!(of(true).broken(&x, &[7.0, nothing], &[1, -1]), out_of_range);
-        assert_eq!(of(false).broken(&x, &[7.0, 5.0], &[1, -1]), out_of_range);
+        assert_eq!(why(of(true).broken(&x, &[7.0, nothing], &[1, -1])), out_of_range);
+        assert_eq!(why(of(false).broken(&x, &[7.0, 5.0], &[1, -1])), out_of_range);
         let index = Some("value -inf at index 0, where x is 5".to_string());
-        assert_eq!(of(false).broken(&x, &[7.0, nothing], &[1, 0]), index);
+        assert_eq!(why(of(false).broken(&x, &[7.0, nothing], &[1, 0])), index);
         // Bins come in any order, the best k downward.
-        assert_eq!(of(false).broken(&x, &[5.0, 7.0], &[0, 1]), None);
-        assert_eq!(of(true).broken(&x, &[5.0, 7.0], &[0, 1]), Some("values increase".to_string()));
-        assert_eq!(of(false).broken(&x, &[7.0], &[1]), Some("1 results for k = 2".to_string()));
+        assert_eq!(why(of(false).broken(&x, &[5.0, 7.0], &[0, 1])), None);
+        assert_eq!(why(of(true).broken(&x, &[5.0, 7.0], &[0, 1])), Some("values increase".to_string()));
+        assert_eq!(why(of(false).broken(&x, &[7.0], &[1])), Some("1 results for k = 2".to_string()));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::metric::{Better, Unit};
 
+use super::element_witness::{DeclaredScores, Witness, float_hex, integer_hex, place_in_mask};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
@@ -68,11 +69,17 @@ struct Views {
 impl Judge for Views {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let rows = batch.got.first().map_or(0, |t| t.dims().first().copied().unwrap_or(0));
+        let mut declared = DeclaredScores::default();
         for row in 0..rows {
             tally.count("rows", 1);
-            if let Some(why) = self.disagreement(batch, row) {
-                tally.count("inconsistent", 1);
-                tally.evidence(|| format!("row {}: {why}", batch.first_row + row));
+            let Some((why, disagreement)) = self.disagreement(batch, row) else { continue };
+            tally.count("inconsistent", 1);
+            tally.evidence(|| format!("row {}: {why}", batch.first_row + row));
+            let weight = disagreement.weight();
+            if tally.wants(weight) {
+                let (witness, tokens) = self.witness(batch, row, &disagreement, &mut declared)?;
+                let tokens = declared.with_scores(batch, row, tokens)?;
+                tally.witness(weight, || witness.with_tokens(tokens));
             }
         }
         Ok(())
@@ -87,26 +94,75 @@ impl Judge for Views {
     }
 }
 
+/// In which way a row disagrees with itself.
+enum Disagreement {
+    /// Nothing is kept.
+    Empty,
+    /// A result names another token than the first that names one.
+    Tokens { other: usize },
+    /// The score of the token is not the maximum.
+    Scores { at: usize, score: f64, max: f64 },
+}
+
+impl Disagreement {
+    /// How much it weighs beside others: scores that are far apart more than those that are not.
+    fn weight(&self) -> f64 {
+        match self {
+            Disagreement::Empty | Disagreement::Tokens { .. } => f64::INFINITY,
+            Disagreement::Scores { score, max, .. } => (score - max).abs(),
+        }
+    }
+}
+
 impl Views {
-    fn disagreement(&self, batch: &Batch, row: usize) -> Option<String> {
+    fn disagreement(&self, batch: &Batch, row: usize) -> Option<(String, Disagreement)> {
         let integer = |output: usize| batch.got[output].data().get_i64(row);
         if let Some(keep) = self.keep
             && (row * batch.n..(row + 1) * batch.n).all(|at| batch.got[keep].data().get_i64(at) == 0)
         {
-            return Some("nothing is kept, not even the maximum".to_string());
+            return Some(("nothing is kept, not even the maximum".to_string(), Disagreement::Empty));
         }
         let names = &batch.program.output_names;
         if let Some((first, rest)) = self.tokens.split_first()
             && let Some(other) = rest.iter().find(|other| integer(**other) != integer(*first))
         {
             let (a, b) = (integer(*first), integer(*other));
-            return Some(format!("{} = {a}, but {} = {b}", names[*first], names[*other]));
+            let why = format!("{} = {a}, but {} = {b}", names[*first], names[*other]);
+            return Some((why, Disagreement::Tokens { other: *other }));
         }
         let (scores, max, token) = (self.scores?, self.max?, *self.tokens.first()?);
         let at = usize::try_from(integer(token)).ok().filter(|t| *t < batch.n)?;
         let score = batch.got[scores].data().get_f64(row * batch.n + at);
         let max_value = batch.got[max].data().get_f64(row);
         let same = score == max_value || (score.is_nan() && max_value.is_nan());
-        (!same).then(|| format!("{}[{at}] = {score}, but max = {max_value}", names[scores]))
+        let why = || format!("{}[{at}] = {score}, but max = {max_value}", names[scores]);
+        (!same).then(|| (why(), Disagreement::Scores { at, score, max: max_value }))
+    }
+
+    /// The element that disagrees with what else the row says, and the tokens in question.
+    fn witness(
+        &self,
+        batch: &Batch,
+        row: usize,
+        disagreement: &Disagreement,
+        declared: &mut DeclaredScores,
+    ) -> Result<(Witness, Vec<i64>), ObserveError> {
+        let first = self.tokens.first().map_or(0, |first| batch.got[*first].data().get_i64(row));
+        Ok(match *disagreement {
+            Disagreement::Empty => {
+                let (keep, best) = (self.keep.unwrap_or(0), declared.best(batch, row)?);
+                let kept = integer_hex(batch.got[keep].dtype(), 1);
+                (Witness::at(batch, keep, place_in_mask(batch, row, best), kept), vec![best as i64])
+            }
+            Disagreement::Tokens { other } => {
+                let named = batch.got[other].data().get_i64(row);
+                let due = integer_hex(batch.got[other].dtype(), first);
+                (Witness::at(batch, other, row, due), vec![first, named])
+            }
+            Disagreement::Scores { at, max, .. } => {
+                let place = row * batch.n + at;
+                (Witness::at(batch, self.scores.unwrap_or(0), place, float_hex(max)), vec![at as i64])
+            }
+        })
     }
 }

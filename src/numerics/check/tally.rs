@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, and what the oracle left open, and
-/// why the check abstains, if it does. A judge chooses the names.
+use super::Witness;
+
+/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, the
+/// weightiest witnesses, what the oracle left open, and why the check abstains, if it does. A judge chooses the names.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
@@ -14,12 +16,13 @@ pub struct Tally {
     points: Vec<(f64, f64)>,
     values: Vec<f64>,
     evidence: Vec<String>,
+    witnesses: Vec<(f64, Witness)>,
     open: u64,
     open_evidence: Vec<String>,
     refusal: Option<String>,
 }
 
-/// Pieces of evidence that a record keeps.
+/// Pieces of evidence, and witnesses, that a record keeps.
 const KEPT_EVIDENCE: usize = 3;
 
 impl Tally {
@@ -55,6 +58,28 @@ impl Tally {
         if self.evidence.len() < KEPT_EVIDENCE {
             self.evidence.push(make());
         }
+    }
+
+    /// Whether a witness of this weight would be kept, if it is of another row than those that are.
+    pub fn wants(&self, weight: f64) -> bool {
+        self.witnesses.len() < KEPT_EVIDENCE || self.witnesses.last().is_some_and(|(least, _)| heavy(weight) > *least)
+    }
+
+    /// Keeps what shows a finding: one a row, the three weightiest, of equal ones the first. NaN weighs as much as infinity.
+    pub fn witness(&mut self, weight: f64, make: impl FnOnce() -> Witness) {
+        if !self.wants(weight) {
+            return;
+        }
+        let (weight, witness) = (heavy(weight), make());
+        if let Some(at) = self.witnesses.iter().position(|(_, other)| other.row == witness.row) {
+            if self.witnesses[at].0 >= weight {
+                return;
+            }
+            self.witnesses.remove(at);
+        }
+        let place = self.witnesses.iter().position(|(other, _)| *other < weight).unwrap_or(self.witnesses.len());
+        self.witnesses.insert(place, (weight, witness));
+        self.witnesses.truncate(KEPT_EVIDENCE);
     }
 
     /// Counts what the oracle left open, and keeps a line that says what that is; of these, too, only the first three are made.
@@ -119,6 +144,9 @@ impl Tally {
             let room = KEPT_EVIDENCE.saturating_sub(kept.len());
             kept.extend(later.into_iter().take(room));
         }
+        for (weight, witness) in later.witnesses {
+            self.witness(weight, || witness);
+        }
         self.open += later.open;
         if let Some(why) = later.refusal {
             self.refuse(why);
@@ -136,9 +164,11 @@ impl Tally {
             _ if found => Outcome::Finding,
             _ => Outcome::Undecided,
         };
+        let witnesses = self.witnesses.iter().map(|(_, witness)| witness.clone());
         Judgement {
             outcome,
             figures: Vec::new(),
+            witnesses: witnesses.filter(|_| outcome == Outcome::Finding).collect(),
             evidence: if outcome == Outcome::Undecided { &self.open_evidence } else { &self.evidence }.clone(),
             note: self.refusal.clone().unwrap_or_default(),
         }
@@ -180,8 +210,15 @@ pub struct Judgement {
     pub figures: Vec<(&'static str, f64)>,
     /// Up to three lines that show what was found, the first ones by row.
     pub evidence: Vec<String>,
+    /// Elements that show a finding, the worst first: up to three, one a row.
+    pub witnesses: Vec<Witness>,
     /// The judgement in words; why, where the check abstains.
     pub note: String,
+}
+
+/// A weight that can be compared.
+fn heavy(weight: f64) -> f64 {
+    if weight.is_nan() { f64::INFINITY } else { weight }
 }
 
 impl Judgement {
@@ -226,6 +263,30 @@ mod tests {
         all.merge(seen(0, f64::NAN, 0.0, &[]));
         all.merge(seen(0, 7.0, 0.0, &[]));
         assert_eq!(all.peak_of("worst"), Some(f64::INFINITY));
+    }
+
+    fn witness(row: u64, index: u64) -> Witness {
+        let hex = || "0x0".to_string();
+        Witness { result: "out".to_string(), row, index, value_hex: hex(), truth_hex: hex(), tokens: Vec::new() }
+    }
+
+    #[test]
+    fn the_weightiest_witnesses_are_kept_one_a_row() {
+        let kept = |tally: &Tally| tally.judge(true).witnesses.iter().map(|w| w.index).collect::<Vec<_>>();
+        let all = [(1.0, 0, 1), (3.0, 0, 2), (2.0, 0, 3), (3.0, 1, 4), (1.0, 2, 5), (2.0, 3, 6), (f64::NAN, 4, 7)];
+        let mut whole = Tally::default();
+        all.iter().for_each(|(weight, row, index)| whole.witness(*weight, || witness(*row, *index)));
+        assert_eq!(kept(&whole), [7, 2, 4]);
+        assert!(whole.judge(false).witnesses.is_empty());
+        // However the rows are divided into batches.
+        for at in 0..all.len() {
+            let [mut first, mut second] = [Tally::default(), Tally::default()];
+            let (before, after) = all.split_at(at);
+            before.iter().for_each(|(weight, row, index)| first.witness(*weight, || witness(*row, *index)));
+            after.iter().for_each(|(weight, row, index)| second.witness(*weight, || witness(*row, *index)));
+            first.merge(second);
+            assert_eq!(kept(&first), [7, 2, 4], "{at}");
+        }
     }
 
     #[test]

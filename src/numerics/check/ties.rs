@@ -2,6 +2,7 @@
 
 use crate::metric::{Better, Unit};
 
+use super::element_witness::{DeclaredScores, Witness, integer_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, Scope, Settings, Tally,
 };
@@ -66,19 +67,36 @@ impl Judge for Order {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let indices = batch.got[self.output].data().to_i64s();
         let rows = batch.got[self.output].dims().first().copied().unwrap_or(1).max(1);
+        let (dtype, mut scores) = (batch.got[self.output].dtype(), DeclaredScores::default());
         for (row, got) in indices.chunks((indices.len() / rows).max(1)).enumerate() {
             tally.count("rows", 1);
+            // Where the first token stands that is not the one due there, and that one.
             let wrong = match (&self.equals, self.values) {
-                (Some(expected), _) => got != expected.as_slice(),
+                (Some(expected), _) if got == expected.as_slice() => None,
+                (Some(expected), _) => {
+                    let differs = |(at, (got, due)): (usize, (&i64, &i64))| (got != due).then_some((at, *due));
+                    got.iter()
+                        .zip(expected)
+                        .enumerate()
+                        .find_map(differs)
+                        .or(Some((0, *expected.first().unwrap_or(&0))))
+                }
                 (None, Some(values)) => {
                     let data = batch.got[values].data();
                     let value = |i: usize| data.get_f64(row * got.len() + i);
-                    (1..got.len()).any(|i| value(i - 1) == value(i) && got[i - 1] > got[i])
+                    let out_of_order = |i: &usize| value(i - 1) == value(*i) && got[i - 1] > got[*i];
+                    (1..got.len()).find(out_of_order).map(|i| (i - 1, got[i]))
                 }
-                (None, None) => false,
+                (None, None) => None,
             };
-            if wrong {
+            if let Some((at, due)) = wrong {
                 tally.count("misplaced", 1);
+                if tally.wants(1.0) && at < got.len() {
+                    let tokens = scores.with_scores(batch, row, [due, got[at]])?;
+                    let place = row * got.len() + at;
+                    let witness = || Witness::at(batch, self.output, place, integer_hex(dtype, due));
+                    tally.witness(1.0, || witness().with_tokens(tokens));
+                }
                 tally.evidence(|| match &self.equals {
                     Some(expected) => format!("row {}: {got:?} instead of {expected:?}", batch.first_row + row),
                     None => format!("row {}: equal values out of order in {got:?}", batch.first_row + row),

@@ -9,10 +9,16 @@
 //! - open: neither.
 //!
 //! `allowance` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `row_outcome` says what is
-//! compared, `decision` where and how closely it is decided; the choices themselves are [`crate::rewrite::Choices`].
+//! compared, `decision` where and how closely it is decided; the choices themselves are [`crate::rewrite::Choices`]. `repair`
+//! ends choices, `counterexample` makes what they flip small, and `jax_function` writes it in Python.
 
 mod allowance;
+mod counterexample;
 mod decision;
+mod jax_function;
+mod lax_names;
+mod minimize;
+mod numpy_text;
 mod outside;
 mod repair;
 mod row_outcome;
@@ -28,7 +34,10 @@ use crate::tensor::Tensor;
 
 use row_outcome::Outcome;
 
+pub use counterexample::{Counterexample, Flipped, Seen, counterexample};
 pub use decision::Decision;
+pub use jax_function::{NoLine, jax_function};
+pub use numpy_text::numpy_array;
 pub use outside::{Outside, enclose, outside};
 pub use repair::{Repair, repair};
 pub use row_outcome::OutcomeError;

@@ -61,6 +61,11 @@ impl Outcome {
         self.values.iter().map(|id| replay.tensor(*id)).collect()
     }
 
+    /// The outcome among all results.
+    pub fn among(&self, results: &[Tensor]) -> Vec<Tensor> {
+        self.outputs.iter().map(|output| results[*output].clone()).collect()
+    }
+
     /// Flat positions of a row in a result of so many elements.
     fn span(&self, row: usize, elements: usize) -> Range<usize> {
         span(row, self.rows, elements)

@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         }
         let drawn = room.saturating_sub(plan.len()) as u64;
         let random = (0..drawn).map(move |seed| {
-            let option = |at: &usize| (*at, (mixed(seed << 20 | *at as u64) % (last(*at) as u64 + 1)) as usize);
+            let option = |at: &usize| (*at, (mix(seed << 20 | *at as u64) % (last(*at) as u64 + 1)) as usize);
             with(&points.iter().map(option).collect::<Vec<_>>())
         });
         Box::new(plan.into_iter().chain(random))
@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mixed(counter: u64) -> u64 {
+pub(super) fn mix(counter: u64) -> u64 {
     let mut z = counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -3,9 +3,9 @@ use crate::ir::{Binary, Builder, Compare, Op, Program, Unary, ValueId};
 use crate::machine::{self, CHIPS, Mode, PRECISIONS, REFINEMENTS};
 use crate::program::ProgramSpec;
 use crate::rewrite::Choices;
-use crate::tensor::{DType, Tensor};
+use crate::tensor::{DType, Data, Tensor};
 
-use super::{Answer, FAMILIES, Settings, enclose, explore, find_family, outside};
+use super::{Answer, FAMILIES, Seen, Settings, counterexample, enclose, explore, find_family, outside};
 
 fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
@@ -360,5 +360,37 @@ fn a_row_that_another_mode_flips_has_it_as_witness() {
         assert!(decision.declared_ulp >= decision.enclosed_ulp, "{decision:?}");
         assert_eq!(decision.enclosed_ulp > 0.0, matches!(answer, Answer::Proven { .. }), "{decision:?}");
         assert_eq!(decision.candidates.len() > 1, decision.enclosed_ulp <= 0.0, "{decision:?}");
+    }
+}
+
+/// One number of one row is not its own rounding: squared, and read once rounded and once not. Below it, XLA:CPU flips it with
+/// its own rules; above, only a maximum that is not rounded does, which XLA:CPU rounds.
+#[test]
+fn a_planted_flip_is_all_that_is_left_of_an_input() {
+    let mut b = Builder::new("planted");
+    let x = b.parameter("x", DType::BF16, &[4, 64]).unwrap();
+    let square = b.binary(Binary::Multiply, x, x).unwrap();
+    let max = b.reduce(Binary::Maximum, square, f64::NEG_INFINITY, &[1]).unwrap();
+    let max = b.convert(max, DType::F32).unwrap();
+    let max = b.broadcast(max, &[4, 64], &[0]).unwrap();
+    let wide = b.convert(square, DType::F32).unwrap();
+    let keep = b.compare(Compare::Ge, wide, max).unwrap();
+    let program = b.finish(&[("keep", keep)]).unwrap();
+    let settings = settings("v5e/default/off", &["rounding"]);
+    for (planted, left, seen) in [(137.0, 137.0, Seen::Compiled), (131.0, 130.0, Seen::WrittenOut)] {
+        // 0 and 1 have exact squares.
+        let mut values = vec![0.0; 256];
+        (values[2 * 64 + 37], values[3 * 64 + 5]) = (planted / 128.0, 1.0);
+        let arguments = [Tensor::new(&[4, 64], Data::from_f64s(DType::BF16, &values).unwrap())];
+        let found = explore(&program, &arguments, &[], &settings).unwrap();
+        let small = counterexample(&program, &arguments, &[], &settings, &found).unwrap().unwrap();
+        assert_eq!((small.row, small.elements, small.seen), (2, [256, 1], seen));
+        assert_eq!((small.arguments[0].dims(), small.arguments[0].data().get_f64(0)), (&[1, 1][..], left / 128.0));
+        // It flips again, and so does the choice written out.
+        let again = explore(&small.program, &small.arguments, &[], &settings).unwrap();
+        assert!(matches!(again.answers[..], [Answer::Reachable(_)]));
+        let written = machine::evaluate(&small.written_out(), &small.mode, &small.arguments).unwrap();
+        assert_eq!(written[0], small.outcome[0].chosen);
+        assert_ne!(small.outcome[0].chosen, small.outcome[0].declared);
     }
 }

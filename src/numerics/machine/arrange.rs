@@ -9,7 +9,7 @@ use super::value::{Operand, Value};
 /// `iota` along `dim`, as a broadcast of its numbers.
 pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
     let numbers = Value::integer(DType::S64, (0..dims[dim] as i64).collect());
-    let numbers = integer::convert(numbers, dtype, false);
+    let numbers = integer::convert(numbers, dtype, false, &[]);
     Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
 }
 

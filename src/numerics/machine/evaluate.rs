@@ -12,7 +12,7 @@ use super::dot_order::DotOrder;
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::mxu;
-use super::prepared::{Habits, Prepared};
+use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Divide, Side, VectorUnit};
 use super::{arrange, contract, ducc, integer, rank, reduce, tiles};
@@ -83,7 +83,12 @@ pub(super) fn take_operands(
     operands
 }
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
+    /// What is known of each computation.
+    pub fn frames(&self) -> &'p [Frame] {
+        self.prepared.frames(&self.unit.release.codegen)
+    }
+
     /// The results of the whole program.
     pub fn results(&self, arguments: Vec<Value>) -> Result<Vec<Tensor>, EvalError> {
         let entry = self.program.entry();
@@ -102,7 +107,7 @@ impl Machine<'_> {
 
     /// The result of a computation. Values are dropped after their last use.
     pub fn call(&self, callee: ComputationId, arguments: Vec<Value>) -> Result<Value, EvalError> {
-        let (computation, frame) = (&self.program.computations[callee], &self.prepared.frames[callee]);
+        let (computation, frame) = (&self.program.computations[callee], &self.frames()[callee]);
         let mut uses = frame.uses.clone();
         let mut values: Vec<Option<Operand>> = vec![None; computation.instructions.len()];
         let mut arguments: Vec<Option<Value>> = arguments.into_iter().map(Some).collect();
@@ -172,7 +177,9 @@ impl Machine<'_> {
             | Op::Gather(_) => arrange::move_elements(instruction, written_out(operands), shapes),
             Op::Convert if habits.kept_wide && self.mode.chip.library.is_some() => return Ok(operands.swap_remove(0)),
             Op::Convert => {
-                let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
+                let converted = |value| {
+                    integer::convert(value, shape.element_type(), self.unit.flush, self.unit.release.through_half)
+                };
                 return Ok(operands.swap_remove(0).map(converted));
             }
             Op::BitcastConvert => integer::bitcast(one(operands), shape.element_type()),
@@ -379,7 +386,7 @@ impl Machine<'_> {
         let [lhs, rhs] = match dtype {
             // Integers beside f64 are the numbers that they are.
             DType::F64 => [lhs, rhs].map(|side| match side {
-                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush),
+                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush, &[]),
                 float => float,
             }),
             _ => [lhs, rhs],

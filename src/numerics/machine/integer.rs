@@ -15,9 +15,9 @@ use super::vector;
 /// NaN giving 0; integers wrap; a predicate is whether a number is not zero, which subnormals are to a unit that
 /// flushes. A tuple stays as it is.
 ///
-/// Every conversion rounds once, from the whole value, but for one: XLA reaches bf16 from f64 and from integers by way
-/// of f32 ([`through_f32`]).
-pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
+/// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of;
+/// `through_half` are the types that floats are converted to by way of f16.
+pub(super) fn convert(value: Value, to: DType, flush: bool, through_half: &[DType]) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
         (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
@@ -25,9 +25,11 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Float(_, values), DType::F32) => Value::Float(to, values),
         // What bf16 holds already is not copied: weights come back from a wider type in every step of a loop.
         (Value::Float(_, values), DType::BF16) if values.are_bf16() => Value::Float(to, values),
-        (Value::Float(_, values), to) if to.is_float() => {
+        (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
-            vector::in_chunks(&mut values, |_, chunk| vector::round_to(to, chunk));
+            for step in conversion_steps(from, to, through_half) {
+                vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
+            }
             Value::float(to, values)
         }
         (Value::Float(_, values), DType::Pred) => {
@@ -37,7 +39,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Float(_, values), to) => of_floats(values.iter().map(|v| f64::from(*v)), to),
         (Value::Double(values), DType::F64) => Value::Double(values),
         (Value::Double(values), DType::Pred) => Value::pred(values.iter().map(|v| *v != 0.0).collect()),
-        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to)),
+        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to, through_half)),
         (Value::Double(values), to) => of_floats(values.iter().copied(), to),
         (Value::Integer(from, values), to) if from == to => Value::Integer(from, values),
         (Value::Integer(from, values), to) => of_integers(values.iter().copied(), from, to),
@@ -54,18 +56,20 @@ fn through_f32(from: DType, to: DType) -> bool {
     to == DType::BF16 && !(from.is_float() && from != DType::F64)
 }
 
-/// The types that a conversion between these rounds to, one after the other.
-pub fn conversion_steps(from: DType, to: DType) -> impl Iterator<Item = DType> {
-    through_f32(from, to).then_some(DType::F32).into_iter().chain([to])
+/// The types that a conversion between these rounds to, one after the other; `through_half` are those that floats are
+/// converted to by way of f16.
+pub fn conversion_steps(from: DType, to: DType, through_half: &[DType]) -> impl Iterator<Item = DType> + use<> {
+    let half = from.is_float() && through_half.contains(&to);
+    let first = half.then_some(DType::F16).or(through_f32(from, to).then_some(DType::F32));
+    first.into_iter().chain([to])
 }
 
 /// f64 as a narrower float.
-fn of_doubles(values: &[f64], to: DType) -> Vec<f32> {
-    let mut narrow: Vec<f32> = match to.format() {
-        Some(format) if !through_f32(DType::F64, to) => {
-            values.iter().map(|v| round_f64(format, *v, Direction::NearestEven) as f32).collect()
-        }
-        _ => values.iter().map(|v| *v as f32).collect(),
+fn of_doubles(values: &[f64], to: DType, through_half: &[DType]) -> Vec<f32> {
+    let first = conversion_steps(DType::F64, to, through_half).next().and_then(DType::format);
+    let mut narrow: Vec<f32> = match first {
+        Some(format) => values.iter().map(|v| round_f64(format, *v, Direction::NearestEven) as f32).collect(),
+        None => values.iter().map(|v| *v as f32).collect(),
     };
     vector::round_to(to, &mut narrow);
     narrow

@@ -1,8 +1,10 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
+use std::sync::OnceLock;
+
 use crate::analysis::{
-    FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide, find_producers,
-    find_sum_loops,
+    Codegen, FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide,
+    find_producers, find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
@@ -16,8 +18,8 @@ use super::value::Value;
 pub struct Prepared<'p> {
     pub(super) program: &'p Program,
     pub(super) regions: Regions,
-    /// One a computation.
-    pub(super) frames: Vec<Frame>,
+    /// One a computation, for each way to make code, worked out when it is first asked for.
+    frames: [OnceLock<Vec<Frame>>; Codegen::ALL.len()],
     /// Computations of scalars, to be interpreted element by element; `None` for those that take arrays.
     templates: Vec<Option<Result<Template<'p>, EvalError>>>,
 }
@@ -52,7 +54,7 @@ pub(super) struct Habits {
 }
 
 impl Frame {
-    fn new(computation: &Computation, regions: &Regions) -> Frame {
+    fn new(computation: &Computation, regions: &Regions, codegen: &Codegen) -> Frame {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let instructions = &computation.instructions;
@@ -61,9 +63,9 @@ impl Frame {
             _ => None,
         };
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let contracted = find_contractions(computation, &uses, sums);
+        let contracted = find_contractions(computation, &uses, codegen, sums);
         let folded = find_folded_columns(computation, &contracted);
-        let sum_loops = find_sum_loops(computation, &contracted, sums);
+        let sum_loops = find_sum_loops(computation, &contracted, codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by_spread: !i.fusion.is_some_and(Fusion::is_compiled)
@@ -110,7 +112,7 @@ impl Held {
 }
 
 impl<'p> Prepared<'p> {
-    /// Makes `program` ready; constants are converted now.
+    /// Makes `program` ready.
     pub fn new(program: &'p Program) -> Prepared<'p> {
         let template = |region: ComputationId| {
             let takes_scalars = program.computations[region].takes_scalars();
@@ -119,7 +121,7 @@ impl<'p> Prepared<'p> {
         let regions = Regions::new(program);
         Prepared {
             program,
-            frames: program.computations.iter().map(|computation| Frame::new(computation, &regions)).collect(),
+            frames: Default::default(),
             regions,
             templates: (0..program.computations.len()).map(template).collect(),
         }
@@ -173,6 +175,13 @@ impl<'p> Prepared<'p> {
     /// The machine that runs the program.
     pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Machine<'a> {
         Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() }
+    }
+
+    /// What is known of each computation, where a compiler makes code in this way.
+    pub(super) fn frames(&self, codegen: &Codegen) -> &[Frame] {
+        let at = Codegen::ALL.iter().position(|known| known == codegen).unwrap_or(0);
+        let frame = |computation| Frame::new(computation, &self.regions, &Codegen::ALL[at]);
+        self.frames[at].get_or_init(|| self.program.computations.iter().map(frame).collect())
     }
 
     /// A region to be interpreted element by element.

@@ -51,8 +51,8 @@ impl<'p> Replay<'p> {
     /// If an operation is not supported for its types.
     pub fn update(&mut self) -> Result<Vec<bool>, EvalError> {
         let program = self.prepared.program;
-        let (entry, frame) = (program.entry(), &self.prepared.frames[program.entry]);
         let machine = self.prepared.machine(self.mode);
+        let (entry, frame) = (program.entry(), &machine.frames()[program.entry]);
         let mut has_changed = vec![false; entry.instructions.len()];
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let read = self.reads[id];

@@ -6,7 +6,7 @@ use crate::tensor::DType;
 use super::evaluate::{EvalError, Machine, refuse};
 use super::integer;
 use super::value::Value;
-use super::vector;
+use super::vector::{self, VectorUnit};
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,10 @@ impl<'a> Region<'a> {
                         Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))
                     }
                     Op::Clamp => self.machine.clamp(&[value(0), value(1), value(2)]),
-                    Op::Convert => integer::convert(value(0), dtype, self.machine.unit.flush),
+                    Op::Convert => {
+                        let VectorUnit { flush, release, .. } = &self.machine.unit;
+                        integer::convert(value(0), dtype, *flush, release.through_half)
+                    }
                     Op::BitcastConvert => integer::bitcast(value(0), dtype),
                     Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                         integer::reduce_precision(*exponent_bits, *mantissa_bits, value(0))

@@ -24,9 +24,9 @@ impl SideBySide {
         match self.sum_loop {
             SumLoop::Rows(rows) if exact && rows.rounds_products => {
                 let rounded: Vec<f64> = contract::round(terms, self.flush).into_iter().map(f64::from).collect();
-                rounded.chunks(width).map(|terms| self.rows(&rows, terms, init, false)).collect()
+                rounded.chunks(width).map(|terms| self.turns(&rows, terms, init, false)).collect()
             }
-            SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.rows(&rows, terms, init, exact)).collect(),
+            SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.turns(&rows, terms, init, exact)).collect(),
             SumLoop::Columns(columns) => {
                 let row = |sum: f32, row: &[f64]| self.columns(&columns, row, sum, exact);
                 let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
@@ -58,14 +58,25 @@ impl SideBySide {
         self.chain(sum, &terms)
     }
 
+    fn turns(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
+        let turn = |sum: f32, terms: &[f64]| self.rows(rows, terms, sum, exact);
+        terms.chunks(rows.columns * rows.extent).fold(init, turn)
+    }
+
     fn rows(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
-        let Rows { lanes, columns, .. } = *rows;
-        let (whole, left) = terms.split_at(terms.len() / (columns * lanes) * columns * lanes);
-        let lane = |lane: usize| {
-            let own = whole.chunks(columns).skip(lane).step_by(lanes).flatten().copied().collect();
-            self.lane(if lane == 0 { self.flushed(init) } else { NOTHING }, own, exact && rows.starts_with_two)
+        let Rows { lanes, registers, columns, .. } = *rows;
+        let step = columns * lanes * registers;
+        let (whole, left) = terms.split_at(terms.len() / step * step);
+        let once = whole.len() == step;
+        let lane = |register: usize, lane: usize| {
+            let own = whole.chunks(columns).skip(register * lanes + lane).step_by(lanes * registers);
+            let sum = if (register, lane) == (0, 0) { self.flushed(init) } else { NOTHING };
+            let two = rows.starts_with_two || register > 0 && once;
+            self.lane(sum, own.flatten().copied().collect(), exact && two)
         };
-        self.chain(self.halves((0..lanes).map(lane).collect()), left)
+        let join =
+            |at: usize| (1..registers).fold(lane(0, at), |sum, register| self.add(sum, lane(register, at).into()));
+        self.chain(self.halves((0..lanes).map(join).collect()), left)
     }
 
     fn columns(&self, columns: &Columns, row: &[f64], sum: f32, exact: bool) -> f32 {
@@ -119,7 +130,7 @@ mod tests {
     use crate::machine::probe::{hash, numbers};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
-        SumLoop::Rows(Rows { lanes, columns, rounds_products, starts_with_two: false })
+        SumLoop::Rows(Rows { lanes, registers: 1, columns, extent: 1 << 20, rounds_products, starts_with_two: false })
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {

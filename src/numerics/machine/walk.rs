@@ -82,7 +82,7 @@ impl<'m> Walk<'m> {
     }
 
     fn enter(&mut self, role: Role, computation: ComputationId, arguments: Vec<Value>) {
-        let uses = self.machine.prepared.frames[computation].uses.clone();
+        let uses = self.machine.frames()[computation].uses.clone();
         let (values, arguments) = (vec![None; uses.len()], arguments.into_iter().map(Some).collect());
         self.frames.push(Frame { role, computation, at: 0, values, uses, arguments });
     }
@@ -105,7 +105,7 @@ impl<'m> Walk<'m> {
                 frame.at += 1;
                 continue;
             }
-            let prepared = &machine.prepared.frames[frame.computation];
+            let prepared = &machine.frames()[frame.computation];
             let shapes: Vec<&Shape> =
                 instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
             let whole = |operands: Vec<Operand>| -> Vec<Value> {

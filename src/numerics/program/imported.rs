@@ -272,18 +272,32 @@ fn ranking(
         let argmax = || program.output("token").and_then(|at| argmax_operand(program, outputs[at]));
         return Ok(named.or_else(argmax).filter(|id| ranks(shape(*id), rows)));
     };
-    let argument = || name.strip_prefix("arg")?.parse::<usize>().ok().and_then(|at| parameters.get(at)).copied();
-    let found = program.output(name).map(|at| outputs[at]).or_else(argument).ok_or_else(|| {
-        let arguments: Vec<String> = (0..parameters.len()).map(|at| format!("arg{at}")).collect();
-        let known = program.output_names.iter().chain(&arguments).map(String::as_str);
-        let hint = crate::name::hint(name, known.collect::<Vec<_>>().iter().copied());
-        ImportedError::UnknownScores { name: name.to_string(), hint }
-    })?;
+    let found = result_or_argument(program, parameters, name)?;
     if !ranks(shape(found), rows) {
         let (name, shape) = (name.to_string(), shape(found).clone());
         return Err(ImportedError::NoScores { value: found, name, shape, rows });
     }
     Ok(Some(found))
+}
+
+/// The result of this name, or the argument: `arg0`, `arg1`, ...
+fn result_or_argument(program: &Program, parameters: &[ValueId], name: &str) -> Result<ValueId, ImportedError> {
+    let argument = || name.strip_prefix("arg")?.parse::<usize>().ok().and_then(|at| parameters.get(at)).copied();
+    program.output(name).map(|at| program.outputs()[at]).or_else(argument).ok_or_else(|| {
+        let arguments: Vec<String> = (0..parameters.len()).map(|at| format!("arg{at}")).collect();
+        let known = program.output_names.iter().chain(&arguments).map(String::as_str);
+        let hint = crate::name::hint(name, known.collect::<Vec<_>>().iter().copied());
+        ImportedError::UnknownScores { name: name.to_string(), hint }
+    })
+}
+
+/// The program whose one result, `scores`, is the result or argument of this name.
+///
+/// # Errors
+/// If there is none.
+pub fn scores_of(program: &Program, name: &str) -> Result<Program, ImportedError> {
+    let found = result_or_argument(program, &parameters(program.entry()), name)?;
+    Ok(sub_program(program, found))
 }
 
 /// Whether values of this shape rank the tokens of so many rows.

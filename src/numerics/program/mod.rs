@@ -32,7 +32,7 @@ mod train;
 
 use crate::ir::{Program, ShapeError};
 
-pub use imported::{Imported, ImportedError};
+pub use imported::{Imported, ImportedError, scores_of};
 pub use parameter::{ParameterDoc, ParameterError, Parameters};
 pub use spec::ProgramSpec;
 

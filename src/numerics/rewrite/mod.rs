@@ -5,20 +5,26 @@
 //! wide for the other.
 //!
 //! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one; `choices` has every
-//! choice of sites in one program.
+//! choice of sites in one program. `axes`, `index_axes` and `resize` write a program for other extents, with its choices as
+//! they were.
 
+mod axes;
 mod choices;
 mod dead;
+mod index_axes;
 mod keep_wide;
 mod loops;
 mod narrow;
 mod normalize;
 mod policy;
+mod resize;
 mod simplify;
 
+pub use axes::{Axes, Axis, IndexBound};
 pub use choices::{Choices, Point};
 pub use keep_wide::keep_wide;
 pub use policy::{POLICIES, Policy, find_policy};
+pub use resize::Kept;
 
 use std::collections::BTreeSet;
 

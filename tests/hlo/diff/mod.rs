@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ulpgate::diff::{Change, ChangeKind, Difference, Maximum, Right, Verdict, difference, outcomes};
+use ulpgate::diff::{Change, ChangeKind, Difference, Lost, Maximum, Right, Verdict, difference, outcomes};
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -399,7 +399,7 @@ fn inputs_of(program: &str) -> Vec<Tensor> {
 fn six_of_eight_rows_lose_their_token() {
     let [off, on] = ["excess_off", "excess_on"].map(|which| import(&text(&format!("cpu/prob_max.{which}"))));
     let mode = "xla-cpu/default/as-compiled".parse().unwrap();
-    let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max"), &mut |_| {}).unwrap();
+    let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max"), None, &mut |_| {}).unwrap();
     let [maximum, sum] = &found[..] else { panic!("{found:?}") };
     assert_eq!((maximum.result, sum.result), (1, 3));
     assert_eq!(maximum.maximum, Some(Maximum { maximum: 1, of: 0, rows: 8, unreached_before: 0, unreached_after: 6 }));
@@ -435,7 +435,13 @@ fn results_are_printed_apart_from_the_changes() {
 
 /// `p >= max(p)` over one row: the kept set, and the argmax of what is kept.
 const KEPT: &str = "HloModule kept
-largest { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) }
+
+largest {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT m = f32[] maximum(a, b)
+}
+
 ENTRY main {
   x = f32[2,4] parameter(0)
   y = f32[2,4] exponential(x)
@@ -451,14 +457,12 @@ ENTRY main {
 
 #[test]
 fn kept_sets_and_tokens_are_judged_by_the_truth() {
-    let broken = KEPT.replace("{ a =", "{\n a =").replace(" b = f32[] p", "\n b = f32[] p");
-    let broken = broken.replace(" ROOT m", "\n ROOT m").replace("(a, b) }", "(a, b)\n}");
-    let [same, other] = ["r", "y"].map(|top| import(&broken.replace("TOP", top)));
+    let [same, other] = ["r", "y"].map(|top| import(&KEPT.replace("TOP", top)));
     // exp(0.3) is rounded up and reaches its maximum, exp(0.1) is rounded down and does not.
     let x = Data::from_f64s(DType::F32, &[0.1, -1.0, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let arguments = [Tensor::new(&[2, 4], x)];
     let mode = "v5e/default/as-compiled".parse().unwrap();
-    let found = outcomes(&same, &other, &mode, &arguments, &mut |_| {}).unwrap();
+    let found = outcomes(&same, &other, &mode, &arguments, None, &mut |_| {}).unwrap();
     let [kept, counts] = &found[..] else { panic!("{found:?}") };
     let Verdict::Kept { before, after, truth, empty_before, empty_after, lost } = &kept.verdict else {
         panic!("{kept:?}")
@@ -469,8 +473,42 @@ fn kept_sets_and_tokens_are_judged_by_the_truth() {
     assert_eq!((lost.before, lost.after), (0, kept.rows_differing));
     assert_eq!(kept.rows_differing, 1);
     let right = Right { before: kept.rows_differing, ..Right::default() };
-    let expected = Verdict::Tokens { right, tied: Some(kept.rows_differing) };
+    let expected = Verdict::Tokens { right, tied: Some(kept.rows_differing), lost: None };
     assert_eq!(counts.verdict, expected);
+}
+
+#[test]
+fn scores_of_ones_own_tell_which_rows_lost_their_best_token() {
+    // Without its scores among the results, nothing says which token of a kept set is the most probable one.
+    let text =
+        KEPT.replace("(f32[2,4], pred[2,4], s32[2,4]) tuple(r, keep, count)", "(pred[2,4], s32[2]) tuple(keep, token)");
+    let token = "  at = s32[2,4] iota(), iota_dimension=1\n  zero = s32[] constant(0)\n  none = s32[2,4] broadcast(zero), \
+                 dimensions={}\n  held = s32[2,4] select(keep, at, none)\n  token = s32[2] reduce(held, zero), \
+                 dimensions={1}, to_apply=last\n  ROOT t";
+    let last = "HloModule kept\n\nlast {\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT m = s32[] maximum(a, \
+                b)\n}\n";
+    let text = text.replace("  ROOT t", token).replacen("HloModule kept\n", last, 1);
+    let [same, other] = ["r", "y"].map(|top| import(&text.replace("TOP", top)));
+    let x = Data::from_f64s(DType::F32, &[-1.0, 0.1, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
+    let arguments = [Tensor::new(&[2, 4], x)];
+    let mode = "v5e/default/as-compiled".parse().unwrap();
+    let lost = |scores: Option<&str>| {
+        let found = outcomes(&same, &other, &mode, &arguments, scores, &mut |_| {}).unwrap();
+        found.into_iter().map(|outcome| match outcome.verdict {
+            Verdict::Kept { lost, .. } | Verdict::Tokens { lost, .. } => lost,
+            other => panic!("{other:?}"),
+        })
+    };
+    assert!(lost(None).all(|lost| lost.is_none()));
+    let after = Lost { before: 0, after: 1 };
+    assert_eq!(lost(Some("arg0")).collect::<Vec<_>>(), [Some(after), Some(after)]);
+    for (scores, why) in
+        [("arg1", "is no result and no argument"), ("out1", "is no result"), ("out0", "must be floats")]
+    {
+        let error = outcomes(&same, &other, &mode, &arguments, Some(scores), &mut |_| {}).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`scores` names `{scores}`")), "{error}");
+        assert!(scores == "out1" || error.contains(why), "{error}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
-use super::super::integer;
+use super::super::integer::{self, conversion_steps};
 use super::super::vector::{self, VectorUnit};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
@@ -59,7 +59,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         tracer.grounds.borrow_mut().shows_nan.insert(instruction.name.clone());
     };
     match &instruction.op {
-        Op::Convert => convert(site, from, to, tracer.machine.unit.flush),
+        Op::Convert => convert(site, from, to, &tracer.machine.unit),
         Op::BitcastConvert => {
             if from.is_float() && !to.is_float() {
                 shows_nan();
@@ -105,7 +105,8 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
     }
 }
 
-fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
+fn convert(site: &Site, from: DType, to: DType, unit: &VectorUnit) -> Symbols {
+    let VectorUnit { flush, release, .. } = *unit;
     let elements = site.of(0);
     let mixer = Mixer::new(&format!("convert {from} {to} {flush}"));
     // Every number of the one is a number of the other.
@@ -122,14 +123,16 @@ fn convert(site: &Site, from: DType, to: DType, flush: bool) -> Symbols {
     let element = |symbol: &Symbol| match symbol.number() {
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
-        _ if from.is_float() && to.is_float() && from != DType::F64 => round(*symbol, to),
+        _ if from.is_float() && to.is_float() && from != DType::F64 => {
+            conversion_steps(from, to, release.through_half).fold(*symbol, round)
+        }
         Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
             let value = if from == DType::Pred {
                 super::super::value::Value::pred(vec![v != 0])
             } else {
                 super::super::value::Value::integer(from, vec![v])
             };
-            first(&integer::convert(value, to, flush)).unwrap_or(mixer.and(*symbol).symbol())
+            first(&integer::convert(value, to, flush, &[])).unwrap_or(mixer.and(*symbol).symbol())
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };

@@ -78,7 +78,7 @@ impl<'a> Tracer<'a> {
         arguments: Vec<Symbols>,
         mut sketches: Option<&mut Vec<Option<Sketch>>>,
     ) -> Result<Symbols> {
-        let (computation, frame) = (&self.program().computations[callee], &self.machine.prepared.frames[callee]);
+        let (computation, frame) = (&self.program().computations[callee], &self.machine.frames()[callee]);
         let mut uses = frame.uses.clone();
         let mut values: Vec<Option<Symbols>> = vec![None; computation.instructions.len()];
         for (id, instruction) in computation.instructions.iter().enumerate() {

@@ -11,7 +11,7 @@ use super::arrays::{Side, combine, in_chunks, zip};
 use super::error_model::ErrorModel;
 use super::rounded_function;
 use super::simd::{self, Work};
-use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, round_to, xla};
+use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xla};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
@@ -21,8 +21,12 @@ use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, round_to, xla};
 /// small operand as it is.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
     in_chunks(values, |_, chunk| {
-        unary_f32(unary, chunk, unit);
-        round_to(dtype, chunk);
+        let by_halves =
+            dtype == DType::F16 && unit.error == ErrorModel::XlaCpu && half::apply(unary, chunk, &unit.release);
+        if !by_halves {
+            unary_f32(unary, chunk, unit);
+            round_to(dtype, chunk);
+        }
     });
 }
 
@@ -78,7 +82,7 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
 
 /// A function with the unit's errors.
 fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
-    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values) {
+    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values, &unit.release) {
         return;
     }
     if !unit.perturbs() {

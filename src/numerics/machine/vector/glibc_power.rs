@@ -63,8 +63,8 @@ const EXP2: [u64; 32] = [
 const EXP2_POLYNOMIAL: [u64; 3] = [0x3fac_6af8_4b91_2394, 0x3fce_bfce_50fa_c4f3, 0x3fe6_2e42_ff0c_52d6];
 
 /// The code of 1.
-const ONE: u32 = 0x3f80_0000;
-const INFINITY: u32 = 0x7f80_0000;
+pub(super) const ONE: u32 = 0x3f80_0000;
+pub(super) const INFINITY: u32 = 0x7f80_0000;
 const SIGN: u32 = 0x8000_0000;
 
 /// x^y; neither operand is flushed before.
@@ -129,15 +129,21 @@ fn parity(bits: u32) -> Parity {
     }
 }
 
-/// log2 of the number with these bits.
-fn log2(ix: u32) -> f64 {
+/// The number with these bits as `z 2^k`: z and k, in which interval c of the sixteen z lies, and 1/c.
+pub(super) fn interval(ix: u32) -> (f64, f64, usize, f64) {
     let offset = ix.wrapping_sub(0x3f33_0000);
-    let [inverse, log] = LOG2[(offset >> 19) as usize % 16].map(f64::from_bits);
+    let i = (offset >> 19) as usize % 16;
     let top = offset & 0xff80_0000;
     let z = f64::from(f32::from_bits(ix.wrapping_sub(top)));
+    (z, f64::from(top as i32 >> 23), i, f64::from_bits(LOG2[i][0]))
+}
+
+/// log2 of the number with these bits.
+fn log2(ix: u32) -> f64 {
+    let (z, k, i, inverse) = interval(ix);
     let a = LOG2_POLYNOMIAL.map(f64::from_bits);
     let r = z.mul_add(inverse, -1.0);
-    let whole = log + f64::from(top as i32 >> 23);
+    let whole = f64::from_bits(LOG2[i][1]) + k;
     let square = r * r;
     let low = a[2].mul_add(r, a[3]).mul_add(square, a[4].mul_add(r, whole));
     a[0].mul_add(r, a[1]).mul_add(square * square, low)

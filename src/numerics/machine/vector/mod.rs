@@ -1,7 +1,7 @@
 //! The vector unit: elementwise operations, sums and running sums, in f32 (or f64 for f64 values).
 //!
 //! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
-//! XLA:CPU has them (`xla`, `glibc`, `library`), or off within published bounds (`error_model`); sums have an order
+//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within published bounds (`error_model`); sums have an order
 //! (`sum_order`), whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
@@ -9,9 +9,12 @@ mod elementwise;
 mod error_model;
 mod fdlibm;
 mod glibc;
+mod glibc_logarithm;
 mod glibc_power;
+mod half;
 mod library;
 mod promise;
+mod release;
 mod rounded_function;
 mod rounding;
 mod rsqrt_estimate;
@@ -26,6 +29,7 @@ pub use error_model::{ErrorModel, Eup};
 pub(super) use library::library_exponential;
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
+pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tangent};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use step::StepRounding;
@@ -47,6 +51,8 @@ pub struct VectorUnit {
     pub contracts: bool,
     /// How functions and quotients err.
     pub error: ErrorModel,
+    /// The release of XLA:CPU whose functions they are, where they are XLA:CPU's.
+    pub release: Release,
 }
 
 /// How f32 divides.

@@ -5,25 +5,48 @@
 //! Coefficients are from Cephes (exp, log, log1p; Moshier) and from Eigen's rational tanh.
 
 use crate::ir::Unary;
+use crate::num::flush_f32;
 
+use super::release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tangent};
 use super::simd::{self, Loop};
-use super::{fdlibm, glibc, rsqrt_estimate};
+use super::{fdlibm, glibc, glibc_logarithm, glibc_power, rsqrt_estimate};
 
-/// Applies the function to each value; false, and nothing done, for one that has no polynomial of XLA's own.
-pub(super) fn apply(unary: Unary, values: &mut [f32]) -> bool {
+/// Applies the release's function to each value; false, and nothing done, for one that has no polynomial of XLA's own.
+pub(super) fn apply(unary: Unary, values: &mut [f32], release: &Release) -> bool {
+    macro_rules! each {
+        ($function:expr) => {
+            values.iter_mut().for_each(|v| *v = $function(*v))
+        };
+    }
     match unary {
-        Unary::Cbrt => values.iter_mut().for_each(|v| *v = fdlibm::cube_root(*v)),
+        Unary::Cbrt => match release.cube_root {
+            CubeRoot::CLibrary => each!(fdlibm::cube_root),
+            CubeRoot::Power => each!(|x: f32| glibc_power::power(x.abs(), 1.0 / 3.0).copysign(x)),
+        },
         Unary::Cosine => simd::run::<Each<Cosine>>(values),
-        Unary::Erf => simd::run::<Each<Erf>>(values),
+        Unary::Erf => {
+            each!(|x| clamped(x, -release.erf_clamp, release.erf_clamp));
+            simd::run::<Each<Erf>>(values);
+        }
         Unary::Sine => simd::run::<Each<Sine>>(values),
         Unary::Exponential => simd::run::<Each<Exponential>>(values),
         Unary::ExponentialMinusOne => simd::run::<Each<ExponentialMinusOne>>(values),
         Unary::Log => simd::run::<Each<Log>>(values),
-        Unary::LogPlusOne => simd::run::<Each<LogPlusOne>>(values),
+        Unary::LogPlusOne => match (release.log_plus_one_far, release.log_plus_one) {
+            (Logarithm::CLibrary, _) => each!(log_plus_one_by_library),
+            (Logarithm::Polynomial, Contracted::HalfSquare) => simd::run::<Each<LogPlusOne<false>>>(values),
+            (Logarithm::Polynomial, Contracted::Quotient) => simd::run::<Each<LogPlusOne<true>>>(values),
+        },
         Unary::Logistic => simd::run::<Each<Logistic>>(values),
         Unary::Tanh => simd::run::<Each<Tanh>>(values),
-        Unary::Tan => values.iter_mut().for_each(|v| *v = fdlibm::tangent(*v)),
-        Unary::Rsqrt => values.iter_mut().for_each(|v| *v = rsqrt_estimate::reciprocal_root(*v)),
+        Unary::Tan => match release.tangent {
+            Tangent::CLibrary => each!(fdlibm::tangent),
+            Tangent::Quotient => each!(|x| flush_f32(glibc::sine(x) / glibc::cosine(x))),
+        },
+        Unary::Rsqrt => match release.reciprocal_root {
+            ReciprocalRoot::RefinedEstimate => each!(rsqrt_estimate::reciprocal_root),
+            ReciprocalRoot::Quotient => each!(|x: f32| 1.0 / x.sqrt()),
+        },
         // Correctly rounded, as a processor has it.
         Unary::Sqrt => return false,
         Unary::Abs
@@ -137,19 +160,35 @@ impl Polynomial for Log {
     }
 }
 
-/// log(1 + x) where that is far enough from 0, else Cephes' rational function.
-struct LogPlusOne;
+/// Cephes' rational function for log1p, and where it ends.
+pub(super) const LOG_PLUS_ONE_P: [f32; 7] =
+    [4.527e-5, 4.985_410_3e-1, 6.578_732_5, 2.991_191_9e1, 6.094_967e1, 5.711_296_5e1, 2.003_955_3e1];
+pub(super) const LOG_PLUS_ONE_Q: [f32; 7] =
+    [1.0, 1.506_290_9e1, 8.304_757e1, 2.217_624e2, 3.090_987_2e2, 2.164_278_9e2, 6.011_866e1];
+pub(super) const LOG_PLUS_ONE_NEAR: f32 = 4.142_135_7e-1;
 
-impl Polynomial for LogPlusOne {
+/// log(1 + x) where that is far enough from 0, else Cephes' rational function, of whose two products the one with the quotient
+/// is contracted, or the other.
+struct LogPlusOne<const QUOTIENT: bool>;
+
+/// [`LogPlusOne`] with the C library's logarithm.
+fn log_plus_one_by_library(x: f32) -> f32 {
+    match x.abs() < LOG_PLUS_ONE_NEAR {
+        true => LogPlusOne::<false>::value(x),
+        false => glibc_logarithm::logarithm(1.0 + x),
+    }
+}
+
+impl<const QUOTIENT: bool> Polynomial for LogPlusOne<QUOTIENT> {
     #[inline(always)]
     fn value(x: f32) -> f32 {
-        const P: [f32; 7] =
-            [4.527e-5, 4.985_410_3e-1, 6.578_732_5, 2.991_191_9e1, 6.094_967e1, 5.711_296_5e1, 2.003_955_3e1];
-        const Q: [f32; 7] = [1.0, 1.506_290_9e1, 8.304_757e1, 2.217_624e2, 3.090_987_2e2, 2.164_278_9e2, 6.011_866e1];
-        if x.abs() < 4.142_135_7e-1 {
+        if x.abs() < LOG_PLUS_ONE_NEAR {
             let square = x * x;
-            let quotient = horner(x, &P) / horner(x, &Q);
-            x + square.mul_add(-0.5, x * square * quotient)
+            let quotient = horner(x, &LOG_PLUS_ONE_P) / horner(x, &LOG_PLUS_ONE_Q);
+            match QUOTIENT {
+                true => x + (x * square).mul_add(quotient, -0.5 * square),
+                false => x + square.mul_add(-0.5, x * square * quotient),
+            }
         } else {
             Log::value(1.0 + x)
         }
@@ -185,7 +224,7 @@ impl Polynomial for Tanh {
     }
 }
 
-/// Eigen's rational approximation, of jaxlib 0.10.2; that of 0.8.1 is cut off at 3.743 921 2.
+/// Eigen's rational approximation, of arguments that are cut off already.
 struct Erf;
 
 impl Polynomial for Erf {
@@ -194,10 +233,8 @@ impl Polynomial for Erf {
         const P: [f32; 5] = [2.290_506_5e-4, 3.408_291e-3, 5.095_569_5e-2, 1.852_083_2e-1, f32::from_bits(0x3f90_6eba)];
         const Q: [f32; 7] =
             [-1.179_160_3e-7, 2.354_796_6e-5, 1.017_962_6e-3, 1.407_047e-2, 1.109_850_5e-1, 4.974_692_5e-1, 1.0];
-        const CLAMP: f32 = 3.832_507;
-        let c = clamped(x, -CLAMP, CLAMP);
-        let square = c * c;
-        c * horner(square, &P) / horner(square, &Q)
+        let square = x * x;
+        x * horner(square, &P) / horner(square, &Q)
     }
 }
 

@@ -1,0 +1,157 @@
+//! What `explore --counterexample` writes: a program, its inputs, and a file in JAX.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::explore::{Counterexample, Seen, jax_function, numpy_array};
+use crate::file::safetensors;
+use crate::ir::Program;
+use crate::tensor::Tensor;
+
+use super::Failure;
+use super::choice_text::tell_choices;
+
+/// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`; tells what
+/// they hold.
+pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let save = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text)
+            .map_err(|error| Failure::Message(format!("failed to write {}: {error}", path.display())))
+    };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::Message(format!("failed to make {}: {error}", folder.display())))?;
+    save("program.hlo", &small.program.to_string())?;
+    let inputs = small.arguments.iter().enumerate().map(|(at, tensor)| (format!("arg{at}"), tensor.clone()));
+    safetensors::write(&folder.join("inputs.safetensors"), &inputs.collect::<Vec<_>>())
+        .map_err(|error| Failure::Message(error.to_string()))?;
+    let Counterexample { row, elements: [before, now], bits: [given, left], tried, .. } = small;
+    writeln!(
+        out,
+        "counterexample of row {row}: {now} of {before} elements, {left} of {given} significant bits at most; {tried} programs \
+         tried"
+    )?;
+    for line in what(small) {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out, "  {}", place(small.seen))?;
+    for held in &small.held {
+        writeln!(out, "  not made shorter: {held}")?;
+    }
+    match script(small) {
+        Ok(text) => {
+            save("counterexample.py", &text)?;
+            writeln!(out, "  {}: program.hlo, inputs.safetensors, counterexample.py", folder.display())?;
+        }
+        Err(why) => {
+            writeln!(out, "  {}: program.hlo, inputs.safetensors; no counterexample.py: {why}", folder.display())?
+        }
+    }
+    Ok(())
+}
+
+/// What differs, and by which choices.
+fn what(small: &Counterexample) -> Vec<String> {
+    let differs = small.differs;
+    let result = &small.program.output_names[differs.output];
+    let (element, chosen, declared) = (differs.element, differs.chosen, differs.declared);
+    let mut lines = vec![format!("{result}[{element}] is {chosen} instead of {declared} on {}, if", small.mode)];
+    lines.extend(tell_choices(&small.choices, &small.taken).into_iter().map(|choice| format!("  {choice}")));
+    lines
+}
+
+/// Where that was seen, in words.
+fn place(seen: Seen) -> &'static str {
+    match seen {
+        Seen::Compiled => "XLA:CPU, as emulated, changes the outcome if the flag is on",
+        Seen::WrittenOut => {
+            "XLA:CPU, as emulated, does not take these choices: there the flag changes nothing, and the choices written out do"
+        }
+        Seen::Witnessed => {
+            "not seen on XLA:CPU, as emulated: neither the flag nor the choices written out need show it there"
+        }
+    }
+}
+
+/// [`place`] in a word, for `scripts/check_counterexample.py`.
+fn shown(seen: Seen) -> &'static str {
+    match seen {
+        Seen::Compiled => "flag",
+        Seen::WrittenOut => "choices",
+        Seen::Witnessed => "nothing",
+    }
+}
+
+/// `counterexample.py`.
+fn script(small: &Counterexample) -> Result<String, String> {
+    let function = |program: &Program, name: &str| jax_function(program, name).map_err(|error| error.to_string());
+    let array =
+        |tensor: &Tensor| numpy_array(tensor).ok_or_else(|| format!("NumPy and JAX have no type {}", tensor.dtype()));
+    let arrays = |tensors: Vec<&Tensor>, end: &str| -> Result<String, String> {
+        let lines = tensors.into_iter().map(|tensor| Ok(format!("    {}{end},\n", array(tensor)?)));
+        lines.collect::<Result<String, String>>()
+    };
+    let arguments = arrays(small.arguments.iter().collect(), "")?;
+    let declared = arrays(small.outcome.iter().map(|result| &result.declared).collect(), ".tolist()")?;
+    let chosen = arrays(small.outcome.iter().map(|result| &result.chosen).collect(), ".tolist()")?;
+    let is_long = |shape: &crate::ir::Shape| shape.dtype().is_some_and(|dtype| dtype.bits() == 64);
+    let is_long = small.program.entry().instructions.iter().any(|instruction| is_long(&instruction.shape));
+    let names = &small.program.output_names;
+    let outcome: Vec<String> =
+        small.outcome.iter().map(|result| format!("{}: \"{}\"", result.output, names[result.output])).collect();
+    let text = TEMPLATE
+        .replace("{what}", &what(small).iter().map(|line| format!("    {line}\n")).collect::<String>())
+        .replace("{place}", place(small.seen))
+        .replace("{x64}", if is_long { "jax.config.update(\"jax_enable_x64\", True)\n" } else { "" })
+        .replace("{arguments}", &arguments)
+        .replace("{outcome}", &outcome.join(", "))
+        .replace("{declared}", &declared)
+        .replace("{chosen}", &chosen)
+        .replace("{shown}", shown(small.seen))
+        .replace("{program}", &function(&small.program, "program")?)
+        .replace("{written_out}", &function(&small.written_out(), "written_out")?);
+    Ok(text)
+}
+
+const TEMPLATE: &str = r#""""What a compiler may do to this program under xla_allow_excess_precision changes what it says:
+
+{what}
+Found by `ulpgate explore --counterexample`. `program` is the program as written, `written_out` the same with these
+choices as operations of its own, which therefore needs no flag.
+{place}.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+{x64}ARGUMENTS = [
+{arguments}]
+# The results that make the outcome, by their positions; what they are as written, and with these choices.
+OUTCOME = {{outcome}}
+DECLARED = [
+{declared}]
+CHOSEN = [
+{chosen}]
+# What is expected to change the outcome on XLA:CPU: the flag, the choices written out, or nothing.
+SHOWN_BY = "{shown}"
+
+
+{program}
+
+{written_out}
+
+def outcome(function, excess):
+    options = {"xla_allow_excess_precision": excess}
+    results = jax.jit(function, keep_unused=True).lower(*ARGUMENTS).compile(compiler_options=options)(*ARGUMENTS)
+    results = results if isinstance(results, tuple) else (results,)
+    return [np.asarray(results[position]).tolist() for position in OUTCOME]
+
+
+if __name__ == "__main__":
+    print("outcome             ", *OUTCOME.values())
+    print("as written, flag off", *outcome(program, False))
+    print("as written, flag on ", *outcome(program, True))
+    print("choices written out ", *outcome(written_out, False))
+"#;

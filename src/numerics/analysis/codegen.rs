@@ -1,0 +1,41 @@
+//! What releases of XLA:CPU and the LLVM in them do differently when they make code of a fusion, as data (FACTS 3.9).
+
+/// The choices of one release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codegen {
+    /// Whether a fusion is emitted value by value, operands from left to right (`FusedIrEmitter`), and not as functions of
+    /// which each is emitted breadth first.
+    pub value_by_value: bool,
+    /// Whether what does not change in the innermost loop has left it when LLVM orders operands.
+    pub hoists_first: bool,
+    /// Whether LLVM may unroll the loops around that over the innermost reduced dim, and take them in several registers: newer
+    /// emitters mark them `llvm.loop.unroll.disable`.
+    pub free_loops: bool,
+    /// Whether LLVM reads elements that stand apart with the processor's gathers, which cost little more than the reads alone.
+    pub gathers: bool,
+    /// Whether LLVM sees that a square times a positive number is not -0.
+    pub signs_of_products: bool,
+}
+
+impl Codegen {
+    /// All of them.
+    pub const ALL: [Codegen; 3] = [Codegen::JAXLIB_0_10_2, Codegen::JAXLIB_0_8_1, Codegen::JAXLIB_0_6_2];
+    /// jaxlib 0.10.2.
+    pub const JAXLIB_0_10_2: Codegen = Codegen {
+        value_by_value: false,
+        hoists_first: true,
+        free_loops: false,
+        gathers: false,
+        signs_of_products: true,
+    };
+    /// jaxlib 0.8.1.
+    pub const JAXLIB_0_8_1: Codegen = Codegen { signs_of_products: false, ..Codegen::JAXLIB_0_10_2 };
+    /// jaxlib 0.6.2.
+    pub const JAXLIB_0_6_2: Codegen = Codegen {
+        value_by_value: true,
+        hoists_first: false,
+        free_loops: true,
+        gathers: true,
+        signs_of_products: false,
+    };
+}

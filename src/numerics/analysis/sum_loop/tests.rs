@@ -1,0 +1,178 @@
+use super::{Codegen, Columns, SumLoop, find_sum_loops};
+use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId};
+use crate::tensor::DType;
+
+type Built = Result<ValueId, ShapeError>;
+
+/// [`of_release`] of jaxlib 0.10.2.
+fn of(extents: &[usize], dims: &[usize], body: impl Fn(&mut Builder, ValueId, ValueId) -> Built) -> SumLoop {
+    of_release(&Codegen::JAXLIB_0_10_2, extents, dims, body)
+}
+
+/// The loop of a sum over `dims` of what `body` makes of an array of `extents` and a row of as many columns.
+fn of_release(
+    codegen: &Codegen,
+    extents: &[usize],
+    dims: &[usize],
+    body: impl Fn(&mut Builder, ValueId, ValueId) -> Built,
+) -> SumLoop {
+    let mut builder = Builder::new("m");
+    let x = builder.parameter("x", DType::F32, extents).unwrap();
+    let last = extents.len() - 1;
+    let row = builder.parameter("row", DType::F32, &extents[last..]).unwrap();
+    let spread = builder.broadcast(row, extents, &[last]).unwrap();
+    let term = body(&mut builder, x, spread).unwrap();
+    let sum = builder.reduce(Binary::Add, term, 0.0, dims).unwrap();
+    let mut program = builder.finish(&[("r", sum)]).unwrap();
+    let entry = program.entry;
+    let computation = &mut program.computations[entry];
+    let made = computation.instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
+    made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
+    let mut products = vec![false; computation.instructions.len()];
+    products[term] = true;
+    find_sum_loops(computation, &products, codegen, |_| true)[sum]
+}
+
+fn square(builder: &mut Builder, x: ValueId) -> Built {
+    builder.binary(Binary::Multiply, x, x)
+}
+
+/// How many rows, and whether products are rounded first.
+fn rows(sum_loop: SumLoop) -> (usize, bool) {
+    match sum_loop {
+        SumLoop::Rows(rows) => (rows.lanes, rows.rounds_products),
+        _ => (1, false),
+    }
+}
+
+/// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+#[test]
+fn rows_are_taken_side_by_side_where_it_pays() {
+    let plain = |extents: [usize; 2]| rows(of(&extents, &[0, 1], |_, x, _| Ok(x))).0;
+    let lanes = [[32, 4], [20, 8], [2, 5], [12, 4], [24, 6], [16, 9], [3, 8], [17, 4]].map(plain);
+    assert_eq!(lanes, [8, 4, 2, 1, 8, 1, 1, 8]);
+    // Elements that stand apart are dear: two products an element do not pay, a difference and a product do.
+    let squares = |extents: [usize; 2]| rows(of(&extents, &[0, 1], |b, x, _| square(b, x)));
+    assert_eq!([[16, 9], [16, 4], [16, 5], [16, 8]].map(squares), [(1, false), (8, false), (8, true), (4, true)]);
+    let differences = |extents: [usize; 2]| {
+        rows(of(&extents, &[0, 1], |b, x, row| {
+            let difference = b.binary(Binary::Subtract, x, row)?;
+            square(b, difference)
+        }))
+    };
+    assert_eq!([[16, 9], [4, 9], [2, 9], [16, 8]].map(differences), [(8, false), (4, false), (2, false), (8, false)]);
+}
+
+/// What the optimised LLVM IR of jaxlib 0.10.2 and 0.6.2 shows of sums over two dims with one between or behind that stays.
+#[test]
+fn rows_may_stand_apart() {
+    let lanes =
+        |codegen: &Codegen, extents: &[usize], dims: &[usize]| match of_release(codegen, extents, dims, |b, x, _| {
+            square(b, x)
+        }) {
+            SumLoop::Rows(rows) => (rows.lanes, rows.registers, rows.columns),
+            _ => (1, 1, 1),
+        };
+    let (new, old) = (&Codegen::JAXLIB_0_10_2, &Codegen::JAXLIB_0_6_2);
+    let inner = |codegen, [rows, columns]: [usize; 2]| lanes(codegen, &[2, rows, 3, columns], &[1, 3]);
+    assert_eq!([[16, 4], [16, 5], [32, 12]].map(|e| inner(new, e)), [(8, 1, 4), (1, 1, 1), (1, 1, 1)]);
+    // Both loops are unrolled below 300 instructions, others take gathers and several registers.
+    assert_eq!([[8, 9], [16, 4], [8, 12]].map(|e| inner(old, e)), [(1, 1, 1), (1, 1, 1), (8, 1, 12)]);
+    assert_eq!([[16, 5], [32, 4]].map(|e| inner(old, e)), [(8, 2, 5), (8, 4, 4)]);
+    assert_eq!(lanes(new, &[8, 8, 8], &[0, 1]), (1, 1, 1));
+    assert_eq!(lanes(new, &[8, 4, 8], &[0, 1]), (8, 1, 4));
+    // A group norm: the two inner loops are unrolled, the outermost one is taken in lanes.
+    let group = [2, 8, 8, 8, 4];
+    assert_eq!([new, old].map(|c| lanes(c, &group, &[1, 2, 4])), [(8, 1, 4), (8, 1, 32)]);
+    let lamb = [new, old].map(|c| lanes(c, &[32, 16], &[0, 1]));
+    assert_eq!(lamb, [(1, 1, 1), (8, 4, 16)]);
+}
+
+#[test]
+fn long_terms_leave_a_loop_over_columns() {
+    let of = |extent: usize, logs: usize| {
+        of(&[5, extent], &[1], |b, x, _| (0..logs).try_fold(x, |x, _| b.unary(Unary::Log, x)))
+    };
+    // 32 (1 + n + 2) + 2 instructions, of at most 299.
+    assert_eq!(of(32, 6), SumLoop::Chain);
+    let SumLoop::Columns(columns) = of(32, 7) else { panic!("it is unrolled") };
+    assert_eq!((columns.lanes, columns.registers), (8, 4));
+    // Of up to ten columns LLVM looks at what unrolling saves.
+    assert_eq!((of(10, 27), of(11, 24)), (SumLoop::Chain, SumLoop::Chain));
+    assert!(matches!((of(10, 32), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
+}
+
+/// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+#[test]
+fn calls_beside_narrow_reads_take_sixteen_lanes() {
+    let lanes = |dtype: DType, extent: usize, unary: Unary| {
+        let sum_loop = of(&[4, extent], &[1], |b, x, _| {
+            let narrow = b.parameter("narrow", dtype, &[4, extent])?;
+            let read = b.convert(narrow, DType::F32)?;
+            let sum = b.binary(Binary::Add, x, read)?;
+            (0..16).try_fold(sum, |x, _| b.unary(unary, x))
+        });
+        let SumLoop::Columns(columns) = sum_loop else { panic!("it is unrolled") };
+        (columns.lanes, columns.masked)
+    };
+    for unary in [Unary::Exponential, Unary::Log, Unary::Logistic] {
+        assert_eq!([lanes(DType::BF16, 48, unary), lanes(DType::S8, 144, unary)], [(16, false); 2]);
+        assert_eq!(lanes(DType::F32, 48, unary), (8, false));
+    }
+    assert_eq!([lanes(DType::BF16, 48, Unary::Tanh), lanes(DType::BF16, 48, Unary::Sqrt)], [(8, false); 2]);
+    // The last step leaves out lanes; what costs as much takes the fewer lanes.
+    let of = [13, 20, 24].map(|extent| lanes(DType::BF16, extent, Unary::Logistic));
+    assert_eq!(of, [(16, true), (4, false), (8, false)]);
+}
+
+/// As jaxlib 0.10.2 has it: the elements of a gather, which are read one by one, side by side.
+#[test]
+fn a_gather_may_stand_in_a_loop() {
+    let of = |extent: usize| {
+        of(&[4, extent], &[1], |b, x, _| {
+            let places = b.parameter("places", DType::S32, &[4 * extent, 2])?;
+            let numbers = GatherDims {
+                offset_dims: vec![],
+                collapsed_slice_dims: vec![0, 1],
+                start_index_map: vec![0, 1],
+                index_vector_dim: 1,
+                slice_sizes: vec![1, 1],
+                ..GatherDims::default()
+            };
+            let read = b.op(Op::Gather(numbers), &[x, places])?;
+            b.reshape(read, &[4, extent])
+        })
+    };
+    // 16 (14 + 2) + 2 instructions, of at most 299.
+    assert_eq!(of(16), SumLoop::Chain);
+    let lanes = [20, 32, 64].map(|extent| match of(extent) {
+        SumLoop::Columns(columns) => (columns.lanes, columns.registers),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(lanes, [(4, 4), (8, 4), (8, 4)]);
+}
+
+/// Lanes, registers, lanes for what is left over, and whether the last step is masked, as jaxlib 0.10.2 has them.
+#[test]
+fn columns_fill_registers_by_their_number() {
+    let columns = |extent: usize| {
+        let columns = Columns::new(extent, false, 8, |_| 1.0).unwrap();
+        (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
+    };
+    for (extent, expected) in [
+        (8, (8, 1, 1, false)),
+        (12, (8, 1, 1, true)),
+        (16, (8, 2, 1, false)),
+        (18, (8, 2, 2, false)),
+        (20, (4, 4, 4, false)),
+        (22, (4, 4, 2, false)),
+        (24, (8, 1, 1, false)),
+        (28, (4, 2, 1, false)),
+        (32, (8, 4, 1, false)),
+        (36, (8, 4, 4, false)),
+        (48, (8, 2, 1, false)),
+        (56, (8, 2, 8, false)),
+    ] {
+        assert_eq!(columns(extent), expected, "{extent}");
+    }
+}

@@ -1,0 +1,361 @@
+//! The smallest program and input that could be found which a choice still gives another outcome.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Program;
+use crate::machine::{self, Mode, Prepared, Replay};
+use crate::rewrite::{self, Axes, Choices, Kept, Point};
+use crate::tensor::Tensor;
+
+use super::minimize::{fewest, significant_bits, simpler};
+use super::row_outcome::Outcome;
+use super::search::mix;
+use super::{Answer, Difference, Exploration, ExploreError, Settings, Witness, permitted};
+
+/// Where a counterexample has been seen, on emulated machines. In order: each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seen {
+    /// In the mode of the witness.
+    Witnessed,
+    /// On XLA:CPU as well if the choice is written out: both outcomes are the same there.
+    WrittenOut,
+    /// And XLA:CPU's own rules, the policy `cpu`, change the outcome, whether by this choice or by another.
+    Compiled,
+}
+
+/// A result in two ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flipped {
+    /// Its position among the program's.
+    pub output: usize,
+    /// As declared.
+    pub declared: Tensor,
+    /// As the choice has it.
+    pub chosen: Tensor,
+}
+
+/// A program with an input that flips.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterexample {
+    /// The row of the exploration that it was made of.
+    pub row: usize,
+    /// The program, for the extents that are left.
+    pub program: Program,
+    /// What it is given.
+    pub arguments: Vec<Tensor>,
+    /// It with its choices.
+    pub choices: Choices,
+    /// The option that each point takes.
+    pub taken: Vec<usize>,
+    /// The mode that it was evaluated in.
+    pub mode: Mode,
+    /// The results that make the outcome.
+    pub outcome: Vec<Flipped>,
+    /// The first element that differs.
+    pub differs: Difference,
+    /// Where it was seen.
+    pub seen: Seen,
+    /// Elements of all arguments, as given and now.
+    pub elements: [usize; 2],
+    /// The most significant bits that an element has, as given and now.
+    pub bits: [u32; 2],
+    /// Extents that could not be made smaller because of an operation, each with it.
+    pub held: Vec<String>,
+    /// How many smaller programs were tried.
+    pub tried: usize,
+}
+
+impl Counterexample {
+    /// The program with the choice written out: what it declares is the other outcome.
+    pub fn written_out(&self) -> Program {
+        self.choices.take(&self.taken)
+    }
+}
+
+/// Small enough: no other row is looked at.
+const ELEMENTS: usize = 16;
+
+/// The most rows that are looked at, and the most programs that are tried for one of them.
+const ROWS: usize = 4;
+const TRIED: usize = 4000;
+
+/// The most programs that are tried before the first one that flips.
+const UNSEEN: usize = 400;
+
+/// How many elements of a long axis are drawn at first, and how often each: a flip that hangs on where a sum happens to lie is in
+/// some small draw sooner than in what ever smaller parts leave.
+const DRAWN: [usize; 5] = [1, 2, 4, 8, 16];
+const DRAWS: u64 = 16;
+
+/// The most elements whose bits are looked at.
+const SIMPLIFIED: usize = 256;
+
+/// A small program and input which the choice of some row's witness gives another outcome; `None` if no row has one.
+///
+/// Rows, then all other axes of the program lose elements (small draws, then delta debugging), as long as a result of the outcome
+/// differs in which the witness made a difference; then the numbers that are left lose bits; and so on until nothing changes. Of
+/// the reachable rows a few are tried: first those that XLA:CPU's own rules flip. Each program is evaluated anew on the machine, so
+/// what is given has been seen to flip; that it is the smallest is not proven.
+///
+/// # Errors
+/// If the program of the exploration cannot be evaluated.
+pub fn counterexample(
+    program: &Program,
+    arguments: &[Tensor],
+    results: &[String],
+    settings: &Settings,
+    found: &Exploration,
+) -> Result<Option<Counterexample>, ExploreError> {
+    let witnesses = found.answers.iter().enumerate().filter_map(|(row, answer)| match answer {
+        Answer::Reachable(witness) => Some((row, witness)),
+        _ => None,
+    });
+    let mut rows: Vec<(bool, usize, &Witness)> = Vec::new();
+    let outcome = Outcome::new(program, results)?;
+    let compiled = xla_cpu(program, arguments).map(|results| results.map(|results| outcome.among(&results)));
+    for (row, witness) in witnesses {
+        let flips = compiled.as_ref().is_some_and(|[off, on]| outcome.difference(row, off, on).is_some());
+        rows.push((!flips, row, witness));
+    }
+    rows.sort_by_key(|(is_last, row, _)| (*is_last, *row));
+    let mut best: Option<Counterexample> = None;
+    for (_, row, witness) in rows.into_iter().take(ROWS) {
+        for seen in [Seen::Compiled, Seen::WrittenOut, Seen::Witnessed] {
+            if best.as_ref().is_some_and(|best| best.seen > seen) {
+                break;
+            }
+            let mut shrinker =
+                Shrinker { results, settings, points: &found.choices.points, witness, seen, round: 0, tried: 0 };
+            let Some(smaller) = shrinker.shrink(program, arguments, row)? else { continue };
+            let order = |one: &Counterexample| (std::cmp::Reverse(one.seen), one.elements[1]);
+            if best.as_ref().is_none_or(|best| order(&smaller) < order(best)) {
+                best = Some(smaller);
+            }
+            break;
+        }
+        if best.as_ref().is_some_and(|best| best.seen == Seen::Compiled && best.elements[1] <= ELEMENTS) {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// What XLA:CPU makes of a program with the flag off and on, as emulated; `None` if it cannot be.
+fn xla_cpu(program: &Program, arguments: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
+    let [off, on]: [Mode; 2] = [XLA_CPU_OFF.parse().ok()?, "xla-cpu/default/cpu".parse().ok()?];
+    let compiled = rewrite::apply(program, on.excess, &|op| on.chip.native_bf16(op)).program;
+    Some([machine::evaluate(program, &off, arguments).ok()?, machine::evaluate(&compiled, &on, arguments).ok()?])
+}
+
+const XLA_CPU_OFF: &str = "xla-cpu/default/off";
+
+/// A program with an input, and how it flips.
+struct Flip {
+    choices: Choices,
+    outcome: Vec<Flipped>,
+    differs: Difference,
+}
+
+struct Shrinker<'a> {
+    results: &'a [String],
+    settings: &'a Settings,
+    /// The points of the whole program.
+    points: &'a [Point],
+    witness: &'a Witness,
+    /// What must be seen of every program.
+    seen: Seen,
+    /// How often all axes and numbers were looked at.
+    round: u64,
+    tried: usize,
+}
+
+impl Shrinker<'_> {
+    fn shrink(
+        &mut self,
+        program: &Program,
+        arguments: &[Tensor],
+        row: usize,
+    ) -> Result<Option<Counterexample>, ExploreError> {
+        let outcome = Outcome::new(program, self.results)?;
+        let (mut smaller, mut given) = (program.clone(), arguments.to_vec());
+        let axes = Axes::new(program);
+        // One row first, if the outcome's rows are an axis.
+        if outcome.rows > 1 {
+            let first = axes.of_array(outcome.values[0]).first().copied();
+            let kept: Kept = first.into_iter().map(|axis| (axis, vec![row])).collect();
+            if kept.keys().all(|axis| axes.axes[*axis].held.is_none())
+                && let Ok(one) = axes.resize(program, arguments, &kept)
+            {
+                (smaller, given) = one;
+            }
+        }
+        let mut has_flip = self.flip(&smaller, &given, &self.witness.taken)?.is_some();
+        if !has_flip && smaller != *program && self.flip(program, arguments, &self.witness.taken)?.is_some() {
+            // What other rows hold matters to this one.
+            (smaller, given, has_flip) = (program.clone(), arguments.to_vec(), true);
+        }
+        let mut held;
+        loop {
+            let before = (smaller.clone(), given.clone());
+            held = self.fewer_elements(&mut smaller, &mut given, &mut has_flip)?;
+            if !has_flip {
+                return Ok(None);
+            }
+            self.fewer_bits(&smaller, &mut given)?;
+            self.round += 1;
+            if (&smaller, &given) == (&before.0, &before.1) {
+                break;
+            }
+        }
+        let taken = self.fewer_choices(&smaller, &given)?;
+        let Some(Flip { choices, outcome, differs }) = self.flip(&smaller, &given, &taken)? else { return Ok(None) };
+        let count = |arguments: &[Tensor]| arguments.iter().map(Tensor::len).sum();
+        let most = |arguments: &[Tensor]| {
+            let of = |tensor: &Tensor| (0..tensor.len()).map(|at| significant_bits(tensor, at)).max();
+            arguments.iter().filter_map(of).max().unwrap_or(0)
+        };
+        Ok(Some(Counterexample {
+            row,
+            elements: [count(arguments), count(&given)],
+            bits: [most(arguments), most(&given)],
+            program: smaller,
+            arguments: given,
+            choices,
+            taken,
+            mode: self.witness.mode.clone(),
+            outcome,
+            differs,
+            seen: self.seen,
+            held,
+            tried: self.tried,
+        }))
+    }
+
+    /// Cuts each axis in turn, the longest first; says which could not be cut because of an operation.
+    fn fewer_elements(
+        &mut self,
+        program: &mut Program,
+        arguments: &mut Vec<Tensor>,
+        has_flip: &mut bool,
+    ) -> Result<Vec<String>, ExploreError> {
+        let taken = self.witness.taken.clone();
+        let mut held = Vec::new();
+        let mut done = BTreeSet::new();
+        loop {
+            let axes = Axes::new(program);
+            let left =
+                (0..axes.axes.len()).filter(|at| axes.axes[*at].extent > 1 && !done.contains(&axes.axes[*at].first));
+            let Some(axis) = left.max_by_key(|at| (axes.axes[*at].extent, std::cmp::Reverse(*at))) else { break };
+            let now = &axes.axes[axis];
+            done.insert(now.first);
+            if let Some(why) = &now.held {
+                held.push(format!("{} elements: {why}", now.extent));
+                continue;
+            }
+            let all: Vec<usize> = (0..now.extent).collect();
+            // Each round draws others.
+            let round = self.round << 40;
+            let (whole, given) = (program.clone(), arguments.clone());
+            let mut holds = |left: &[usize]| -> Result<bool, ExploreError> {
+                let Ok((smaller, cut)) = axes.resize(&whole, &given, &Kept::from([(axis, left.to_vec())])) else {
+                    return Ok(false);
+                };
+                let most = if *has_flip { TRIED } else { UNSEEN };
+                let flips = self.tried < most && self.flip(&smaller, &cut, &taken)?.is_some();
+                if flips {
+                    (*program, *arguments, *has_flip) = (smaller, cut, true);
+                }
+                Ok(flips)
+            };
+            let named = axes.index_elements(&given, axis);
+            let draws = DRAWN.iter().filter(|size| 2 * **size <= now.extent);
+            let mut start = all;
+            for (size, seed) in draws.flat_map(|size| (0..DRAWS).map(move |seed| (*size, seed))) {
+                let drawn = (0..size as u64).map(|at| (mix(round ^ seed << 32 ^ at) % now.extent as u64) as usize);
+                let drawn: BTreeSet<usize> = drawn.chain(named.iter().copied()).collect();
+                let drawn: Vec<usize> = drawn.into_iter().collect();
+                if holds(&drawn)? {
+                    start = drawn;
+                    break;
+                }
+            }
+            fewest(&start, &mut holds)?;
+        }
+        Ok(held)
+    }
+
+    fn fewer_bits(&mut self, program: &Program, arguments: &mut [Tensor]) -> Result<(), ExploreError> {
+        if arguments.iter().map(Tensor::len).sum::<usize>() > SIMPLIFIED {
+            return Ok(());
+        }
+        for number in 0..arguments.len() {
+            for at in 0..arguments[number].len() {
+                let dims = arguments[number].dims().to_vec();
+                for data in simpler(arguments[number].data(), at) {
+                    let mut simple = arguments.to_vec();
+                    simple[number] = Tensor::new(&dims, data);
+                    if self.tried < TRIED && self.flip(program, &simple, &self.witness.taken.clone())?.is_some() {
+                        arguments[number] = simple.swap_remove(number);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The witness's choice without what is not needed.
+    fn fewer_choices(&mut self, program: &Program, arguments: &[Tensor]) -> Result<Vec<usize>, ExploreError> {
+        let mut taken = self.witness.taken.clone();
+        for at in 0..taken.len() {
+            let option = std::mem::take(&mut taken[at]);
+            if option > 0 && self.flip(program, arguments, &taken)?.is_none() {
+                taken[at] = option;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// How a choice of this program flips its outcome, if it does as it must.
+    fn flip(&mut self, program: &Program, arguments: &[Tensor], taken: &[usize]) -> Result<Option<Flip>, ExploreError> {
+        self.tried += 1;
+        let choices = permitted(program, self.settings);
+        let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.rule, point.options.len());
+        if !choices.points.iter().map(key).eq(self.points.iter().map(key)) {
+            return Ok(None);
+        }
+        let own = Outcome::new(&choices.program, self.results)?;
+        let (declared, chosen) = {
+            let prepared = Prepared::new(&choices.program);
+            let bound = prepared.bind(arguments)?;
+            let mut replay = Replay::new(&prepared, &self.witness.mode, &bound)?;
+            let declared = own.tensors(&replay)?;
+            for (point, option) in choices.points.iter().zip(taken).filter(|(_, option)| **option > 0) {
+                replay.read(point.value, point.options[*option]);
+            }
+            replay.update()?;
+            (declared, own.tensors(&replay)?)
+        };
+        let differs = (0..own.rows).find_map(|row| own.difference(row, &declared, &chosen));
+        let Some(differs) = differs.filter(|differs| differs.output == self.witness.differs.output) else {
+            return Ok(None);
+        };
+        if self.seen >= Seen::WrittenOut {
+            let off: Mode = XLA_CPU_OFF.parse().unwrap_or_else(|_| self.witness.mode.clone());
+            let plain = Outcome::new(program, self.results)?;
+            let there = machine::evaluate(&choices.take(taken), &off, arguments).ok();
+            let (Some(there), Some([as_declared, as_compiled])) = (there, xla_cpu(program, arguments)) else {
+                return Ok(None);
+            };
+            if plain.among(&as_declared) != declared || plain.among(&there) != chosen {
+                return Ok(None);
+            }
+            if self.seen == Seen::Compiled && plain.among(&as_compiled) == declared {
+                return Ok(None);
+            }
+        }
+        let outcome = own.outputs.iter().zip(declared.into_iter().zip(chosen));
+        let outcome = outcome.map(|(output, (declared, chosen))| Flipped { output: *output, declared, chosen });
+        Ok(Some(Flip { outcome: outcome.collect(), choices, differs }))
+    }
+}

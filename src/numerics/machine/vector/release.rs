@@ -1,0 +1,107 @@
+//! What releases of XLA:CPU compute differently, as data (FACTS 3.9).
+
+use crate::analysis::Codegen;
+use crate::tensor::DType;
+
+/// The choices of one release of jaxlib's XLA:CPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Release {
+    /// Where the argument of an f32 erf is cut off: its rational function gives 1 from there on, or nearly so.
+    pub erf_clamp: f32,
+    /// How f32 cbrt is emitted.
+    pub cube_root: CubeRoot,
+    /// How f32 tan is emitted.
+    pub tangent: Tangent,
+    /// How f32 rsqrt is emitted.
+    pub reciprocal_root: ReciprocalRoot,
+    /// Which product LLVM contracts in f32 log1p near 0.
+    pub log_plus_one: Contracted,
+    /// What f32 log1p takes the logarithm with elsewhere.
+    pub log_plus_one_far: Logarithm,
+    /// Whether f16 rsqrt and log1p, and those of cbrt and tan that are no calls, are computed in f16 step by step.
+    pub half_steps: bool,
+    /// How it makes code of fusions.
+    pub codegen: Codegen,
+    /// Types that a wider float is converted to by way of f16.
+    pub through_half: &'static [DType],
+}
+
+/// How XLA emits f32 cbrt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubeRoot {
+    /// A call of the C library's `cbrtf`.
+    CLibrary,
+    /// `|x|` to the power of the f32 nearest to 1/3, with the sign of x.
+    Power,
+}
+
+/// How XLA emits f32 tan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tangent {
+    /// A call of the C library's `tanf`.
+    CLibrary,
+    /// The quotient of sine and cosine, each rounded.
+    Quotient,
+}
+
+/// How XLA emits f32 rsqrt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReciprocalRoot {
+    /// The processor's estimate, refined once.
+    RefinedEstimate,
+    /// `1 / sqrt(x)`, both rounded.
+    Quotient,
+}
+
+/// Which product LLVM contracts in `x + (x^3 P(x)/Q(x) - x^2 / 2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contracted {
+    /// `x^2 / 2`, which is exact: the other is rounded.
+    HalfSquare,
+    /// That with P/Q.
+    Quotient,
+}
+
+/// A logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logarithm {
+    /// XLA's own polynomial, which it puts in the place of LLVM's intrinsic.
+    Polynomial,
+    /// A call of the C library's `logf`: the intrinsic shows only after that pass, when log1p is inlined.
+    CLibrary,
+}
+
+impl Release {
+    /// jaxlib 0.10.2.
+    pub const JAXLIB_0_10_2: Release = Release {
+        erf_clamp: 3.832_507,
+        cube_root: CubeRoot::CLibrary,
+        tangent: Tangent::CLibrary,
+        reciprocal_root: ReciprocalRoot::RefinedEstimate,
+        log_plus_one: Contracted::HalfSquare,
+        log_plus_one_far: Logarithm::Polynomial,
+        half_steps: false,
+        codegen: Codegen::JAXLIB_0_10_2,
+        through_half: &[],
+    };
+    /// jaxlib 0.8.1.
+    pub const JAXLIB_0_8_1: Release = Release {
+        erf_clamp: 3.743_921_3,
+        cube_root: CubeRoot::Power,
+        log_plus_one_far: Logarithm::CLibrary,
+        half_steps: true,
+        codegen: Codegen::JAXLIB_0_8_1,
+        ..Release::JAXLIB_0_10_2
+    };
+    /// jaxlib 0.6.2.
+    pub const JAXLIB_0_6_2: Release = Release {
+        cube_root: CubeRoot::Power,
+        tangent: Tangent::Quotient,
+        reciprocal_root: ReciprocalRoot::Quotient,
+        log_plus_one: Contracted::Quotient,
+        half_steps: true,
+        codegen: Codegen::JAXLIB_0_6_2,
+        through_half: &[DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3B11FNUZ, DType::F4E2M1FN],
+        ..Release::JAXLIB_0_10_2
+    };
+}

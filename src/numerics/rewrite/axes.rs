@@ -1,0 +1,348 @@
+//! Which dims of a program's values have one extent, whatever it is: what has to change together when a program is written for
+//! fewer rows or a smaller vocabulary.
+//!
+//! Dims that an operation gives or asks to be of one extent are one axis (a union of sets; Tarjan 1975). An axis is held where
+//! an attribute has a say in its extent that does not follow from the operands' (the limits of a slice, the sizes that a
+//! concatenation adds up), or where the program goes on in a computation of its own.
+
+use crate::ir::{DotDims, Instruction, Op, Program, Shape, ValueId, WindowDim};
+
+/// Dims of one extent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The number of its first dim, counted through the program: the same for all extents.
+    pub first: usize,
+    /// How many elements they have.
+    pub extent: usize,
+    /// The instruction that holds the extent, in words; `None` if the axis may have any.
+    pub held: Option<String>,
+}
+
+/// A scalar constant that says where an axis ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexBound {
+    /// The constant, of the entry.
+    pub constant: ValueId,
+    /// The axis whose indices it bounds.
+    pub axis: usize,
+    /// How much less than the extent it is: 0, or 1 for the last index.
+    pub less: usize,
+}
+
+/// The axes of a program's entry.
+#[derive(Clone, Debug)]
+pub struct Axes {
+    /// Each axis, in the order in which the program first has it.
+    pub axes: Vec<Axis>,
+    /// Constants that are an axis' extent or its last index, where indices into it are made or compared.
+    pub bounds: Vec<IndexBound>,
+    /// Parameters of the entry that hold indices, by their numbers, each with the axis that they are of.
+    pub index_arguments: Vec<(usize, usize)>,
+    /// For each value, for each array that it holds, the axis of each dim.
+    of: Vec<Vec<Vec<usize>>>,
+}
+
+impl Axes {
+    /// The axes of a program whose shapes fit.
+    pub fn new(program: &Program) -> Axes {
+        let mut finder = Finder::new(program);
+        for (id, instruction) in program.entry().instructions.iter().enumerate() {
+            finder.instruction(id, instruction);
+        }
+        finder.finish()
+    }
+
+    /// The axis of each dim of an array; of the first one, if the value is a tuple.
+    pub fn of_array(&self, id: ValueId) -> &[usize] {
+        self.of[id].first().map_or(&[], Vec::as_slice)
+    }
+
+    /// The axes of each array that a value holds.
+    pub(super) fn of_value(&self, id: ValueId) -> &[Vec<usize>] {
+        &self.of[id]
+    }
+}
+
+/// The arrays that a value holds, tuples in tuples laid out flat.
+fn arrays(shape: &Shape) -> Vec<&[usize]> {
+    match shape {
+        Shape::Array { dims, .. } => vec![dims],
+        Shape::Tuple(parts) => parts.iter().flat_map(arrays).collect(),
+    }
+}
+
+/// Whether a window runs over all of a dim from or to each of its elements, as running sums do.
+pub(super) fn is_running(window: &WindowDim, extent: usize) -> bool {
+    let last = extent as i64 - 1;
+    let one = (window.stride, window.base_dilation, window.window_dilation) == (1, 1, 1);
+    one && window.size == extent && [(last, 0), (0, last)].contains(&(window.pad_low, window.pad_high))
+}
+
+/// Sets of dims in the making. A dim is a number; each set has one of its dims as root.
+pub(super) struct Finder<'p> {
+    pub program: &'p Program,
+    of: Vec<Vec<Vec<usize>>>,
+    parents: Vec<usize>,
+    pub extents: Vec<usize>,
+    held: Vec<Option<String>>,
+    /// Constants that may bound indices into a dim, by their distance from its extent.
+    pub bounds: Vec<(ValueId, usize, usize)>,
+    /// Parameters that hold indices into a dim.
+    pub index_arguments: Vec<(usize, usize)>,
+}
+
+impl<'p> Finder<'p> {
+    fn new(program: &'p Program) -> Finder<'p> {
+        let mut extents = Vec::new();
+        let mut number = |dims: &[usize]| {
+            extents.extend(dims);
+            (extents.len() - dims.len()..extents.len()).collect::<Vec<usize>>()
+        };
+        let of = program.entry().instructions.iter();
+        let of = of.map(|i| arrays(&i.shape).into_iter().map(&mut number).collect()).collect();
+        let parents = (0..extents.len()).collect();
+        let held = vec![None; extents.len()];
+        Finder { program, of, parents, extents, held, bounds: Vec::new(), index_arguments: Vec::new() }
+    }
+
+    fn root(&mut self, mut dim: usize) -> usize {
+        while self.parents[dim] != dim {
+            self.parents[dim] = self.parents[self.parents[dim]];
+            dim = self.parents[dim];
+        }
+        dim
+    }
+
+    /// Makes two dims one axis, if they have one extent.
+    pub fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b || self.extents[a] != self.extents[b] {
+            return;
+        }
+        let (first, second) = (a.min(b), a.max(b));
+        self.parents[second] = first;
+        let held = self.held[second].take();
+        self.held[first] = self.held[first].take().or(held);
+    }
+
+    /// Makes the dims of two arrays one axis each, in order, if they are as many.
+    pub fn join_each(&mut self, a: &[usize], b: &[usize]) {
+        if a.len() == b.len() {
+            a.iter().zip(b).for_each(|(a, b)| self.join(*a, *b));
+        }
+    }
+
+    fn hold(&mut self, dims: &[usize], instruction: &Instruction, why: &str) {
+        for dim in dims {
+            let root = self.root(*dim);
+            let reason = || format!("{} ({}) {why}", instruction.name, instruction.op.opcode());
+            self.held[root].get_or_insert_with(reason);
+        }
+    }
+
+    /// The dims of an operand that is an array.
+    pub fn operand(&self, instruction: &Instruction, at: usize) -> Vec<usize> {
+        self.of[instruction.operands[at]].first().cloned().unwrap_or_default()
+    }
+
+    fn instruction(&mut self, id: ValueId, instruction: &Instruction) {
+        let own = self.of[id].clone();
+        let out: Vec<usize> = own.first().cloned().unwrap_or_default();
+        let operand = |finder: &Finder, at: usize| finder.operand(instruction, at);
+        match &instruction.op {
+            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => {}
+            Op::Convert
+            | Op::BitcastConvert
+            | Op::ReducePrecision { .. }
+            | Op::OptimizationBarrier
+            | Op::Copy
+            | Op::Unary(_)
+            | Op::Reverse { .. } => {
+                let from = self.of[instruction.operands[0]].clone();
+                from.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
+            }
+            Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => {
+                for at in 0..instruction.operands.len() {
+                    let from = operand(self, at);
+                    self.join_each(&from, &out);
+                }
+            }
+            Op::Broadcast { dims } => {
+                let from = operand(self, 0);
+                from.iter().zip(dims).for_each(|(from, to)| self.join(*from, out[*to]));
+            }
+            Op::Transpose { permutation } => {
+                let from = operand(self, 0);
+                permutation.iter().zip(&out).for_each(|(from_dim, to)| self.join(from[*from_dim], *to));
+            }
+            Op::Reshape => self.reshape(instruction, &operand(self, 0), &out),
+            Op::Slice { start, limit, stride } => {
+                let from = operand(self, 0);
+                for (d, dim) in from.iter().enumerate() {
+                    match (start[d], limit[d], stride[d]) == (0, self.extents[*dim], 1) {
+                        true => self.join(*dim, out[d]),
+                        false => self.hold(&[*dim, out[d]], instruction, "has limits"),
+                    }
+                }
+            }
+            Op::Concatenate { dim } => {
+                for at in 0..instruction.operands.len() {
+                    let from = operand(self, at);
+                    for (d, (from, to)) in from.iter().zip(&out).enumerate() {
+                        match d == *dim {
+                            true => self.hold(&[*from, *to], instruction, "adds extents up"),
+                            false => self.join(*from, *to),
+                        }
+                    }
+                }
+            }
+            Op::Pad { low, high, interior } => {
+                let from = operand(self, 0);
+                for (d, (from, to)) in from.iter().zip(&out).enumerate() {
+                    match (low[d], high[d], interior[d]) == (0, 0, 0) {
+                        true => self.join(*from, *to),
+                        false => self.hold(&[*from, *to], instruction, "has edges"),
+                    }
+                }
+            }
+            Op::DynamicSlice { .. } => {
+                let from = operand(self, 0);
+                self.join_each(&from, &out);
+                self.indices(&instruction.operands[1..], &from);
+            }
+            Op::DynamicUpdateSlice => {
+                let (array, update) = (operand(self, 0), operand(self, 1));
+                self.join_each(&array, &out);
+                self.join_each(&update, &out);
+                self.indices(&instruction.operands[2..], &array);
+            }
+            Op::Gather(dims) => self.gather(dims, instruction, &out),
+            Op::Scatter { dims, .. } => self.scatter(dims, instruction, &own),
+            Op::Reduce { dims, .. } => {
+                let arrays = instruction.operands.len() / 2;
+                let first = operand(self, 0);
+                let left: Vec<usize> = (0..first.len()).filter(|d| !dims.contains(d)).map(|d| first[d]).collect();
+                for (at, to) in own.iter().enumerate().take(arrays) {
+                    let from = operand(self, at);
+                    self.join_each(&first, &from);
+                    self.join_each(&left, to);
+                }
+            }
+            Op::ReduceWindow { window, .. } => {
+                let from = operand(self, 0);
+                for (window, (from, to)) in window.0.iter().zip(from.iter().zip(&out)) {
+                    let extent = self.extents[*from];
+                    match *window == WindowDim::of_size(1) || is_running(window, extent) {
+                        true => self.join(*from, *to),
+                        false => self.hold(&[*from, *to], instruction, "has a window"),
+                    }
+                }
+            }
+            Op::Sort { .. } => {
+                for (at, to) in own.iter().enumerate() {
+                    let from = operand(self, at);
+                    self.join_each(&from, &out);
+                    self.join_each(&from, to);
+                }
+            }
+            Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
+                let from = operand(self, 0);
+                let last = from.len() - 1;
+                for to in &own {
+                    self.join_each(&from[..last], &to[..last]);
+                    match &instruction.op {
+                        Op::TopK { .. } => self.join(out[last], to[last]),
+                        _ => self.hold(&[from[last], to[last]], instruction, "sizes bins by it"),
+                    }
+                }
+            }
+            Op::Dot { dims, .. } => self.dot(dims, &operand(self, 0), &operand(self, 1), &out),
+            Op::Tuple => {
+                let parts = instruction.operands.iter().flat_map(|operand| self.of[*operand].clone());
+                let parts: Vec<Vec<usize>> = parts.collect();
+                parts.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
+            }
+            Op::GetTupleElement(index) => {
+                let tuple = instruction.operands[0];
+                let Shape::Tuple(parts) = &self.program.entry().instructions[tuple].shape else { return };
+                let before: usize = parts[..*index].iter().map(|part| arrays(part).len()).sum();
+                let from: Vec<Vec<usize>> = self.of[tuple][before..before + own.len()].to_vec();
+                from.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
+            }
+            Op::Call { .. } | Op::While { .. } | Op::Opaque(_) => {
+                let all = instruction.operands.iter().flat_map(|operand| self.of[*operand].clone());
+                let all: Vec<Vec<usize>> = all.chain(own).collect();
+                all.iter().for_each(|dims| self.hold(dims, instruction, "runs a computation of its own"));
+            }
+        }
+    }
+
+    /// Dims other than 1 that a reshape leaves as they are stay axes; what it joins or splits is held.
+    fn reshape(&mut self, instruction: &Instruction, from: &[usize], to: &[usize]) {
+        let mut sides = [from, to].map(|dims| {
+            let counted = dims.iter().copied().filter(|dim| self.extents[*dim] != 1);
+            counted.collect::<Vec<_>>().into_iter()
+        });
+        loop {
+            let mut groups = [Vec::new(), Vec::new()];
+            let mut products = [1, 1];
+            loop {
+                // The shorter side takes the next dim.
+                let side = usize::from(!groups[0].is_empty() && products[1] <= products[0]);
+                let Some(dim) = sides[side].next() else { break };
+                products[side] *= self.extents[dim];
+                groups[side].push(dim);
+                if products[0] == products[1] && groups.iter().all(|group| !group.is_empty()) {
+                    break;
+                }
+            }
+            match (groups[0].as_slice(), groups[1].as_slice()) {
+                ([], []) => return,
+                ([a], [b]) if products[0] == products[1] => self.join(*a, *b),
+                (a, b) => self.hold(&[a, b].concat(), instruction, "joins or splits it"),
+            }
+        }
+    }
+
+    fn dot(&mut self, dims: &DotDims, lhs: &[usize], rhs: &[usize], out: &[usize]) {
+        let pairs = dims.lhs_contracting.iter().zip(&dims.rhs_contracting);
+        let batches = dims.lhs_batch.iter().zip(&dims.rhs_batch);
+        pairs.chain(batches).for_each(|(l, r)| self.join(lhs[*l], rhs[*r]));
+        let free = |side: &[usize], contracting: &[usize], batch: &[usize]| -> Vec<usize> {
+            DotDims::free(side.len(), contracting, batch).into_iter().map(|d| side[d]).collect()
+        };
+        let batch: Vec<usize> = dims.lhs_batch.iter().map(|d| lhs[*d]).collect();
+        let lhs = free(lhs, &dims.lhs_contracting, &dims.lhs_batch);
+        let rhs = free(rhs, &dims.rhs_contracting, &dims.rhs_batch);
+        self.join_each(&[batch, lhs, rhs].concat(), out);
+    }
+
+    fn finish(mut self) -> Axes {
+        let mut axes = Vec::new();
+        let mut numbers = vec![usize::MAX; self.parents.len()];
+        for dim in 0..self.parents.len() {
+            let root = self.root(dim);
+            if numbers[root] == usize::MAX {
+                numbers[root] = axes.len();
+                axes.push(Axis { first: dim, extent: self.extents[root], held: self.held[root].take() });
+            }
+            numbers[dim] = numbers[root];
+        }
+        let of = self.of.iter().map(|arrays| {
+            let number = |dims: &Vec<usize>| dims.iter().map(|dim| numbers[*dim]).collect();
+            arrays.iter().map(number).collect()
+        });
+        let mut bounds: Vec<IndexBound> = Vec::new();
+        for (constant, dim, less) in &self.bounds {
+            let found = IndexBound { constant: *constant, axis: numbers[*dim], less: *less };
+            if bounds.iter().all(|known| known.constant != *constant) {
+                bounds.push(found);
+            }
+        }
+        let mut index_arguments: Vec<(usize, usize)> =
+            self.index_arguments.iter().map(|(number, dim)| (*number, numbers[*dim])).collect();
+        index_arguments.sort_unstable();
+        index_arguments.dedup();
+        Axes { axes, bounds, index_arguments, of: of.collect() }
+    }
+}

@@ -1,0 +1,261 @@
+//! A program for fewer rows, a smaller vocabulary, a shorter context: with some of each axis' elements.
+
+use std::collections::BTreeMap;
+
+use crate::ir::{GatherDims, Op, Program, Shape, ShapeError, ValueId, WindowDim, infer};
+use crate::tensor::{Data, Tensor};
+
+use super::axes::{Axes, is_running};
+
+/// Which elements of an axis are left, in order, by the axis' number; all of those that are not named.
+pub type Kept = BTreeMap<usize, Vec<usize>>;
+
+impl Axes {
+    /// The program and its arguments with these elements of its axes alone: every shape with the extents that are left,
+    /// attributes that follow from extents likewise, constants and arguments cut. Arguments that are indices
+    /// ([`Axes::index_arguments`]) say the same elements, and constants that bound them ([`Axes::bounds`]) follow; all other
+    /// numbers stay, so that a mean, say, still divides by what it did.
+    ///
+    /// # Errors
+    /// If an attribute does not fit the extents left, a slice's limit or the k of a top-k, or an index names an element that is
+    /// left out.
+    pub fn resize(
+        &self,
+        program: &Program,
+        arguments: &[Tensor],
+        kept: &Kept,
+    ) -> Result<(Program, Vec<Tensor>), ShapeError> {
+        let entry = program.entry();
+        let mut resized = program.clone();
+        for id in 0..entry.instructions.len() {
+            let before = &entry.instructions[id];
+            let shape = self.shape(id, &before.shape, kept);
+            let op = self.operation(program, id, &shape, kept);
+            let instructions = &mut resized.computations[program.entry].instructions;
+            (instructions[id].op, instructions[id].shape) = (op, shape);
+            let now = &resized.entry().instructions[id];
+            let operands: Vec<&Shape> =
+                now.operands.iter().map(|operand| &resized.entry().instructions[*operand].shape).collect();
+            infer(&now.op, &operands, &resized.computations[..program.entry], Some(&now.shape))?;
+        }
+        let mut cut = arguments.to_vec();
+        for (id, instruction) in entry.instructions.iter().enumerate() {
+            if let Op::Parameter(number) = instruction.op
+                && let Some(argument) = cut.get_mut(number)
+            {
+                *argument = self.cut(id, argument, kept);
+            }
+        }
+        for (number, axis) in &self.index_arguments {
+            if let (Some(left), Some(argument)) = (kept.get(axis), cut.get_mut(*number)) {
+                *argument = renumbered(argument, left, self.axes[*axis].extent)?;
+            }
+        }
+        Ok((resized, cut))
+    }
+
+    /// The elements of an axis that arguments name as indices, in order: what no resized program may leave out.
+    pub fn index_elements(&self, arguments: &[Tensor], axis: usize) -> Vec<usize> {
+        let own = self.index_arguments.iter().filter(|(_, of)| *of == axis);
+        let indices = own.filter_map(|(number, _)| arguments.get(*number)).flat_map(|given| given.data().to_i64s());
+        let places = indices.filter_map(|index| usize::try_from(index).ok());
+        let mut named: Vec<usize> = places.filter(|at| *at < self.axes[axis].extent).collect();
+        named.sort_unstable();
+        named.dedup();
+        named
+    }
+
+    fn extent(&self, axis: usize, kept: &Kept) -> usize {
+        kept.get(&axis).map_or(self.axes[axis].extent, Vec::len)
+    }
+
+    fn shape(&self, id: ValueId, shape: &Shape, kept: &Kept) -> Shape {
+        fn fill<'a>(
+            shape: &Shape,
+            arrays: &mut impl Iterator<Item = &'a Vec<usize>>,
+            extent: &dyn Fn(usize) -> usize,
+        ) -> Shape {
+            match shape {
+                Shape::Array { dtype, .. } => {
+                    let dims = arrays.next().map(|axes| axes.iter().map(|axis| extent(*axis)).collect());
+                    Shape::Array { dtype: *dtype, dims: dims.unwrap_or_default() }
+                }
+                Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(|part| fill(part, arrays, extent)).collect()),
+            }
+        }
+        fill(shape, &mut self.of_value(id).iter(), &|axis| self.extent(axis, kept))
+    }
+
+    /// The elements left of an array that a value is.
+    fn cut(&self, id: ValueId, tensor: &Tensor, kept: &Kept) -> Tensor {
+        let axes = self.of_array(id);
+        let mut places = vec![0];
+        for (axis, extent) in axes.iter().zip(tensor.dims()) {
+            let all: Vec<usize>;
+            let left = match kept.get(axis) {
+                Some(left) => left,
+                None => {
+                    all = (0..*extent).collect();
+                    &all
+                }
+            };
+            places = places.iter().flat_map(|place| left.iter().map(move |at| place * extent + at)).collect();
+        }
+        let dims: Vec<usize> = axes.iter().map(|axis| self.extent(*axis, kept)).collect();
+        tensor.pick(&dims, &places)
+    }
+
+    /// An operation whose result has another shape now.
+    fn operation(&self, program: &Program, id: ValueId, shape: &Shape, kept: &Kept) -> Op {
+        let instruction = &program.entry().instructions[id];
+        let operand = || self.of_array(instruction.operands[0]);
+        let out = self.of_array(id);
+        match &instruction.op {
+            Op::Constant(value) => match self.bounds.iter().find(|bound| bound.constant == id) {
+                Some(bound) => {
+                    let last = (self.extent(bound.axis, kept) - bound.less) as i64;
+                    Op::Constant(Tensor::scalar_int(value.dtype(), last).unwrap_or_else(|| value.clone()))
+                }
+                None => Op::Constant(self.cut(id, value, kept)),
+            },
+            Op::Slice { start, limit, stride } => {
+                let limits = operand().iter().zip(out).zip(limit);
+                let limit = limits.map(|((from, to), limit)| if from == to { self.extent(*to, kept) } else { *limit });
+                Op::Slice { start: start.clone(), limit: limit.collect(), stride: stride.clone() }
+            }
+            Op::DynamicSlice { .. } => Op::DynamicSlice { sizes: shape.dims().to_vec() },
+            Op::Gather(dims) => {
+                let dropped =
+                    |d: &usize| dims.collapsed_slice_dims.contains(d) || dims.operand_batching_dims.contains(d);
+                let mut shown = dims.offset_dims.iter().map(|d| shape.dims()[*d]);
+                let sizes =
+                    (0..dims.slice_sizes.len()).map(|d| if dropped(&d) { 1 } else { shown.next().unwrap_or(1) });
+                Op::Gather(GatherDims { slice_sizes: sizes.collect(), ..dims.clone() })
+            }
+            Op::ReduceWindow { window, to_apply } => {
+                let mut window = window.clone();
+                for (dim, axis) in window.0.iter_mut().zip(operand()) {
+                    let (before, now) = (self.axes[*axis].extent, self.extent(*axis, kept));
+                    if *dim != WindowDim::of_size(1) && is_running(dim, before) {
+                        let last = now as i64 - 1;
+                        (dim.pad_low, dim.pad_high) = if dim.pad_low > 0 { (last, 0) } else { (0, last) };
+                        dim.size = now;
+                    }
+                }
+                Op::ReduceWindow { window, to_apply: *to_apply }
+            }
+            Op::TopK { largest, .. } => {
+                let k = out.last().map_or(0, |axis| self.extent(*axis, kept));
+                Op::TopK { k, largest: *largest }
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Indices into an axis as they are when these of its elements are left. Others than its own stay.
+fn renumbered(indices: &Tensor, left: &[usize], extent: usize) -> Result<Tensor, ShapeError> {
+    let places = indices.data().to_i64s().into_iter().map(|index| match usize::try_from(index) {
+        Ok(at) if at < extent => left.binary_search(&at).map(|place| place as i64),
+        _ => Ok(index),
+    });
+    let places: Result<Vec<i64>, usize> = places.collect();
+    let places = places.map_err(|_| ShapeError("an index names an element that is left out".to_string()))?;
+    let data = Data::from_i64s(indices.dtype(), &places);
+    Ok(data.map_or_else(|| indices.clone(), |data| Tensor::new(indices.dims(), data)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Binary, Builder, Compare};
+    use crate::tensor::DType;
+
+    fn ramp(dtype: DType, dims: &[usize]) -> Tensor {
+        let count = dims.iter().product::<usize>();
+        let data = match dtype.is_float() {
+            true => Data::from_f64s(dtype, &(0..count).map(|at| at as f64).collect::<Vec<_>>()),
+            false => Data::from_i64s(dtype, &(0..count).map(|at| at as i64).collect::<Vec<_>>()),
+        };
+        Tensor::new(dims, data.unwrap())
+    }
+
+    /// The axis of an argument's dim.
+    fn axis(axes: &Axes, program: &Program, number: usize, dim: usize) -> usize {
+        let is_it = |op: &Op| *op == Op::Parameter(number);
+        axes.of_array(program.entry().instructions.iter().position(|i| is_it(&i.op)).unwrap())[dim]
+    }
+
+    /// Running sums, sorts, reductions and what they are compared with have one vocabulary.
+    #[test]
+    fn a_vocabulary_is_cut_everywhere() {
+        let mut b = Builder::new("sampler");
+        let x = b.parameter("x", DType::F32, &[4, 8]).unwrap();
+        let max = b.reduce(Binary::Maximum, x, f64::NEG_INFINITY, &[1]).unwrap();
+        let max = b.broadcast(max, &[4, 8], &[0]).unwrap();
+        let keep = b.compare(Compare::Ge, x, max).unwrap();
+        let token = b.argmax(x, 1).unwrap();
+        let program = b.finish(&[("keep", keep), ("token", token)]).unwrap();
+        let axes = Axes::new(&program);
+        let [rows, vocabulary] = [0, 1].map(|dim| axis(&axes, &program, 0, dim));
+        assert!(axes.axes.iter().all(|axis| axis.held.is_none()), "{:?}", axes.axes);
+        let kept = Kept::from([(rows, vec![2]), (vocabulary, vec![1, 6, 7])]);
+        let (small, cut) = axes.resize(&program, &[ramp(DType::F32, &[4, 8])], &kept).unwrap();
+        assert_eq!(cut[0].data().to_f64s(), [17.0, 22.0, 23.0]);
+        let shapes: Vec<String> =
+            small.outputs().iter().map(|id| small.entry().instructions[*id].shape.to_string()).collect();
+        assert_eq!(shapes, ["pred[1,3]", "s32[1]"]);
+    }
+
+    /// What has a limit of its own is held, with its name, and only that.
+    #[test]
+    fn a_slice_with_limits_holds_its_axis() {
+        let mut b = Builder::new("first");
+        let x = b.parameter("x", DType::F32, &[4, 8]).unwrap();
+        let op = Op::Slice { start: vec![0, 0], limit: vec![4, 5], stride: vec![1, 1] };
+        let first = b.op(op, &[x]).unwrap();
+        let first = b.rename(first, "first");
+        let program = b.finish(&[("first", first)]).unwrap();
+        let axes = Axes::new(&program);
+        let [rows, columns] = [0, 1].map(|dim| axes.axes[axis(&axes, &program, 0, dim)].held.clone());
+        assert_eq!((rows, columns.as_deref()), (None, Some("first (slice) has limits")));
+    }
+
+    /// `take` as JAX writes it: negative indices count from the end.
+    #[test]
+    fn indices_say_the_same_elements() {
+        let mut b = Builder::new("take");
+        let x = b.parameter("x", DType::F32, &[8]).unwrap();
+        let at = b.parameter("at", DType::S32, &[1]).unwrap();
+        let extent = b.op(Op::Constant(Tensor::scalar_int(DType::S32, 8).unwrap()), &[]).unwrap();
+        let extent = b.broadcast(extent, &[1], &[]).unwrap();
+        let zero = b.op(Op::Constant(Tensor::scalar_int(DType::S32, 0).unwrap()), &[]).unwrap();
+        let zero = b.broadcast(zero, &[1], &[]).unwrap();
+        let is_negative = b.compare(Compare::Lt, at, zero).unwrap();
+        let from_end = b.op(Op::Binary(Binary::Add), &[at, extent]).unwrap();
+        let index = b.select(is_negative, from_end, at).unwrap();
+        let dims = GatherDims {
+            collapsed_slice_dims: vec![0],
+            start_index_map: vec![0],
+            slice_sizes: vec![1],
+            ..GatherDims::default()
+        };
+        let taken = b.op(Op::Gather(dims), &[x, index]).unwrap();
+        let program = b.finish(&[("taken", taken)]).unwrap();
+        let axes = Axes::new(&program);
+        let axis = axis(&axes, &program, 0, 0);
+        assert_eq!(axes.index_arguments, [(1, axis)]);
+        let index = Tensor::new(&[1], Data::S32(vec![6]));
+        let given = [ramp(DType::F32, &[8]), index];
+        assert_eq!(axes.index_elements(&given, axis), [6]);
+        let (small, cut) = axes.resize(&program, &given, &Kept::from([(axis, vec![1, 6, 7])])).unwrap();
+        assert_eq!(cut[1].data().to_i64s(), [1]);
+        let constants = small.entry().instructions.iter().filter_map(|instruction| match &instruction.op {
+            Op::Constant(value) => Some(value.data().get_i64(0)),
+            _ => None,
+        });
+        assert_eq!(constants.collect::<Vec<_>>(), [3, 0]);
+        let left_out = axes.resize(&program, &given, &Kept::from([(axis, vec![1, 7])]));
+        assert!(left_out.unwrap_err().to_string().contains("left out"));
+    }
+}
