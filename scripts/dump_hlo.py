@@ -5,27 +5,42 @@
     venv/bin/python scripts/dump_hlo.py my_module:my_function 'bf16[8,1024]' 'f32[1024]' \
         --out dumps --topology v5e:2x2 --topology v5p:2x2x1
 
-my_module is a module's name or a path that ends with .py; the shapes are those of the function's arguments, spelled as in
-HLO. The files, all below --out:
+my_module is a module's name or a path that ends with .py; my_function is anything in it that can be called: a function,
+a functools.partial, an object (`model.apply` takes an attribute of one). An argument is
+
+    bf16[8,1024]                            an array, spelled as in HLO
+    {'w': f32[64,64], 'b': [f32[64]]}       a structure of arrays, as Python writes it: dicts, lists, tuples
+    4, 'mean', True                         what is static: a Python literal without arrays
+    axis=-1, x=bf16[8,1024]                 any of these by the name of its parameter
+
+The files, all below --out:
 
     {cpu,tpu/GENERATION}/NAME.before.hlo        what JAX hands to the compiler
     {cpu,tpu/GENERATION}/NAME.excess_on.hlo     what the compiler makes of it (xla_allow_excess_precision=true, the default)
     {cpu,tpu/GENERATION}/NAME.excess_off.hlo    the same with the flag false
-    cpu/NAME.inputs.safetensors                 arg0, arg1, ...
+    cpu/NAME.inputs.safetensors                 arg0, arg1, ...: the leaves of the arguments, in JAX's order
     cpu/NAME.excess_{on,off}.outputs.safetensors    out0, out1, ...: what XLA:CPU computed from these inputs
+
+Inputs are drawn so that they find something (--draw rows): of eight rows of an array argument six are normal, of standard
+deviation 1, 4 and 16; in one two tokens at the top lie so close that bf16 hardly tells them apart, in one a single token
+has nearly all the probability. More rows find more.
 
 The TPU compiler ships in the libtpu wheel and compiles ahead of time for a named topology; no TPU is used. Topologies
 that jax 0.10.2 with libtpu 0.0.42.1 knows: v2:2x2, v3:2x2, v4:2x2x1, v5e:2x2, v5p:2x2x1, v6e:2x2, tpu7x:2x2x1.
 """
 
 import argparse
+import ast
+import functools
 import importlib
 import importlib.util
 import inspect
+import operator
 import os
 import pathlib
 import re
 import sys
+from typing import NamedTuple
 
 # Before jax is imported: compute on the CPU.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -45,52 +60,162 @@ lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulp
 import jax
 import jax.numpy as jnp
 import numpy as np
-from safetensors.numpy import load_file, save_file
+import safetensors
+from safetensors.numpy import save
 
-# HLO's names of element types, and JAX's.
+# HLO's names of element types, and JAX's; of the small floats those that this jax has.
 DTYPES = {
     "pred": jnp.bool_, "s8": jnp.int8, "s16": jnp.int16, "s32": jnp.int32, "s64": jnp.int64,
     "u8": jnp.uint8, "u16": jnp.uint16, "u32": jnp.uint32, "u64": jnp.uint64,
-    "f8e5m2": jnp.float8_e5m2, "f8e4m3fn": jnp.float8_e4m3fn, "f8e4m3fnuz": jnp.float8_e4m3fnuz,
-    "f8e5m2fnuz": jnp.float8_e5m2fnuz, "f8e8m0fnu": jnp.float8_e8m0fnu,
     "f16": jnp.float16, "bf16": jnp.bfloat16, "f32": jnp.float32, "f64": jnp.float64,
-}
+} | {
+    hlo: getattr(jnp, name) for hlo, name in {
+        "f8e5m2": "float8_e5m2", "f8e4m3fn": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz",
+        "f8e5m2fnuz": "float8_e5m2fnuz", "f8e4m3b11fnuz": "float8_e4m3b11fnuz", "f8e4m3": "float8_e4m3",
+        "f8e3m4": "float8_e3m4", "f8e8m0fnu": "float8_e8m0fnu",
+    }.items() if hasattr(jnp, name)
+}  # fmt: skip
 
 
-def shape(text):
-    """`bf16[8,1024]` as a shape and a dtype."""
-    match = re.fullmatch(r"(\w+)\[([\d,\s]*)\]", text)
-    if match is None or match[1] not in DTYPES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no shape such as bf16[8,1024]; types: {', '.join(DTYPES)}")
-    return tuple(int(dim) for dim in match[2].split(",") if dim.strip()), DTYPES[match[1]]
+# The same types as safetensors calls them. Its load_file knows those of NumPy alone.
+STORED = {
+    "BOOL": "pred", "I8": "s8", "I16": "s16", "I32": "s32", "I64": "s64", "U8": "u8", "U16": "u16", "U32": "u32", "U64": "u64",
+    "F16": "f16", "BF16": "bf16", "F32": "f32", "F64": "f64", "F8_E5M2": "f8e5m2", "F8_E4M3": "f8e4m3fn",
+    "F8_E4M3FNUZ": "f8e4m3fnuz", "F8_E5M2FNUZ": "f8e5m2fnuz", "F8_E8M0": "f8e8m0fnu",
+}  # fmt: skip
+
+
+class Shape(NamedTuple):
+    """The dims and the element type of an array that is yet to be drawn."""
+
+    dims: tuple
+    dtype: object
+
+
+def is_shape(leaf):
+    return isinstance(leaf, Shape)
+
+
+def leaves(argument):
+    """Shapes and literals of an argument, in JAX's order."""
+    return jax.tree.leaves(argument, is_leaf=is_shape)
+
+
+def argument(text):
+    """An argument and the name it is given by, or none: `axis=-1`, `bf16[8,1024]`, `{'w': f32[64,64]}`."""
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip().isidentifier()):
+        name, value = None, text
+    shapes = []
+
+    def hold(match):
+        if match[1] not in DTYPES:
+            raise argparse.ArgumentTypeError(f"{match[0]!r}: no type {match[1]}; types: {', '.join(DTYPES)}")
+        shapes.append(Shape(tuple(int(dim) for dim in match[2].split(",") if dim.strip()), DTYPES[match[1]]))
+        return f"{{{len(shapes) - 1}}}"  # A set of one number: nothing else that a structure may hold is a set.
+
+    held = re.sub(r"\b([a-z]\w*)\[([\d,\s]*)\]", hold, value)
+    try:
+        structure = ast.literal_eval(held.strip())
+    except (ValueError, SyntaxError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither an array such as bf16[8,1024], nor a structure of arrays, nor a Python literal"
+        ) from error
+    given = jax.tree.map(lambda leaf: shapes[min(leaf)] if isinstance(leaf, set) else leaf, structure)
+    return name and name.strip(), given
 
 
 def function(text):
-    """The function that `module:function` or `path.py:function` names."""
+    """What can be called that `module:function` or `path.py:function` names, and a name for its files."""
     module, colon, name = text.rpartition(":")
     if not colon:
         raise argparse.ArgumentTypeError(f"{text!r} is not module:function")
     try:
         if module.endswith(".py"):
+            sys.path.insert(0, str(pathlib.Path(module).resolve().parent))
             loaded = load(pathlib.Path(module))
         else:
             sys.path.insert(0, os.getcwd())
             loaded = importlib.import_module(module)
-        return getattr(loaded, name)
+        found = operator.attrgetter(name)(loaded)
     except (ImportError, OSError, AttributeError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from error
+    if not callable(found):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be called: it is a {type(found).__name__}")
+    return found, name.replace(".", "_")
 
 
-def draw(shapes, seed, scale):
-    """Arguments: standard normal times scale where the type is a float, small integers, or coin tosses."""
+def of_arrays(f, given, name):
+    """The function of those arguments that hold arrays, and these: what is static is bound.
+
+    `given` are pairs of a parameter's name, or none, and its argument.
+    """
+    arrays = [value for _, value in given if any(map(is_shape, leaves(value)))]
+
+    def of(*values):
+        rest = iter(values)
+        every = [(key, next(rest) if any(map(is_shape, leaves(value))) else value) for key, value in given]
+        return f(*(v for key, v in every if key is None), **{key: v for key, v in every if key is not None})
+
+    of.__name__ = name
+    return of, arrays
+
+
+def check(f, given):
+    """Fails where the function does not take such arguments."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return  # Some builtins do not say.
+    signature.bind(*(v for key, v in given if key is None), **{key: v for key, v in given if key is not None})
+
+
+# What rows are multiplied by, in turn; the last two of a turn hold one more thing each.
+SCALES = (1, 4, 16, 1, 4, 16, 4, 1)
+
+
+def rows(random, dims):
+    """Rows in turn: normal of each of SCALES; two tokens at the top that bf16 hardly tells apart; one token that has nearly all."""
+    drawn = random.standard_normal(dims)
+    turn = len(SCALES)
+    flat = drawn.reshape(-1, dims[-1])
+    for first, scale in enumerate(SCALES):
+        flat[first::turn] *= scale
+    if dims[-1] > 1:
+        for row in flat[turn - 2 :: turn]:
+            second, first = np.argsort(row)[-2:]
+            row[second] = row[first] - abs(row[first]) * float(jnp.finfo(jnp.bfloat16).eps) / 2
+        for row in flat[turn - 1 :: turn]:
+            # The exponentials of n standard normal logits sum to about n * exp(1/2).
+            row[random.integers(dims[-1])] = np.log(dims[-1]) + 8
+    return drawn
+
+
+def draw(shape, random, scale, by_rows):
+    """An array: floats standard normal or by rows, times scale; small integers; coin tosses."""
+    dims, dtype = shape
+    if jnp.issubdtype(dtype, jnp.floating):
+        drawn = rows(random, dims) if by_rows and len(dims) > 1 else random.standard_normal(dims)
+        if dtype == DTYPES.get("f8e8m0fnu"):
+            drawn = np.exp2(np.round(drawn))  # Powers of two, and nothing else.
+        return np.asarray(drawn * scale).astype(dtype)
+    if dtype == jnp.bool_:
+        return np.asarray(random.integers(0, 2, dims)).astype(bool)
+    return np.asarray(random.integers(0, 100, dims)).astype(dtype)
+
+
+def draw_arguments(arguments, seed, scale, draws_rows):
+    """Structures of arrays for structures of shapes. An array that is an argument of its own is drawn by rows; in structures,
+    where weights lie, all is standard normal. Numbers stay what they are."""
     random = np.random.default_rng(seed)
-    for dims, dtype in shapes:
-        if jnp.issubdtype(dtype, jnp.floating):
-            yield np.asarray(random.standard_normal(dims) * scale).astype(dtype)
-        elif dtype == jnp.bool_:
-            yield np.asarray(random.integers(0, 2, dims)).astype(bool)
-        else:
-            yield np.asarray(random.integers(0, 100, dims)).astype(dtype)
+    return [
+        jax.tree.map(
+            lambda leaf, alone=is_shape(value): draw(leaf, random, scale, draws_rows and alone) if is_shape(leaf) else leaf,
+            value,
+            is_leaf=is_shape,
+        )
+        for value in arguments
+    ]
 
 
 def write(folder, name, lowered):
@@ -104,61 +229,89 @@ def write(folder, name, lowered):
     return compiled
 
 
-def numbered(prefix, arrays):
+def read_tensors(path, prefix):
+    """Numbered tensors of a file: arg0, arg1, ... with the prefix arg."""
+    named = {
+        name: np.frombuffer(stored["data"], DTYPES[STORED[stored["dtype"]]]).reshape(stored["shape"])
+        for name, stored in safetensors.deserialize(path.read_bytes())
+    }
+    return [named[f"{prefix}{i}"] for i in range(len(named))]
+
+
+def write_tensors(path, prefix, arrays):
     """Tensors by their numbered names, contiguous; scalars stay scalars."""
-    return {f"{prefix}{i}": np.array(array, order="C") for i, array in enumerate(arrays)}
+    named = {f"{prefix}{i}": np.array(jnp.asarray(array), order="C") for i, array in enumerate(arrays)}
+    # Not save_file, which lets nobody else read what it writes.
+    path.write_bytes(save(named))
 
 
 def on_cpu(f, name, folder, arguments):
     """Writes HLO, inputs and outputs of XLA:CPU."""
     device = jax.devices("cpu")[0]
-    placed = [jax.device_put(argument, device) for argument in arguments]
+    placed = [jax.tree.map(lambda leaf: leaf if isinstance(leaf, (int, float)) else jax.device_put(leaf, device), a) for a in arguments]
     compiled = write(folder, name, lowering.lower_for_cpu(f, *placed))
-    save_file(numbered("arg", arguments), folder / f"{name}.inputs.safetensors")
+    write_tensors(folder / f"{name}.inputs.safetensors", "arg", jax.tree.leaves(arguments))
     for setting, executable in compiled.items():
-        outputs = jax.tree.leaves(executable(*placed))
-        save_file(numbered("out", outputs), folder / f"{name}.{setting}.outputs.safetensors")
+        write_tensors(folder / f"{name}.{setting}.outputs.safetensors", "out", jax.tree.leaves(executable(*placed)))
 
 
 def for_topology(f, name, folder, topology, arguments):
     """Writes the HLO that the TPU compiler makes for one chip of this topology."""
-    try:
-        lowered = lowering.lower_for_topology(f, topology, *arguments)
-    except lowering.LoweringError as error:
-        sys.exit(f"dump_hlo: {error}")
-    write(folder, name, lowered)
+    write(folder, name, lowering.lower_for_topology(f, topology, *arguments))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("function", type=function, help="module:function or path.py:function")
-    parser.add_argument("shapes", type=shape, nargs="*", help="the arguments' shapes: bf16[8,1024]")
+    parser.add_argument("arguments", type=argument, nargs="*", help="bf16[8,1024], {'w': f32[64,64]}, axis=-1")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."), help="folder to write to")
     parser.add_argument("--name", help="name of the files; default: the function's")
     parser.add_argument("--topology", action="append", default=[], help="a TPU topology, as v5e:2x2; may be repeated")
     parser.add_argument("--no-cpu", action="store_true", help="leave XLA:CPU out")
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs")
-    parser.add_argument("--scale", type=float, default=1.0, help="standard deviation of float inputs")
-    parser.add_argument("--inputs", type=pathlib.Path, help="a safetensors file with arg0, ... to use instead of shapes")
+    parser.add_argument("--scale", type=float, default=1.0, help="what float inputs are multiplied by")
+    parser.add_argument("--draw", choices=["rows", "normal"], default="rows", help="how rows of float inputs are drawn")
+    parser.add_argument("--inputs", type=pathlib.Path, help="a safetensors file with arg0, ... to use instead of drawing")
+    parser.add_argument("--traceback", action="store_true", help="where the function fails, say where in it")
     options = parser.parse_args()
 
-    takes = [p for p in inspect.signature(options.function).parameters.values() if p.default is p.empty]
-    if not options.inputs and len(options.shapes) < len([p for p in takes if p.kind is p.POSITIONAL_OR_KEYWORD]):
-        parser.error(f"{len(options.shapes)} shapes are given, but the function takes {len(takes)} arguments")
+    f, name = options.function
+    name = options.name or name
+    given = options.arguments
     if options.inputs:
-        tensors = load_file(options.inputs)
-        arguments = [tensors[f"arg{i}"] for i in range(len(tensors))]
+        try:
+            flat = read_tensors(options.inputs, "arg")
+        except (OSError, KeyError, safetensors.SafetensorError) as error:
+            parser.error(f"{options.inputs}: no tensors arg0, arg1, ... of types that are known: {error}")
+        given = given or [(None, Shape(array.shape, array.dtype)) for array in flat]
+    try:
+        check(f, given)
+    except TypeError as error:
+        parser.error(f"{name}: {error}")
+    f, arguments = of_arrays(f, given, name)
+    if options.inputs:
+        shapes, structure = jax.tree.flatten(arguments, is_leaf=is_shape)
+        if [(s.dims, np.dtype(s.dtype)) for s in shapes if is_shape(s)] != [(a.shape, a.dtype) for a in flat]:
+            parser.error(f"{options.inputs}: holds other arrays than the arguments name")
+        rest = iter(flat)
+        arguments = jax.tree.unflatten(structure, [next(rest) if is_shape(s) else s for s in shapes])
     else:
-        arguments = list(draw(options.shapes, options.seed, options.scale))
+        arguments = draw_arguments(arguments, options.seed, options.scale, options.draw == "rows")
     # File names without their folders, so that dumps do not tell where they were made; 64-bit types only where asked for.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
-    jax.config.update("jax_enable_x64", any(a.dtype in ("int64", "uint64", "float64") for a in arguments))
-    name = options.name or options.function.__name__
-    if not options.no_cpu:
-        on_cpu(options.function, name, options.out / "cpu", arguments)
-    for topology in options.topology:
-        generation = topology.split(":")[0]
-        for_topology(options.function, name, options.out / "tpu" / generation, topology, arguments)
+    wide = ("int64", "uint64", "float64")
+    jax.config.update("jax_enable_x64", any(str(getattr(leaf, "dtype", "")) in wide for leaf in jax.tree.leaves(arguments)))
+    try:
+        if not options.no_cpu:
+            on_cpu(f, name, options.out / "cpu", arguments)
+        for topology in options.topology:
+            for_topology(f, name, options.out / "tpu" / topology.split(":")[0], topology, arguments)
+    except lowering.LoweringError as error:
+        sys.exit(f"dump_hlo: {error}")
+    except Exception as error:
+        if options.traceback:
+            raise
+        sys.exit(f"dump_hlo: {name}: {type(error).__name__}: {lowering.first_line(error)} (--traceback says where)")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
     let keyword = take_while(0.., is_name).parse_next(input)?;
     if keyword != "HloModule" {
         input.reset(&start);
+        if let Some(told) = other_form(rest(input)) {
+            return Err(Fault::rule(offset(input), told));
+        }
         return Err(Fault::expect(input, "\"HloModule\" and the module's name"));
     }
     let named = name(input, "the module's name")?.to_string();
@@ -71,6 +74,27 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
     }
     let Some(last) = computations.len().checked_sub(1) else { return Err(Fault::expect(input, "a computation")) };
     Ok(Module { name: named, attributes, tables, computations, entry: entry.unwrap_or(last) })
+}
+
+/// What a text is that is no HLO, and what to give instead, where it is one of the forms that JAX prints as well.
+fn other_form(text: &str) -> Option<&'static str> {
+    if text.starts_with("module @")
+        || text.starts_with("module {")
+        || text.starts_with("module attributes")
+        || text.starts_with("#loc")
+    {
+        Some(
+            "this is StableHLO, what JAX prints by lowered.as_text(); give HLO: lowered.as_text(dialect=\"hlo\") before \
+             compilation, lowered.compile().as_text() after it, or what scripts/dump_hlo.py writes",
+        )
+    } else if text.starts_with("{ lambda") {
+        Some(
+            "this is a jaxpr, what jax.make_jaxpr prints; give HLO: jax.jit(f).lower(...).as_text(dialect=\"hlo\"), or what \
+             scripts/dump_hlo.py writes",
+        )
+    } else {
+        None
+    }
 }
 
 /// Lines that begin with a number, behind the heading.

@@ -22,6 +22,17 @@ fn errors_of_modules() {
         ),
         ("HloModul m", "line 1, column 1: expected \"HloModule\" and the module's name, found \"HloModul\""),
         ("hello HloModule m", "line 1, column 1: expected \"HloModule\" and the module's name, found \"hello\""),
+        (
+            "\nmodule @jit_f attributes {mhlo.num_partitions = 1 : i32} {",
+            "line 2, column 1: this is StableHLO, what JAX prints by lowered.as_text(); give HLO: \
+             lowered.as_text(dialect=\"hlo\") before compilation, lowered.compile().as_text() after it, or what \
+             scripts/dump_hlo.py writes",
+        ),
+        (
+            "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }",
+            "line 1, column 1: this is a jaxpr, what jax.make_jaxpr prints; give HLO: \
+             jax.jit(f).lower(...).as_text(dialect=\"hlo\"), or what scripts/dump_hlo.py writes",
+        ),
         ("HloModule", "line 1, column 10: expected the module's name, found the end of the text"),
         ("HloModule 7", "line 1, column 11: expected the module's name, found \"7\""),
         ("HloModule m", "line 1, column 12: expected a computation, found the end of the text"),

@@ -1,0 +1,116 @@
+"""scripts/dump_hlo.py: what arguments it understands, what it draws, and what it writes. Needs jax."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("safetensors")
+SCRIPT = pathlib.Path(__file__).parents[2] / "scripts" / "dump_hlo.py"
+
+FUNCTIONS = """
+import functools
+import jax, jax.numpy as jnp
+
+def greedy(x, axis, twice=False):
+    return jnp.argmax(jax.nn.softmax(x, axis=axis), axis=axis) * (2 if twice else 1)
+
+rows = functools.partial(greedy, axis=-1)
+
+class Layer:
+    def __call__(self, weights, x):
+        return jnp.tanh(x @ weights["w"] + weights["b"][0]), weights["b"][1]
+
+layer = Layer()
+
+def wrong(x):
+    return x + jnp.zeros((3, 5))
+"""
+
+
+@pytest.fixture(scope="module")
+def dump_hlo():
+    spec = importlib.util.spec_from_file_location("dump_hlo", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "f.py").write_text(FUNCTIONS)
+
+    def run(*arguments):
+        return subprocess.run([sys.executable, SCRIPT, *arguments], cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+
+def test_arguments(dump_hlo):
+    import jax.numpy as jnp
+
+    assert dump_hlo.argument("bf16[8,1024]") == (None, dump_hlo.Shape((8, 1024), jnp.bfloat16))
+    assert dump_hlo.argument("x=f32[]") == ("x", dump_hlo.Shape((), jnp.float32))
+    assert dump_hlo.argument("axis=-1") == ("axis", -1)
+    assert dump_hlo.argument("'mean'") == (None, "mean")
+    name, tree = dump_hlo.argument("{'w': f32[4,4], 'b': [s32[4], 3, None]}")
+    assert name is None
+    assert tree == {"w": dump_hlo.Shape((4, 4), jnp.float32), "b": [dump_hlo.Shape((4,), jnp.int32), 3, None]}
+
+
+@pytest.mark.parametrize("text", ["bf17[8]", "bf16[8", "f(1)", "{'w': x}"])
+def test_what_is_no_argument(dump_hlo, text):
+    import argparse
+
+    with pytest.raises(argparse.ArgumentTypeError):
+        dump_hlo.argument(text)
+
+
+def test_rows_hold_what_flips_tokens(dump_hlo):
+    drawn = dump_hlo.rows(np.random.default_rng(0), (8, 1024))
+    assert [round(float(row.std())) for row in drawn[:6]] == [1, 4, 16, 1, 4, 16]
+    second, first = np.sort(drawn[6])[-2:]
+    assert 0 < first - second <= first / 200
+    probabilities = np.exp(drawn[7] - drawn[7].max())
+    assert probabilities.max() / probabilities.sum() > 0.99
+
+
+def test_callables_structures_and_static_arguments(dump_hlo, run, tmp_path):
+    for arguments in (
+        ["f.py:rows", "bf16[4,64]"],
+        ["f.py:greedy", "bf16[4,64]", "axis=-1", "twice=True"],
+        ["f.py:layer", "{'w': f32[8,8], 'b': (f32[8], s32[])}", "x=f32[2,8]"],
+        ["f.py:rows", "f8e4m3fn[4,64]", "--name", "narrow"],
+    ):
+        done = run(*arguments, "--out", "out")
+        assert done.returncode == 0, done.stderr
+    cpu = tmp_path / "out" / "cpu"
+    assert "ENTRY" in (cpu / "rows.excess_on.hlo").read_text()
+    assert [array.shape for array in dump_hlo.read_tensors(cpu / "greedy.excess_off.outputs.safetensors", "out")] == [(4,)]
+    # In the order of JAX's leaves: b's two, w, and x.
+    layer = dump_hlo.read_tensors(cpu / "layer.inputs.safetensors", "arg")
+    assert [array.shape for array in layer] == [(8,), (), (8, 8), (2, 8)]
+    narrow = dump_hlo.read_tensors(cpu / "narrow.inputs.safetensors", "arg")
+    assert [str(array.dtype) for array in narrow] == ["float8_e4m3fn"]
+    # What was written is what is taken.
+    again = run("f.py:rows", "--inputs", "out/cpu/narrow.inputs.safetensors", "--out", "again")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again/cpu/rows.inputs.safetensors").read_bytes() == (cpu / "narrow.inputs.safetensors").read_bytes()
+
+
+def test_errors_are_short(run):
+    for arguments, says in (
+        (["f.py:wrong", "f32[8]"], "dump_hlo: wrong: ValueError: Incompatible shapes"),
+        (["f.py:greedy", "f32[8,8]"], "missing a required argument: 'axis'"),
+        (["f.py:FUNCTIONS", "f32[8]"], "FUNCTIONS"),
+        (["f.py:functools", "f32[8]"], "cannot be called: it is a module"),
+    ):
+        done = run(*arguments)
+        assert done.returncode != 0
+        assert says in done.stderr
+        assert "Traceback" not in done.stderr
