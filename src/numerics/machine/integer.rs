@@ -335,14 +335,13 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
         });
         picked
     }
+    let widened = |numbers: &[f32]| numbers.iter().copied().map(f64::from).collect::<Vec<f64>>();
     match (on_true, on_false) {
         (Value::Float(dtype, a), Value::Float(_, b)) => Value::float(dtype, pick(flags, a, &b)),
         (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, &b)),
-        // A product of f32 that is not rounded yet.
-        (Value::Double(a), Value::Float(_, b)) => {
-            let b: Vec<f64> = b.iter().copied().map(f64::from).collect();
-            Value::double(pick(flags, a, &b))
-        }
+        // One of both is a product of f32 that is not rounded yet.
+        (Value::Double(a), Value::Float(_, b)) => Value::double(pick(flags, a, &widened(&b))),
+        (Value::Float(_, a), Value::Double(b)) => Value::double(pick(flags, Elements::from(widened(&a)), &b)),
         (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(dtype, pick(flags, a, &b)),
         (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, &b)),
         (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),

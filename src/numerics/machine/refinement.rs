@@ -4,7 +4,7 @@
 use super::chip::Chip;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
-use super::vector::{ErrorModel, ScanOrder, StepRounding, SumOrder};
+use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
 
 /// What is computed how, wherever a chip or a mode has a say in it. Every part is settled: what a mode does not refine is
 /// the chip's own.
@@ -18,6 +18,8 @@ pub struct Choices {
     pub dsr: bool,
     /// How functions err.
     pub exp: ErrorModel,
+    /// Whose estimate XLA:CPU's rsqrt refines.
+    pub rsqrt: Estimate,
     /// The order of a sum on the vector unit.
     pub reduce: SumOrder,
     /// The order of a running sum.
@@ -38,6 +40,7 @@ impl Choices {
             split: Split::default(),
             dsr: chip.dot_strength_reduction,
             exp: chip.functions,
+            rsqrt: Estimate::Zen4,
             reduce: chip.sum,
             scan: chip.scan,
             narrow: chip.narrow,
@@ -99,6 +102,7 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         ErrorModel,
         "Error of exp, log, tanh, logistic and division: none, within the chip's published bounds (FACTS 3.3), or XLA:CPU's own."
     ),
+    row!(rsqrt, Estimate, "Whose estimate XLA:CPU's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2)."),
     row!(scan, ScanOrder, "Order of a running sum (FACTS 3.2)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),

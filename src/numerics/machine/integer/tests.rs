@@ -1,4 +1,4 @@
-use super::{apply, bitcast, convert};
+use super::{apply, bitcast, convert, select};
 use crate::ir::Binary;
 use crate::machine::value::Value;
 use crate::tensor::DType;
@@ -17,6 +17,20 @@ fn floats_truncate_and_saturate() {
     let kept = |flush| convert(Value::float(DType::F32, vec![-0.0, 1e-40, 0.5, f32::NAN]), DType::Pred, flush, &[]);
     assert_eq!(kept(true).preds(), [false, false, true, true]);
     assert_eq!(kept(false).preds(), [false, true, true, true]);
+}
+
+/// Either side of a choice may be a product that a fused multiply-add has yet to round: the gradient of selu has it on the right.
+#[test]
+fn a_choice_passes_on_what_is_not_rounded() {
+    let predicate = Value::pred(vec![true, false]);
+    let float = || Value::float(DType::F32, vec![1.0, 2.0]);
+    let double = || Value::double(vec![1.0 + 2f64.powi(-40), 2.0 + 2f64.powi(-40)]);
+    let chosen = |on_true, on_false| match select(&predicate, on_true, on_false) {
+        Value::Double(values) => values.to_vec(),
+        other => panic!("{other:?} is rounded"),
+    };
+    assert_eq!(chosen(double(), float()), [1.0 + 2f64.powi(-40), 2.0]);
+    assert_eq!(chosen(float(), double()), [1.0, 2.0 + 2f64.powi(-40)]);
 }
 
 /// Bits of jaxlib 0.10.2 on XLA:CPU. 2^24 + 2^16 + 1 lies just above a tie of bf16, which f32 does not see; so does

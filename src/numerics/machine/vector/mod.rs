@@ -32,6 +32,7 @@ pub use promise::{FunctionPromise, Reciprocal};
 pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tangent};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
+pub use rsqrt_estimate::Estimate;
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, column_sums, running_sums, sum, sums};

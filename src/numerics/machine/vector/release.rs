@@ -3,6 +3,8 @@
 use crate::analysis::Codegen;
 use crate::tensor::DType;
 
+use super::rsqrt_estimate::Estimate;
+
 /// The choices of one release of jaxlib's XLA:CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
@@ -47,8 +49,8 @@ pub enum Tangent {
 /// How XLA emits f32 rsqrt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReciprocalRoot {
-    /// The processor's estimate, refined once.
-    RefinedEstimate,
+    /// The processor's estimate, refined.
+    RefinedEstimate(Estimate),
     /// `1 / sqrt(x)`, both rounded.
     Quotient,
 }
@@ -72,12 +74,21 @@ pub enum Logarithm {
 }
 
 impl Release {
+    /// The same on a processor with this estimate of rsqrt.
+    pub fn with_estimate(self, estimate: Estimate) -> Release {
+        let reciprocal_root = match self.reciprocal_root {
+            ReciprocalRoot::RefinedEstimate(_) => ReciprocalRoot::RefinedEstimate(estimate),
+            ReciprocalRoot::Quotient => ReciprocalRoot::Quotient,
+        };
+        Release { reciprocal_root, ..self }
+    }
+
     /// jaxlib 0.10.2.
     pub const JAXLIB_0_10_2: Release = Release {
         erf_clamp: 3.832_507,
         cube_root: CubeRoot::CLibrary,
         tangent: Tangent::CLibrary,
-        reciprocal_root: ReciprocalRoot::RefinedEstimate,
+        reciprocal_root: ReciprocalRoot::RefinedEstimate(Estimate::Zen4),
         log_plus_one: Contracted::HalfSquare,
         log_plus_one_far: Logarithm::Polynomial,
         half_steps: false,

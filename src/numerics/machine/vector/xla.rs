@@ -44,7 +44,7 @@ pub(super) fn apply(unary: Unary, values: &mut [f32], release: &Release) -> bool
             Tangent::Quotient => each!(|x| flush_f32(glibc::sine(x) / glibc::cosine(x))),
         },
         Unary::Rsqrt => match release.reciprocal_root {
-            ReciprocalRoot::RefinedEstimate => each!(rsqrt_estimate::reciprocal_root),
+            ReciprocalRoot::RefinedEstimate(estimate) => each!(|x| rsqrt_estimate::reciprocal_root(x, estimate)),
             ReciprocalRoot::Quotient => each!(|x: f32| 1.0 / x.sqrt()),
         },
         // Correctly rounded, as a processor has it.
