@@ -25,6 +25,10 @@ pub struct Emission<'c> {
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
+    /// The basic block that each value is computed in, in its last place.
+    blocks: HashMap<ValueId, u32>,
+    /// Basic blocks so far.
+    block: u32,
 }
 
 impl<'c> Emission<'c> {
@@ -57,7 +61,17 @@ impl<'c> Emission<'c> {
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
         let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
-        Emission { computation, fusion, functions: None, loops, hoists: true, ranks: HashMap::new(), reads: 0 }
+        Emission {
+            computation,
+            fusion,
+            functions: None,
+            loops,
+            hoists: true,
+            ranks: HashMap::new(),
+            reads: 0,
+            blocks: HashMap::new(),
+            block: 0,
+        }
     }
 
     /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
@@ -69,6 +83,12 @@ impl<'c> Emission<'c> {
             let rank = |operand: ValueId| self.ranks.get(&(operand, place.clone()));
             rank(right) < rank(left)
         })
+    }
+
+    /// Whether branches lie between a value and the one that reads it: LLVM selects instructions block by block, and fuses
+    /// nothing across.
+    pub fn parts(&self, value: ValueId, reader: ValueId) -> bool {
+        self.blocks.get(&value) < self.blocks.get(&reader)
     }
 
     fn visit(&mut self, id: ValueId) {
@@ -129,7 +149,10 @@ impl<'c> Emission<'c> {
                 match self.functions.as_ref().and_then(Functions::hero) {
                     // Each branch goes on in a loop of its own.
                     Some(hero) if hero == id => highest,
-                    _ => self.pass(),
+                    _ => {
+                        self.block += 1;
+                        self.pass()
+                    }
                 }
             }
             Op::Reduce { .. } | Op::Pad { .. } | Op::Gather(_) | Op::ReduceWindow { .. } => {
@@ -146,6 +169,7 @@ impl<'c> Emission<'c> {
             }
         };
         self.ranks.insert(key, rank);
+        self.blocks.insert(id, self.block);
         rank
     }
 

@@ -15,8 +15,8 @@ use super::emission::{Emission, keeps_innermost};
 /// (`Emission::exchanges`), or what a negated product is subtracted from. An exponential ends in a product, and is exact
 /// however that is taken: where it is the left one, the other is rounded.
 ///
-/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there. `uses`
-/// is how often each value is read, the root once more.
+/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
+/// before branches behind which the sum is. `uses` is how often each value is read, the root once more.
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],
@@ -45,6 +45,10 @@ pub fn find_contractions(
         };
         if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
             terms.extend(product_behind_choice(computation, uses, instruction));
+        }
+        if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
+            let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+            terms.retain(|term| !term.path.last().is_some_and(|product| emission.parts(*product, id)));
         }
         let first = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
@@ -262,139 +266,4 @@ fn varies_inside(computation: &Computation, id: ValueId) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::codegen::Codegen;
-    use super::find_contractions;
-    use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, Unary, ValueId};
-    use crate::tensor::DType;
-
-    type Built = Result<Vec<ValueId>, ShapeError>;
-
-    /// Which of the values that `body` makes of four arrays, the last one of which is the result, join a sum before they are
-    /// rounded.
-    fn contracted(body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
-        let mut builder = Builder::new("m");
-        let arrays = ["a", "b", "c", "d"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
-        let values = body(&mut builder, arrays).unwrap();
-        let result = values[values.len() - 1];
-        let mut program = builder.finish(&[("r", result)]).unwrap();
-        let entry = program.entry;
-        let computation = &mut program.computations[entry];
-        (arrays.len()..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
-        let mut uses = computation.uses();
-        uses[computation.root] += 1;
-        let contracted = find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| true);
-        values.into_iter().map(|id| contracted[id]).collect()
-    }
-
-    /// Of two products the one whose operands are there first is contracted: reads are, in the order of the code.
-    #[test]
-    fn a_product_of_what_is_computed_later_is_rounded() {
-        let sum = |depth: usize| {
-            contracted(|builder, [a, b, c, d]| {
-                let mut deep = a;
-                for _ in 0..depth {
-                    deep = builder.unary(Unary::Log, deep)?;
-                }
-                let (left, right) =
-                    (builder.binary(Binary::Multiply, deep, b)?, builder.binary(Binary::Multiply, c, d)?);
-                Ok(vec![left, right, builder.binary(Binary::Add, left, right)?])
-            })
-        };
-        assert_eq!(sum(0), [true, false, false]);
-        // As high as the other: the order stays.
-        assert_eq!(sum(3), [true, false, false]);
-        assert_eq!(sum(5), [false, true, false]);
-    }
-
-    /// A call stands where it is, however deep its argument: the LLVM IR of a GRU, whose left product has a tanh in it.
-    #[test]
-    fn what_is_called_is_there_when_reads_are() {
-        let sum = |last: Unary| {
-            contracted(|builder, [a, b, c, d]| {
-                let path = [[Unary::Log; 5].as_slice(), &[last]].concat();
-                let deep = path.into_iter().try_fold(a, |deep, unary| builder.unary(unary, deep))?;
-                let (left, right) =
-                    (builder.binary(Binary::Multiply, deep, b)?, builder.binary(Binary::Multiply, c, d)?);
-                Ok(vec![left, builder.binary(Binary::Add, left, right)?])
-            })
-        };
-        for called in [Unary::Cbrt, Unary::Erf, Unary::LogPlusOne, Unary::Rsqrt, Unary::Tanh] {
-            assert_eq!(sum(called), [true, false], "{}", called.name());
-        }
-        for intrinsic in [Unary::Cosine, Unary::Exponential, Unary::Log, Unary::Sine, Unary::Sqrt, Unary::Tan] {
-            assert_eq!(sum(intrinsic), [false, false], "{}", intrinsic.name());
-        }
-    }
-
-    /// The parts of both factors are read before the imaginary part of their product.
-    #[test]
-    fn the_parts_of_complex_factors_are_there_first() {
-        let imaginary = |real_part: bool| {
-            contracted(|builder, [a, b, c, d]| {
-                let mut deep = b;
-                for _ in 0..3 {
-                    deep = builder.unary(Unary::Log, deep)?;
-                }
-                let mut product = |x, y| builder.binary(Binary::Multiply, x, y);
-                let [bc, ad, ac, bd] = [product(deep, c)?, product(a, d)?, product(a, c)?, product(deep, d)?];
-                let imaginary = builder.binary(Binary::Add, bc, ad)?;
-                let other = if real_part { Binary::Subtract } else { Binary::Maximum };
-                let real = builder.binary(other, ac, bd)?;
-                Ok(vec![bc, ad, builder.binary(Binary::Maximum, imaginary, real)?])
-            })
-        };
-        assert_eq!(imaginary(false), [true, false, false]);
-        assert_eq!(imaginary(true), [false, true, false]);
-    }
-
-    /// The LLVM IR of Adafactor's update and of `jax.scipy.special.kl_div`.
-    #[test]
-    fn negations_and_choices_hide_no_product() {
-        let by = |factor: f64| {
-            contracted(|builder, [a, b, c, _]| {
-                let factor = builder.constant(DType::F32, factor)?;
-                let factor = builder.splat(factor, &[8])?;
-                let product = builder.binary(Binary::Multiply, a, b)?;
-                let scaled = builder.binary(Binary::Multiply, product, factor)?;
-                Ok(vec![product, scaled, builder.binary(Binary::Add, c, scaled)?])
-            })
-        };
-        assert_eq!(by(-1.0), [true, true, false]);
-        assert_eq!(by(-2.0), [false, true, false]);
-        let choice = |zero: f64, binary: Binary| {
-            contracted(|builder, [a, b, c, d]| {
-                let zero = builder.constant(DType::F32, zero)?;
-                let zero = builder.splat(zero, &[8])?;
-                let predicate = builder.compare(Compare::Gt, d, zero)?;
-                let product = builder.binary(Binary::Multiply, a, b)?;
-                let chosen = builder.select(predicate, product, zero)?;
-                Ok(vec![product, chosen, builder.binary(binary, c, chosen)?])
-            })
-        };
-        assert_eq!(choice(0.0, Binary::Subtract), [true, true, false]);
-        assert_eq!(choice(0.0, Binary::Add), [false, false, false]);
-        assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
-    }
-
-    /// The LLVM IR of `jax.scipy.special.kl_div` in jaxlib 0.8.1: one choice, after the difference.
-    #[test]
-    fn choices_by_one_predicate_are_made_after_the_sum() {
-        let difference = |known: bool| {
-            contracted(|builder, [a, b, c, d]| {
-                let zero = builder.constant(DType::F32, 0.0)?;
-                let zero = builder.splat(zero, &[8])?;
-                let predicate = builder.compare(Compare::Gt, d, zero)?;
-                let mut choice = |x, y| -> Result<[ValueId; 2], ShapeError> {
-                    let product = builder.binary(Binary::Multiply, x, y)?;
-                    let chosen = builder.select(predicate, product, if known { zero } else { x })?;
-                    Ok([product, chosen])
-                };
-                let (left, right) = (choice(a, b)?, choice(b, c)?);
-                Ok(vec![left[0], left[1], right[0], builder.binary(Binary::Subtract, left[1], right[1])?])
-            })
-        };
-        assert_eq!(difference(true), [true, true, false, false]);
-        assert_eq!(difference(false), [false; 4]);
-    }
-}
+mod tests;
