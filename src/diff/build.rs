@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Codegen, Held, Precision, accumulates_in, find_contractions};
+use crate::analysis::{Analysis, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_sum_loops};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -23,8 +23,10 @@ pub(super) struct Builder<'p, 'e> {
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
     pub habits: Habits,
-    /// The values that are such products; none where there are no such.
+    /// The values that are products which are added before they are rounded; none where there are no such.
     contracted: Vec<bool>,
+    /// How sums in fusions add their terms; none where the machine adds no products before they are rounded.
+    sum_loops: Vec<SumLoop>,
     /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
     /// roundings, which readings tell of in the entry.
     pub arguments: Option<Vec<ExpressionId>>,
@@ -64,12 +66,10 @@ impl<'p, 'e> Builder<'p, 'e> {
     ) -> Self {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        // A sum is compared as a sum, however its products join it.
-        let contracted = if habits.contracts {
-            find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| false)
-        } else {
-            Vec::new()
-        };
+        let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
+        let contracted = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
+        let contracted = contracted.unwrap_or_default();
+        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, &contracted, &codegen, sums));
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));
@@ -81,6 +81,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             constants,
             habits,
             contracted,
+            sum_loops: sum_loops.unwrap_or_default(),
             arguments,
             counts: false,
             expressions,
@@ -161,15 +162,16 @@ impl<'p, 'e> Builder<'p, 'e> {
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
-            fused: matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract))
-                && instruction.operands.iter().any(|id| self.contracted.get(*id) == Some(&true)),
+            fused: self.adds_in_full(id, instruction),
             order: None,
             scalar: self.constants[id],
         };
         if self.habits.library {
             let by_library = matches!(instruction.fusion, Some(Fusion::Custom(_)));
-            let order = if by_library { "in the library's order" } else { "in the compiler's order" };
-            value.order = value.accumulation.map(|_| order);
+            value.order = value.accumulation.map(|_| match by_library {
+                true => "in the library's order".to_string(),
+                false => self.order_of_sum(id, instruction),
+            });
             if by_library && instruction.op == Op::Unary(Unary::Exponential) && dtype == Some(DType::F32) {
                 value.form = Some("exponential of the library".to_string());
             }
@@ -195,6 +197,24 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         value.sources = self.sources(instruction, &value);
         value
+    }
+
+    /// Whether it adds a product before that is rounded.
+    fn adds_in_full(&self, id: ValueId, sum: &Instruction) -> bool {
+        let adds = match sum.op {
+            Op::Binary(Binary::Add | Binary::Subtract) => true,
+            Op::Reduce { .. } => self.sum_loops.get(id).is_some_and(|order| *order != SumLoop::ChainOfRounded),
+            _ => false,
+        };
+        adds && sum.operands.iter().any(|id| self.contracted.get(*id) == Some(&true))
+    }
+
+    /// How the compiler's code adds up a sum.
+    fn order_of_sum(&self, id: ValueId, sum: &Instruction) -> String {
+        let (Op::Reduce { .. }, Some(sum_loop)) = (&sum.op, self.sum_loops.get(id)) else {
+            return "in the compiler's order".to_string();
+        };
+        sum_loop.to_string()
     }
 }
 

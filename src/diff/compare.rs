@@ -178,7 +178,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
-        if let Some((left, right)) = sides(&|v| v.order.map(str::to_string)) {
+        if let Some((left, right)) = sides(&|v| v.order.clone()) {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
         }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {

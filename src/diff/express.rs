@@ -118,8 +118,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     && value.float
                     && let Some(slot) = neutral.iter().position(|operand| *operand == id)
                 {
-                    value.role = Role::Moves { from: slot, to: slot + 1 };
-                    value.form = None;
+                    (value.role, value.form) = (Role::Moves { from: slot, to: slot + 1 }, None);
                 }
                 // A product with ones and zeros, or arrays side by side, are picked from.
                 if value.role == Role::Computes
@@ -128,13 +127,11 @@ impl<'p, 'e> Builder<'p, 'e> {
                 {
                     let values =
                         neutral.iter().take_while(|id| !matches!(self.expressions.get(**id).0, Head::FromPredicates));
-                    let from = if values.count() == 0 { 1 } else { 0 };
-                    value.role = Role::Moves { from, to: 2 };
-                    value.form = None;
+                    let from = usize::from(values.count() == 0);
+                    (value.role, value.form) = (Role::Moves { from, to: 2 }, None);
                 }
                 if value.float && matches!(self.expressions.get(id).0, Head::Scatter { .. }) {
-                    value.order = Some("updates onto zeros, then the array");
-                    value.form = None;
+                    (value.order, value.form) = (Some("updates onto zeros, then the array".to_string()), None);
                 }
                 if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
                     value.steps = self.blocks(instruction);
@@ -197,7 +194,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     return vec![self.expressions.apply(Head::Update, floats)];
                 }
                 if arrays == 1 && by == Combiner::Known(Binary::Add) {
-                    value.order = Some("updates one by one, onto the array");
+                    value.order = Some("updates one by one, onto the array".to_string());
                 }
                 let head = |part| Head::Scatter { by, part };
                 return (0..arrays).map(|part| self.expressions.apply(head(part), floats.clone())).collect();
@@ -254,7 +251,12 @@ impl<'p, 'e> Builder<'p, 'e> {
                     self.expressions.absorb(operands[0]);
                     return vec![self.expressions.apply(Head::Slice(cut), vec![sorted])];
                 }
-                Head::Slice(cut)
+                let id = self.expressions.apply(Head::Slice(cut), operands);
+                // It ends a scan that was taken in steps.
+                if value.float && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
+                    (value.role, value.form) = (Role::Computes, Some("scan".to_string()));
+                }
+                return vec![id];
             }
             Op::Reverse { .. } => Head::Reverse,
             Op::Concatenate { dim } => return vec![self.concatenate(instruction, *dim, operands)],

@@ -120,7 +120,8 @@ impl Expressions {
             }
             _ => {}
         }
-        let found = self.blocked_scan(&head, &operands).or_else(|| self.masked(&head, &operands));
+        let found = self.blocked_scan(&head, &operands).or_else(|| self.unpadded_scan(&head, &operands));
+        let found = found.or_else(|| self.masked(&head, &operands));
         let found = found.or_else(|| self.updated(&head, &operands));
         if let Some(id) = found.or_else(|| self.joined(&head, &operands)) {
             return id;
@@ -179,6 +180,20 @@ impl Expressions {
             }
         }
         None
+    }
+
+    /// The scan of what was padded at the end, if this cuts off what that added: nothing that is kept has read it.
+    fn unpadded_scan(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        let (Head::Slice(cut), [scan]) = (head, operands) else { return None };
+        let (scanned @ Head::Scan { .. }, [padded]) = self.get(*scan) else { return None };
+        let (Head::Pad(edges), [x, _]) = self.get(*padded) else { return None };
+        let ([edge], [kept]) = (&edges[..], &cut[..]) else { return None };
+        let at_end = edge.low == 0 && edge.interior == 0 && *kept == (0, edge.size, 1);
+        let (scanned, x, step) = (scanned.clone(), *x, *scan);
+        at_end.then(|| {
+            self.absorb(step);
+            self.intern(scanned, vec![x])
+        })
     }
 
     /// What an operation on negated operands is without their signs, where no sign is left over.
@@ -323,56 +338,4 @@ impl Expressions {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_arithmetic_is_one_expression() {
-        let mut e = Expressions::default();
-        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
-        let mut binary = |by, a, b| e.apply(Head::Binary(by), vec![a, b]);
-        assert_eq!(binary(Binary::Add, x, y), binary(Binary::Add, y, x));
-        assert_ne!(binary(Binary::Subtract, x, y), binary(Binary::Subtract, y, x));
-        let quotient = binary(Binary::Divide, x, y);
-        let inverse = e.apply(Head::Reciprocal, vec![y]);
-        assert_eq!(e.apply(Head::Binary(Binary::Multiply), vec![inverse, x]), quotient);
-        let zero = e.constant(-0.0);
-        assert_eq!(e.apply(Head::Binary(Binary::Add), vec![x, zero]), x);
-        // 0.1 in f32 and in bf16 are one constant of the source.
-        assert_eq!(e.constant(f64::from(0.1f32)), e.constant(0.10009765625));
-    }
-
-    #[test]
-    fn a_scan_in_blocks_is_a_scan() {
-        let mut e = Expressions::default();
-        let x = e.leaf(Head::Parameter(0));
-        let by = Combiner::Known(Binary::Add);
-        let blocks = e.apply(Head::Scan { by, rows: 64 }, vec![x]);
-        let last = e.apply(Head::Slice(vec![(15, 16, 1)]), vec![blocks]);
-        let totals = e.apply(Head::Scan { by, rows: 8 }, vec![last]);
-        let whole = e.apply(Head::Binary(Binary::Add), vec![totals, blocks]);
-        assert_eq!(whole, e.apply(Head::Scan { by, rows: 8 }, vec![x]));
-        assert!(e.is_step(blocks) && e.is_step(totals) && !e.is_step(whole));
-        // The totals of something else are no part of it.
-        let y = e.leaf(Head::Parameter(1));
-        let others = e.apply(Head::Scan { by, rows: 8 }, vec![y]);
-        let sum = e.apply(Head::Binary(Binary::Add), vec![others, blocks]);
-        assert_ne!(sum, whole);
-    }
-
-    #[test]
-    fn parts_that_overlap_are_not_side_by_side() {
-        let mut e = Expressions::default();
-        let [x, y, low] =
-            [Head::Parameter(0), Head::Parameter(1), Head::Constant(f64::NEG_INFINITY.to_bits())].map(|h| e.leaf(h));
-        let mut padded = |of, low_edge, high, size| {
-            let edge = Edge { low: low_edge, high, interior: 0, size };
-            e.apply(Head::Pad(vec![edge]), vec![of, low])
-        };
-        let (first, second, shifted) = (padded(x, 0, 5, 4), padded(y, 4, 0, 5), padded(y, 1, 3, 5));
-        let mut larger = |a, b| e.apply(Head::Binary(Binary::Maximum), vec![a, b]);
-        let (apart, overlapping) = (larger(second, first), larger(first, shifted));
-        assert_eq!(e.get(apart), (&Head::Concatenate, &[x, y][..]));
-        assert_eq!(*e.get(overlapping).0, Head::Binary(Binary::Maximum));
-    }
-}
+mod tests;

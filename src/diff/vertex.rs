@@ -44,7 +44,7 @@ pub(super) struct Value {
     /// Whether it adds a product that is not rounded before.
     pub fused: bool,
     /// The order in which numbers are added up, as far as `steps` do not tell.
-    pub order: Option<&'static str>,
+    pub order: Option<String>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }

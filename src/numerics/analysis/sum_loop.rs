@@ -5,6 +5,8 @@
 //! 256 bits). It takes innermost loops only: that over the innermost dim, or, where that one was unrolled before
 //! (`LoopFullUnrollPass`), the one around it.
 
+use std::fmt;
+
 use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, ValueId};
 use crate::tensor::DType;
 
@@ -27,6 +29,16 @@ pub enum SumLoop {
     Rows(Rows),
     /// Several elements of each row side by side.
     Columns(Columns),
+}
+
+impl fmt::Display for SumLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => write!(f, "one after the other"),
+            SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes * rows.registers),
+            SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
+        }
+    }
 }
 
 /// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by halving,

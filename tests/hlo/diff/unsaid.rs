@@ -235,8 +235,53 @@ fn what_a_library_computes_is_told_of() {
         lines(&found),
         [
             "precision-changed f/e: exponential -> exponential of the library",
-            "reordered f/s: in the compiler's order -> in the library's order",
+            "reordered f/s: one after the other -> in the library's order",
         ]
     );
     assert_eq!(of_texts(&own, &library), Difference::default());
+}
+
+/// Sums of f32 in a fusion: the compiler's loop takes several elements side by side, and adds products before they are rounded.
+#[test]
+fn the_loop_of_a_sum_is_told_of() {
+    let add = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n";
+    let sum = "  p = f32[64] parameter(0)\n  q = f32[64] parameter(1)\n  m = f32[64] multiply(p, q)\n  z = f32[] \
+               constant(0)\n  ROOT s = f32[] reduce(m, z), dimensions={0}, to_apply=add\n}\n";
+    let alone = format!("HloModule m\n{add}ENTRY main {{\n{sum}");
+    let fused = format!(
+        "HloModule m, is_scheduled=true\n{add}sums {{\n{sum}ENTRY main {{\n  x = f32[64] parameter(0)\n  y = f32[64] \
+         parameter(1)\n  ROOT f = f32[] fusion(x, y), kind=kLoop, calls=sums\n}}\n"
+    );
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let found = difference(&import(&alone), &import(&fused), Some(mode.chip)).unwrap();
+    assert_eq!(
+        lines(&found),
+        [
+            "reordered s: one after the other -> 32 elements side by side",
+            "precision-changed s: multiply, then add -> fused multiply-add",
+        ]
+    );
+    assert_eq!(of_texts(&alone, &fused), Difference::default());
+}
+
+/// A cumulative sum of 24, as XLA:CPU takes it: padded to blocks of 16, and cut off again.
+#[test]
+fn blocks_of_a_padded_scan_are_told_of() {
+    let add = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n";
+    let plain = format!(
+        "HloModule m\n{add}ENTRY main {{\n  x = f32[8,24] parameter(0)\n  z = f32[] constant(0)\n  ROOT s = f32[8,24] \
+         reduce-window(x, z), window={{size=1x24 pad=0_0x23_0}}, to_apply=add\n}}\n"
+    );
+    let blocks = |size: usize| {
+        format!(
+            "HloModule m\n{add}ENTRY main {{\n  x = f32[8,24] parameter(0)\n  z = f32[] constant(0)\n  p = f32[8,32] pad(x, \
+             z), padding=0_0x0_8\n  r = f32[8,2,16] reshape(p)\n  w = f32[8,2,16] reduce-window(r, z), \
+             window={{size=1x1x16 pad=0_0x0_0x15_0}}, to_apply=add\n  e = f32[8,2,1] slice(w), slice={{[0:8], [0:2], \
+             [15:16]}}\n  l = f32[8,2] reshape(e)\n  t = f32[8,3] reduce-window(l, z), window={{size=1x2 pad=0_0x2_0}}, \
+             to_apply=add\n  u = f32[8,2] slice(t), slice={{[0:8], [0:2]}}\n  v = f32[8,2,16] broadcast(u), \
+             dimensions={{0,1}}\n  n = f32[8,2,16] add(w, v)\n  o = f32[8,32] reshape(n)\n  ROOT f = f32[8,{size}] \
+             slice(o), slice={{[0:8], [0:{size}]}}\n}}\n"
+        )
+    };
+    assert_eq!(lines(&of_texts(&plain, &blocks(24))), ["reordered s: 24 at once -> blocks of 16, then 2"]);
 }
