@@ -56,7 +56,7 @@ pub(super) fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Re
 
 /// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
 /// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
-/// integers are widened to the result's type, which it accumulates in.
+/// integers, and the predicates that mask them, are widened to the result's type, which it accumulates in.
 fn product(
     e: &mut Emitter,
     dims: DotDims,
@@ -90,7 +90,7 @@ fn product(
     for operand in &mut operands {
         if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
             && given.is_integer()
-            && dtype.is_integer()
+            && (dtype.is_integer() || dtype == DType::Pred)
             && dtype != given
         {
             let wide = e.shape(*operand).with_dtype(given);

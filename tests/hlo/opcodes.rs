@@ -289,6 +289,12 @@ fn dots_of_integers_accumulate_in_their_result() {
                  lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
     let y = Tensor::new(&[2, 3], Data::from_f64s(DType::BF16, &[0.5, 1.0, 2.0, -1.0, 0.25, 4.0]).unwrap());
     assert_eq!(both(mixed, &[x, y]), [[444.5, 412.75, -63.0, 128.25]]);
+    // A mask picks, as the TPU compiler writes it for an associative scan of indices.
+    let masked = "HloModule m\n\nENTRY e {\n  x = u32[2,3] parameter(0)\n  y = pred[2,3] parameter(1)\n  ROOT d = u32[2,2] dot(x, y), \
+                  lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
+    let x = integers(DType::U32, &[2, 3], &[1, 20, 300, 4000, 50_000, 4_000_000_000]);
+    let y = Tensor::new(&[2, 3], Data::Pred(vec![true, false, true, false, true, false])).unwrap();
+    assert_eq!(both(masked, &[x, y]), [[301.0, 20.0, 4_000_004_000.0, 50_000.0]]);
 }
 
 /// What does not fit is refused, by what does not fit.
