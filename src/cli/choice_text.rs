@@ -10,9 +10,14 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
         match point.rule {
             Rule::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
             _ if *option + 1 < point.options.len() => {
-                format!("{} is rounded once less for {readers} (rule A)", point.name)
+                format!(
+                    "{} is rounded once less for {readers}: a conversion down and up again is dropped (rule A)",
+                    point.name
+                )
             }
-            _ => format!("{} is not rounded for {readers} (rules A, B)", point.name),
+            _ => {
+                format!("{} is not rounded for {readers}: what reads it takes the wider value (rules A, B)", point.name)
+            }
         }
     });
     line.collect()

@@ -8,20 +8,23 @@ use crate::file::safetensors;
 use crate::ir::Program;
 use crate::tensor::Tensor;
 
-use super::Failure;
 use super::choice_text::tell_choices;
+use super::{Failure, write_file};
 
 /// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`; tells what
 /// they hold.
 pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let save = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text)
-            .map_err(|error| Failure::Message(format!("failed to write {}: {error}", path.display())))
-    };
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::Message(format!("failed to make {}: {error}", folder.display())))?;
-    save("program.hlo", &small.program.to_string())?;
+    let code = folder.join("counterexample.py");
+    match std::fs::remove_file(&code) {
+        // What an earlier run left would tell of another program.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::Message(format!("failed to replace {}: {error}", code.display())));
+        }
+        _ => {}
+    }
+    write_file(&folder.join("program.hlo"), &small.program.to_string())?;
     let inputs = small.arguments.iter().enumerate().map(|(at, tensor)| (format!("arg{at}"), tensor.clone()));
     safetensors::write(&folder.join("inputs.safetensors"), &inputs.collect::<Vec<_>>())
         .map_err(|error| Failure::Message(error.to_string()))?;
@@ -40,7 +43,7 @@ pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Resu
     }
     match script(small) {
         Ok(text) => {
-            save("counterexample.py", &text)?;
+            write_file(&code, &text)?;
             writeln!(out, "  {}: program.hlo, inputs.safetensors, counterexample.py", folder.display())?;
         }
         Err(why) => {
@@ -85,8 +88,9 @@ fn shown(seen: Seen) -> &'static str {
 /// `counterexample.py`.
 fn script(small: &Counterexample) -> Result<String, String> {
     let function = |program: &Program, name: &str| jax_function(program, name).map_err(|error| error.to_string());
-    let array =
-        |tensor: &Tensor| numpy_array(tensor).ok_or_else(|| format!("NumPy and JAX have no type {}", tensor.dtype()));
+    let array = |tensor: &Tensor| {
+        numpy_array(tensor).ok_or_else(|| format!("arrays of {} are not written in JAX", tensor.dtype()))
+    };
     let arrays = |tensors: Vec<&Tensor>, end: &str| -> Result<String, String> {
         let lines = tensors.into_iter().map(|tensor| Ok(format!("    {}{end},\n", array(tensor)?)));
         lines.collect::<Result<String, String>>()

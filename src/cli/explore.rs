@@ -117,7 +117,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             let small = counterexample(&program, &tensors, &arguments.results, &settings, &found);
             match small.map_err(|error| fail(&error))? {
                 Some(small) => counterexample_files::write(&small, folder, out)?,
-                None => writeln!(out, "no row is reachable: there is no counterexample")?,
+                None if rows.iter().any(|row| row.answer == "reachable") => {
+                    writeln!(out, "no counterexample: no program that was tried flips as the witnesses do")?
+                }
+                None => writeln!(out, "no counterexample: no row is reachable")?,
             }
         }
     }
@@ -127,9 +130,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 /// The guards as they stand in HLO, and as a line of JAX.
 fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failure> {
     let Some(Repair { guards, program, proven: [proven, rows] }) = repair else {
-        return Ok(writeln!(out, "no guard ends these choices")?);
+        return Ok(writeln!(
+            out,
+            "no repair: with a guard behind every bf16 value that may be left unrounded no more rows are proven"
+        )?);
     };
-    writeln!(out, "with {} guards {proven} of {rows} rows are proven:", guards.len())?;
+    let s = if guards.len() == 1 { "" } else { "s" };
+    writeln!(out, "with {} guard{s} {proven} of {rows} rows are proven:", guards.len())?;
     let text = program.to_string();
     for guard in guards {
         let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{guard}.guarded = ")));

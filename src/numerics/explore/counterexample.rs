@@ -51,7 +51,7 @@ pub struct Counterexample {
     pub mode: Mode,
     /// The results that make the outcome.
     pub outcome: Vec<Flipped>,
-    /// The first element that differs.
+    /// The first element that differs: where it was seen that XLA:CPU's own rules change the outcome, what they change.
     pub differs: Difference,
     /// Where it was seen.
     pub seen: Seen,
@@ -93,7 +93,8 @@ const SIMPLIFIED: usize = 256;
 /// A small program and input which the choice of some row's witness gives another outcome; `None` if no row has one.
 ///
 /// Rows, then all other axes of the program lose elements (small draws, then delta debugging), as long as a result of the outcome
-/// differs in which the witness made a difference; then the numbers that are left lose bits; and so on until nothing changes. Of
+/// differs in which the witness made a difference; then the numbers that are left lose bits; and so on until nothing changes, or
+/// so many programs were tried. Of
 /// the reachable rows a few are tried: first those that XLA:CPU's own rules flip. Each program is evaluated anew on the machine, so
 /// what is given has been seen to flip; that it is the smallest is not proven.
 ///
@@ -112,7 +113,8 @@ pub fn counterexample(
     });
     let mut rows: Vec<(bool, usize, &Witness)> = Vec::new();
     let outcome = Outcome::new(program, results)?;
-    let compiled = xla_cpu(program, arguments).map(|results| results.map(|results| outcome.among(&results)));
+    let xla_cpu = XlaCpu::new();
+    let compiled = xla_cpu.off_and_on(program, arguments).map(|results| results.map(|results| outcome.among(&results)));
     for (row, witness) in witnesses {
         let flips = compiled.as_ref().is_some_and(|[off, on]| outcome.difference(row, off, on).is_some());
         rows.push((!flips, row, witness));
@@ -120,13 +122,26 @@ pub fn counterexample(
     rows.sort_by_key(|(is_last, row, _)| (*is_last, *row));
     let mut best: Option<Counterexample> = None;
     for (_, row, witness) in rows.into_iter().take(ROWS) {
+        let mut tried = 0;
         for seen in [Seen::Compiled, Seen::WrittenOut, Seen::Witnessed] {
             if best.as_ref().is_some_and(|best| best.seen > seen) {
                 break;
             }
-            let mut shrinker =
-                Shrinker { results, settings, points: &found.choices.points, witness, seen, round: 0, tried: 0 };
-            let Some(smaller) = shrinker.shrink(program, arguments, row)? else { continue };
+            let points = &found.choices.points;
+            let mut shrinker = Shrinker {
+                results,
+                settings,
+                points,
+                witness,
+                xla_cpu: &xla_cpu,
+                seen,
+                round: 0,
+                tried,
+                before: tried,
+            };
+            let smaller = shrinker.shrink(program, arguments, row)?;
+            tried = shrinker.tried;
+            let Some(smaller) = smaller else { continue };
             let order = |one: &Counterexample| (std::cmp::Reverse(one.seen), one.elements[1]);
             if best.as_ref().is_none_or(|best| order(&smaller) < order(best)) {
                 best = Some(smaller);
@@ -140,14 +155,30 @@ pub fn counterexample(
     Ok(best)
 }
 
-/// What XLA:CPU makes of a program with the flag off and on, as emulated; `None` if it cannot be.
-fn xla_cpu(program: &Program, arguments: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
-    let [off, on]: [Mode; 2] = [XLA_CPU_OFF.parse().ok()?, "xla-cpu/default/cpu".parse().ok()?];
-    let compiled = rewrite::apply(program, on.excess, &|op| on.chip.native_bf16(op)).program;
-    Some([machine::evaluate(program, &off, arguments).ok()?, machine::evaluate(&compiled, &on, arguments).ok()?])
+/// XLA:CPU as emulated, with the flag off and on.
+struct XlaCpu {
+    off: Mode,
+    on: Mode,
 }
 
-const XLA_CPU_OFF: &str = "xla-cpu/default/off";
+impl XlaCpu {
+    fn new() -> XlaCpu {
+        let mode = |text: &str| text.parse().unwrap_or_else(|error| unreachable!("{error}"));
+        XlaCpu { off: mode("xla-cpu/default/off"), on: mode("xla-cpu/default/cpu") }
+    }
+
+    /// What it makes of a program in both settings; `None` if it cannot be.
+    fn off_and_on(&self, program: &Program, arguments: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
+        let compiled = rewrite::apply(program, self.on.excess, &|op| self.on.chip.native_bf16(op)).program;
+        let on = machine::evaluate(&compiled, &self.on, arguments).ok()?;
+        Some([self.written_out(program, arguments)?, on])
+    }
+
+    /// What it makes of a program that it is to change nothing in.
+    fn written_out(&self, program: &Program, arguments: &[Tensor]) -> Option<Vec<Tensor>> {
+        machine::evaluate(program, &self.off, arguments).ok()
+    }
+}
 
 /// A program with an input, and how it flips.
 struct Flip {
@@ -164,9 +195,12 @@ struct Shrinker<'a> {
     witness: &'a Witness,
     /// What must be seen of every program.
     seen: Seen,
+    xla_cpu: &'a XlaCpu,
     /// How often all axes and numbers were looked at.
     round: u64,
+    /// Programs tried for this row, and how many of them before it was asked for what is asked for now.
     tried: usize,
+    before: usize,
 }
 
 impl Shrinker<'_> {
@@ -260,7 +294,7 @@ impl Shrinker<'_> {
                 let Ok((smaller, cut)) = axes.resize(&whole, &given, &Kept::from([(axis, left.to_vec())])) else {
                     return Ok(false);
                 };
-                let most = if *has_flip { TRIED } else { UNSEEN };
+                let most = if *has_flip { TRIED } else { TRIED.min(self.before + UNSEEN) };
                 let flips = self.tried < most && self.flip(&smaller, &cut, &taken)?.is_some();
                 if flips {
                     (*program, *arguments, *has_flip) = (smaller, cut, true);
@@ -336,22 +370,27 @@ impl Shrinker<'_> {
             replay.update()?;
             (declared, own.tensors(&replay)?)
         };
-        let differs = (0..own.rows).find_map(|row| own.difference(row, &declared, &chosen));
-        let Some(differs) = differs.filter(|differs| differs.output == self.witness.differs.output) else {
-            return Ok(None);
-        };
+        let wanted = self.witness.differs.output;
+        let differs = (0..own.rows)
+            .find_map(|row| own.differences(row, &declared, &chosen).find(|differs| differs.output == wanted));
+        let Some(mut differs) = differs else { return Ok(None) };
         if self.seen >= Seen::WrittenOut {
-            let off: Mode = XLA_CPU_OFF.parse().unwrap_or_else(|_| self.witness.mode.clone());
             let plain = Outcome::new(program, self.results)?;
-            let there = machine::evaluate(&choices.take(taken), &off, arguments).ok();
-            let (Some(there), Some([as_declared, as_compiled])) = (there, xla_cpu(program, arguments)) else {
+            let there = self.xla_cpu.written_out(&choices.take(taken), arguments);
+            let (Some(there), Some([as_declared, as_compiled])) = (there, self.xla_cpu.off_and_on(program, arguments))
+            else {
                 return Ok(None);
             };
             if plain.among(&as_declared) != declared || plain.among(&there) != chosen {
                 return Ok(None);
             }
-            if self.seen == Seen::Compiled && plain.among(&as_compiled) == declared {
-                return Ok(None);
+            if self.seen == Seen::Compiled {
+                // What XLA:CPU changes, which need not be where the choice changes it.
+                let compiled = plain.among(&as_compiled);
+                let Some(shown) = (0..plain.rows).find_map(|row| plain.difference(row, &declared, &compiled)) else {
+                    return Ok(None);
+                };
+                differs = shown;
             }
         }
         let outcome = own.outputs.iter().zip(declared.into_iter().zip(chosen));

@@ -1,7 +1,9 @@
 //! A program as a function in Python: calls of `jax.lax`, one line an instruction.
 
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::collections::HashSet;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{CompareOrder, Computation, GatherDims, Instruction, Op, Precision, Program, Shape, Unary};
@@ -30,9 +32,16 @@ pub fn jax_function(program: &Program, name: &str) -> Result<String, NoLine> {
     let writer = Writer { program, regions: Regions::new(program) };
     let entry = program.entry();
     let mut text = String::new();
-    let called: HashSet<usize> = entry.instructions.iter().flat_map(|i| writer.functions_of(&i.op)).collect();
-    for (id, computation) in program.computations.iter().enumerate().filter(|(id, _)| called.contains(id)) {
-        text.push_str(&writer.region(id, computation)?);
+    // Regions of regions, too: Python looks names up when a function is called.
+    let mut open = writer.called_by(entry);
+    let mut called = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if called.insert(id) {
+            open.extend(writer.called_by(&program.computations[id]));
+        }
+    }
+    for id in called {
+        text.push_str(&writer.region(id, &program.computations[id])?);
     }
     let body = indented(&writer.body(entry)?);
     // What a region is called stands inside, so that two functions of one file keep apart.
@@ -44,12 +53,16 @@ fn indented(text: &str) -> String {
     text.lines().fold(String::new(), |all, line| format!("{all}    {line}\n"))
 }
 
-/// Words that Python or a file with these functions has a meaning for.
+/// Words that Python, a file with these functions or a function of them has a meaning for; beside these what regions are called.
 const TAKEN: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
     "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "jax", "jnp", "lambda",
     "lax", "nonlocal", "not", "np", "or", "pass", "raise", "return", "try", "while", "with", "yield", "float", "slice",
+    "before", "more",
 ];
+
+/// What begins the name of a region's function.
+const REGION: &str = "region_";
 
 /// A name for each instruction: a word of Python's, each once.
 fn words(computation: &Computation) -> Vec<String> {
@@ -57,7 +70,7 @@ fn words(computation: &Computation) -> Vec<String> {
     let word = |instruction: &Instruction| {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let mut word: String = instruction.name.chars().map(plain).collect();
-        if word.starts_with(|c: char| c.is_ascii_digit()) || word.is_empty() {
+        if word.starts_with(|c: char| c.is_ascii_digit()) || word.starts_with(REGION) || word.is_empty() {
             word.insert(0, '_');
         }
         let more = (2..).map(|n| format!("{word}_{n}"));
@@ -72,7 +85,7 @@ fn list(numbers: &[usize]) -> String {
     tuple(&numbers)
 }
 
-fn tuple(parts: &[String]) -> String {
+fn tuple<S: Borrow<str> + Display>(parts: &[S]) -> String {
     if let [one] = parts { format!("({one},)") } else { format!("({})", parts.join(", ")) }
 }
 
@@ -89,6 +102,11 @@ impl Writer<'_> {
             Op::Sort { .. } => Vec::new(),
             op => op.callees().filter(|id| self.short_region(*id).is_none()).collect(),
         }
+    }
+
+    /// The functions that a computation's operations are given.
+    fn called_by(&self, computation: &Computation) -> Vec<usize> {
+        computation.instructions.iter().flat_map(|instruction| self.functions_of(&instruction.op)).collect()
     }
 
     /// A region as an expression. A function of its own even where `jax.lax` has the operation, so that JAX does not take it
@@ -108,7 +126,7 @@ impl Writer<'_> {
     }
 
     fn region_name(id: usize) -> String {
-        format!("region_{id}")
+        format!("{REGION}{id}")
     }
 
     fn parameters(&self, computation: &Computation) -> Vec<String> {
@@ -195,10 +213,10 @@ impl Writer<'_> {
             }
             Op::Reverse { dims } => format!("lax.rev({all}, {})", list(dims)),
             Op::DynamicSlice { sizes } => {
-                format!("lax.dynamic_slice({}, ({},), {})", operands[0], operands[1..].join(", "), list(sizes))
+                format!("lax.dynamic_slice({}, {}, {})", operands[0], tuple(&operands[1..]), list(sizes))
             }
             Op::DynamicUpdateSlice => {
-                format!("lax.dynamic_update_slice({}, {}, ({},))", operands[0], operands[1], operands[2..].join(", "))
+                format!("lax.dynamic_update_slice({}, {}, {})", operands[0], operands[1], tuple(&operands[2..]))
             }
             Op::Gather(dims) => gather(dims, operands, shape_of(1))?,
             Op::Unary(unary) => match unary {
@@ -255,7 +273,7 @@ impl Writer<'_> {
                     own()?
                 )
             }
-            Op::Tuple => tuple(&operands.iter().map(|word| (*word).to_string()).collect::<Vec<_>>()),
+            Op::Tuple => tuple(operands),
             Op::GetTupleElement(index) => format!("{all}[{index}]"),
             Op::Scatter { .. }
             | Op::TopK { .. }

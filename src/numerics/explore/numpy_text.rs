@@ -26,6 +26,8 @@ pub(super) fn dtype(dtype: DType) -> Option<&'static str> {
         DType::U16 => "jnp.uint16",
         DType::U32 => "jnp.uint32",
         DType::U64 => "jnp.uint64",
+        DType::F8E4M3FN => "jnp.float8_e4m3fn",
+        DType::F8E5M2 => "jnp.float8_e5m2",
         DType::F16 => "jnp.float16",
         DType::BF16 => "jnp.bfloat16",
         DType::F32 => "jnp.float32",

@@ -20,7 +20,8 @@ pub struct Repair {
 const TRIED: usize = 200;
 
 /// The fewest guards after which every row of an outcome is proven; where none were found, those with which most are. What
-/// is found is explored again: no set is given that was not. `None` where nothing is to be guarded.
+/// is found is explored again: no set is given that was not. `None` where all guards together prove no more rows than none, as
+/// where there is nothing to be guarded: they leave fewer choices than any of them.
 ///
 /// # Errors
 /// As [`explore`].
@@ -34,25 +35,38 @@ pub fn repair(
     let mut candidates: Vec<ValueId> = found.choices.points.iter().filter_map(|point| point.guard).collect();
     candidates.sort_unstable();
     candidates.dedup();
+    if candidates.is_empty() {
+        return Ok(None);
+    }
     let few = Settings { choices: 1, ..settings.clone() };
-    let mut best: Option<Repair> = None;
+    let with = |set: &[ValueId]| -> Result<Repair, ExploreError> {
+        // A guard is a rounding to bf16 where one stands already: what is declared stays as it is.
+        let guarded = with_guards(program, set);
+        let again = explore(&guarded, arguments, results, &few)?;
+        let guards = set.iter().map(|id| program.entry().instructions[*id].name.clone()).collect();
+        Ok(Repair { guards, program: guarded, proven: [count_proven(&again), again.answers.len()] })
+    };
+    let mut best = with(&candidates)?;
+    let most = best.proven[0];
+    if most <= count_proven(found) {
+        return Ok(None);
+    }
     let singles = candidates.iter().map(|at| vec![*at]);
     let pairs = candidates.iter().enumerate().flat_map(|(i, a)| candidates[..i].iter().map(|b| vec![*b, *a]));
-    let sets = singles.chain(pairs).chain(std::iter::once(candidates.clone())).filter(|set| !set.is_empty());
-    for set in sets.take(TRIED) {
-        // A guard is a rounding to bf16 where one stands already: what is declared stays as it is.
-        let guarded = with_guards(program, &set);
-        let again = explore(&guarded, arguments, results, &few)?;
-        let proven = again.answers.iter().filter(|answer| matches!(answer, Answer::Proven { .. })).count();
-        if best.as_ref().is_none_or(|best| proven > best.proven[0]) {
-            let guards = set.iter().map(|id| program.entry().instructions[*id].name.clone()).collect();
-            best = Some(Repair { guards, program: guarded, proven: [proven, again.answers.len()] });
+    for set in singles.chain(pairs).take(TRIED) {
+        let one = with(&set)?;
+        if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {
+            best = one;
         }
-        if proven == again.answers.len() {
+        if best.proven[0] >= most && best.guards.len() <= set.len() {
             break;
         }
     }
-    Ok(best)
+    Ok(Some(best))
+}
+
+fn count_proven(found: &Exploration) -> usize {
+    found.answers.iter().filter(|answer| matches!(answer, Answer::Proven { .. })).count()
 }
 
 /// `program` with what reads these values reading them rounded to bf16.

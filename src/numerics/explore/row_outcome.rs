@@ -73,7 +73,17 @@ impl Outcome {
 
     /// Where a row of two outcomes first differs.
     pub fn difference(&self, row: usize, declared: &[Tensor], chosen: &[Tensor]) -> Option<Difference> {
-        self.outputs.iter().zip(declared.iter().zip(chosen)).find_map(|(output, (declared, chosen))| {
+        self.differences(row, declared, chosen).next()
+    }
+
+    /// Where a row of each result of two outcomes first differs.
+    pub fn differences<'a>(
+        &'a self,
+        row: usize,
+        declared: &'a [Tensor],
+        chosen: &'a [Tensor],
+    ) -> impl Iterator<Item = Difference> + 'a {
+        self.outputs.iter().zip(declared.iter().zip(chosen)).filter_map(move |(output, (declared, chosen))| {
             let (before, after) = (declared.data(), chosen.data());
             let is_one = |at: usize| {
                 before.bits(at) == after.bits(at) || before.get_f64(at).is_nan() && after.get_f64(at).is_nan()
