@@ -40,7 +40,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             return None;
         }
         let scale = value.scale.as_ref().filter(|scale| !scale.adds());
-        Some(scale.map_or((value.expression(), 1.0), |scale| (scale.of, scale.by)))
+        let (negated, of) = self.expressions.signed(value.signed());
+        Some(scale.map_or((of, if negated { -1.0 } else { 1.0 }), |scale| (scale.of, scale.by)))
     }
 }
 

@@ -363,7 +363,7 @@ fn results_that_are_only_moved_are_compared() {
     );
     assert_eq!(
         of("  ROOT r = f32[8] subtract(x, y)\n", "  ROOT r = f32[8] subtract(y, x)\n"),
-        ["precision-changed r: subtract of x, y -> subtract of y, x"]
+        ["operation-changed r: subtract of x, y -> subtract of y, x"]
     );
 }
 
