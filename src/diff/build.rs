@@ -168,6 +168,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             fused: matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract))
                 && instruction.operands.iter().any(|id| self.contracted.get(*id) == Some(&true)),
             order: None,
+            spread: Vec::new(),
             scalar: self.constants[id],
         };
         if self.habits.library {
@@ -203,6 +204,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let unsigned = value.expressions.iter().map(|id| if float { self.expressions.unsigned(*id) } else { *id });
         value.unsigned = unsigned.collect();
+        value.spread = self.spread(instruction, &value);
         value.negated_before = self.negated_before(instruction, &value);
         value.sources = self.sources(instruction, &value);
         value

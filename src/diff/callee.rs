@@ -34,6 +34,12 @@ impl<'p, 'e> Builder<'p, 'e> {
             if self.starts_elsewhere(instruction, by) {
                 return vec![self.expressions.apply(head, operands.to_vec())];
             }
+            if by == Combiner::Known(Binary::Add)
+                && let Some(multiple) = self.sum_of_equals(instruction, operands[0], value)
+            {
+                value.steps = vec![at_once];
+                return vec![multiple];
+            }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
                 (&mut value.form, by, self.expressions.get(self.expressions.unsigned(operands[0])))
             {

@@ -36,6 +36,7 @@ mod results;
 mod rule;
 mod scores;
 mod sign;
+mod spread;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};

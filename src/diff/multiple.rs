@@ -21,7 +21,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let [(of, a), (other, b)] = [self.multiple(left)?, self.multiple(right)?];
         let by = if binary == Binary::Add { a + b } else { a - b };
         // What is nearly the value itself stays a sum, as that would round nothing.
-        if of != other || a == 1.0 && b == 1.0 || !by.is_normal() || Expressions::is_about_one(by) {
+        if of != other || a.abs() == 1.0 && b.abs() == 1.0 || !by.is_normal() || Expressions::is_about_one(by) {
             return None;
         }
         value.form = Some(format!("{} of multiples by {} and {}", binary.name(), told(a), told(b)));

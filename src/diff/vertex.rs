@@ -49,6 +49,8 @@ pub(super) struct Value {
     pub fused: bool,
     /// The order in which numbers are added up, as far as `steps` do not tell.
     pub order: Option<&'static str>,
+    /// Along which dims all its elements are the same.
+    pub spread: Vec<bool>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }

@@ -14,6 +14,7 @@ mod count;
 mod edited;
 mod picked;
 mod rebuilt;
+mod signs;
 mod unsaid;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
