@@ -8,6 +8,7 @@ use crate::num::BF16;
 use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
+use super::factors::Scale;
 use super::fold;
 use super::rule::{self, Habits, Role};
 use super::vertex::Value;
@@ -96,8 +97,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         for (id, instruction) in self.computation.instructions.iter().enumerate() {
             let mut value = self.value(id, instruction);
             if let Some(other) = settle(id, &value, self.expressions) {
-                self.expressions.identify(value.expression(), other);
+                self.expressions.identify(value.signed(), other);
                 value.expressions[0] = other;
+                value.unsigned[0] = self.expressions.unsigned(other);
             }
             self.values.push(value);
         }
@@ -147,6 +149,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut value = Value {
             role,
             expressions: Vec::new(),
+            unsigned: Vec::new(),
+            negated_before: None,
             sources: Vec::new(),
             live: self.is_region() || self.analysis.live()[id],
             float,
@@ -164,6 +168,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
             fused: self.adds_in_full(id, instruction),
             order: None,
+            spread: Vec::new(),
             scalar: self.constants[id],
         };
         if self.habits.library {
@@ -179,7 +184,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         value.expressions = self.express(instruction, &mut value);
         if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];
-            value.scale = value.scale.or_else(|| moved.scale.clone().filter(|_| *whole == moved.expression()));
+            let (negated, of) = self.expressions.signed(*whole);
+            let is_negated = negated != self.expressions.signed(moved.signed()).0;
+            let is_known = |scale: &Scale| of == moved.expression() && !(is_negated && scale.adds());
+            let scale = moved.scale.clone().filter(is_known);
+            value.scale = value.scale.or(if is_negated { scale.map(Scale::negated) } else { scale });
         }
         if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
             let sum = value.accumulation.filter(|width| width.narrows()).map(Head::Accumulated);
@@ -195,6 +204,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         if value.expressions.is_empty() {
             value.expressions.push(self.integers);
         }
+        let unsigned = value.expressions.iter().map(|id| if float { self.expressions.unsigned(*id) } else { *id });
+        value.unsigned = unsigned.collect();
+        value.spread = self.spread(instruction, &value);
+        value.negated_before = self.negated_before(instruction, &value);
         value.sources = self.sources(instruction, &value);
         value
     }

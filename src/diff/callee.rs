@@ -34,17 +34,24 @@ impl<'p, 'e> Builder<'p, 'e> {
             if self.starts_elsewhere(instruction, by) {
                 return vec![self.expressions.apply(head, operands.to_vec())];
             }
+            if by == Combiner::Known(Binary::Add)
+                && let Some(multiple) = self.sum_of_equals(instruction, operands[0], value)
+            {
+                value.steps = vec![at_once];
+                return vec![multiple];
+            }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
-                (&mut value.form, by, self.expressions.get(operands[0]))
+                (&mut value.form, by, self.expressions.get(self.expressions.unsigned(operands[0])))
             {
                 *form = "multiply and reduce".to_string();
                 value.products = Some(self.values[instruction.operands[0]].effective);
             }
             value.steps = vec![at_once];
-            if let (Head::Reduce { by: inner, .. }, [x]) = self.expressions.get(operands[0])
+            let (negated, part) = self.expressions.signed(operands[0]);
+            if let (Head::Reduce { by: inner, .. }, &[x]) = self.expressions.get(part)
                 && *inner == by
+                && (!negated || by == Combiner::Known(Binary::Add))
             {
-                let x = *x;
                 let step = &self.values[instruction.operands[0]];
                 value.steps = [&step.steps[..], &[at_once]].concat();
                 value.products = step.products;
@@ -52,7 +59,8 @@ impl<'p, 'e> Builder<'p, 'e> {
                     *form = "multiply and reduce".to_string();
                 }
                 self.expressions.absorb(operands[0]);
-                return vec![self.expressions.apply(head, vec![x])];
+                let whole = self.expressions.apply(head, vec![x]);
+                return vec![if negated { self.expressions.negate(whole) } else { whole }];
             }
             return vec![self.expressions.apply(head, vec![operands[0]])];
         }
@@ -141,7 +149,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     fn carried(&self, start: ValueId) -> Carried {
         let value = &self.values[start];
         let dtype = self.computation.instructions[start].shape.dtype();
-        if !value.float && value.expression() == self.integers {
+        if !value.float && value.signed() == self.integers {
             return Carried::Count;
         }
         Carried::Array(dtype.and_then(Precision::of_dtype).unwrap_or(Precision::UNLIMITED))
@@ -194,7 +202,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let element = &self.computation.instructions[id];
         let Op::GetTupleElement(_) = element.op else { return None };
         let Op::TopK { .. } = self.computation.instructions[element.operands[0]].op else { return None };
-        match self.expressions.get(self.values[id].expression()) {
+        match self.expressions.get(self.values[id].signed()) {
             (Head::Slice(_), &[sorted]) => Some(sorted),
             _ => None,
         }

@@ -17,67 +17,10 @@ use super::graph::Graph;
 use super::not_understood::find_unknown;
 use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
+use super::results::{DiffError, same_results};
 use super::rule::Role;
+use super::sign;
 use super::vertex::Value;
-
-/// Why two programs cannot be compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DiffError {
-    /// They have different numbers of results.
-    #[error("BEFORE gives {before} results and AFTER gives {after}: these are not two forms of one program")]
-    Results {
-        /// How many BEFORE has.
-        before: usize,
-        /// How many AFTER has.
-        after: usize,
-    },
-    /// One is cut for several devices, each of which has its own part of a result, and the other is not, or otherwise.
-    #[error(
-        "BEFORE is for {} and gives {} arrays, AFTER is for {} and gives {}: one is cut for devices and the other is whole, or \
-         cut otherwise. Compare two that are cut alike: as BEFORE the dump behind the pass that cuts the program \
-         (--xla_dump_hlo_pass_re=spmd-partitioning), or both compiled without a mesh",
-        devices(before.0), before.1, devices(after.0), after.1
-    )]
-    Devices {
-        /// How many devices BEFORE is for, and how many arrays it gives on all of them.
-        before: (usize, usize),
-        /// The same of AFTER.
-        after: (usize, usize),
-    },
-    /// A result has other dims in each.
-    #[error("result {index} is {before} in BEFORE and {after} in AFTER: these are not two forms of one program")]
-    Shape {
-        /// Which result, from 0.
-        index: usize,
-        /// Its shape in BEFORE.
-        before: String,
-        /// Its shape in AFTER.
-        after: String,
-    },
-}
-
-fn devices(count: usize) -> String {
-    if count == 1 { "one device".to_string() } else { format!("{count} devices") }
-}
-
-/// Whether two programs have the same number of results, of the same dims.
-pub(super) fn same_results(before: &Import, after: &Import) -> Result<(), DiffError> {
-    let (left, right) = (before.program.outputs(), after.program.outputs());
-    if left.len() != right.len() && before.devices.max(after.devices) > 1 {
-        return Err(DiffError::Devices { before: (before.devices, left.len()), after: (after.devices, right.len()) });
-    }
-    if left.len() != right.len() {
-        return Err(DiffError::Results { before: left.len(), after: right.len() });
-    }
-    for (index, (one, other)) in left.into_iter().zip(right).enumerate() {
-        let shape = |import: &Import, id: ValueId| import.program.entry().instructions[id].shape.clone();
-        let (one, other) = (shape(before, one), shape(after, other));
-        if one.dims() != other.dims() {
-            return Err(DiffError::Shape { index, before: one.to_string(), after: other.to_string() });
-        }
-    }
-    Ok(())
-}
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
 /// before they are rounded ([`Chip::contracts`]), or for which a library computes fusions ([`Chip::library`]), it is told of
@@ -180,6 +123,13 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
         if let Some((left, right)) = sides(&|v| v.order.clone()) {
             changes.push(self.change(ChangeKind::Reordered, first, left, right));
+        }
+        // Numbers put beside zeros are moved.
+        let negated = |values: &[&Value]| values.iter().filter_map(|v| v.negated_before).collect::<BTreeSet<bool>>();
+        let [left, right] = [negated(&before), negated(&after)];
+        if left != right && !left.is_empty() && !right.is_empty() {
+            let [left, right] = [left, right].map(sign::text);
+            changes.push(self.change(ChangeKind::OperationChanged, first, left, right));
         }
         if let Some((left, right)) = sides(&|v| v.plan.clone()) {
             changes.push(self.change(ChangeKind::PlanChanged, first, left, right));
@@ -321,16 +271,13 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<u64>)> = BTreeMap::new();
             for (id, instruction) in graph.entry().instructions.iter().enumerate() {
                 let user = &graph.values[id];
-                for (slot, operand) in
-                    instruction.operands.iter().enumerate().filter(|_| user.live && user.scalar.is_none())
-                {
+                for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
                     let value = &graph.values[*operand];
                     let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) else {
                         continue;
                     };
-                    // Subtracting a number is adding its negative.
-                    let taken = slot == 1 && instruction.op == Op::Binary(Binary::Subtract);
-                    let number = if taken { -number } else { number };
+                    // Subtracting a number is adding its negative, and signs are no matter of precision.
+                    let number = if matches!(instruction.op, Op::Binary(_)) { number.abs() } else { number };
                     if let Some(id) = self.pair.expressions.find_constant(number) {
                         seen.entry([user.expression(), id])
                             .or_insert((*operand, BTreeSet::new()))
@@ -356,6 +303,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
 
     /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
+        // A value of the other sign is more than a zero of the other sign.
+        let names: BTreeSet<&str> = found.iter().map(|d| self.pair.before.name(d.value)).collect();
+        changes.retain(|change| !sign::is_of_zeros(change) || !names.contains(change.name.as_str()));
         found.into_iter().for_each(|d| self.other(d.kind, d.value, d.texts, changes));
         let (seen, unseen): (Vec<_>, Vec<_>) = find_edits(&self.pair.before, &self.pair.after, &self.pair.expressions)
             .into_iter()

@@ -8,6 +8,7 @@ use super::change::{ChangeKind, number};
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
 use super::graph::Graph;
 use super::pairing::Pair;
+use super::sign;
 
 /// What two paired values do not have in common, each as deep down as the two can be told apart.
 pub(super) struct Disagreement {
@@ -35,8 +36,8 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     for (one, other) in left.into_iter().zip(right) {
         let (before, after) = (&pair.before.values[one], &pair.after.values[other]);
         let selected_otherwise = before.selection.is_some() && after.selection.is_some();
-        if before.expression() != after.expression() && !selected_otherwise {
-            roots.push((Some(one), before.expression(), after.expression()));
+        if before.signed() != after.signed() && !selected_otherwise {
+            roots.push((Some(one), before.signed(), after.signed()));
         }
     }
     let unknown: [BTreeSet<ExpressionId>; 2] = {
@@ -59,7 +60,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         let root = at.or_else(|| pair.before.instance(before));
         for sides in apart(expressions, before, after) {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
-            let Some(value) = pair.before.instance(sides[0]).or(root) else { continue };
+            let Some(value) = pair.before.instance(expressions.unsigned(sides[0])).or(root) else { continue };
             if is_opaque(expressions, sides) {
                 continue;
             }
@@ -130,7 +131,7 @@ fn makes_bits(head: &Head) -> bool {
 }
 
 fn all(graph: &Graph) -> impl Iterator<Item = ExpressionId> {
-    graph.values.iter().filter(|v| v.live).flat_map(|v| v.expressions.iter().copied())
+    graph.values.iter().filter(|v| v.live).flat_map(|v| v.unsigned.iter().copied())
 }
 
 /// The deepest places in which two expressions differ.
@@ -140,6 +141,12 @@ fn apart(expressions: &Expressions, before: ExpressionId, after: ExpressionId) -
     let mut passed = BTreeSet::new();
     while let Some(sides) = open.pop() {
         if sides[0] == sides[1] || !passed.insert(sides) {
+            continue;
+        }
+        // Where more differs than the sign, that is told of.
+        let unsigned = sides.map(|id| expressions.unsigned(id));
+        if unsigned != sides && unsigned[0] != unsigned[1] {
+            open.push(unsigned);
             continue;
         }
         let [(head, operands), (other, others)] = sides.map(|id| expressions.get(id));
@@ -259,6 +266,9 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
             }
         });
     }
+    if expressions.unsigned(sides[0]) == expressions.unsigned(sides[1]) {
+        return sign::texts(pair, sides);
+    }
     let first = pair.before.instance(sides[0]).map(|at| pair.before.name(at));
     let named = [0, 1].map(|side| operation(graphs[side], expressions, sides[side], first));
     if named[0] != named[1] {
@@ -296,7 +306,9 @@ fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: 
         Some(op) if !matches!(head, Head::Scan { .. }) => op.opcode().to_string(),
         _ => label(head),
     };
-    let number = operands.iter().find_map(|operand| exactly(graph, expressions, *operand));
+    // The expression has the sign of a factor before it.
+    let factor = computing.and_then(|at| graph.values[at].by).filter(|_| name == "multiply").map(number);
+    let number = factor.or_else(|| operands.iter().find_map(|operand| exactly(graph, expressions, *operand)));
     match (number, head, name.as_str()) {
         (Some(number), _, "multiply") => format!("multiply by {number}"),
         (Some(number), _, "add") => format!("add {number}"),

@@ -1,7 +1,7 @@
 //! What the operations of a computation are as expressions.
 
 use crate::analysis::{Precision, fingerprint};
-use crate::ir::{Binary, Instruction, Op, ScatterDims, Unary, ValueId, approx};
+use crate::ir::{Binary, Instruction, Op, ScatterDims, ValueId, approx};
 use crate::num::BF16;
 use crate::tensor::DType;
 
@@ -90,16 +90,6 @@ impl<'p, 'e> Builder<'p, 'e> {
                 Some(DType::Pred) => Head::FromPredicates,
                 _ => Head::FromIntegers,
             },
-            // A product with the negative number is another value, by one step more.
-            Op::Unary(Unary::Negate) => {
-                let id = self.expressions.apply(Head::Unary(Unary::Negate), operands.clone());
-                let is_product = |id: ExpressionId| *self.expressions.get(id).0 == Head::Binary(Binary::Multiply);
-                if is_product(operands[0]) && is_product(id) && value.float {
-                    value.role = Role::Computes;
-                    self.expressions.absorb(operands[0]);
-                }
-                return vec![id];
-            }
             Op::Unary(unary) => Head::Unary(*unary),
             Op::Binary(binary) if value.float && self.factor(*binary, instruction).is_some() => {
                 return vec![self.scale(*binary, instruction, value)];
@@ -351,7 +341,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 
     fn all(&self, instruction: &Instruction) -> Vec<ExpressionId> {
-        instruction.operands.iter().map(|o| self.values[*o].expression()).collect()
+        instruction.operands.iter().map(|o| self.values[*o].signed()).collect()
     }
 
     /// The operand that an operation scales, or adds a number to, and the number and how it does that.
@@ -370,18 +360,23 @@ impl<'p, 'e> Builder<'p, 'e> {
     fn scale(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> ExpressionId {
         let Some((operand, binary, by)) = self.factor(binary, instruction) else { return self.integers };
         let of = &self.values[operand];
+        let (negated, own) = self.expressions.signed(of.signed());
         // In a loop, expressions tell of roundings between.
         let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
-        let whole = |before| Scale::new(of.expression(), before, binary, by);
+        let whole = |before: Option<&Scale>| match before {
+            None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negated(),
+            _ => Scale::new(of.signed(), before, binary, by),
+        };
         // What a second number undoes stays two steps.
-        let undoes = |scale: Scale| if scale.adds() { scale.by == 0.0 } else { Expressions::is_about_one(scale.by) };
+        let undoes =
+            |scale: Scale| if scale.adds() { scale.by == 0.0 } else { Expressions::is_about_one(scale.by.abs()) };
         let before = before.filter(|before| before.adds() == (binary == Binary::Add) && !undoes(whole(Some(*before))));
         let scale = whole(before);
         let before = before.map(|_| of.expression());
         let joined = if scale.adds() { Binary::Add } else { Binary::Multiply };
         let number = self.expressions.constant(scale.by);
         let id = self.expressions.apply(Head::Binary(joined), vec![scale.of, number]);
-        if id == self.values[operand].expression() {
+        if self.expressions.unsigned(id) == self.values[operand].expression() {
             value.role = Role::Moves { from: 0, to: 2 };
             value.form = None;
         } else {

@@ -128,8 +128,10 @@ pub(super) struct Expressions {
 }
 
 impl Expressions {
-    /// Takes `one` for `other` from now on.
+    /// Takes `one` for `other` from now on, and the negative of the one for the negative of the other.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
+        let (negated, one) = self.signed(one);
+        let other = if negated { self.negate(other) } else { other };
         self.same_as.insert(one, other);
         self.taken.insert(one, other);
     }
@@ -139,23 +141,24 @@ impl Expressions {
         self.taken.clear();
     }
 
-    /// The expressions that were taken for another one although they are not equal.
+    /// The expressions that were taken for another one although they are not equal, and these without their signs.
     pub fn substitutions(&self) -> impl Iterator<Item = (ExpressionId, ExpressionId)> {
-        self.taken.iter().map(|(one, other)| (*one, *other))
+        self.taken.iter().map(|(one, other)| (*one, self.unsigned(*other)))
     }
 
-    /// What an expression stands as in the programs' values.
+    /// What an expression stands as in the programs' values, but for its sign.
     pub fn stands_as(&self, id: ExpressionId) -> ExpressionId {
-        self.taken.get(&id).copied().unwrap_or(id)
+        let id = self.unsigned(id);
+        self.taken.get(&id).map_or(id, |other| self.unsigned(*other))
     }
 
     /// Says that an expression is one step of a reduction or scan.
     pub fn absorb(&mut self, step: ExpressionId) {
-        self.steps.insert(step);
+        self.steps.insert(self.unsigned(step));
     }
 
     pub fn is_step(&self, id: ExpressionId) -> bool {
-        self.steps.contains(&id)
+        self.steps.contains(&self.unsigned(id))
     }
 
     /// How many there are: they are numbered from 0, each after its operands.
@@ -199,6 +202,7 @@ impl Expressions {
     /// How much two expressions have in common: whether the parameters that they are made of, how many operands, a divisor
     /// being one, and whether what is done with them.
     pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool) {
+        let [one, other] = [one, other].map(|id| self.unsigned(id));
         let taken = |of: ExpressionId| {
             let divisor = |id: &ExpressionId| match self.get(*id) {
                 (Head::Reciprocal, &[divisor]) => divisor,

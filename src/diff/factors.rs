@@ -46,6 +46,11 @@ impl Scale {
         Scale { of, by, steps: Vec::new() }
     }
 
+    /// A product's, of the negative value.
+    pub fn negated(self) -> Scale {
+        Scale { by: -self.by, ..self }
+    }
+
     /// Whether numbers are added, and not factors.
     pub fn adds(&self) -> bool {
         matches!(self.steps[..], [(Binary::Add, _), ..])

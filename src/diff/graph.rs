@@ -32,7 +32,7 @@ impl<'a> Graph<'a> {
         self.values = Builder::new(&self.analysis, self.habits, expressions).values(settle);
         self.instances.clear();
         for (id, value) in self.values.iter().enumerate().filter(|(_, value)| value.live) {
-            if let [expression] = value.expressions[..] {
+            if let [expression] = value.unsigned[..] {
                 self.instances.entry(expression).or_default().push(id);
             }
         }

@@ -32,12 +32,16 @@ mod outcome;
 mod pairing;
 mod quotient;
 mod reading;
+mod results;
 mod rule;
 mod scores;
+mod sign;
+mod spread;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
-pub use compare::{DiffError, difference};
+pub use compare::difference;
 pub use differ::{Lost, Right, Verdict};
 pub use outcome::{Maximum, Outcome, OutcomeError, outcomes};
+pub use results::DiffError;
 pub use scores::rank_tokens;

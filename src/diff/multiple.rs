@@ -21,7 +21,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let [(of, a), (other, b)] = [self.multiple(left)?, self.multiple(right)?];
         let by = if binary == Binary::Add { a + b } else { a - b };
         // What is nearly the value itself stays a sum, as that would round nothing.
-        if of != other || a == 1.0 && b == 1.0 || !by.is_normal() || Expressions::is_about_one(by) {
+        if of != other || a.abs() == 1.0 && b.abs() == 1.0 || !by.is_normal() || Expressions::is_about_one(by) {
             return None;
         }
         value.form = Some(format!("{} of multiples by {} and {}", binary.name(), told(a), told(b)));
@@ -40,7 +40,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             return None;
         }
         let scale = value.scale.as_ref().filter(|scale| !scale.adds());
-        Some(scale.map_or((value.expression(), 1.0), |scale| (scale.of, scale.by)))
+        let (negated, of) = self.expressions.signed(value.signed());
+        Some(scale.map_or((of, if negated { -1.0 } else { 1.0 }), |scale| (scale.of, scale.by)))
     }
 }
 

@@ -13,7 +13,7 @@ impl Expressions {
     /// An operation in its one form: division is multiplication by the reciprocal, operands of commutative operations
     /// are sorted, neutral elements vanish.
     pub fn apply(&mut self, head: Head, mut operands: Vec<ExpressionId>) -> ExpressionId {
-        if let Some(id) = self.without_signs(&head, &operands) {
+        if let Some(id) = self.pull_sign(&head, &operands) {
             return id;
         }
         match (&head, &operands[..]) {
@@ -139,7 +139,7 @@ impl Expressions {
         }
         match self.get(of) {
             (Head::Rounded(to), _) if to.within(format) => of,
-            (head @ (Head::Slice(_) | Head::Gather { .. } | Head::Reverse), &[whole]) => {
+            (head @ (Head::Slice(_) | Head::Gather { .. } | Head::Reverse | Head::Unary(Unary::Negate)), &[whole]) => {
                 let head = head.clone();
                 let whole = self.round_to(format, whole);
                 self.apply(head, vec![whole])
@@ -194,64 +194,6 @@ impl Expressions {
             self.absorb(step);
             self.intern(scanned, vec![x])
         })
-    }
-
-    /// What an operation on negated operands is without their signs, where no sign is left over.
-    fn without_signs(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
-        use Binary::{Add, Multiply, Subtract};
-        match (head, operands) {
-            (Head::Binary(Multiply), &[a, b]) => {
-                let (x, y) = [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((self.opposite(x)?, y)))?;
-                let y = match self.value(y) {
-                    Some(number) => self.constant(-number),
-                    None => self.opposite(y)?,
-                };
-                Some(self.apply(head.clone(), vec![x, y]))
-            }
-            (Head::Binary(Add), &[a, b]) => match (self.opposite(a), self.opposite(b)) {
-                (Some(a), None) => Some(self.apply(Head::Binary(Subtract), vec![b, a])),
-                (None, Some(b)) => Some(self.apply(Head::Binary(Subtract), vec![a, b])),
-                _ => None,
-            },
-            (Head::Binary(Subtract), &[a, b]) => {
-                let b = self.opposite(b)?;
-                Some(self.apply(Head::Binary(Add), vec![a, b]))
-            }
-            (Head::Unary(Unary::Abs), &[a]) => {
-                let a = self.opposite(a)?;
-                Some(self.apply(head.clone(), vec![a]))
-            }
-            (Head::Unary(Unary::Negate), &[a]) => match self.get(a) {
-                (Head::Unary(Unary::Negate), &[of]) => Some(of),
-                (Head::Binary(Multiply), &[x, y]) => {
-                    let (number, of) =
-                        self.value(x).map(|number| (number, y)).or(self.value(y).map(|number| (number, x)))?;
-                    let negated = self.constant(-number);
-                    Some(self.apply(Head::Binary(Multiply), vec![of, negated]))
-                }
-                _ => None,
-            },
-            (Head::Compare(Compare::Ne | Compare::Eq), &[a, b]) => {
-                let operands = vec![self.opposite(a)?, self.opposite(b)?];
-                Some(self.apply(head.clone(), operands))
-            }
-            _ => None,
-        }
-    }
-
-    /// What this is the negative of: a product with a negative number is one with a positive.
-    fn opposite(&mut self, id: ExpressionId) -> Option<ExpressionId> {
-        let (number, of) = match self.get(id) {
-            (Head::Unary(Unary::Negate), &[of]) => return Some(of),
-            (Head::Binary(Binary::Multiply), &[x, y]) => match (self.value(x), self.value(y)) {
-                (Some(number), _) => (number, y),
-                (_, Some(number)) => (number, x),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let positive = (number < 0.0).then(|| self.constant(-number))?;
-        Some(self.apply(Head::Binary(Binary::Multiply), vec![of, positive]))
     }
 
     /// What a product with ones and zeros picks.

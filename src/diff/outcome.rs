@@ -10,10 +10,10 @@ use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
-use super::compare::{DiffError, same_results};
 use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
+use super::results::{DiffError, same_results};
 use super::rule::Habits;
 
 /// Why two programs have no results to compare.
@@ -233,7 +233,7 @@ fn exact_scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) 
 
 /// Pairs of results of which the first is the maximum of each row of the second.
 fn maxima(graph: &Graph, expressions: &Expressions, results: &[Tensor]) -> Vec<(usize, usize)> {
-    let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].expression()).collect();
+    let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].signed()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {
         let (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, [of]) = expressions.get(*id) else { continue };

@@ -127,10 +127,10 @@ impl<'a, 'e> Open<'a, 'e> {
         for (side, graph, own, other) in [(0, before, of_before, after), (1, after, &of_after, before)] {
             let parts = parts_of(other, expressions);
             let is_open = |id: &ExpressionId| !parts.contains(id) && !expressions.is_step(*id);
-            for (expression, id) in own.iter().filter(|(expression, _)| is_open(expression)) {
+            for id in own.iter().filter(|(expression, _)| is_open(expression)).map(|(_, id)| id) {
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);
-                open.values.entry(key).or_default()[side].insert(*id, *expression);
+                open.values.entry(key).or_default()[side].insert(*id, graph.values[*id].signed());
             }
         }
         open
@@ -166,8 +166,7 @@ impl<'a, 'e> Open<'a, 'e> {
         if left.len() != right.len() {
             return None;
         }
-        let likeness =
-            |(_, expression): &(&ValueId, &ExpressionId)| expressions.likeness(**expression, value.expression());
+        let likeness = |(_, expression): &(&ValueId, &ExpressionId)| expressions.likeness(**expression, value.signed());
         let most = left.iter().map(|pair| likeness(&pair)).max()?;
         let mut alike = left.iter().filter(|pair| likeness(pair) == most);
         let (counterpart, expression) = alike.next().map(|(id, other)| (*id, *other))?;
@@ -191,10 +190,11 @@ fn results(before: &Graph, after: &Graph) -> BTreeMap<ExpressionId, ExpressionId
     let (of_before, of_after) = (expressions_of(before), expressions_of(after));
     let mut pairs = BTreeMap::new();
     for (one, other) in before.import.program.outputs().into_iter().zip(after.import.program.outputs()) {
-        let (one, other) = (before.values[one].expression(), after.values[other].expression());
+        let (own, others) = (&before.values[one], &after.values[other]);
+        let (one, other) = (own.expression(), others.expression());
         let is_open = of_before.contains_key(&one) && !of_after.contains_key(&one);
         if is_open && of_after.contains_key(&other) && !of_before.contains_key(&other) {
-            pairs.entry(other).or_insert(one);
+            pairs.entry(others.signed()).or_insert(own.signed());
         }
     }
     pairs

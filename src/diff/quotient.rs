@@ -16,7 +16,7 @@ struct Ratio {
 
 impl Ratio {
     fn is_plain(&self) -> bool {
-        self.number == 1.0 && self.denominator.is_none()
+        self.number.abs() == 1.0 && self.denominator.is_none()
     }
 }
 
@@ -56,7 +56,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             value.form = Some(format!("{dividend}{divisor}"));
         }
         for (id, ratio) in [(left, &a), (right, &b)].into_iter().filter(|(id, _)| self.values[*id].scalar.is_none()) {
-            let is_part = ratio.number == 1.0 && (ratio.numerator.is_none() || ratio.denominator.is_none());
+            let is_part = ratio.number.abs() == 1.0 && (ratio.numerator.is_none() || ratio.denominator.is_none());
             if !is_part {
                 self.expressions.absorb(self.values[id].expression());
             }
@@ -73,7 +73,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             return Ratio { number, numerator: None, denominator: None };
         }
         let scale = value.scale.as_ref().filter(|scale| !scale.adds() && self.arguments.is_none());
-        let (of, number) = scale.map_or((value.expression(), 1.0), |scale| (scale.of, scale.by));
+        let (negated, of) = self.expressions.signed(value.signed());
+        let (of, number) = scale.map_or((of, if negated { -1.0 } else { 1.0 }), |scale| (scale.of, scale.by));
         let divisor = |id: ExpressionId| match self.expressions.get(id) {
             (Head::Reciprocal, &[of]) => Some(of),
             _ => None,

@@ -10,8 +10,12 @@ use super::rule::Role;
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub role: Role,
-    /// One an array.
+    /// One an array, with its sign.
     pub expressions: Vec<ExpressionId>,
+    /// The same without their signs: values are the same but for a negation, which rounds nothing.
+    pub unsigned: Vec<ExpressionId>,
+    /// [`Builder::negated_before`](super::build::Builder::negated_before).
+    pub negated_before: Option<bool>,
     /// Of an integer or predicate: what it is made of, sorted.
     pub sources: Vec<ExpressionId>,
     /// Whether a result depends on it.
@@ -45,13 +49,20 @@ pub(super) struct Value {
     pub fused: bool,
     /// The order in which numbers are added up, as far as `steps` do not tell.
     pub order: Option<String>,
+    /// Along which dims all its elements are the same.
+    pub spread: Vec<bool>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
 }
 
 impl Value {
-    /// The expression of an array.
+    /// The expression of an array but for its sign.
     pub fn expression(&self) -> ExpressionId {
+        self.unsigned[0]
+    }
+
+    /// The expression of an array.
+    pub fn signed(&self) -> ExpressionId {
         self.expressions[0]
     }
 

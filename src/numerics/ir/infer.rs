@@ -146,8 +146,13 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             ensure!(ranks == [dims.len(); 3], "pad of {} needs one entry a dim", operands[0]);
             let mut out = Vec::new();
             for (d, n) in dims.iter().enumerate() {
-                let inner = *n as i64 + (n.saturating_sub(1) * interior[d]) as i64;
-                let padded = inner + low[d] + high[d];
+                let between = n.saturating_sub(1).checked_mul(interior[d]).and_then(|between| n.checked_add(between));
+                let inner = between.and_then(|inner| i64::try_from(inner).ok());
+                let padded = inner.and_then(|inner| inner.checked_add(low[d])?.checked_add(high[d]));
+                let Some(padded) = padded else {
+                    let edges = format!("{}_{}_{}", low[d], high[d], interior[d]);
+                    return Err(ShapeError(format!("pad {edges} makes dim {d} of {} too large", operands[0])));
+                };
                 ensure!(padded >= 0, "pad {}_{} leaves dim {d} of {} negative", low[d], high[d], operands[0]);
                 out.push(padded as usize);
             }

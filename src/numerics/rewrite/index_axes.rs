@@ -72,8 +72,11 @@ impl Finder<'_> {
             let extent = self.extents[*dim] as i64;
             for id in made_of {
                 let Op::Constant(value) = &entry.instructions[id].op else { continue };
-                let less = extent - if value.len() == 1 { value.data().get_i64(0) } else { i64::MIN / 2 };
-                if value.dims().is_empty() && value.dtype().is_integer() && extent > 2 && (0..=1).contains(&less) {
+                if !value.dims().is_empty() || !value.dtype().is_integer() || extent <= 2 {
+                    continue;
+                }
+                // A number far below zero is further away than can be told.
+                if let Some(less @ 0..=1) = extent.checked_sub(value.data().get_i64(0)) {
                     self.bounds.push((id, *dim, less as usize));
                 }
             }

@@ -17,14 +17,17 @@ impl Axes {
     /// numbers stay, so that a mean, say, still divides by what it did.
     ///
     /// # Errors
-    /// If an attribute does not fit the extents left, a slice's limit or the k of a top-k, or an index names an element that is
-    /// left out.
+    /// If an axis is left without elements, if an attribute does not fit the extents left, a slice's limit or the k of a top-k,
+    /// if an index names an element that is left out, or an argument has indices of two axes that are cut otherwise.
     pub fn resize(
         &self,
         program: &Program,
         arguments: &[Tensor],
         kept: &Kept,
     ) -> Result<(Program, Vec<Tensor>), ShapeError> {
+        if let Some((axis, _)) = kept.iter().find(|(_, left)| left.is_empty()) {
+            return Err(ShapeError(format!("axis {axis} is left without elements")));
+        }
         let entry = program.entry();
         let mut resized = program.clone();
         for id in 0..entry.instructions.len() {
@@ -46,9 +49,20 @@ impl Axes {
                 *argument = self.cut(id, argument, kept);
             }
         }
-        for (number, axis) in &self.index_arguments {
+        for (at, (number, axis)) in self.index_arguments.iter().enumerate() {
+            // Where an argument has indices of two axes, one renumbering has to hold for both.
+            let extent = self.axes[*axis].extent;
+            let before = self.index_arguments[..at].iter().find(|(other, _)| other == number);
+            if let Some((_, other)) = before {
+                if kept.get(other) != kept.get(axis) || kept.contains_key(axis) && self.axes[*other].extent != extent {
+                    return Err(ShapeError(format!(
+                        "argument {number} has indices of two axes that are cut otherwise"
+                    )));
+                }
+                continue;
+            }
             if let (Some(left), Some(argument)) = (kept.get(axis), cut.get_mut(*number)) {
-                *argument = renumbered(argument, left, self.axes[*axis].extent)?;
+                *argument = renumbered(argument, left, extent)?;
             }
         }
         Ok((resized, cut))
@@ -113,7 +127,7 @@ impl Axes {
         match &instruction.op {
             Op::Constant(value) => match self.bounds.iter().find(|bound| bound.constant == id) {
                 Some(bound) => {
-                    let last = (self.extent(bound.axis, kept) - bound.less) as i64;
+                    let last = self.extent(bound.axis, kept) as i64 - bound.less as i64;
                     Op::Constant(Tensor::scalar_int(value.dtype(), last).unwrap_or_else(|| value.clone()))
                 }
                 None => Op::Constant(self.cut(id, value, kept)),
@@ -257,5 +271,37 @@ mod tests {
         assert_eq!(constants.collect::<Vec<_>>(), [3, 0]);
         let left_out = axes.resize(&program, &given, &Kept::from([(axis, vec![1, 7])]));
         assert!(left_out.unwrap_err().to_string().contains("left out"));
+        let empty = axes.resize(&program, &given, &Kept::from([(axis, vec![])]));
+        assert!(empty.unwrap_err().to_string().contains("without elements"));
+    }
+
+    /// One argument of two axes is renumbered for both or not at all; a constant of any size is compared with an extent.
+    #[test]
+    fn indices_of_two_axes_are_renumbered_alike() {
+        let mut b = Builder::new("twice");
+        let x = b.parameter("x", DType::F32, &[8]).unwrap();
+        let y = b.parameter("y", DType::F32, &[8]).unwrap();
+        let at = b.parameter("at", DType::S64, &[1]).unwrap();
+        let lowest = b.op(Op::Constant(Tensor::scalar_int(DType::S64, i64::MIN).unwrap()), &[]).unwrap();
+        let lowest = b.broadcast(lowest, &[1], &[]).unwrap();
+        let index = b.op(Op::Binary(Binary::Maximum), &[at, lowest]).unwrap();
+        let dims = GatherDims {
+            collapsed_slice_dims: vec![0],
+            start_index_map: vec![0],
+            slice_sizes: vec![1],
+            ..GatherDims::default()
+        };
+        let taken = [x, y].map(|of| b.op(Op::Gather(dims.clone()), &[of, index]).unwrap());
+        let program = b.finish(&[("one", taken[0]), ("other", taken[1])]).unwrap();
+        let axes = Axes::new(&program);
+        let [one, other] = [0, 1].map(|number| axis(&axes, &program, number, 0));
+        assert_eq!(axes.index_arguments, [(2, one), (2, other)]);
+        let index = Tensor::new(&[1], Data::S64(vec![6]));
+        let given = [ramp(DType::F32, &[8]), ramp(DType::F32, &[8]), index];
+        let alike = Kept::from([(one, vec![1, 6]), (other, vec![1, 6])]);
+        assert_eq!(axes.resize(&program, &given, &alike).unwrap().1[2].data().to_i64s(), [1]);
+        for kept in [Kept::from([(one, vec![1, 6]), (other, vec![6])]), Kept::from([(other, vec![1, 6])])] {
+            assert!(axes.resize(&program, &given, &kept).unwrap_err().to_string().contains("two axes"));
+        }
     }
 }

@@ -14,6 +14,7 @@ mod count;
 mod edited;
 mod picked;
 mod rebuilt;
+mod signs;
 mod unsaid;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
@@ -363,7 +364,7 @@ fn results_that_are_only_moved_are_compared() {
     );
     assert_eq!(
         of("  ROOT r = f32[8] subtract(x, y)\n", "  ROOT r = f32[8] subtract(y, x)\n"),
-        ["precision-changed r: subtract of x, y -> subtract of y, x"]
+        ["operation-changed r: subtract of x, y -> subtract of y, x"]
     );
 }
 

@@ -1,0 +1,216 @@
+//! Signs: rounding to nearest is symmetric, so a negation rounds nothing and may stand before or after what rounds.
+//!
+//! In the one form the sign stands outside: `-(a b)` for `(-a) b`, `-(a + b)` for `-a - b`, `-sum(x)` for `sum(-x)`. All
+//! bits are equal there (IEEE 754-2019, 4.3.1 and 6.3), but for the sign of a NaN, and, where numbers are added, the sign of
+//! a sum that is zero: `x - x` is +0, and so is its reverse, while `-(x - x)` is -0. What `keeps_zeros` is false of is told
+//! of with that. `a - b` and `a + (-b)` are equal in all bits but a NaN's sign.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Binary, Compare, Instruction, Op, Unary, ValueId};
+
+use super::build::Builder;
+use super::change::{Change, ChangeKind};
+use super::expression::{Combiner, ExpressionId, Expressions, Head};
+use super::pairing::Pair;
+use super::rule::Role;
+use super::vertex::Value;
+
+/// How a line about places of negations ends.
+const SHOWN: &str = ", which zeros show";
+
+const NEGATE: Head = Head::Unary(Unary::Negate);
+
+impl Expressions {
+    /// Whether an expression is the negative of another, and that one, else itself.
+    pub fn signed(&self, id: ExpressionId) -> (bool, ExpressionId) {
+        match self.get(id) {
+            (head, &[of]) if *head == NEGATE => (true, of),
+            _ => (false, id),
+        }
+    }
+
+    /// An expression without its sign.
+    pub fn unsigned(&self, id: ExpressionId) -> ExpressionId {
+        self.signed(id).1
+    }
+
+    pub fn negate(&mut self, id: ExpressionId) -> ExpressionId {
+        self.apply(NEGATE, vec![id])
+    }
+
+    fn negative(&mut self, head: &Head, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
+        let positive = self.apply(head.clone(), operands);
+        Some(self.negate(positive))
+    }
+
+    /// What an operation on negated operands is with one sign, or none, before it; `None` where it stays as it is.
+    pub fn pull_sign(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+        use Binary::{Add, Multiply, Subtract};
+        match (head, operands) {
+            (Head::Unary(Unary::Negate), &[a]) => match (self.signed(a), self.value(a)) {
+                ((true, of), _) => Some(of),
+                (_, Some(number)) => Some(self.constant(-number)),
+                _ => None,
+            },
+            (Head::Binary(Multiply), &[a, b]) => {
+                let (x, y) = [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((self.opposite(x)?, y)))?;
+                self.negative(head, vec![x, y])
+            }
+            (Head::Binary(Add), &[a, b]) => match (self.signed(a), self.signed(b)) {
+                ((true, a), (true, b)) => self.negative(head, vec![a, b]),
+                ((true, a), (false, b)) | ((false, b), (true, a)) => {
+                    Some(self.apply(Head::Binary(Subtract), vec![b, a]))
+                }
+                _ => {
+                    // A number less a value, the other way round.
+                    let (number, x) =
+                        self.value(a).map(|number| (number, b)).or(self.value(b).map(|number| (number, a)))?;
+                    let negated = self.find_constant(-number).filter(|_| number != 0.0)?;
+                    let reverse = self.known(Head::Binary(Subtract), vec![negated, x])?;
+                    Some(self.negate(reverse))
+                }
+            },
+            (Head::Binary(Subtract), &[a, b]) => match (self.signed(a), self.signed(b)) {
+                ((false, a), (true, b)) => Some(self.apply(Head::Binary(Add), vec![a, b])),
+                ((true, a), (true, b)) => Some(self.apply(head.clone(), vec![b, a])),
+                ((true, a), (false, b)) => self.negative(&Head::Binary(Add), vec![a, b]),
+                ((false, a), (false, b)) => {
+                    let reverse = self.reverse_of(a, b)?;
+                    Some(self.negate(reverse))
+                }
+            },
+            (Head::Unary(Unary::Abs), &[a]) => {
+                let (true, a) = self.signed(a) else { return None };
+                Some(self.apply(head.clone(), vec![a]))
+            }
+            (Head::Compare(direction), &[a, b]) => {
+                let [x, y] = self.opposites(a, b)?;
+                let is_ordered = !matches!(direction, Compare::Eq | Compare::Ne);
+                Some(self.apply(head.clone(), if is_ordered { vec![y, x] } else { vec![x, y] }))
+            }
+            // What is picked, or moved onto nothing.
+            (Head::Select, &[predicate, a, b]) => {
+                let [x, y] = self.opposites(a, b)?;
+                self.negative(head, vec![predicate, x, y])
+            }
+            // What is put around parts that are joined has its sign.
+            (Head::Pad(_), &[a, b]) if self.is(b, 0.0) => {
+                let a = self.opposite(a)?;
+                self.negative(head, vec![a, b])
+            }
+            (Head::Update | Head::Scatter { by: Combiner::Known(Add), .. }, &[a, b]) => {
+                let [x, y] = self.opposites(a, b)?;
+                self.negative(head, vec![x, y])
+            }
+            (Head::Concatenate, parts) => {
+                let parts: Option<Vec<ExpressionId>> = parts.iter().map(|part| self.opposite(*part)).collect();
+                self.negative(head, parts.filter(|parts| !parts.is_empty())?)
+            }
+            (
+                Head::Reciprocal
+                | Head::Unary(Unary::Sign)
+                | Head::Reduce { by: Combiner::Known(Add), .. }
+                | Head::Scan { by: Combiner::Known(Add), .. }
+                | Head::Slice(_)
+                | Head::Gather { .. }
+                | Head::Reverse
+                | Head::Fused
+                | Head::Accumulated(_),
+                &[a],
+            ) => {
+                let a = self.opposite(a)?;
+                self.negative(head, vec![a])
+            }
+            _ => None,
+        }
+    }
+
+    /// The difference `b - a`, where `a - b` is asked for and only that one is known.
+    fn reverse_of(&mut self, a: ExpressionId, b: ExpressionId) -> Option<ExpressionId> {
+        let subtract = Head::Binary(Binary::Subtract);
+        if self.find(&subtract, &[a, b]).is_some() {
+            return None;
+        }
+        if let Some(reverse) = self.known(subtract, vec![b, a]) {
+            return Some(reverse);
+        }
+        let mut operands = vec![b, self.find_constant(-self.value(a).filter(|number| *number != 0.0)?)?];
+        operands.sort_unstable();
+        self.known(Head::Binary(Binary::Add), operands)
+    }
+
+    /// The expression of this operation on these operands, if either program has it.
+    fn known(&mut self, head: Head, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
+        self.find(&head, &operands).is_some().then(|| self.intern(head, operands))
+    }
+
+    /// What this is the negative of, where a sign stands before it; of a negative number the positive.
+    pub fn opposite(&mut self, id: ExpressionId) -> Option<ExpressionId> {
+        match (self.signed(id), self.value(id)) {
+            ((true, of), _) => Some(of),
+            (_, Some(number)) if number < 0.0 => Some(self.constant(-number)),
+            _ => None,
+        }
+    }
+
+    /// What two values are the negatives of, one of which may be a number of any sign.
+    fn opposites(&mut self, a: ExpressionId, b: ExpressionId) -> Option<[ExpressionId; 2]> {
+        let of = |e: &mut Self, id: ExpressionId| match (e.signed(id), e.value(id)) {
+            ((true, of), _) => Some(of),
+            (_, Some(number)) => Some(e.constant(-number)),
+            _ => None,
+        };
+        let has_sign = self.signed(a).0 || self.signed(b).0;
+        Some([of(self, a).filter(|_| has_sign)?, of(self, b)?])
+    }
+}
+
+/// Where numbers are negated: `negated before it, which zeros show`.
+pub(super) fn text(negated_before: BTreeSet<bool>) -> String {
+    let places = negated_before.iter().map(|before| if *before { "before it" } else { "after it, if at all" });
+    format!("negated {}{SHOWN}", places.collect::<Vec<_>>().join(" and "))
+}
+
+/// Whether a change is one of where numbers are negated.
+pub(super) fn is_of_zeros(change: &Change) -> bool {
+    change.kind == ChangeKind::OperationChanged && change.before.ends_with(SHOWN)
+}
+
+/// What two values are called that differ in their sign alone: a difference that is taken the other way round is told of with
+/// what it takes.
+pub(super) fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
+    let difference = |side: usize| {
+        let graph = [&pair.before, &pair.after][side];
+        let of = |id: &ValueId| match &graph.entry().instructions[*id] {
+            Instruction { op: Op::Binary(Binary::Subtract), operands, .. } => Some(operands),
+            _ => None,
+        };
+        let operands = graph.instances(pair.expressions.unsigned(sides[side])).iter().find_map(of)?;
+        let name = |id: &ValueId| graph.name(*id).rsplit('/').next().unwrap_or_default().to_string();
+        Some(format!("subtract of {}", operands.iter().map(name).collect::<Vec<_>>().join(", ")))
+    };
+    match [difference(0), difference(1)] {
+        [Some(one), Some(other)] if one != other => [one, other],
+        _ => sides.map(|id| if pair.expressions.signed(id).0 { "negated" } else { "not negated" }.to_string()),
+    }
+}
+
+impl<'p, 'e> Builder<'p, 'e> {
+    /// Whether numbers were negated before an operation, and not after it, where that may give zero another sign: of a sum,
+    /// or where zeros are put beside them. `None` of other operations.
+    pub fn negated_before(&self, instruction: &Instruction, value: &Value) -> Option<bool> {
+        let is_zero =
+            |slot: usize| instruction.operands.get(slot).is_some_and(|id| self.values[*id].scalar == Some(0.0));
+        let keeps_zeros = match &instruction.op {
+            Op::Binary(_) | Op::Reduce { .. } | Op::ReduceWindow { .. } if value.role != Role::Computes => true,
+            Op::Binary(Binary::Add | Binary::Subtract) | Op::Dot { .. } | Op::Scatter { .. } => false,
+            Op::Reduce { .. } | Op::ReduceWindow { .. } => false,
+            Op::Select => !is_zero(1) && !is_zero(2),
+            Op::Pad { .. } => !is_zero(1),
+            _ => true,
+        };
+        let [id] = value.expressions[..] else { return None };
+        (value.float && value.scalar.is_none() && !keeps_zeros).then(|| self.expressions.signed(id).0)
+    }
+}
