@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use crate::check::{Outcome, Witness};
+use crate::check::{Outcome, Witness, bits_hex};
 use crate::oracle::{Oracle, TruthTensor};
 use crate::record::CheckRecord;
 use crate::run::{CloseUp, Scores, record_of};
@@ -249,15 +249,16 @@ impl Row<'_> {
     fn decided(&self, witness: &Witness, shown: &BTreeSet<(usize, usize)>) -> Option<String> {
         let CloseUp { computed, declared, exact, .. } = self.close_up;
         let (output, at) = self.place_of(witness)?;
-        if of_bits(&computed[output], at) != witness.value_hex {
+        if bits_hex(computed[output].data(), at) != witness.value_hex {
             return Some(format!(
                 "a choice that is permitted: it makes {} of {}",
                 witness.value_hex,
                 self.element(output, at)
             ));
         }
-        let differs =
-            |(output, at): &&(usize, usize)| of_bits(&computed[*output], *at) != of_bits(&declared[*output], *at);
+        let differs = |(output, at): &&(usize, usize)| {
+            bits_hex(computed[*output].data(), *at) != bits_hex(declared[*output].data(), *at)
+        };
         let changed: Vec<String> =
             shown.iter().filter(differs).map(|(output, at)| self.element(*output, *at)).collect();
         if changed.is_empty() && !self.knows_declared {
@@ -289,15 +290,10 @@ fn of_tensor(tensor: &Tensor, at: usize) -> String {
         return "not there".to_string();
     }
     match tensor.dtype() {
-        dtype if dtype.is_float() => format!("{} ({})", number(tensor.data().get_f64(at)), of_bits(tensor, at)),
+        dtype if dtype.is_float() => format!("{} ({})", number(tensor.data().get_f64(at)), bits_hex(tensor.data(), at)),
         DType::Pred => (tensor.data().get_i64(at) != 0).to_string(),
         _ => tensor.data().get_i64(at).to_string(),
     }
-}
-
-fn of_bits(tensor: &Tensor, at: usize) -> String {
-    let digits = tensor.dtype().bits().div_ceil(4) as usize;
-    format!("0x{:0digits$x}", tensor.data().bits(at))
 }
 
 fn of_truth(truth: &TruthTensor, at: usize) -> String {

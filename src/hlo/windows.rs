@@ -13,6 +13,9 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Elements that a window shows at most, where each of them is an array of its own.
 const SHOWN: usize = 4096;
 
+/// Elements that all windows show together at most, where the program holds the index of each (8 bytes).
+const INDICES: usize = 1 << 26;
+
 /// `reduce-window`: running sums and other windows over one array as they stand, windows over several arrays as a reduction of
 /// what each place of the window shows.
 pub(super) fn reduce(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
@@ -48,8 +51,9 @@ fn reduce_together(e: &mut Emitter, operands: &[ValueId], window: &Window) -> Re
     over_region(e, together, "to_apply", Some, |to_apply| Op::Reduce { dims, to_apply })
 }
 
-/// `select-and-scatter(array, source, init)`: in each window the element that `select` prefers, the first where it prefers none,
-/// takes the window's number of the source; what one element takes is combined by `scatter`. Padding is never preferred.
+/// `select-and-scatter(array, source, init)`: in each window one element takes the window's number of the source; what one
+/// element takes is combined by `scatter`. An element stays chosen while `select(it, next)` holds, else the next is; padding
+/// is never chosen.
 ///
 /// Modelling choice: elements are compared in row-major order. Ties and NaN depend on it: XLA:CPU compares columns first in
 /// windows with padding behind their last one.
@@ -69,6 +73,11 @@ pub(super) fn select_and_scatter(e: &mut Emitter, operands: &[ValueId]) -> Resul
     let source_dims = e.shape(source).dims().to_vec();
     if views.iter().any(|view| e.shape(*view).dims() != source_dims) {
         return Err(e.fail(format!("the window has other places than {}", e.shape(source))));
+    }
+    let indices = views.len().checked_mul(source_dims.iter().product());
+    if indices.is_none_or(|indices| indices > INDICES) {
+        let why = format!("windows that show {INDICES} elements together at most are supported here");
+        return Err(e.unknown_at("window", why));
     }
     // Where no element stands, the first index behind the array: nothing is scattered there.
     let nowhere = shape.elements() as i64;
@@ -173,7 +182,7 @@ fn views(e: &mut Emitter, array: ValueId, fill: ValueId, window: &Window) -> Res
         None,
     )?;
     let extents = e.shape(padded).dims().to_vec();
-    let reach = |dim: &WindowDim| dim.size.saturating_sub(1) * dim.window_dilation;
+    let reach = |dim: &WindowDim| dim.size.saturating_sub(1).saturating_mul(dim.window_dilation);
     if window
         .0
         .iter()

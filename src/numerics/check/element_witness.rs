@@ -74,6 +74,14 @@ pub fn float_hex(value: f64) -> String {
     format!("0x{:016x}", F64.encode(value))
 }
 
+/// Bits of a value in its own type.
+pub(super) fn value_hex(dtype: DType, value: f64) -> String {
+    match dtype.format() {
+        Some(format) => format!("0x{:0digits$x}", format.encode(value), digits = digits(dtype)),
+        None => integer_hex(dtype, value as i64),
+    }
+}
+
 /// Bits of an integer or predicate in its own type.
 pub(super) fn integer_hex(dtype: DType, value: i64) -> String {
     let (bits, digits) = (value as u64 & (u64::MAX >> (64 - dtype.bits().clamp(1, 64))), digits(dtype));
@@ -81,7 +89,7 @@ pub(super) fn integer_hex(dtype: DType, value: i64) -> String {
 }
 
 /// Bits of an element in its own type.
-pub(super) fn bits_hex(data: &Data, at: usize) -> String {
+pub fn bits_hex(data: &Data, at: usize) -> String {
     let digits = digits(data.dtype());
     format!("0x{:0digits$x}", data.bits(at))
 }

@@ -34,7 +34,7 @@ use crate::program::ProgramSpec;
 use crate::subject::Subject;
 use crate::tensor::Tensor;
 
-pub use element_witness::{ScoredToken, Witness, float_hex};
+pub use element_witness::{ScoredToken, Witness, bits_hex, float_hex};
 pub use error::{ObserveError, PlanError, PlanFault};
 pub use scale::Scale;
 pub use tally::{Judgement, Outcome, Tally};

@@ -3,7 +3,7 @@
 use crate::explore::{Answer, Difference, Exploration, FAMILIES, Family, Settings as Limits, explore, repair};
 use crate::metric::{Better, Unit};
 
-use super::element_witness::{DeclaredScores, Witness, float_hex, holds_tokens, integer_hex};
+use super::element_witness::{DeclaredScores, Witness, float_hex, holds_tokens, value_hex};
 use super::{
     Batch, CaseCheck, Check, Context, FigureDoc, Judge, Judgement, ObserveError, PlanError, PlanFault, Scope, Settings,
     Tally,
@@ -145,13 +145,10 @@ impl Judge for Explored {
                         let named = [declared, chosen].into_iter().filter(|_| is_token).map(|token| token as i64);
                         let tokens = scores.with_scores(batch, row, named)?;
                         let dtype = batch.got[output].dtype();
-                        let hex = |value: f64| match dtype.is_float() {
-                            true => float_hex(value),
-                            false => integer_hex(dtype, value as i64),
-                        };
-                        let reached = Witness::at(batch, output, element, hex(declared)).with_tokens(tokens);
+                        let due = if dtype.is_float() { float_hex(declared) } else { value_hex(dtype, declared) };
+                        let reached = Witness::at(batch, output, element, due).with_tokens(tokens);
                         // The subject may compute as declared: what shows the finding is what the choice makes.
-                        tally.witness(1.0, || Witness { value_hex: hex(chosen), ..reached });
+                        tally.witness(1.0, || Witness { value_hex: value_hex(dtype, chosen), ..reached });
                     }
                     tally.evidence(|| {
                         let row = batch.first_row + row;

@@ -1,6 +1,11 @@
 //! glibc's `atan2f`, `cbrtf` and `tanf` up to 2.40, which XLA:CPU calls: Sun's fdlibm in f32, without fused multiply-adds
-//! (`sysdeps/ieee754/flt-32/`: `e_atan2f.c`, `s_atanf.c`, `s_cbrtf.c`, `s_tanf.c`, `k_tanf.c`, `e_rem_pio2f.c`, the last with the reduction of `sinf`). Newer ones
-//! are correctly rounded. Subnormals are flushed where they meet arithmetic, as the processor flushes them there.
+//! (`sysdeps/ieee754/flt-32/`: `e_atan2f.c`, `s_atanf.c`, `s_cbrtf.c`, `s_tanf.c`, `k_tanf.c`, `e_rem_pio2f.c`, the last with
+//! the reduction of `sinf`). Newer ones are correctly rounded. Subnormals are flushed where they meet arithmetic, as the
+//! processor flushes them there.
+//!
+//! The functions that are Sun's come with this notice: Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
+//! Developed at SunPro, a Sun Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
+//! freely granted, provided that this notice is preserved.
 
 use crate::num::flush_f32;
 
