@@ -188,7 +188,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             let is_negated = negated != self.expressions.signed(moved.signed()).0;
             let is_known = |scale: &Scale| of == moved.expression() && !(is_negated && scale.adds());
             let scale = moved.scale.clone().filter(is_known);
-            value.scale = value.scale.or(if is_negated { scale.map(Scale::negated) } else { scale });
+            value.scale = value.scale.or(if is_negated { scale.map(Scale::negate) } else { scale });
         }
         if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
             let sum = value.accumulation.filter(|width| width.narrows()).map(Head::Accumulated);

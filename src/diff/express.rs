@@ -364,7 +364,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         // In a loop, expressions tell of roundings between.
         let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
         let whole = |before: Option<&Scale>| match before {
-            None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negated(),
+            None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negate(),
             _ => Scale::new(of.signed(), before, binary, by),
         };
         // What a second number undoes stays two steps.

@@ -47,7 +47,7 @@ impl Scale {
     }
 
     /// A product's, of the negative value.
-    pub fn negated(self) -> Scale {
+    pub fn negate(self) -> Scale {
         Scale { by: -self.by, ..self }
     }
 

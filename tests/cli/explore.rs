@@ -9,7 +9,7 @@ fn rows_are_answered_and_guards_are_named() {
     let Ran { out, .. } =
         folder.exits(1, &["explore", "keep_max[rows=4]", "--n", "64", "--permit", "rounding", "--repair"]);
     assert!(out.contains("outcome keep, 4 rows") && out.contains("REACHABLE keep["), "{out}");
-    assert!(out.contains("with 1 guards 4 of 4 rows are proven") && out.contains("jax.lax.reduce_precision"), "{out}");
+    assert!(out.contains("with 1 guard 4 of 4 rows are proven") && out.contains("jax.lax.reduce_precision"), "{out}");
     let guarded = "keep_max[rows=4,guard=reduce_precision]";
     let Ran { out, .. } = folder.exits(0, &["explore", guarded, "--n", "64", "--permit", "rounding"]);
     assert!(out.contains("PROVEN 4, REACHABLE 0, OPEN 0"), "{out}");
