@@ -97,9 +97,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         for (id, instruction) in self.computation.instructions.iter().enumerate() {
             let mut value = self.value(id, instruction);
             if let Some(other) = settle(id, &value, self.expressions) {
-                self.expressions.identify(value.signed(), other);
+                self.expressions.identify(value.with_sign(), other);
                 value.expressions[0] = other;
-                value.unsigned[0] = self.expressions.unsigned(other);
+                value.unsigned[0] = self.expressions.without_sign(other);
             }
             self.values.push(value);
         }
@@ -184,8 +184,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         value.expressions = self.express(instruction, &mut value);
         if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];
-            let (negated, of) = self.expressions.signed(*whole);
-            let is_negated = negated != self.expressions.signed(moved.signed()).0;
+            let (negated, of) = self.expressions.split_sign(*whole);
+            let is_negated = negated != self.expressions.split_sign(moved.with_sign()).0;
             let is_known = |scale: &Scale| of == moved.expression() && !(is_negated && scale.adds());
             let scale = moved.scale.clone().filter(is_known);
             value.scale = value.scale.or(if is_negated { scale.map(Scale::negate) } else { scale });
@@ -204,7 +204,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if value.expressions.is_empty() {
             value.expressions.push(self.integers);
         }
-        let unsigned = value.expressions.iter().map(|id| if float { self.expressions.unsigned(*id) } else { *id });
+        let unsigned = value.expressions.iter().map(|id| if float { self.expressions.without_sign(*id) } else { *id });
         value.unsigned = unsigned.collect();
         value.spread = self.spread(instruction, &value);
         value.negated_before = self.negated_before(instruction, &value);

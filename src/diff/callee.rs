@@ -41,13 +41,13 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return vec![multiple];
             }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
-                (&mut value.form, by, self.expressions.get(self.expressions.unsigned(operands[0])))
+                (&mut value.form, by, self.expressions.get(self.expressions.without_sign(operands[0])))
             {
                 *form = "multiply and reduce".to_string();
                 value.products = Some(self.values[instruction.operands[0]].effective);
             }
             value.steps = vec![at_once];
-            let (negated, part) = self.expressions.signed(operands[0]);
+            let (negated, part) = self.expressions.split_sign(operands[0]);
             if let (Head::Reduce { by: inner, .. }, &[x]) = self.expressions.get(part)
                 && *inner == by
                 && (!negated || by == Combiner::Known(Binary::Add))
@@ -149,7 +149,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     fn carried(&self, start: ValueId) -> Carried {
         let value = &self.values[start];
         let dtype = self.computation.instructions[start].shape.dtype();
-        if !value.float && value.signed() == self.integers {
+        if !value.float && value.with_sign() == self.integers {
             return Carried::Count;
         }
         Carried::Array(dtype.and_then(Precision::of_dtype).unwrap_or(Precision::UNLIMITED))
@@ -202,7 +202,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let element = &self.computation.instructions[id];
         let Op::GetTupleElement(_) = element.op else { return None };
         let Op::TopK { .. } = self.computation.instructions[element.operands[0]].op else { return None };
-        match self.expressions.get(self.values[id].signed()) {
+        match self.expressions.get(self.values[id].with_sign()) {
             (Head::Slice(_), &[sorted]) => Some(sorted),
             _ => None,
         }

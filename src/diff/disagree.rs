@@ -36,8 +36,8 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     for (one, other) in left.into_iter().zip(right) {
         let (before, after) = (&pair.before.values[one], &pair.after.values[other]);
         let selected_otherwise = before.selection.is_some() && after.selection.is_some();
-        if before.signed() != after.signed() && !selected_otherwise {
-            roots.push((Some(one), before.signed(), after.signed()));
+        if before.with_sign() != after.with_sign() && !selected_otherwise {
+            roots.push((Some(one), before.with_sign(), after.with_sign()));
         }
     }
     let unknown: [BTreeSet<ExpressionId>; 2] = {
@@ -60,7 +60,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         let root = at.or_else(|| pair.before.instance(before));
         for sides in apart(expressions, before, after) {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
-            let Some(value) = pair.before.instance(expressions.unsigned(sides[0])).or(root) else { continue };
+            let Some(value) = pair.before.instance(expressions.without_sign(sides[0])).or(root) else { continue };
             if is_opaque(expressions, sides) {
                 continue;
             }
@@ -144,7 +144,7 @@ fn apart(expressions: &Expressions, before: ExpressionId, after: ExpressionId) -
             continue;
         }
         // Where more differs than the sign, that is told of.
-        let unsigned = sides.map(|id| expressions.unsigned(id));
+        let unsigned = sides.map(|id| expressions.without_sign(id));
         if unsigned != sides && unsigned[0] != unsigned[1] {
             open.push(unsigned);
             continue;
@@ -266,7 +266,7 @@ fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
             }
         });
     }
-    if expressions.unsigned(sides[0]) == expressions.unsigned(sides[1]) {
+    if expressions.without_sign(sides[0]) == expressions.without_sign(sides[1]) {
         return sign::texts(pair, sides);
     }
     let first = pair.before.instance(sides[0]).map(|at| pair.before.name(at));

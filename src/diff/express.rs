@@ -341,7 +341,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 
     fn all(&self, instruction: &Instruction) -> Vec<ExpressionId> {
-        instruction.operands.iter().map(|o| self.values[*o].signed()).collect()
+        instruction.operands.iter().map(|o| self.values[*o].with_sign()).collect()
     }
 
     /// The operand that an operation scales, or adds a number to, and the number and how it does that.
@@ -360,12 +360,12 @@ impl<'p, 'e> Builder<'p, 'e> {
     fn scale(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> ExpressionId {
         let Some((operand, binary, by)) = self.factor(binary, instruction) else { return self.integers };
         let of = &self.values[operand];
-        let (negated, own) = self.expressions.signed(of.signed());
+        let (negated, own) = self.expressions.split_sign(of.with_sign());
         // In a loop, expressions tell of roundings between.
         let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
         let whole = |before: Option<&Scale>| match before {
             None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negate(),
-            _ => Scale::new(of.signed(), before, binary, by),
+            _ => Scale::new(of.with_sign(), before, binary, by),
         };
         // What a second number undoes stays two steps.
         let undoes =
@@ -376,7 +376,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let joined = if scale.adds() { Binary::Add } else { Binary::Multiply };
         let number = self.expressions.constant(scale.by);
         let id = self.expressions.apply(Head::Binary(joined), vec![scale.of, number]);
-        if self.expressions.unsigned(id) == self.values[operand].expression() {
+        if self.expressions.without_sign(id) == self.values[operand].expression() {
             value.role = Role::Moves { from: 0, to: 2 };
             value.form = None;
         } else {

@@ -130,7 +130,7 @@ pub(super) struct Expressions {
 impl Expressions {
     /// Takes `one` for `other` from now on, and the negative of the one for the negative of the other.
     pub fn identify(&mut self, one: ExpressionId, other: ExpressionId) {
-        let (negated, one) = self.signed(one);
+        let (negated, one) = self.split_sign(one);
         let other = if negated { self.negate(other) } else { other };
         self.same_as.insert(one, other);
         self.taken.insert(one, other);
@@ -143,22 +143,22 @@ impl Expressions {
 
     /// The expressions that were taken for another one although they are not equal, and these without their signs.
     pub fn substitutions(&self) -> impl Iterator<Item = (ExpressionId, ExpressionId)> {
-        self.taken.iter().map(|(one, other)| (*one, self.unsigned(*other)))
+        self.taken.iter().map(|(one, other)| (*one, self.without_sign(*other)))
     }
 
     /// What an expression stands as in the programs' values, but for its sign.
     pub fn stands_as(&self, id: ExpressionId) -> ExpressionId {
-        let id = self.unsigned(id);
-        self.taken.get(&id).map_or(id, |other| self.unsigned(*other))
+        let id = self.without_sign(id);
+        self.taken.get(&id).map_or(id, |other| self.without_sign(*other))
     }
 
     /// Says that an expression is one step of a reduction or scan.
     pub fn absorb(&mut self, step: ExpressionId) {
-        self.steps.insert(self.unsigned(step));
+        self.steps.insert(self.without_sign(step));
     }
 
     pub fn is_step(&self, id: ExpressionId) -> bool {
-        self.steps.contains(&self.unsigned(id))
+        self.steps.contains(&self.without_sign(id))
     }
 
     /// How many there are: they are numbered from 0, each after its operands.
@@ -202,7 +202,7 @@ impl Expressions {
     /// How much two expressions have in common: whether the parameters that they are made of, how many operands, a divisor
     /// being one, and whether what is done with them.
     pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool) {
-        let [one, other] = [one, other].map(|id| self.unsigned(id));
+        let [one, other] = [one, other].map(|id| self.without_sign(id));
         let taken = |of: ExpressionId| {
             let divisor = |id: &ExpressionId| match self.get(*id) {
                 (Head::Reciprocal, &[divisor]) => divisor,

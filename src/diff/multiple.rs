@@ -40,7 +40,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             return None;
         }
         let scale = value.scale.as_ref().filter(|scale| !scale.adds());
-        let (negated, of) = self.expressions.signed(value.signed());
+        let (negated, of) = self.expressions.split_sign(value.with_sign());
         Some(scale.map_or((of, if negated { -1.0 } else { 1.0 }), |scale| (scale.of, scale.by)))
     }
 }

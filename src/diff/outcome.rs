@@ -233,7 +233,7 @@ fn exact_scores<'t>(results: &[Tensor], truth: &'t [TruthTensor], set: &Tensor) 
 
 /// Pairs of results of which the first is the maximum of each row of the second.
 fn maxima(graph: &Graph, expressions: &Expressions, results: &[Tensor]) -> Vec<(usize, usize)> {
-    let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].signed()).collect();
+    let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].with_sign()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {
         let (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, [of]) = expressions.get(*id) else { continue };

@@ -130,7 +130,7 @@ impl<'a, 'e> Open<'a, 'e> {
             for id in own.iter().filter(|(expression, _)| is_open(expression)).map(|(_, id)| id) {
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);
-                open.values.entry(key).or_default()[side].insert(*id, graph.values[*id].signed());
+                open.values.entry(key).or_default()[side].insert(*id, graph.values[*id].with_sign());
             }
         }
         open
@@ -166,7 +166,8 @@ impl<'a, 'e> Open<'a, 'e> {
         if left.len() != right.len() {
             return None;
         }
-        let likeness = |(_, expression): &(&ValueId, &ExpressionId)| expressions.likeness(**expression, value.signed());
+        let likeness =
+            |(_, expression): &(&ValueId, &ExpressionId)| expressions.likeness(**expression, value.with_sign());
         let most = left.iter().map(|pair| likeness(&pair)).max()?;
         let mut alike = left.iter().filter(|pair| likeness(pair) == most);
         let (counterpart, expression) = alike.next().map(|(id, other)| (*id, *other))?;
@@ -194,7 +195,7 @@ fn results(before: &Graph, after: &Graph) -> BTreeMap<ExpressionId, ExpressionId
         let (one, other) = (own.expression(), others.expression());
         let is_open = of_before.contains_key(&one) && !of_after.contains_key(&one);
         if is_open && of_after.contains_key(&other) && !of_before.contains_key(&other) {
-            pairs.entry(others.signed()).or_insert(own.signed());
+            pairs.entry(others.with_sign()).or_insert(own.with_sign());
         }
     }
     pairs

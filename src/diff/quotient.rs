@@ -73,7 +73,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             return Ratio { number, numerator: None, denominator: None };
         }
         let scale = value.scale.as_ref().filter(|scale| !scale.adds() && self.arguments.is_none());
-        let (negated, of) = self.expressions.signed(value.signed());
+        let (negated, of) = self.expressions.split_sign(value.with_sign());
         let (of, number) = scale.map_or((of, if negated { -1.0 } else { 1.0 }), |scale| (scale.of, scale.by));
         let divisor = |id: ExpressionId| match self.expressions.get(id) {
             (Head::Reciprocal, &[of]) => Some(of),

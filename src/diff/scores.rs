@@ -26,7 +26,7 @@ pub(super) fn scores(graph: &Graph, expressions: &Expressions, results: &[Tensor
     let picked_by = picked_by(graph, expressions);
     let outputs = graph.import.program.outputs();
     let is_score = |(result, id): (&Tensor, usize)| {
-        let picks = picked_by.contains(&expressions.origin(graph.values[id].signed()));
+        let picks = picked_by.contains(&expressions.origin(graph.values[id].with_sign()));
         result.dtype().is_float() && (picks || results.iter().any(|other| goes_with(other, result)))
     };
     results.iter().zip(outputs).map(is_score).collect()

@@ -23,7 +23,7 @@ const NEGATE: Head = Head::Unary(Unary::Negate);
 
 impl Expressions {
     /// Whether an expression is the negative of another, and that one, else itself.
-    pub fn signed(&self, id: ExpressionId) -> (bool, ExpressionId) {
+    pub fn split_sign(&self, id: ExpressionId) -> (bool, ExpressionId) {
         match self.get(id) {
             (head, &[of]) if *head == NEGATE => (true, of),
             _ => (false, id),
@@ -31,8 +31,8 @@ impl Expressions {
     }
 
     /// An expression without its sign.
-    pub fn unsigned(&self, id: ExpressionId) -> ExpressionId {
-        self.signed(id).1
+    pub fn without_sign(&self, id: ExpressionId) -> ExpressionId {
+        self.split_sign(id).1
     }
 
     pub fn negate(&mut self, id: ExpressionId) -> ExpressionId {
@@ -48,7 +48,7 @@ impl Expressions {
     pub fn pull_sign(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         use Binary::{Add, Multiply, Subtract};
         match (head, operands) {
-            (Head::Unary(Unary::Negate), &[a]) => match (self.signed(a), self.value(a)) {
+            (Head::Unary(Unary::Negate), &[a]) => match (self.split_sign(a), self.value(a)) {
                 ((true, of), _) => Some(of),
                 (_, Some(number)) => Some(self.constant(-number)),
                 _ => None,
@@ -57,7 +57,7 @@ impl Expressions {
                 let (x, y) = [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((self.opposite(x)?, y)))?;
                 self.negative(head, vec![x, y])
             }
-            (Head::Binary(Add), &[a, b]) => match (self.signed(a), self.signed(b)) {
+            (Head::Binary(Add), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
                 ((true, a), (true, b)) => self.negative(head, vec![a, b]),
                 ((true, a), (false, b)) | ((false, b), (true, a)) => {
                     Some(self.apply(Head::Binary(Subtract), vec![b, a]))
@@ -71,7 +71,7 @@ impl Expressions {
                     Some(self.negate(reverse))
                 }
             },
-            (Head::Binary(Subtract), &[a, b]) => match (self.signed(a), self.signed(b)) {
+            (Head::Binary(Subtract), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
                 ((false, a), (true, b)) => Some(self.apply(Head::Binary(Add), vec![a, b])),
                 ((true, a), (true, b)) => Some(self.apply(head.clone(), vec![b, a])),
                 ((true, a), (false, b)) => self.negative(&Head::Binary(Add), vec![a, b]),
@@ -81,7 +81,7 @@ impl Expressions {
                 }
             },
             (Head::Unary(Unary::Abs), &[a]) => {
-                let (true, a) = self.signed(a) else { return None };
+                let (true, a) = self.split_sign(a) else { return None };
                 Some(self.apply(head.clone(), vec![a]))
             }
             (Head::Compare(direction), &[a, b]) => {
@@ -147,7 +147,7 @@ impl Expressions {
 
     /// What this is the negative of, where a sign stands before it; of a negative number the positive.
     pub fn opposite(&mut self, id: ExpressionId) -> Option<ExpressionId> {
-        match (self.signed(id), self.value(id)) {
+        match (self.split_sign(id), self.value(id)) {
             ((true, of), _) => Some(of),
             (_, Some(number)) if number < 0.0 => Some(self.constant(-number)),
             _ => None,
@@ -156,12 +156,12 @@ impl Expressions {
 
     /// What two values are the negatives of, one of which may be a number of any sign.
     fn opposites(&mut self, a: ExpressionId, b: ExpressionId) -> Option<[ExpressionId; 2]> {
-        let of = |e: &mut Self, id: ExpressionId| match (e.signed(id), e.value(id)) {
+        let of = |e: &mut Self, id: ExpressionId| match (e.split_sign(id), e.value(id)) {
             ((true, of), _) => Some(of),
             (_, Some(number)) => Some(e.constant(-number)),
             _ => None,
         };
-        let has_sign = self.signed(a).0 || self.signed(b).0;
+        let has_sign = self.split_sign(a).0 || self.split_sign(b).0;
         Some([of(self, a).filter(|_| has_sign)?, of(self, b)?])
     }
 }
@@ -186,13 +186,13 @@ pub(super) fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
             Instruction { op: Op::Binary(Binary::Subtract), operands, .. } => Some(operands),
             _ => None,
         };
-        let operands = graph.instances(pair.expressions.unsigned(sides[side])).iter().find_map(of)?;
+        let operands = graph.instances(pair.expressions.without_sign(sides[side])).iter().find_map(of)?;
         let name = |id: &ValueId| graph.name(*id).rsplit('/').next().unwrap_or_default().to_string();
         Some(format!("subtract of {}", operands.iter().map(name).collect::<Vec<_>>().join(", ")))
     };
     match [difference(0), difference(1)] {
         [Some(one), Some(other)] if one != other => [one, other],
-        _ => sides.map(|id| if pair.expressions.signed(id).0 { "negated" } else { "not negated" }.to_string()),
+        _ => sides.map(|id| if pair.expressions.split_sign(id).0 { "negated" } else { "not negated" }.to_string()),
     }
 }
 
@@ -211,6 +211,6 @@ impl<'p, 'e> Builder<'p, 'e> {
             _ => true,
         };
         let [id] = value.expressions[..] else { return None };
-        (value.float && value.scalar.is_none() && !keeps_zeros).then(|| self.expressions.signed(id).0)
+        (value.float && value.scalar.is_none() && !keeps_zeros).then(|| self.expressions.split_sign(id).0)
     }
 }

@@ -57,7 +57,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let extents = self.computation.instructions[instruction.operands[0]].shape.dims();
         let count = dims.iter().map(|dim| extents[*dim] as f64).product::<f64>();
         let scale = of.scale.clone().filter(|scale| !scale.adds() && self.arguments.is_none());
-        let (negated, own) = self.expressions.signed(operand);
+        let (negated, own) = self.expressions.split_sign(operand);
         let (of, by) = scale.map_or((own, if negated { -count } else { count }), |scale| (scale.of, scale.by * count));
         if !by.is_normal() {
             return None;

@@ -62,7 +62,7 @@ impl Value {
     }
 
     /// The expression of an array.
-    pub fn signed(&self) -> ExpressionId {
+    pub fn with_sign(&self) -> ExpressionId {
         self.expressions[0]
     }
 
