@@ -5,8 +5,8 @@
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
 use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Unary, ValueId};
 use crate::machine::mxu::Intake;
-use crate::machine::vector::{Divide, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, is_spread};
+use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
+use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::Choices;
@@ -203,8 +203,8 @@ impl Maker<'_> {
             Binary::Maximum | Binary::Minimum => Latitude::Exact { floor },
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
             Binary::Divide => {
-                let spread = is_spread(self.analysis.program.entry(), instruction.operands[1]);
-                let types = self.unit.reciprocal(dtype, spread);
+                let divisor = spread_of(self.analysis.program.entry(), instruction.operands[1]);
+                let types = self.unit.reciprocal(dtype, divisor);
                 let inverse = types.map(|reciprocal| {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
                     (formats, reciprocal.floor)
@@ -218,9 +218,7 @@ impl Maker<'_> {
                 }
             }
             // XLA:CPU has the C library's, of which nothing is promised.
-            Binary::Power | Binary::Atan2
-                if self.unit.divide != Divide::BroadcastByReciprocal && !self.unit.perturbs() =>
-            {
+            Binary::Power | Binary::Atan2 if self.unit.error != ErrorModel::XlaCpu && !self.unit.perturbs() => {
                 Latitude::Rounded(own)
             }
             _ => Latitude::Unknown,
@@ -230,7 +228,7 @@ impl Maker<'_> {
     /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.
     fn other_reciprocals(&self, instruction: &Instruction, dtype: DType) -> Vec<Reciprocal> {
         let divisor = instruction.operands[1];
-        if !self.reciprocals || dtype == DType::F64 || !is_spread(self.analysis.program.entry(), divisor) {
+        if !self.reciprocals || dtype == DType::F64 || spread_of(self.analysis.program.entry(), divisor).is_none() {
             return Vec::new();
         }
         let floor = self.unit.floor(dtype);

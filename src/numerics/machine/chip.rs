@@ -196,12 +196,14 @@ static XLA_CPU: Chip = XLA_CPU_ROW;
 static XLA_CPU_0_8_1: Chip = Chip {
     name: "xla-cpu-0.8.1",
     doc: "XLA's CPU backend as in jaxlib 0.8.1: `xla-cpu` with what that release computes otherwise (FACTS 3.9).",
+    divide: Divide::ConstantByReciprocal,
     release: Release::JAXLIB_0_8_1,
     ..XLA_CPU_ROW
 };
 static XLA_CPU_0_6_2: Chip = Chip {
     name: "xla-cpu-0.6.2",
     doc: "XLA's CPU backend as in jaxlib 0.6.2: `xla-cpu` with what that release computes otherwise (FACTS 3.9).",
+    divide: Divide::ConstantByReciprocal,
     release: Release::JAXLIB_0_6_2,
     ..XLA_CPU_ROW
 };

@@ -14,7 +14,7 @@ use super::multiply_reduce::{self, Right};
 use super::mxu;
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
-use super::vector::{self, Divide, Side, VectorUnit};
+use super::vector::{self, Side, Spread, VectorUnit};
 use super::{arrange, contract, ducc, integer, rank, reduce, tiles};
 
 /// Why a program has no result on the machine.
@@ -205,7 +205,7 @@ impl<'p> Machine<'p> {
                 {
                     contract::sum(*binary, &left, &right.into_whole(left.len()), self.unit.flush)
                 } else {
-                    let by_reciprocal = habits.divides_by_spread && self.unit.divide == Divide::BroadcastByReciprocal;
+                    let by_reciprocal = self.unit.divide.multiplies(habits.divides_by);
                     self.binary(*binary, left, right, by_reciprocal)
                 }
             }
@@ -449,11 +449,12 @@ impl<'p> Machine<'p> {
 }
 
 /// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
-pub fn is_spread(computation: &Computation, id: usize) -> bool {
+pub fn spread_of(computation: &Computation, id: usize) -> Option<Spread> {
     let instruction = &computation.instructions[id];
     match instruction.op {
-        Op::Broadcast { .. } | Op::Constant(_) => true,
-        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => is_spread(computation, instruction.operands[0]),
-        _ => false,
+        Op::Constant(_) => Some(Spread::Constant),
+        Op::Broadcast { .. } => spread_of(computation, instruction.operands[0]).or(Some(Spread::Broadcast)),
+        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => spread_of(computation, instruction.operands[0]),
+        _ => None,
     }
 }

@@ -42,7 +42,7 @@ mod walk;
 
 pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, find_chip};
-pub(crate) use evaluate::is_spread;
+pub(crate) use evaluate::spread_of;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};

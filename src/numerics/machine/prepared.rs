@@ -9,10 +9,11 @@ use crate::analysis::{
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
-use super::evaluate::{EvalError, Machine, is_spread};
+use super::evaluate::{EvalError, Machine, spread_of};
 use super::mode::Mode;
 use super::scalar::Template;
 use super::value::Value;
+use super::vector::Spread;
 
 /// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
 pub struct Prepared<'p> {
@@ -42,7 +43,7 @@ pub(super) struct Frame {
 #[derive(Clone, Copy)]
 pub(super) struct Habits {
     /// A division by a broadcast or a constant, before a compiler had its way.
-    pub divides_by_spread: bool,
+    pub divides_by: Option<Spread>,
     /// A product that is added before it is rounded.
     pub contracted: bool,
     /// The columns in which such a product is rounded nevertheless.
@@ -68,9 +69,12 @@ impl Frame {
         let sum_loops = find_sum_loops(computation, &contracted, codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
-            divides_by_spread: !i.fusion.is_some_and(Fusion::is_compiled)
-                && i.op == Op::Binary(Binary::Divide)
-                && is_spread(computation, i.operands[1]),
+            divides_by: match i.op {
+                Op::Binary(Binary::Divide) if !i.fusion.is_some_and(Fusion::is_compiled) => {
+                    spread_of(computation, i.operands[1])
+                }
+                _ => None,
+            },
             contracted: contracted[id],
             folded: folded[id],
             sum_loop: sum_loops[id],

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use crate::analysis::{self, Reducer, Regions};
 use crate::ir::{Binary, Class, Instruction, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
-use crate::machine::{Mode, conversion_steps, is_spread};
+use crate::machine::{Mode, conversion_steps, spread_of};
 use crate::tensor::{DType, Tensor};
 
 use super::scale::Scale;
@@ -152,9 +152,9 @@ impl<'a> Forward<'a> {
             (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
             (Op::Unary(Unary::Exponential), [_]) => each(&|e| elementwise::exponential(e, dtype, &self.unit)),
             (Op::Binary(binary), [x, y]) => {
-                let spread = is_spread(self.program.entry(), instruction.operands[1]);
+                let divisor = spread_of(self.program.entry(), instruction.operands[1]);
                 let pair =
-                    |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, spread, &self.unit);
+                    |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, divisor, &self.unit);
                 x.iter().zip(*y).map(pair).collect::<Option<_>>().ok_or_else(refuse)
             }
             (Op::Reduce { dims, to_apply }, [x, [init]]) => {

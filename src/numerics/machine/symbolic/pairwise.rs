@@ -45,11 +45,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         };
         return Symbols::array(pairs().map(element).collect());
     }
-    if habits.divides_by_spread
-        && unit.divide == Divide::BroadcastByReciprocal
-        && dtype.is_float()
-        && dtype != DType::F64
-    {
+    if unit.divide.multiplies(habits.divides_by) && dtype.is_float() && dtype != DType::F64 {
         let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
         let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));

@@ -67,6 +67,28 @@ pub enum Divide {
     /// broadcasts (FACTS 3.5); correctly rounded elsewhere. Measured on jaxlib 0.10.2: every quotient of either kind.
     /// In bf16 both ways give the same bits: no quotient lies within `2^-17` of a rounding boundary.
     BroadcastByReciprocal,
+    /// As `ByReciprocal` where the divisor is a constant (jaxlib 0.8.1 and before); correctly rounded elsewhere.
+    ConstantByReciprocal,
+}
+
+/// What a divisor may be that is one number for many dividends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// A value of the program, broadcast.
+    Broadcast,
+    /// A constant, broadcast or not.
+    Constant,
+}
+
+impl Divide {
+    /// Whether XLA's simplifier has a product with the reciprocal in the place of a quotient by such a divisor.
+    pub fn multiplies(self, divisor: Option<Spread>) -> bool {
+        match self {
+            Divide::Exact | Divide::ByReciprocal => false,
+            Divide::BroadcastByReciprocal => divisor.is_some(),
+            Divide::ConstantByReciprocal => divisor == Some(Spread::Constant),
+        }
+    }
 }
 
 /// Which zero maximum and minimum return between -0 and +0.

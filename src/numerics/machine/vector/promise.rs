@@ -6,7 +6,7 @@ use crate::num::F32;
 use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
-use super::{Divide, ErrorModel, Eup, VectorUnit};
+use super::{Divide, ErrorModel, Eup, Spread, VectorUnit};
 
 /// What a function's result may be off by before it is rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,14 +93,14 @@ impl VectorUnit {
         Some(bound.absolute.max(bound.relative * quotient))
     }
 
-    /// The reciprocal by which a division of this type multiplies, if it does; `spread` says whether the divisor is a
+    /// The reciprocal by which a division of this type multiplies, if it does; `divisor` says whether that is a
     /// broadcast or a constant.
-    pub fn reciprocal(&self, dtype: DType, spread: bool) -> Option<Reciprocal> {
+    pub fn reciprocal(&self, dtype: DType, divisor: Option<Spread>) -> Option<Reciprocal> {
         match self.divide {
             _ if dtype == DType::F64 => None,
             Divide::ByReciprocal => Some(Reciprocal { floor: f64::from(RECIPROCAL_FLOOR), types: &[DType::F32] }),
             // It stays in f32 but for f16, which is computed as f16.
-            Divide::BroadcastByReciprocal if spread => {
+            divide if divide.multiplies(divisor) => {
                 let f16: &[DType] = &[DType::F32, DType::F16];
                 Some(Reciprocal { floor: self.floor(dtype), types: if dtype == DType::F16 { f16 } else { &f16[..1] } })
             }
