@@ -430,7 +430,7 @@ fn quotients_are_those_of_xla_cpu() {
     assert_ne!(exact, inverted);
     assert_eq!(of(true, "xla-cpu/default/off", scalar.clone()), inverted);
     assert_eq!(of(false, "xla-cpu/default/off", repeated.clone()), exact);
-    assert_eq!(of(true, "cpu/default/off", scalar), exact);
+    assert_eq!(of(true, "cpu/default/off", scalar.clone()), exact);
     assert_eq!(of(false, "v5e/default/off", repeated), inverted);
     // Before 0.10 only a constant is: jaxlib 0.6.2, 0.7.2 and 0.8.1.
     let by_constant = built(|b| {
