@@ -86,13 +86,12 @@ pub mod page;
 pub mod record;
 pub mod report;
 pub mod run;
-pub mod same;
 pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
-    analysis, check, explore, file, input, ir, machine, metric, name, num, oracle, program, rewrite, stat, subject,
-    tensor,
+    analysis, check, explore, file, input, ir, machine, metric, name, num, oracle, program, rewrite, same, stat,
+    subject, tensor,
 };
 
 pub use ir::Program;

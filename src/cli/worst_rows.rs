@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use crate::check::{Outcome, Witness, bits_hex};
+use crate::check::{Outcome, Witness, bits_hex, find_check};
 use crate::oracle::{Oracle, TruthTensor};
 use crate::record::CheckRecord;
 use crate::run::{CloseUp, Scores, record_of};
@@ -28,9 +28,16 @@ pub fn show(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
             summary::wrap(&format!("    {line}"), "      ", out)?;
         }
     }
-    let found: Vec<(&CheckRecord, &Witness)> =
-        record.checks.iter().flat_map(|check| check.witnesses.iter().map(move |witness| (check, witness))).collect();
-    if found.is_empty() && record.checks.iter().any(|check| check.outcome == Outcome::Finding) {
+    let of_case = |check: &&CheckRecord| !find_check(&check.check).is_some_and(|kind| kind.brings_inputs());
+    let found: Vec<(&CheckRecord, &Witness)> = record
+        .checks
+        .iter()
+        .filter(of_case)
+        .flat_map(|check| check.witnesses.iter().map(move |witness| (check, witness)))
+        .collect();
+    if record.checks.iter().all(|check| check.witnesses.is_empty())
+        && record.checks.iter().any(|check| check.outcome == Outcome::Finding)
+    {
         writeln!(out, "No element is wrong by itself.")?;
     }
     let mut rows: Vec<u64> = Vec::new();

@@ -1,6 +1,7 @@
 //! An imported program as a function of named arrays: [`bind`] finds its arguments, [`evaluate`] runs it on a machine,
 //! [`exact`] over the real numbers, and [`TokenTruth`] tells which rows say another token than the truth.
 
+mod comparand;
 mod token_rows;
 
 use crate::hlo::Import;

@@ -18,6 +18,7 @@ pub mod num;
 pub mod oracle;
 pub mod program;
 pub mod rewrite;
+pub mod same;
 pub mod stat;
 pub mod subject;
 pub mod tensor;

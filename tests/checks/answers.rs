@@ -505,6 +505,32 @@ fn recall_counts_the_true_top() {
 
 /// A filter that reads one value twice, the same behind a guard, and what neither any permitted rounding nor any mode changes.
 #[test]
+fn same_holds_a_program_against_others_for_all_inputs() {
+    let judged = |program: &str, mode: &str, settings: &Settings| {
+        let bench = Bench::new(program, 64, mode, "normal");
+        bench.judge("same", settings, &bench.run())
+    };
+    let alone = judged("softmax[rows=4]", "v5e/default/off", &against("alone"));
+    assert_eq!((alone.outcome, &alone.figures[..]), (Outcome::Pass, &[("inputs_tried", 1.0)][..]), "{}", alone.note);
+    assert!(alone.note.contains("for all inputs"), "{}", alone.note);
+    let rewritten = judged("softmax[rows=4]", "v5e/default/off", &against("v5e/default/tpu"));
+    assert_eq!(rewritten.outcome, Outcome::Finding);
+    assert!(rewritten.evidence[0].starts_with("they part at "), "{:?}", rewritten.evidence);
+    let [witness] = &rewritten.witnesses[..] else { panic!("{:?}", rewritten.witnesses) };
+    let bits = |hex: &str| u64::from_str_radix(&hex[2..], 16).unwrap();
+    let value = DType::BF16.format().unwrap().decode(bits(&witness.value_hex));
+    let other = f64::from_bits(bits(&witness.truth_hex));
+    assert!((value / other - 1.0).abs() < 0.05 && value != other, "{value} against {other}");
+    // Quotients in bf16 are equal both ways, which nothing here proves.
+    let open = judged("softmax[rows=4]", "v5e/default/off", &against("v6e/default/off"));
+    assert_eq!((open.outcome, &open.figures[..]), (Outcome::Undecided, &[("inputs_tried", 64.0)][..]));
+    assert!(open.evidence[0].contains("no bit differed"), "{:?}", open.evidence);
+    let refused = judged("softmax[rows=4]", "v5e/default/off", &against("argmax[rows=4]"));
+    assert_eq!(refused.outcome, Outcome::Abstain);
+    assert!(refused.note.contains("result 0"), "{}", refused.note);
+}
+
+#[test]
 fn permitted_tells_what_a_compiler_may_change() {
     let judged = |program: &str, settings: &Settings| {
         let bench = Bench::new(program, 64, "v5e/default/off", "normal");

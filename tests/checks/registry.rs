@@ -31,6 +31,7 @@ overflow: ["output"] -> ["overflows elements", "underflows elements", "rows_out 
 permitted: ["against", "output"] -> ["proven rows", "reachable rows", "guards 1"], Some("reachable")
 ratio: ["against", "output", "allowance"] -> ["mean_log_ratio nat", "max_log_ratio nat", "ratios_beyond_0.001 1", "ratios_beyond_0.01 1"], None
 recall: [] -> ["recall_observed 1", "recall_expected 1", "recall_z 1", "bins bins", "broken_rows rows"], None
+same: ["against"] -> ["inputs_tried 1"], None
 self_consistency: [] -> ["inconsistent rows"], Some("inconsistent")
 ties: ["output", "equals"] -> ["misplaced rows"], Some("misplaced")
 "#;

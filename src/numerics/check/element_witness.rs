@@ -77,24 +77,24 @@ pub fn float_hex(value: f64) -> String {
 /// Bits of a value in its own type.
 pub(super) fn value_hex(dtype: DType, value: f64) -> String {
     match dtype.format() {
-        Some(format) => format!("0x{:0digits$x}", format.encode(value), digits = digits(dtype)),
+        Some(format) => format!("0x{:0digits$x}", format.encode(value), digits = digits_of(dtype)),
         None => integer_hex(dtype, value as i64),
     }
 }
 
 /// Bits of an integer or predicate in its own type.
 pub(super) fn integer_hex(dtype: DType, value: i64) -> String {
-    let (bits, digits) = (value as u64 & (u64::MAX >> (64 - dtype.bits().clamp(1, 64))), digits(dtype));
+    let (bits, digits) = (value as u64 & (u64::MAX >> (64 - dtype.bits().clamp(1, 64))), digits_of(dtype));
     format!("0x{bits:0digits$x}")
 }
 
 /// Bits of an element in its own type.
 pub fn bits_hex(data: &Data, at: usize) -> String {
-    let digits = digits(data.dtype());
+    let digits = digits_of(data.dtype());
     format!("0x{:0digits$x}", data.bits(at))
 }
 
-fn digits(dtype: DType) -> usize {
+pub(super) fn digits_of(dtype: DType) -> usize {
     dtype.bits().div_ceil(4) as usize
 }
 

@@ -21,6 +21,7 @@ mod overflow;
 mod permitted;
 mod ratio;
 mod recall;
+mod same;
 mod scale;
 mod self_consistency;
 mod tally;
@@ -56,6 +57,11 @@ pub trait Check: Sync {
     /// The figure that counts rows with something found, which summaries add up over cases.
     fn row_count(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether what it finds is shown by inputs of its own, and not by the case's.
+    fn brings_inputs(&self) -> bool {
+        false
     }
 
     /// Whether it is put to a case or to a series.
@@ -253,6 +259,7 @@ pub static CHECKS: &[&dyn Check] = &[
     &permitted::Permitted,
     &ratio::Ratio,
     &recall::Recall,
+    &same::Same,
     &self_consistency::SelfConsistency,
     &ties::Ties,
 ];

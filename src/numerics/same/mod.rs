@@ -11,13 +11,39 @@ mod witness;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::hlo::Import;
+use crate::ir::Program;
 use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
 
 use alignment::Alignment;
 pub use alignment::AlignmentError;
 pub use parting::{Meeting, Place};
 pub use witness::{Difference, Shown};
+
+/// One of two programs that are compared.
+#[derive(Clone, Debug)]
+pub struct Comparand<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// What its arguments are called, where they have names.
+    pub argument_names: &'a [String],
+    /// What values of its entry are called in the file that they come from, where there is one.
+    pub sources: Vec<Source>,
+}
+
+/// What a value is called where it comes from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name in the file.
+    pub name: String,
+    /// `op_name` of its metadata: where it stands in the user's program.
+    pub op_name: Option<String>,
+}
+
+impl<'a> From<&'a Program> for Comparand<'a> {
+    fn from(program: &'a Program) -> Comparand<'a> {
+        Comparand { program, argument_names: &[], sources: Vec::new() }
+    }
+}
 
 /// Something that is taken for granted of both programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +136,8 @@ pub struct Parting {
     pub value: Option<Shown>,
     /// Bits that differ in a result.
     pub result: Shown,
+    /// That result's number in the first and in the second program.
+    pub results: [usize; 2],
     /// The input: arguments of the first and of the second program.
     pub inputs: [Vec<crate::tensor::Tensor>; 2],
 }
@@ -139,10 +167,15 @@ const SIDES: [&str; 2] = ["the first program", "the second program"];
 ///
 /// # Errors
 /// If arguments or results do not fit each other, or a program cannot be followed.
-pub fn compare(one: &Import, other: &Import, settings: &Settings) -> Result<Answer, SameError> {
-    let alignment = Alignment::new(one, other, settings.assumptions.contains(&Assumption::Prefix))?;
+pub fn compare<'a>(
+    one: impl Into<Comparand<'a>>,
+    other: impl Into<Comparand<'a>>,
+    settings: &Settings,
+) -> Result<Answer, SameError> {
+    let both = [one.into(), other.into()];
+    let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
     let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero) };
-    let prepared = [Prepared::new(&one.program), Prepared::new(&other.program)];
+    let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
     let trace = |side: usize, block: usize| {
         let namings = alignment.namings(side, block);
         let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
@@ -163,7 +196,7 @@ pub fn compare(one: &Import, other: &Import, settings: &Settings) -> Result<Answ
     let mut rests_on: Vec<String> =
         settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
     rests_on.extend(in_words(&grounds));
-    rests_on.extend(plans([one, other]));
+    rests_on.extend(plans(&both));
     let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
     let begun = Instant::now();
@@ -176,7 +209,7 @@ pub fn compare(one: &Import, other: &Import, settings: &Settings) -> Result<Answ
         }
         Some((block, small)) => {
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
-            let meeting = parting::find(&[one, other], traced, &settings.modes, &alignment.result_numbers());
+            let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
             let mut found = None;
             while understood && found.is_none() && search.tried < settings.trials {
                 if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
@@ -216,9 +249,9 @@ fn in_words(grounds: &[Grounds]) -> Vec<String> {
 }
 
 /// Matmuls of two compiled files that are planned otherwise, where the emulated machine sums alike.
-fn plans(imports: [&Import; 2]) -> Option<String> {
-    let [one, other] = imports.map(|import| -> Vec<&str> {
-        let tilings = import.program.entry().instructions.iter().filter_map(|i| i.tiling.as_deref());
+fn plans(both: &[Comparand; 2]) -> Option<String> {
+    let [one, other] = [0, 1].map(|side: usize| -> Vec<&str> {
+        let tilings = both[side].program.entry().instructions.iter().filter_map(|i| i.tiling.as_deref());
         let mut emitters: Vec<&str> = tilings.map(|tiling| tiling.emitter.as_str()).collect();
         emitters.sort_unstable();
         emitters

@@ -42,6 +42,7 @@ impl fmt::Display for Shown {
 pub struct Difference {
     inputs: [Vec<Tensor>; 2],
     shown: Shown,
+    results: [usize; 2],
 }
 
 impl fmt::Display for Difference {
@@ -87,7 +88,7 @@ impl<'a> Search<'a> {
             let [one, other] = self.alignment.result_numbers()[number];
             let what = if one == other { format!("result {one}") } else { format!("result {one} and result {other}") };
             let shown = shown(what, [&results[0][one], &results[1][other]], places);
-            Difference { inputs, shown }
+            Difference { inputs, shown, results: [one, other] }
         }))
     }
 
@@ -117,7 +118,7 @@ impl<'a> Search<'a> {
 
     /// What differs, in a value on the way as well where two were named.
     pub fn show(&self, meeting: Option<Meeting>, difference: Difference) -> Result<Parting, SameError> {
-        let Difference { inputs, shown: result } = difference;
+        let Difference { inputs, shown: result, results } = difference;
         let mut value = None;
         if let Some(meeting) = &meeting {
             let [one, other] = [0, 1].map(|side| self.value(side, &inputs[side], meeting.places[side].value));
@@ -129,7 +130,7 @@ impl<'a> Search<'a> {
                 value = Some(shown(meeting.names(), [a, b], [at, at]));
             }
         }
-        Ok(Parting { meeting, value, result, inputs })
+        Ok(Parting { meeting, value, result, results, inputs })
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::hlo::Import;
 use crate::ir::{Class, Instruction, Op, Program, ValueId};
 use crate::machine::{Mode, Sketch, Symbol, Traced};
 use crate::tensor::DType;
+
+use super::Comparand;
 
 /// A value of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,25 +73,20 @@ impl Computed {
 }
 
 /// The first values that part, in both programs; none where no value can be named.
-pub fn find(
-    imports: &[&Import; 2],
-    traced: [&Traced; 2],
-    modes: &[Mode; 2],
-    results: &[[usize; 2]],
-) -> Option<Meeting> {
+pub fn find(both: &[Comparand; 2], traced: [&Traced; 2], modes: &[Mode; 2], results: &[[usize; 2]]) -> Option<Meeting> {
     let computed = traced.map(|traced| Computed::new(&traced.sketches));
     let frontier = [0, 1].map(|side| {
         let outputs: Vec<usize> = results.iter().map(|result| result[side]).collect();
-        frontier(&imports[side].program, &traced[side].sketches, &computed[1 - side], &outputs)
+        frontier(both[side].program, &traced[side].sketches, &computed[1 - side], &outputs)
     });
     let [left, right] = &frontier;
     let likeness = |a: ValueId, b: ValueId| {
-        let [x, y] = [instruction(imports[0], a), instruction(imports[1], b)];
-        let last = |import: &Import, id: ValueId| {
-            let name = import.origins.get(id).and_then(|origin| origin.op_name.clone());
+        let [x, y] = [instruction(&both[0], a), instruction(&both[1], b)];
+        let last = |one: &Comparand, id: ValueId| {
+            let name = one.sources.get(id).and_then(|source| source.op_name.clone());
             name.map(|name| name.rsplit('/').next().unwrap_or_default().to_string())
         };
-        let named = last(imports[0], a).is_some() && last(imports[0], a) == last(imports[1], b);
+        let named = last(&both[0], a).is_some() && last(&both[0], a) == last(&both[1], b);
         3 * usize::from(x.op.opcode() == y.op.opcode())
             + 2 * usize::from(named)
             + usize::from(x.shape.elements() == y.shape.elements())
@@ -98,15 +94,15 @@ pub fn find(
     let pairs = left.iter().take(FEW).flat_map(|a| right.iter().take(FEW).map(move |b| (*a, *b)));
     // The first of the likest.
     let (a, b) = pairs.min_by_key(|(a, b)| usize::MAX - likeness(*a, *b))?;
-    let cause = cause([instruction(imports[0], a), instruction(imports[1], b)], modes);
-    Some(Meeting { places: [place(imports[0], a), place(imports[1], b)], cause })
+    let cause = cause([instruction(&both[0], a), instruction(&both[1], b)], modes);
+    Some(Meeting { places: [place(&both[0], a), place(&both[1], b)], cause })
 }
 
 /// Values that are held against each other.
 const FEW: usize = 8;
 
-fn instruction(import: &Import, id: ValueId) -> &Instruction {
-    &import.program.entry().instructions[id]
+fn instruction<'a>(one: &Comparand<'a>, id: ValueId) -> &'a Instruction {
+    &one.program.entry().instructions[id]
 }
 
 /// Values on the way to these results that the other program does not compute, although it computes all that they are made
@@ -145,13 +141,13 @@ fn frontier(program: &Program, sketches: &[Option<Sketch>], other: &Computed, ou
     met
 }
 
-fn place(import: &Import, value: ValueId) -> Place {
-    let Instruction { name, op, shape, .. } = instruction(import, value);
-    let origin = import.origins.get(value);
+fn place(one: &Comparand, value: ValueId) -> Place {
+    let Instruction { name, op, shape, .. } = instruction(one, value);
+    let source = one.sources.get(value);
     Place {
         value,
-        name: origin.map_or(name.clone(), |origin| origin.name.clone()),
-        op_name: origin.and_then(|origin| origin.op_name.clone()),
+        name: source.map_or(name.clone(), |source| source.name.clone()),
+        op_name: source.and_then(|source| source.op_name.clone()),
         what: format!("{} {shape}", op.opcode()),
     }
 }

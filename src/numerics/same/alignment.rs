@@ -1,9 +1,10 @@
 //! Which arguments, results and rows of two programs belong together.
 
-use crate::hlo::Import;
 use crate::ir::{Program, Shape, movement};
 use crate::machine::{Naming, Symbol};
 use crate::tensor::Tensor;
+
+use super::Comparand;
 
 /// Why programs do not fit each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,11 +53,11 @@ pub struct Alignment {
 
 impl Alignment {
     /// Arguments are paired by name where both programs have the same names, else by number; results by number.
-    pub fn new(one: &Import, other: &Import, prefix: bool) -> Result<Alignment, AlignmentError> {
-        let shapes = [one, other].map(|import| shapes_of(&import.program));
-        let names = [one, other].map(|import| &import.argument_names);
+    pub fn new(both: &[Comparand; 2], prefix: bool) -> Result<Alignment, AlignmentError> {
+        let shapes = [0, 1].map(|side: usize| shapes_of(both[side].program));
+        let names = [0, 1].map(|side: usize| both[side].argument_names);
         let sorted = names.map(|names| {
-            let mut names = names.clone();
+            let mut names = names.to_vec();
             names.sort();
             names
         });
@@ -72,11 +73,11 @@ impl Alignment {
                 arguments.push(pair(name, [number, place(number)], [&shapes[0][number], other])?);
             }
         }
-        let outputs = [one, other].map(|import| import.program.outputs());
+        let outputs = [0, 1].map(|side: usize| both[side].program.outputs());
         let mut results = Vec::new();
         for (number, (a, b)) in outputs[0].iter().zip(&outputs[1]).enumerate() {
-            let shape = |import: &Import, id: usize| import.program.entry().instructions[id].shape.clone();
-            results.push(pair(format!("result {number}"), [number; 2], [&shape(one, *a), &shape(other, *b)])?);
+            let shape = |side: usize, id: usize| both[side].program.entry().instructions[id].shape.clone();
+            results.push(pair(format!("result {number}"), [number; 2], [&shape(0, *a), &shape(1, *b)])?);
         }
         if results.is_empty() {
             return Err(AlignmentError::Nothing);
