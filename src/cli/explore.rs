@@ -96,6 +96,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         enclosures: arguments.enclosures,
         margins: arguments.margins,
         any_mode: arguments.any_mode,
+        announce,
     };
     if let Some(path) = &arguments.against {
         let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
@@ -125,6 +126,19 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         }
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Choices from which on they are announced.
+const MANY: usize = 1024;
+
+/// Says what may take long.
+fn announce(choices: usize) {
+    if choices >= MANY {
+        let note =
+            format!("note: no enclosure proves all rows; up to {choices} choices are evaluated (--choices N: no more)");
+        // A closed standard error loses the note, not the results.
+        let _ = writeln!(std::io::stderr(), "{note}");
+    }
 }
 
 /// The guards as they stand in HLO, and as a line of JAX.
@@ -239,6 +253,8 @@ struct Told {
     mode: String,
     result: String,
     element: usize,
+    /// The element's place along each dim.
+    index: Vec<usize>,
     declared: f64,
     chosen: f64,
     choices: Vec<String>,
@@ -258,10 +274,21 @@ impl Row {
 
 impl Told {
     fn new(found: &Exploration, witness: &Witness) -> Told {
+        let program = &found.choices.program;
+        let result = &program.entry().instructions[program.outputs()[witness.differs.output]];
+        let mut rest = witness.differs.element;
+        let place = |extent: &usize| {
+            let at = rest % extent.max(&1);
+            rest /= extent.max(&1);
+            at
+        };
+        let mut index: Vec<usize> = result.shape.dims().iter().rev().map(place).collect();
+        index.reverse();
         Told {
             mode: witness.mode.to_string(),
             result: found.choices.program.output_names[witness.differs.output].clone(),
             element: witness.differs.element,
+            index,
             declared: witness.differs.declared,
             chosen: witness.differs.chosen,
             choices: tell_choices(&found.choices, &witness.taken),
@@ -333,10 +360,10 @@ impl Page<'_> {
         for row in rows.iter() {
             match (&row.witness, row.undecided) {
                 (Some(told), _) => {
-                    let Told { result, element, declared, chosen, mode, choices } = told;
+                    let Told { result, index, declared, chosen, mode, choices, .. } = told;
                     writeln!(
                         out,
-                        "row {}: REACHABLE {result}[{element}] is {chosen} instead of {declared}, if",
+                        "row {}: REACHABLE {result}{index:?} is {chosen} instead of {declared}, if",
                         row.row
                     )?;
                     choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;

@@ -21,7 +21,7 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
     spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set, the maximum of \
     another result, or scores: the program picks by it, or gives a token or kept set beside it; `largest:`, rows of \
-    other floats whose largest element is another one. The truth is BEFORE's, over the real numbers.\n\n\
+    other floats whose largest element is another one; or that all are equal. The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
     programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
     without a reason; with --inputs an unsupported operation).")]
@@ -82,7 +82,13 @@ fn run_accepting(
     accepted: Option<&mut Accepted>,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let Some(accepted) = accepted else { return run_pair(arguments, out) };
+    let Some(accepted) = accepted else {
+        let told = run_pair(arguments, out)?;
+        if let Some(results) = told.equal_results.filter(|_| !arguments.json) {
+            writeln!(out, "results: {results} of {results} equal, bit for bit")?;
+        }
+        return Ok(told.exit);
+    };
     let mut printed = Vec::new();
     run_pair(arguments, &mut printed)?;
     let Compared { new, gone, accepted } =
@@ -95,7 +101,14 @@ fn run_accepting(
     Ok(if new.is_empty() && gone.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
 
-fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+/// What was told of a pair.
+struct Told {
+    exit: Exit,
+    /// How many results both give, where they were run and none differs.
+    equal_results: Option<usize>,
+}
+
+fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure> {
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
     let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
@@ -151,7 +164,11 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure>
         let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";
         return Err(Failure::Message(why.to_string()));
     }
-    Ok(if is_same { Exit::AsExpected } else { Exit::Found })
+    let is_equal = arguments.inputs.is_some() && results.is_empty();
+    Ok(Told {
+        exit: if is_same { Exit::AsExpected } else { Exit::Found },
+        equal_results: is_equal.then(|| before.program.outputs().len()),
+    })
 }
 
 /// What is said of one file's values that the other does not compute.

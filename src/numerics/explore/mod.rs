@@ -135,6 +135,8 @@ pub struct Settings {
     /// Whether any mode's arithmetic may have been at work: every chip at every precision, with every refinement but faults,
     /// for each instruction another one perhaps.
     pub any_mode: bool,
+    /// Told how many choices will be evaluated at most in the mode's own order, before they are.
+    pub announce: fn(usize),
 }
 
 impl Settings {
@@ -152,6 +154,7 @@ impl Settings {
             enclosures: 64,
             margins: false,
             any_mode: false,
+            announce: |_| (),
         }
     }
 }

@@ -60,6 +60,7 @@ impl<'a> Search<'a> {
         let all = self.points.iter().map(|at| self.choices.points[*at].options.len());
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;
+        (self.settings.announce)(count.min(self.settings.choices));
         let mode = &self.settings.mode;
         let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
         self.evaluate((run, mode), declared, rows, plan, &mut found)?;
