@@ -54,14 +54,20 @@ def load(path):
     return loaded
 
 
-# The file alone, not its package: that has an extension, which a checkout has not built.
-lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py")
+try:
+    # The file alone, not its package: that has an extension, which a checkout has not built.
+    lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py")
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-import safetensors
-from safetensors.numpy import save
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    import safetensors
+    from safetensors.numpy import save
+except ModuleNotFoundError as missing:
+    sys.exit(
+        f"dump_hlo.py: {missing.name} is not installed for {sys.executable}; run it by a Python that has it: "
+        "python3 -m venv venv && venv/bin/pip install 'jax[tpu]' safetensors"
+    )
 
 # HLO's names of element types, and JAX's; of the small floats those that this jax has.
 DTYPES = {

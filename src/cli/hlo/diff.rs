@@ -30,7 +30,8 @@ pub struct Arguments {
     before: PathBuf,
     /// The program as it is now; or a folder, whose files of one name are compared
     after: PathBuf,
-    /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers
+    /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers; of a folder NAME.inputs.safetensors
+    /// for each NAME.*.hlo
     #[arg(long, value_name = "IN.safetensors")]
     inputs: Option<PathBuf>,
     /// Machine to run them on, as chip/precision/excess[+key=value...]
@@ -116,7 +117,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {
-            let tensors = inputs(path, &before)?;
+            let tensors = inputs(&inputs_of(path, &arguments.before)?, &before)?;
             outcomes(&before, &after, &arguments.mode, &tensors, arguments.scores.as_deref(), &mut announce)
                 .map_err(|e| e.to_string())?
         }
@@ -168,6 +169,20 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     Ok(Told {
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
         equal_results: is_equal.then(|| before.program.outputs().len()),
+    })
+}
+
+/// The file of inputs: in a folder the one of the program's name, as `f.inputs.safetensors` of `f.before.hlo`.
+fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let ends = name.rmatch_indices('.').map(|(at, _)| at);
+    let mut files = ends.map(|end| path.join(format!("{}.inputs.safetensors", &name[..end])));
+    files.find(|file| file.is_file()).ok_or_else(|| {
+        let first = name.split('.').next().unwrap_or_default();
+        Failure::Message(format!("{} has no {first}.inputs.safetensors for {name}", path.display()))
     })
 }
 

@@ -434,6 +434,32 @@ fn results_are_printed_apart_from_the_changes() {
     assert_eq!(json["changes"][0]["kind"], "rounding-removed");
 }
 
+/// Of a folder of inputs each program has its own.
+#[test]
+fn inputs_of_a_folder_go_by_name() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (from, to) in [
+        ("cpu/prob_max.excess_off.hlo", "a.excess_off.hlo"),
+        ("cpu/prob_max.excess_on.hlo", "a.excess_on.hlo"),
+        ("cpu/prob_max.inputs.safetensors", "a.inputs.safetensors"),
+    ] {
+        std::fs::copy(data().join(from), at(to)).unwrap();
+    }
+    let text = |name: &str| at(name).to_str().unwrap().to_string();
+    let inputs = folder.path().to_str().unwrap();
+    let run = ["--inputs", inputs, "--mode", "xla-cpu/default/as-compiled"];
+    let (code, out, _) =
+        printed(&ulpgate(&[&[text("a.excess_off.hlo").as_str(), &text("a.excess_on.hlo")][..], &run].concat()));
+    assert_eq!(code, Some(1));
+    assert!(out.contains("result 1 f32[8]: 8 of 8 elements differ"), "{out}");
+    std::fs::copy(at("a.excess_on.hlo"), at("b.excess_on.hlo")).unwrap();
+    let (code, _, err) =
+        printed(&ulpgate(&[&[text("b.excess_on.hlo").as_str(), &text("a.excess_on.hlo")][..], &run].concat()));
+    assert_eq!(code, Some(2));
+    assert!(err.contains("has no b.inputs.safetensors for b.excess_on.hlo"), "{err}");
+}
+
 /// `p >= max(p)` over one row: the kept set, and the argmax of what is kept.
 const KEPT: &str = "HloModule kept
 
