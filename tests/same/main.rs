@@ -1,11 +1,13 @@
 //! `ulpgate::same`: what is called the same has equal bits, whatever the input, and what is not is shown by an input.
 
 mod known;
+mod machines;
 mod random;
 mod written;
 
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::machine::{Mode, Prepared};
+use ulpgate::num::{Direction, round_f64};
 use ulpgate::same::{Answer, Assumption, Settings, Verdict, compare};
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -67,7 +69,18 @@ fn fill(random: &mut Random, dtype: DType, dims: &[usize]) -> Tensor {
         DType::BF16 => f32::from_bits(v.to_bits() & 0xffff_0000),
         _ => v,
     });
-    Tensor::new(dims, Data::from_f32s(dtype, rounded.collect()).unwrap())
+    let values: Vec<f32> = rounded.collect();
+    let data = match dtype {
+        DType::F32 | DType::BF16 => Data::from_f32s(dtype, values),
+        _ => {
+            let rounded = |v: f32| match dtype.format() {
+                Some(format) => round_f64(format, v.into(), Direction::NearestEven),
+                None => v.into(),
+            };
+            Data::from_f64s(dtype, &values.into_iter().map(rounded).collect::<Vec<f64>>())
+        }
+    };
+    Tensor::new(dims, data.unwrap())
 }
 
 /// In how many elements two programs differ for some inputs; every NaN is one.
@@ -75,7 +88,7 @@ fn differing(one: &Import, other: &Import, mode: &str, inputs: usize, random: &m
     let mode: Mode = mode.parse().unwrap();
     let prepared = [Prepared::new(&one.program), Prepared::new(&other.program)];
     let shapes = one.program.entry().parameter_shapes();
-    let (mut elements, mut differ) = (0, 0);
+    let (mut elements, mut differing) = (0, 0);
     for _ in 0..inputs {
         let arguments: Vec<Tensor> =
             shapes.iter().map(|shape| fill(random, shape.dtype().unwrap(), shape.dims())).collect();
@@ -84,11 +97,15 @@ fn differing(one: &Import, other: &Import, mode: &str, inputs: usize, random: &m
             prepared[at].evaluate(&mode, &bound).unwrap()
         });
         for (a, b) in a.iter().zip(&b) {
-            let is_nan = |t: &Tensor, i: usize| t.dtype().is_float() && t.data().get_f64(i).is_nan();
-            let differs = |i: &usize| a.data().bits(*i) != b.data().bits(*i) && !(is_nan(a, *i) && is_nan(b, *i));
             elements += a.len();
-            differ += (0..a.len()).filter(differs).count();
+            differing += (0..a.len()).filter(|at| differ(a, *at, b, *at)).count();
         }
     }
-    (elements, differ)
+    (elements, differing)
+}
+
+/// Whether two elements have other bits; every NaN is one.
+fn differ(a: &Tensor, i: usize, b: &Tensor, j: usize) -> bool {
+    let is_nan = |t: &Tensor, at: usize| t.dtype().is_float() && t.data().get_f64(at).is_nan();
+    a.data().bits(i) != b.data().bits(j) && !(is_nan(a, i) && is_nan(b, j))
 }

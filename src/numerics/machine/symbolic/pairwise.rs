@@ -100,7 +100,11 @@ impl<'u> Operation<'u> {
             (other, _) => other.name(),
         };
         let how = match binary {
-            Binary::Divide => format!("{:?} {:?}", unit.divide, perturbs.then_some((unit.error, unit.eup))),
+            // Which divisors are multiplied with is seen by now.
+            Binary::Divide => {
+                let by_reciprocal = unit.divide == Divide::ByReciprocal;
+                format!("{by_reciprocal} {:?}", perturbs.then_some((unit.error, unit.eup)))
+            }
             Binary::Maximum | Binary::Minimum => format!("{:?}", unit.zero_tie),
             Binary::Atan2 | Binary::Power => format!("{:?}", unit.error),
             _ => String::new(),

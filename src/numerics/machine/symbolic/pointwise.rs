@@ -6,7 +6,7 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
 use super::super::integer::{self, conversion_steps};
-use super::super::vector::{self, VectorUnit};
+use super::super::vector::{self, ErrorModel, VectorUnit};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -164,7 +164,11 @@ impl Function {
             _ if float => "f32",
             other => other.name(),
         };
-        let text = format!("{} {kind} {} {:?} {eup:?} {own}", unary.name(), unit.flush, unit.error);
+        let release = match unit.error {
+            ErrorModel::XlaCpu => unit.release.decides(unary, to),
+            _ => String::new(),
+        };
+        let text = format!("{} {kind} {} {:?} {eup:?} {own} {release}", unary.name(), unit.flush, unit.error);
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,

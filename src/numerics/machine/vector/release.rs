@@ -1,6 +1,7 @@
 //! What releases of XLA:CPU compute differently, as data (FACTS 3.9).
 
 use crate::analysis::Codegen;
+use crate::ir::Unary;
 use crate::tensor::DType;
 
 use super::rsqrt_estimate::Estimate;
@@ -81,6 +82,30 @@ impl Release {
             ReciprocalRoot::Quotient => ReciprocalRoot::Quotient,
         };
         Release { reciprocal_root, ..self }
+    }
+
+    /// What of it decides the bits of a function in a type, in words: empty where all releases compute alike.
+    pub fn decides(&self, unary: Unary, dtype: DType) -> String {
+        let half = dtype == DType::F16;
+        let choice = match unary {
+            Unary::Cbrt => format!("{:?}", self.cube_root),
+            Unary::Erf => format!("{}", self.erf_clamp),
+            Unary::ExponentialMinusOne if half => "steps".to_string(),
+            Unary::LogPlusOne if half && self.half_steps => String::new(),
+            Unary::LogPlusOne if self.log_plus_one_far == Logarithm::CLibrary => "C library".to_string(),
+            Unary::LogPlusOne => format!("{:?}", self.log_plus_one),
+            Unary::Rsqrt if half && self.half_steps => String::new(),
+            Unary::Rsqrt => format!("{:?}", self.reciprocal_root),
+            Unary::Tan => format!("{:?}", self.tangent),
+            _ => return String::new(),
+        };
+        let in_steps = match unary {
+            Unary::Cbrt => self.cube_root == CubeRoot::Power,
+            Unary::Tan => self.tangent == Tangent::Quotient,
+            Unary::LogPlusOne | Unary::Rsqrt => true,
+            _ => false,
+        };
+        if half && self.half_steps && in_steps { format!("{choice} in f16") } else { choice }
     }
 
     /// jaxlib 0.10.2.
