@@ -3,7 +3,6 @@
 
 use crate::ir::movement;
 
-use super::scalar::{Region, Scalar};
 use super::vector::{ScanOrder, TREE};
 
 /// A reduction in windows of 32, as XLA:CPU's TreeReductionRewriter lays them out: per level the elements of each window,
@@ -68,14 +67,15 @@ impl Tree {
 }
 
 /// Running reductions of rows, from the init over all elements up to the own one, or from it on.
-pub(super) struct Scan<'a> {
-    pub region: Region<'a>,
-    pub init: Scalar,
+pub(super) struct Scan<T, F> {
+    /// The region.
+    pub apply: F,
+    pub init: T,
     pub reversed: bool,
 }
 
-impl Scan<'_> {
-    pub fn row(&mut self, row: &[Scalar], order: ScanOrder) -> Vec<Scalar> {
+impl<T: Copy, F: FnMut(T, T) -> T> Scan<T, F> {
+    pub fn row(&mut self, row: &[T], order: ScanOrder) -> Vec<T> {
         match order {
             ScanOrder::Blocked(block) if row.len() > block => self.in_blocks(row, block),
             ScanOrder::Blocked(_) => self.windows(row),
@@ -83,22 +83,18 @@ impl Scan<'_> {
         }
     }
 
-    fn apply(&mut self, a: Scalar, b: Scalar) -> Scalar {
-        self.region.apply([a, b]).next().unwrap_or(a)
-    }
-
     /// Each result is the one before it, on the side that the scan comes from, and one element more.
-    fn chain(&mut self, row: &[Scalar]) -> Vec<Scalar> {
+    fn chain(&mut self, row: &[T]) -> Vec<T> {
         let mut results = row.to_vec();
         if let Some(last) = results.last_mut().filter(|_| self.reversed) {
-            *last = self.apply(self.init, *last);
+            *last = (self.apply)(self.init, *last);
             for at in (1..row.len()).rev() {
-                results[at - 1] = self.apply(row[at - 1], results[at]);
+                results[at - 1] = (self.apply)(row[at - 1], results[at]);
             }
         } else {
             let mut state = self.init;
             for value in &mut results {
-                state = self.apply(state, *value);
+                state = (self.apply)(state, *value);
                 *value = state;
             }
         }
@@ -107,17 +103,17 @@ impl Scan<'_> {
 
     /// Each result on its own, its elements in the row's order: what XLA:CPU's loop over a window computes. Reversed, no
     /// result is part of another.
-    fn windows(&mut self, row: &[Scalar]) -> Vec<Scalar> {
+    fn windows(&mut self, row: &[T]) -> Vec<T> {
         if !self.reversed {
             return self.chain(row);
         }
-        (0..row.len()).map(|from| row[from..].iter().fold(self.init, |state, v| self.apply(state, *v))).collect()
+        (0..row.len()).map(|from| row[from..].iter().fold(self.init, |state, v| (self.apply)(state, *v))).collect()
     }
 
     /// As XLA:CPU's ReduceWindowRewriter: blocks from the row's beginning, filled up with the init; the results of whole
     /// blocks, scanned the same way; and one application of the region to each result inside a block and the blocks before
     /// it, or the init where there are none.
-    fn in_blocks(&mut self, row: &[Scalar], block: usize) -> Vec<Scalar> {
+    fn in_blocks(&mut self, row: &[T], block: usize) -> Vec<T> {
         let mut results = row.to_vec();
         results.resize(row.len().next_multiple_of(block), self.init);
         for values in results.chunks_mut(block) {
@@ -125,12 +121,12 @@ impl Scan<'_> {
             values.copy_from_slice(&inside);
         }
         let whole = if self.reversed { 0 } else { block - 1 };
-        let totals: Vec<Scalar> = results.iter().skip(whole).step_by(block).copied().collect();
+        let totals: Vec<T> = results.iter().skip(whole).step_by(block).copied().collect();
         let before = self.row(&totals, ScanOrder::Blocked(block));
         for (at, values) in results.chunks_mut(block).enumerate() {
             let neighbour = if self.reversed { Some(at + 1) } else { at.checked_sub(1) };
             let before = neighbour.and_then(|at| before.get(at)).copied().unwrap_or(self.init);
-            values.iter_mut().for_each(|v| *v = self.apply(*v, before));
+            values.iter_mut().for_each(|v| *v = (self.apply)(*v, before));
         }
         results.truncate(row.len());
         results

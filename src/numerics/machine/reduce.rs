@@ -263,7 +263,9 @@ pub(super) fn reduce_window(
         }
         _ => {
             let init = operands[1].scalar(0).ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
-            let mut scan = Scan { region: Region::new(machine, to_apply)?, init, reversed };
+            let mut region = Region::new(machine, to_apply)?;
+            let apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
+            let mut scan = Scan { apply, init, reversed };
             let mut results = Vec::with_capacity(rows.len());
             for start in (0..rows.len()).step_by(length) {
                 let row: Vec<Scalar> = (start..start + length).filter_map(|at| rows.scalar(at)).collect();

@@ -138,6 +138,11 @@ impl RowSum {
         format!("{:?} {:?} {run:?} {windows:?}", self.order, self.step)
     }
 
+    /// Whether it is XLA:CPU's windows that are summed, or one chain where there is one window.
+    pub fn in_windows(&self) -> bool {
+        self.order == SumOrder::Tree32
+    }
+
     /// Whether the library sums a row in several runs.
     fn in_runs(&self) -> bool {
         matches!(self.order, SumOrder::Ynn { .. }) && (1..self.width).contains(&self.run)

@@ -6,6 +6,7 @@
 //! before it is added. What cannot change bits is not: where elements lie, which fusion holds them, what nobody reads.
 
 mod dot_terms;
+mod gathered;
 mod indexed;
 mod pairwise;
 mod pointwise;

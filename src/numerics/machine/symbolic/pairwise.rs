@@ -41,7 +41,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let element = |(a, b): (Symbol, Symbol)| {
             let b = b.with_sign(binary == Binary::Subtract);
             let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
-            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, not_negative: false })
+            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
         };
         return Symbols::array(pairs().map(element).collect());
     }
@@ -150,18 +150,21 @@ impl<'u> Operation<'u> {
         let taken = |symbol: Symbol| if flushes { symbol.unflush() } else { symbol };
         let is =
             |symbol: Symbol, number: f32| !double && symbol.float().is_some_and(|v| v.to_bits() == number.to_bits());
-        let facts = |not_negative: bool| Facts { normal: flushes, not_negative };
+        let facts = |not_negative: bool| Facts { normal: flushes, not_negative, ..Facts::default() };
         match self.binary {
             Binary::Add | Binary::Subtract => {
                 let b = b.with_sign(self.binary == Binary::Subtract);
+                // Rounded to nearest, only -0 and -0 add up to -0.
+                let no_minus_zero = |symbol: Symbol| !self.unit.flush && symbol.is_not_minus_zero();
                 for (zero, other) in [(a, b), (b, a)] {
-                    let neutral = is(zero, -0.0) || is(zero, 0.0) && (other.is_not_negative() || self.one_zero);
-                    if let (true, Some(other)) = (neutral, kept(other)) {
+                    let unsigned = other.is_not_negative() || no_minus_zero(other) || self.one_zero;
+                    if let (true, Some(other)) = (is(zero, -0.0) || is(zero, 0.0) && unsigned, kept(other)) {
                         return other;
                     }
                 }
+                let facts = Facts { not_minus_zero: no_minus_zero(a) || no_minus_zero(b), ..facts(false) };
                 let (a, b) = (taken(a), taken(b));
-                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts(false))
+                self.mixer.and(a.min(b)).and(a.max(b)).symbol().with(facts)
             }
             Binary::Multiply => {
                 for (one, other) in [(a, b), (b, a)] {
@@ -204,7 +207,7 @@ impl<'u> Operation<'u> {
                 Some(b) => Symbol::of(Number::Float(vector::binary_scalar(Binary::Divide, 1.0, b, self.unit))),
                 None => {
                     let (b, opposite) = b.unflush().split_sign();
-                    let facts = Facts { normal: self.unit.flush, not_negative: false };
+                    let facts = Facts { normal: self.unit.flush, ..Facts::default() };
                     self.mixer.and(one).and(b).symbol().with(facts).with_sign(opposite)
                 }
             });

@@ -16,7 +16,7 @@ use super::symbols::{Array, Symbols};
 pub fn of_type(symbol: Symbol, dtype: DType) -> Symbol {
     // What a narrow type but bf16 holds is no subnormal of f32.
     let normal = dtype.is_float() && dtype.bits() <= 16 && dtype != DType::BF16 && dtype != DType::F8E8M0FNU;
-    symbol.in_type(dtype).with(Facts { normal, not_negative: false })
+    symbol.in_type(dtype).with(Facts { normal, ..Facts::default() })
 }
 
 /// The symbol of a number rounded to a float type, from f32 or what f32 holds.
@@ -59,7 +59,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         tracer.grounds.borrow_mut().shows_nan.insert(instruction.name.clone());
     };
     match &instruction.op {
-        Op::Convert => convert(site, from, to, &tracer.machine.unit),
+        Op::Convert => convert(tracer, site, from, to),
         Op::BitcastConvert => {
             if from.is_float() && !to.is_float() {
                 shows_nan();
@@ -73,7 +73,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             // With all of f32's exponents it is a rounding to nearest even, bit for bit.
             let of_f32 = kind == DType::F32 && *exponent_bits >= 8;
             each(&|symbol| match (of_f32, *mantissa_bits) {
-                (true, 7) => round(symbol, DType::BF16),
+                (true, 7) => tracer.round(symbol, DType::BF16),
                 (true, 23..) => symbol,
                 _ => {
                     let (symbol, opposite) = symbol.split_sign();
@@ -105,8 +105,8 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
     }
 }
 
-fn convert(site: &Site, from: DType, to: DType, unit: &VectorUnit) -> Symbols {
-    let VectorUnit { flush, release, .. } = *unit;
+fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
+    let VectorUnit { flush, release, .. } = tracer.machine.unit;
     let elements = site.of(0);
     let mixer = Mixer::new(&format!("convert {from} {to} {flush}"));
     // Every number of the one is a number of the other.
@@ -124,7 +124,7 @@ fn convert(site: &Site, from: DType, to: DType, unit: &VectorUnit) -> Symbols {
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
         _ if from.is_float() && to.is_float() && from != DType::F64 => {
-            conversion_steps(from, to, release.through_half).fold(*symbol, round)
+            conversion_steps(from, to, release.through_half).fold(*symbol, |symbol, to| tracer.round(symbol, to))
         }
         Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
             let value = if from == DType::Pred {
@@ -176,7 +176,11 @@ impl Function {
         };
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
-        let facts = Facts { normal: f32s && unit.flush && !keeps_subnormals, not_negative: float && never_negative };
+        let facts = Facts {
+            normal: f32s && unit.flush && !keeps_subnormals,
+            not_negative: float && never_negative,
+            ..Facts::default()
+        };
         Function { unary, mixer: Mixer::new(&text), to, float, flushes: facts.normal, facts }
     }
 

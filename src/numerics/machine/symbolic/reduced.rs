@@ -4,12 +4,14 @@ use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
 use crate::ir::{Binary, ComputationId, Op, Window, movement};
 use crate::tensor::DType;
 
+use super::super::blocks::{Scan, Tree};
 use super::super::mode::Mode;
 use super::super::reduce::innermost_run;
 use super::super::side_by_side::SideBySide;
 use super::super::sum::{RowSum, SumSite};
-use super::super::vector::{ScanOrder, StepRounding, SumOrder};
-use super::pairwise::{Operation, is_ordered};
+use super::super::vector::SumOrder;
+use super::gathered::Gathering;
+use super::pairwise::Operation;
 use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -27,22 +29,27 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let dtype = site.shapes[0].element_type();
     let joined = Joined::new(tracer, site, to_apply, &rows, &inits);
+    let in_rows = |rows: &[Symbol], of: &dyn Fn(&[Symbol]) -> Symbol| {
+        let row = |row: usize| of(&rows[row * width..(row + 1) * width]);
+        Ok(Symbols::array((0..results).map(row).collect()))
+    };
+    if let (Some(windows), [rows]) = (Windows::new(tracer, site, to_apply, &reduced, joined, inits[0])?, &rows[..]) {
+        return in_rows(rows, &|row| windows.of(row));
+    }
     if let (Joined::Sum, [rows]) = (joined, &rows[..]) {
         let sum = sum_plan(tracer, site, &reduced, inits[0]);
-        let row = |row: usize| sum.of(inits[0], rows[row * width..(row + 1) * width].iter().copied(), dtype);
-        return Ok(Symbols::array((0..results).map(row).collect()));
+        return in_rows(rows, &|row| sum.of(inits[0], row.iter().copied(), dtype));
     }
-    if let (Joined::Extreme(largest), [rows]) = (joined, &rows[..]) {
-        let extreme = Extreme::new(tracer, largest);
-        let row = |row: usize| extreme.of(inits[0], &rows[row * width..(row + 1) * width]);
-        return Ok(Symbols::array((0..results).map(row).collect()));
+    if let (Joined::Gathers(binary), [rows]) = (joined, &rows[..])
+        && let Some(gathering) = Gathering::new(tracer, binary, dtype)
+    {
+        return in_rows(rows, &|row| gathering.of(inits[0], row));
     }
     let exact = site.operands[0].as_array().exact;
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).filter(|extent| *extent != 1).collect();
-    let windows = count == 1 && dtype.is_float() && tracer.machine.mode.choices.reduce == SumOrder::Tree32;
     let plan = match joined {
         Joined::Picks(reducer) => format!("{reducer:?}"),
-        _ if windows || exact => format!("windows {extents:?} {exact} {dtype}"),
+        _ if exact => format!("windows {extents:?} {dtype}"),
         _ if dtype.is_float() => format!("chain {dtype}"),
         _ => "chain".to_string(),
     };
@@ -50,37 +57,12 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     if !matches!(joined, Joined::Picks(_)) {
         mixer = mixer.and(tracer.region(to_apply)?);
     }
-    // Integers come to the same in any order.
-    let integers = match joined {
-        Joined::Integers(binary) => Some(binary),
-        _ => None,
-    };
     let mut columns: Vec<Vec<Symbol>> = vec![Vec::with_capacity(results); count];
     for row in 0..results {
         let span = row * width..(row + 1) * width;
-        let mut terms = mixer;
-        if let Some(binary) = integers {
-            let operation = Operation::new(binary, dtype, &tracer.machine.unit, tracer);
-            let (known, mut open): (Vec<Symbol>, Vec<Symbol>) =
-                rows[0][span].iter().chain(&inits).partition(|symbol| symbol.is_known());
-            open.sort_unstable();
-            let known = known.into_iter().reduce(|a, b| operation.of(a, b)).filter(|known| {
-                // Nothing is joined with what changes nothing.
-                open.is_empty() || operation.of(*known, open[0]) != open[0]
-            });
-            match (known, &open[..]) {
-                (Some(known), []) => columns[0].push(known),
-                (None, [one]) => columns[0].push(*one),
-                (None, [one, other]) => columns[0].push(operation.of(*one, *other)),
-                (Some(known), [one]) => columns[0].push(operation.of(known, *one)),
-                _ => columns[0].push(terms.and_all(known).and_all(open).symbol()),
-            }
-            continue;
-        } else {
-            terms = rows.iter().fold(terms.and_all(inits.iter().copied()), |terms, rows| {
-                terms.and_all(rows[span.clone()].iter().copied())
-            });
-        }
+        let terms = rows.iter().fold(mixer.and_all(inits.iter().copied()), |terms, rows| {
+            terms.and_all(rows[span.clone()].iter().copied())
+        });
         for (part, column) in columns.iter_mut().enumerate() {
             column.push(terms.and_count(part).symbol());
         }
@@ -93,12 +75,10 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
 enum Joined {
     /// A sum of floats up to f32.
     Sum,
-    /// The largest or smallest of floats up to f32.
-    Extreme(bool),
+    /// Terms whose order and grouping do not show: the largest or smallest float up to f32, or integers and predicates.
+    Gathers(Binary),
     /// The best of floats up to f32, and its index.
     Picks(Reducer),
-    /// An operation of integers or predicates that is associative and commutes.
-    Integers(Binary),
     /// Whatever the region says, in order.
     Region,
 }
@@ -127,9 +107,9 @@ impl Joined {
         match (known, rows.len()) {
             (Some(Reducer::Binary(Binary::Add)), 1) if f32s => Joined::Sum,
             (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), 1) if f32s && !exact => {
-                Joined::Extreme(binary == Binary::Maximum)
+                Joined::Gathers(binary)
             }
-            (Some(Reducer::Binary(binary)), 1) if !dtype.is_float() && binary.commutes() => Joined::Integers(binary),
+            (Some(Reducer::Binary(binary)), 1) if !dtype.is_float() && binary.commutes() => Joined::Gathers(binary),
             (Some(reducer @ (Reducer::ArgMax | Reducer::ArgMin | Reducer::GreaterKeep)), 2)
                 if f32s && !site.shapes[1].element_type().is_float() =>
             {
@@ -155,8 +135,44 @@ impl SumPlan {
     pub fn of(&self, init: Symbol, terms: impl Iterator<Item = Symbol>, dtype: DType) -> Symbol {
         let taken = |symbol: Symbol| if self.flush { symbol.unflush() } else { symbol };
         let sum = self.mixer.and(init).and_all(terms.map(taken)).symbol();
-        round(sum.with(Facts { normal: self.flush, not_negative: false }), dtype)
+        round(sum.with(Facts { normal: self.flush, ..Facts::default() }), dtype)
     }
+}
+
+/// The sum of a row of these extents in one type.
+fn row_sum(
+    tracer: &Tracer,
+    site: &Site,
+    reduced: &[usize],
+    extents: &[usize],
+    (dtype, init): (DType, Symbol),
+) -> RowSum {
+    let dims = site.dims(0);
+    let site = SumSite {
+        dtype,
+        extents,
+        from_zero: init.float() == Some(0.0),
+        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
+        run: innermost_run(dims, reduced),
+        fusion: site.instruction.fusion,
+    };
+    RowSum::new(tracer.machine.mode, &site)
+}
+
+/// Whether the mode leaves sums as XLA:CPU compiles them, and this one stands in a loop that LLVM has vectorized.
+fn as_compiled(tracer: &Tracer, site: &Site) -> (bool, bool) {
+    let Mode { chip, choices, .. } = tracer.machine.mode;
+    let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
+    (as_compiled, as_compiled && SideBySide::new(site.habits.sum_loop, tracer.machine.unit.flush).is_some())
+}
+
+/// What each addition is rounded to, if a sum is taken in XLA:CPU's windows.
+fn step_in_windows(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Option<DType> {
+    let dtype = site.shapes[0].element_type();
+    let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
+    let side_by_side = as_compiled(tracer, site).1 && dtype == DType::F32;
+    let sum = row_sum(tracer, site, reduced, &extents, (dtype, init));
+    (!side_by_side && sum.in_windows()).then(|| tracer.machine.mode.step_of(dtype).dtype())
 }
 
 /// How the machine sums floats up to f32, or products that are not rounded yet.
@@ -166,20 +182,8 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
     let dtype = site.shapes[0].element_type();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let width: usize = extents.iter().product();
-    let Mode { chip, choices, .. } = machine.mode;
-    let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
-    let side_by_side = SideBySide::new(site.habits.sum_loop, machine.unit.flush).is_some() && as_compiled;
-    let row_sum = |dtype: DType| {
-        let site = SumSite {
-            dtype,
-            extents: &extents,
-            from_zero: init.float() == Some(0.0),
-            last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
-            run: innermost_run(dims, reduced),
-            fusion: site.instruction.fusion,
-        };
-        RowSum::new(machine.mode, &site).plan(&extents)
-    };
+    let (as_compiled, side_by_side) = as_compiled(tracer, site);
+    let row_sum = |dtype: DType| row_sum(tracer, site, reduced, &extents, (dtype, init)).plan(&extents);
     let exact = site.operands[0].as_array().exact;
     let plan = match (exact, width > 0) {
         (false, true) if side_by_side && dtype == DType::F32 => format!("{:?}", site.habits.sum_loop),
@@ -194,45 +198,6 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
     SumPlan::new(&plan, machine.unit.flush)
 }
 
-/// The largest or smallest of a row.
-struct Extreme<'t> {
-    tracer: &'t Tracer<'t>,
-    mixer: Mixer,
-    /// The init that every number beats.
-    neutral: Symbol,
-}
-
-impl<'t> Extreme<'t> {
-    fn new(tracer: &'t Tracer, largest: bool) -> Extreme<'t> {
-        let unit = &tracer.machine.unit;
-        let neutral = Symbol::of(Number::Float(if largest { f32::NEG_INFINITY } else { f32::INFINITY }));
-        let mixer = Mixer::new(&format!("extreme {largest} {} {:?}", unit.flush, unit.zero_tie));
-        Extreme { tracer, mixer, neutral }
-    }
-
-    fn of(&self, init: Symbol, row: &[Symbol]) -> Symbol {
-        let unit = &self.tracer.machine.unit;
-        if row.is_empty() {
-            return init;
-        }
-        let mut terms: Vec<Symbol> = row.iter().map(|s| if unit.flush { s.unflush() } else { *s }).collect();
-        let init = if init == self.neutral { None } else { Some(init) };
-        if let ([one], None) = (&terms[..], init) {
-            return if unit.flush { one.flush() } else { *one };
-        }
-        let all = || terms.iter().copied().chain(init);
-        let not_negative = all().all(Symbol::is_not_negative);
-        let narrow = all().all(Symbol::is_bf16);
-        if !is_ordered(unit, self.tracer.permits.one_zero, all()) {
-            terms.sort_unstable();
-            terms.dedup();
-        }
-        let result = self.mixer.and_all(init).and_all(terms).symbol();
-        let result = result.with(Facts { normal: unit.flush, not_negative });
-        if narrow { result.in_type(DType::BF16) } else { result }
-    }
-}
-
 pub fn permute(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symbol> {
     if order.is_sorted() {
         return elements.to_vec();
@@ -244,56 +209,142 @@ pub fn permute(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symb
 pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: ComputationId) -> Result<Symbols> {
     let dims = site.dims(0);
     let (elements, init) = (site.of(0), site.of(1)[0]);
-    let region = tracer.region(to_apply)?;
     let dtype = site.shapes[0].element_type();
-    let flush = tracer.machine.unit.flush;
+    let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
-        let mixer = Mixer::new(&format!("window {dtype} {flush}")).and(region).and(init);
-        return Ok(Symbols::array(windows(tracer, site, window, mixer)?));
+        let gathering = joint.binary().and_then(|binary| Gathering::new(tracer, binary, dtype));
+        return windows(tracer, site, window, |row| match &gathering {
+            Some(gathering) => gathering.of(init, row),
+            None => joint.chain(init, row),
+        });
     };
     let length = dims[dim].max(1);
     let order = tracer.machine.mode.choices.scan;
-    let known = tracer.machine.prepared.regions.reducer(to_apply);
-    let adds = known == Some(Reducer::Binary(Binary::Add)) && dtype.is_float() && dtype != DType::F64 && !reversed;
-    let step = if adds { StepRounding::own(dtype) } else { StepRounding::F32 };
-    // In order, a result hangs on what lies before it; in blocks and from behind, on how long the row is as well.
-    let in_order =
-        !reversed && (order == ScanOrder::Sequential || matches!(order, ScanOrder::Blocked(b) if length <= b));
-    let plan = if in_order { String::new() } else { format!("{order:?} {length} {reversed}") };
-    let mixer = Mixer::new(&format!("scan {plan} {step:?} {dtype} {flush}")).and(region).and(init);
+    // Running sums from a zero begin with +0.
+    let adds = joint.binary() == Some(Binary::Add) && dtype.is_float() && dtype != DType::F64 && !reversed;
+    let init = if adds && init.float() == Some(0.0) { Symbol::of(Number::Float(0.0)) } else { init };
     let inner: usize = dims[dim + 1..].iter().product();
     let mut results = elements.to_vec();
+    let mut scan = Scan { apply: |a, b| joint.of(a, b), init, reversed };
     for lane in 0..elements.len() / length {
         let first = lane / inner * length * inner + lane % inner;
-        let of = |i: usize| elements[first + i * inner];
-        let whole = mixer.and_all((0..length).map(of));
-        let mut before = mixer;
-        for i in 0..length {
-            before = before.and(of(i));
-            let result = if in_order { before.symbol() } else { whole.and_count(i).symbol() };
-            let result = result.with(Facts { normal: adds && flush, not_negative: false });
-            results[first + i * inner] = if adds { round(result, dtype) } else { result };
-        }
+        let row: Vec<Symbol> = (0..length).map(|i| elements[first + i * inner]).collect();
+        let scanned = scan.row(&row, order);
+        scanned.into_iter().enumerate().for_each(|(i, symbol)| results[first + i * inner] = symbol);
     }
     Ok(Symbols::array(results))
 }
 
-/// Each window from the init, its elements in row-major order.
-fn windows(tracer: &Tracer, site: &Site, window: &Window, mixer: Mixer) -> Result<Vec<Symbol>> {
+/// Each window, its elements in row-major order.
+fn windows(tracer: &Tracer, site: &Site, window: &Window, of: impl Fn(&[Symbol]) -> Symbol) -> Result<Symbols> {
     let dims = site.dims(0);
     let strides = movement::row_major(dims);
     let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
     let out_dims = site.instruction.shape.dims();
     tracer.spend(site.instruction, out_dims.iter().chain(&extents).product())?;
     let mut results = Vec::with_capacity(out_dims.iter().product());
+    let mut row = Vec::new();
     movement::for_each_index(out_dims, |_, out| {
-        let mut state = mixer;
+        row.clear();
         movement::for_each_index(&extents, |_, inside| {
-            if let Some(at) = window.element(dims, &strides, out, inside) {
-                state = state.and(site.of(0)[at]);
-            }
+            row.extend(window.element(dims, &strides, out, inside).map(|at| site.of(0)[at]));
         });
-        results.push(state.symbol());
+        results.push(of(&row));
     });
-    Ok(results)
+    Ok(Symbols::array(results))
+}
+
+/// How a region joins two elements.
+enum Joint<'t> {
+    /// As an operation does.
+    Operation(Binary, Operation<'t>),
+    /// As nothing else does.
+    Region(Mixer),
+}
+
+impl<'t> Joint<'t> {
+    fn new(tracer: &'t Tracer<'t>, site: &Site, to_apply: ComputationId) -> Result<Joint<'t>> {
+        let dtype = site.shapes[0].element_type();
+        let exact = site.operands[0].as_array().exact;
+        Ok(match tracer.machine.prepared.regions.reducer(to_apply) {
+            Some(Reducer::Binary(binary)) if !exact => {
+                Joint::Operation(binary, Operation::new(binary, dtype, &tracer.machine.unit, tracer))
+            }
+            _ => {
+                let mixer = Mixer::new(&format!("joined {dtype} {exact} {}", tracer.machine.unit.flush));
+                Joint::Region(mixer.and(tracer.region(to_apply)?))
+            }
+        })
+    }
+
+    fn binary(&self) -> Option<Binary> {
+        match self {
+            Joint::Operation(binary, _) => Some(*binary),
+            Joint::Region(_) => None,
+        }
+    }
+
+    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+        match self {
+            Joint::Operation(_, operation) => operation.of(a, b),
+            Joint::Region(mixer) => mixer.and(a).and(b).symbol(),
+        }
+    }
+
+    /// One element after the other, from the init.
+    fn chain(&self, init: Symbol, row: &[Symbol]) -> Symbol {
+        row.iter().fold(init, |state, symbol| self.of(state, *symbol))
+    }
+}
+
+/// A reduction in XLA:CPU's windows, each of them a chain.
+struct Windows<'t> {
+    tree: Tree,
+    joint: Joint<'t>,
+    init: Symbol,
+    /// Whether each window is summed from +0: then an init that is a zero adds nothing.
+    sums: bool,
+    dtype: DType,
+}
+
+impl<'t> Windows<'t> {
+    /// `None` where the machine reduces otherwise.
+    fn new(
+        tracer: &'t Tracer<'t>,
+        site: &Site,
+        to_apply: ComputationId,
+        reduced: &[usize],
+        joined: Joined,
+        init: Symbol,
+    ) -> Result<Option<Windows<'t>>> {
+        let dtype = site.shapes[0].element_type();
+        let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
+        let one = site.operands.len() == 2 && !site.operands[0].as_array().exact && !extents.contains(&0);
+        let sums = joined == Joined::Sum;
+        let joint = match joined {
+            _ if !one => return Ok(None),
+            Joined::Sum => match step_in_windows(tracer, site, reduced, init) {
+                Some(step) => {
+                    Joint::Operation(Binary::Add, Operation::new(Binary::Add, step, &tracer.machine.unit, tracer))
+                }
+                None => return Ok(None),
+            },
+            Joined::Region if dtype.is_float() && tracer.machine.mode.choices.reduce == SumOrder::Tree32 => {
+                Joint::new(tracer, site, to_apply)?
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Windows { tree: Tree::new(&extents), joint, init, sums, dtype }))
+    }
+
+    fn of(&self, row: &[Symbol]) -> Symbol {
+        let zero = Symbol::of(Number::Float(0.0));
+        let chain = |window: &[Symbol]| match (self.sums, self.init.float() == Some(0.0)) {
+            (true, true) => self.joint.chain(zero, &window[1..]),
+            (true, false) => self.joint.chain(zero, window),
+            (false, _) => self.joint.chain(window[0], &window[1..]),
+        };
+        let reduced = self.tree.reduce(row, self.init, chain);
+        if self.sums { round(reduced, self.dtype) } else { reduced }
+    }
 }

@@ -8,6 +8,7 @@ use crate::ir::{ComputationId, Instruction, LibraryFunction, Op, Program, Shape,
 use super::super::evaluate::{EvalError, Machine, refuse};
 use super::super::prepared::Habits;
 use super::super::value::Operand;
+use super::gathered::GatheredTerms;
 use super::symbol::{Mixer, Symbol};
 use super::symbols::{Array, Symbols};
 use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
@@ -26,6 +27,7 @@ pub struct Tracer<'a> {
     pub grounds: RefCell<Grounds>,
     /// What each region computes.
     regions: RefCell<HashMap<ComputationId, Symbol>>,
+    pub gathered: GatheredTerms,
 }
 
 /// An instruction with what its operands are.
@@ -51,7 +53,7 @@ impl Site<'_> {
 impl<'a> Tracer<'a> {
     pub fn new(machine: &'a Machine<'a>, permits: Permits, budget: u64) -> Tracer<'a> {
         let (grounds, regions) = (RefCell::default(), RefCell::default());
-        Tracer { machine, permits, left: Cell::new(budget), grounds, regions }
+        Tracer { machine, permits, left: Cell::new(budget), grounds, regions, gathered: GatheredTerms::default() }
     }
 
     fn program(&self) -> &'a Program {

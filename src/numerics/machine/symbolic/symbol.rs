@@ -23,6 +23,8 @@ const KNOWN: u128 = 1 << 6;
 const NOT_NEGATIVE: u128 = 1 << 7;
 /// A subnormal of f32 counts as the zero of its sign.
 const FLUSHED: u128 = 1 << 8;
+/// The number that the fingerprint tells of is not -0.
+const NOT_MINUS_ZERO: u128 = 1 << 9;
 const FLAGS: u32 = 10;
 
 /// A number that no argument decides.
@@ -43,6 +45,8 @@ pub struct Facts {
     pub normal: bool,
     /// Positive numbers, +0 and NaN alone.
     pub not_negative: bool,
+    /// Anything but -0.
+    pub not_minus_zero: bool,
 }
 
 impl Symbol {
@@ -148,6 +152,15 @@ impl Symbol {
         }
     }
 
+    /// Whether the number is no -0, nor flushed to it.
+    pub fn is_not_minus_zero(self) -> bool {
+        match self.number() {
+            Some(Number::Float(v)) => v.is_sign_positive() || v.is_normal() || !v.is_finite(),
+            Some(Number::Double(v)) => v.is_sign_positive() || v.is_normal() || !v.is_finite(),
+            _ => self.0 & (NOT_MINUS_ZERO | OPPOSITE | FLUSHED) == NOT_MINUS_ZERO || self.is_not_negative(),
+        }
+    }
+
     /// Whether the number is known to belong to a float type narrower than f32.
     pub fn is_of(self, dtype: DType) -> bool {
         self.0 & KNOWN == 0 && format(dtype) != 0 && self.0 & FORMAT == format(dtype)
@@ -161,7 +174,8 @@ impl Symbol {
     /// The same number, with what an operation says about it.
     pub fn with(self, facts: Facts) -> Symbol {
         let flag = |holds: bool, flag: u128| if holds { flag } else { 0 };
-        Symbol(self.0 | flag(facts.normal, NORMAL) | flag(facts.not_negative, NOT_NEGATIVE))
+        let signs = flag(facts.not_negative, NOT_NEGATIVE) | flag(facts.not_minus_zero, NOT_MINUS_ZERO);
+        Symbol(self.0 | flag(facts.normal, NORMAL) | signs)
     }
 
     /// What is known of `of` is known of this number as well.
@@ -171,8 +185,11 @@ impl Symbol {
 
     /// What is known of both numbers is known of this one, which is one of them.
     pub fn one_of(self, a: Symbol, b: Symbol) -> Symbol {
-        let facts =
-            Facts { normal: a.is_normal() && b.is_normal(), not_negative: a.is_not_negative() && b.is_not_negative() };
+        let facts = Facts {
+            normal: a.is_normal() && b.is_normal(),
+            not_negative: a.is_not_negative() && b.is_not_negative(),
+            not_minus_zero: a.is_not_minus_zero() && b.is_not_minus_zero(),
+        };
         let picked = self.with(facts);
         match (a.is_bf16() && b.is_bf16(), a.0 & FORMAT == b.0 & FORMAT && !a.is_known() && !b.is_known()) {
             (true, _) => picked.in_type(DType::BF16),

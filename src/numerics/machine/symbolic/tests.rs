@@ -23,7 +23,7 @@ fn numbers_are_their_own_symbols() {
 
 #[test]
 fn what_is_known_of_a_number_follows_its_sign() {
-    let symbol = Mixer::new("x").symbol().with(Facts { normal: true, not_negative: true });
+    let symbol = Mixer::new("x").symbol().with(Facts { normal: true, not_negative: true, ..Facts::default() });
     assert!(symbol.is_not_negative() && symbol.is_normal());
     assert!(!symbol.opposite().is_not_negative());
     assert_eq!(symbol.opposite().opposite(), symbol);

@@ -25,6 +25,15 @@ impl StepRounding {
         }
     }
 
+    /// The type that each addition is rounded to.
+    pub const fn dtype(self) -> DType {
+        match self {
+            StepRounding::F32 => DType::F32,
+            StepRounding::Bf16 => DType::BF16,
+            StepRounding::F16 => DType::F16,
+        }
+    }
+
     /// The format that each addition is rounded to. A sum of two numbers of bf16 or f16 that is rounded to f32 first is
     /// rounded as if once: 24 bits are twice theirs and two more (Figueroa 1995).
     pub fn format(self) -> &'static Format {
