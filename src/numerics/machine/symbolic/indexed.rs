@@ -1,13 +1,16 @@
 //! Elements that indices choose: where an argument decides an index, the result is a choice among all that it may reach.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::ir::{ComputationId, GatherDims, Op, ScatterDims, movement};
 
 use super::run::{Result, Site, Tracer, move_elements, whole};
-use super::symbol::{Mixer, Number, Symbol};
+use super::symbol::{Mixer, Symbol};
 use super::symbols::Symbols;
 
 /// `dynamic-slice`, `dynamic-update-slice` and `gather`.
-pub fn pick(site: &Site) -> Symbols {
+pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
     let first = site.instruction.op.first_start().unwrap_or(site.operands.len());
     let starts: Option<Vec<i64>> =
         (first..site.operands.len()).flat_map(|at| site.of(at)).map(|symbol| symbol.integer()).collect();
@@ -16,16 +19,19 @@ pub fn pick(site: &Site) -> Symbols {
         return move_elements(site, first, &starts, starts_dims);
     }
     match &site.instruction.op {
-        Op::DynamicSlice { sizes } => slice(site, sizes),
-        Op::DynamicUpdateSlice => update(site),
-        Op::Gather(numbers) => gather(site, numbers),
+        Op::DynamicSlice { sizes } => slice(tracer, site, sizes),
+        Op::DynamicUpdateSlice => update(tracer, site),
+        Op::Gather(numbers) => gather(tracer, site, numbers),
         other => unreachable!("{} takes no start indices", other.opcode()),
     }
 }
 
+/// What one of several elements is, but for what is known of all.
+static EITHER: LazyLock<Symbol> = LazyLock::new(|| Mixer::new("either").symbol());
+
 /// Rows of an array along the dims whose index an argument decides.
 struct Lanes {
-    /// The symbol of each lane, by the other dims' indices.
+    /// The symbol of each lane, by the other dims' indices; what is known of all its elements is known of it.
     symbols: Vec<Symbol>,
     /// Steps among lanes; 0 along the dims that lanes lie in.
     steps: Vec<usize>,
@@ -41,12 +47,16 @@ impl Lanes {
             count *= dims[d];
         }
         let extents: Vec<String> = (0..dims.len()).filter(|d| open[*d]).map(|d| dims[d].to_string()).collect();
-        let mut mixers = vec![Mixer::new(&format!("lane {}", extents.join(" "))); count];
+        let mut lanes = vec![(Mixer::new(&format!("lane {}", extents.join(" "))), None); count];
         movement::for_each_index(dims, |flat, index| {
-            let lane = &mut mixers[index.iter().zip(&steps).map(|(i, step)| i * step).sum::<usize>()];
-            *lane = lane.and(elements[flat]);
+            let (mixer, one) = &mut lanes[index.iter().zip(&steps).map(|(i, step)| i * step).sum::<usize>()];
+            let element = elements[flat];
+            *mixer = mixer.and(element);
+            *one = Some(one.map_or(element, |one| EITHER.one_of(one, element)));
         });
-        Lanes { symbols: mixers.into_iter().map(Mixer::symbol).collect(), steps }
+        let symbol =
+            |(mixer, one): (Mixer, Option<Symbol>)| one.map_or(mixer.symbol(), |one| mixer.symbol().one_of(one, one));
+        Lanes { symbols: lanes.into_iter().map(symbol).collect(), steps }
     }
 
     fn at(&self, index: impl Iterator<Item = usize>) -> Symbol {
@@ -70,27 +80,35 @@ fn known(start: Symbol, extent: usize, size: usize) -> usize {
     start.integer().map_or(0, |start| start.clamp(0, (extent - size) as i64) as usize)
 }
 
-fn slice(site: &Site, sizes: &[usize]) -> Symbols {
+/// The starts of a slice, operands from the `first` on, as HLO clamps them.
+fn clamped_starts(tracer: &Tracer, site: &Site, first: usize, dims: &[usize], sizes: &[usize]) -> Vec<Symbol> {
+    let clamped =
+        |d: usize| tracer.clamp(site.of(first + d)[0], dims[d] - sizes[d], site.shapes[first + d].element_type());
+    (0..dims.len()).map(clamped).collect()
+}
+
+fn slice(tracer: &Tracer, site: &Site, sizes: &[usize]) -> Symbols {
     let dims = site.dims(0);
-    let starts: Vec<Symbol> = (1..=dims.len()).map(|at| site.of(at)[0]).collect();
+    let starts = clamped_starts(tracer, site, 1, dims, sizes);
     let open = is_open(&starts, dims, sizes);
     let lanes = Lanes::new(site.of(0), dims, &open);
     let pick = Mixer::new("pick");
     let mut elements = Vec::with_capacity(sizes.iter().product());
     movement::for_each_index(sizes, |_, index| {
         let from = |d: usize| if open[d] { 0 } else { known(starts[d], dims[d], sizes[d]) };
-        let mut mixer = pick.and(lanes.at((0..dims.len()).map(|d| from(d) + index[d])));
+        let lane = lanes.at((0..dims.len()).map(|d| from(d) + index[d]));
+        let mut mixer = pick.and(lane);
         for d in (0..dims.len()).filter(|d| open[*d]) {
             mixer = place(mixer, dims[d], sizes[d], starts[d], index[d]);
         }
-        elements.push(mixer.symbol());
+        elements.push(mixer.symbol().one_of(lane, lane));
     });
     Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
-fn update(site: &Site) -> Symbols {
+fn update(tracer: &Tracer, site: &Site) -> Symbols {
     let (dims, sizes) = (site.dims(0), site.dims(1));
-    let starts: Vec<Symbol> = (2..2 + dims.len()).map(|at| site.of(at)[0]).collect();
+    let starts = clamped_starts(tracer, site, 2, dims, sizes);
     let open = is_open(&starts, dims, sizes);
     let lanes = Lanes::new(site.of(1), sizes, &open);
     let choice = Mixer::new("update");
@@ -106,12 +124,12 @@ fn update(site: &Site) -> Symbols {
         for d in (0..dims.len()).filter(|d| open[*d]) {
             mixer = place(mixer, dims[d], sizes[d], starts[d], index[d]);
         }
-        elements[flat] = mixer.symbol();
+        elements[flat] = mixer.symbol().one_of(elements[flat], lane);
     });
     Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
-fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
+fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
     let (dims, out_dims) = (site.dims(0), site.instruction.shape.dims());
     let sizes = &numbers.slice_sizes;
     // Which index vectors and places of the slice lead to an element: the machine's own gather says so, of positions.
@@ -122,12 +140,13 @@ fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
     let strides = movement::row_major(&starts_dims);
     let open: Vec<bool> =
         (0..dims.len()).map(|d| numbers.start_index_map.contains(&d) && dims[d] != sizes[d]).collect();
-    let lanes = Lanes::new(site.of(0), dims, &open);
+    // An index may be known for some elements and not for others.
+    let mut lanes: HashMap<Vec<bool>, Lanes> = HashMap::new();
     let others: Vec<usize> = (0..starts_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
     let batch_dims: Vec<usize> = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).collect();
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
-    let starts = site.of(1);
+    let (starts, dtype) = (site.of(1), site.shapes[1].element_type());
     let choice = Mixer::new("pick");
     let mut elements = Vec::with_capacity(out_dims.iter().product());
     movement::for_each_index(out_dims, |_, index| {
@@ -143,21 +162,26 @@ fn gather(site: &Site, numbers: &GatherDims) -> Symbols {
         }
         let start_of = |d: usize| {
             let element = numbers.start_index_map.iter().position(|mapped| *mapped == d)?;
-            Some(starts[first_at + element * strides[numbers.index_vector_dim] as usize])
+            let start = starts[first_at + element * strides[numbers.index_vector_dim] as usize];
+            Some(tracer.clamp(start, dims[d] - sizes[d], dtype))
         };
-        let mut mixer = choice.and(lanes.at((0..dims.len()).map(|d| if open[d] { 0 } else { offset[d] })));
-        for d in (0..dims.len()).filter(|d| open[*d]) {
-            let start = start_of(d).unwrap_or(Symbol::of(Number::Integer(0)));
-            mixer = place(mixer, dims[d], sizes[d], clamped(start, dims[d] - sizes[d]), offset[d]);
+        let starts: Vec<Option<Symbol>> = (0..dims.len()).map(|d| start_of(d).filter(|_| open[d])).collect();
+        let open: Vec<bool> = starts.iter().map(|start| start.is_some_and(|start| !start.is_known())).collect();
+        let at = |d: usize| starts[d].map_or(0, |start| known(start, dims[d], sizes[d])) + offset[d];
+        if !open.contains(&true) {
+            let strides = movement::row_major(dims);
+            elements.push(site.of(0)[(0..dims.len()).map(|d| at(d) * strides[d] as usize).sum::<usize>()]);
+            return;
         }
-        elements.push(mixer.symbol());
+        let lanes = lanes.entry(open.clone()).or_insert_with(|| Lanes::new(site.of(0), dims, &open));
+        let lane = lanes.at((0..dims.len()).map(|d| if open[d] { 0 } else { at(d) }));
+        let mut mixer = choice.and(lane);
+        for (d, start) in starts.iter().enumerate().filter(|(d, _)| open[*d]) {
+            mixer = place(mixer, dims[d], sizes[d], start.unwrap_or(lane), offset[d]);
+        }
+        elements.push(mixer.symbol().one_of(lane, lane));
     });
     Symbols::Array(site.operands[0].as_array().with_elements(elements))
-}
-
-/// A known index is clamped here, so that all that lead to one element are one.
-fn clamped(start: Symbol, last: usize) -> Symbol {
-    start.integer().map_or(start, |start| Symbol::of(Number::Integer(start.clamp(0, last as i64))))
 }
 
 /// Updates in their own order, one after the other.

@@ -1,5 +1,6 @@
 //! Operations that make each element from those in the same place, and the identities among them that keep all bits.
 
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
@@ -286,6 +287,27 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
     }
     let [larger, smaller] =
         [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &tracer.machine.unit, tracer));
-    let element = |(i, v): (usize, &Symbol)| smaller.of(larger.of(at(low, i), *v), at(high, i));
+    let element = |(i, v): (usize, &Symbol)| {
+        let (low, high) = (at(low, i), at(high, i));
+        let clamped = smaller.of(larger.of(low, *v), high);
+        if let (Some(low), Some(high)) = (low.integer(), high.integer()) {
+            tracer.ranges.borrow_mut().insert(clamped, low..=high);
+        }
+        clamped
+    };
     Symbols::array(values.iter().enumerate().map(element).collect())
+}
+
+impl Tracer<'_> {
+    /// An integer as `clamp` leaves it, from 0 up to `last`; one that was clamped so is left as it is.
+    pub fn clamp(&self, symbol: Symbol, last: usize, dtype: DType) -> Symbol {
+        let within = |range: &RangeInclusive<i64>| *range.start() >= 0 && *range.end() <= last as i64;
+        if self.ranges.borrow().get(&symbol).is_some_and(within) {
+            return symbol;
+        }
+        let [low, high] = [0, last as i64].map(|edge| Symbol::of(Number::Integer(edge)));
+        let [larger, smaller] =
+            [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &self.machine.unit, self));
+        smaller.of(larger.of(low, symbol), high)
+    }
 }

@@ -28,7 +28,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let inits: Vec<Symbol> = (count..2 * count).map(|at| site.of(at)[0]).collect();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let dtype = site.shapes[0].element_type();
-    let joined = Joined::new(tracer, site, to_apply, &rows, &inits);
+    let joined = Joined::new(tracer, site, to_apply);
     let in_rows = |rows: &[Symbol], of: &dyn Fn(&[Symbol]) -> Symbol| {
         let row = |row: usize| of(&rows[row * width..(row + 1) * width]);
         Ok(Symbols::array((0..results).map(row).collect()))
@@ -70,6 +70,22 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     Ok(Symbols::from_parts(columns.into_iter().map(Symbols::array).collect()))
 }
 
+/// What a region computes of its operands, if that is known: also where a compiler writes a bf16 maximum in f32, with roundings
+/// that change nothing.
+fn reducer(tracer: &Tracer, site: &Site, to_apply: ComputationId) -> Option<Reducer> {
+    let regions = &tracer.machine.prepared.regions;
+    let narrow =
+        |dtype: Option<DType>| dtype.is_none_or(|dtype| !dtype.is_float() || matches!(dtype, DType::F32 | DType::BF16));
+    let picking = || {
+        let region = &tracer.machine.program.computations[to_apply];
+        let operands = (0..site.operands.len()).filter(|at| site.shapes[*at].element_type().is_float());
+        let bf16 = operands.flat_map(|at| site.of(at)).all(|symbol| symbol.is_bf16());
+        let known = regions.reducer_but_for_rounding(to_apply).filter(|reducer| bf16 && reducer.picks());
+        known.filter(|_| region.instructions.iter().all(|i| narrow(i.shape.dtype())))
+    };
+    regions.reducer(to_apply).or_else(picking)
+}
+
 /// What the machine makes of a reducer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joined {
@@ -84,27 +100,12 @@ enum Joined {
 }
 
 impl Joined {
-    fn new(tracer: &Tracer, site: &Site, to_apply: ComputationId, rows: &[Vec<Symbol>], inits: &[Symbol]) -> Joined {
-        let regions = &tracer.machine.prepared.regions;
+    fn new(tracer: &Tracer, site: &Site, to_apply: ComputationId) -> Joined {
         let dtype = site.shapes[0].element_type();
-        let narrow = |at: usize| {
-            !site.shapes[at].element_type().is_float() || rows[at].iter().chain([&inits[at]]).all(|s| s.is_bf16())
-        };
-        let bf16 = || (0..rows.len()).all(narrow);
-        // A bf16 reduction that a compiler writes in f32, with roundings that change nothing.
-        let picking = || {
-            let region = &tracer.machine.program.computations[to_apply];
-            let narrow = region.instructions.iter().all(|i| match i.shape.dtype() {
-                Some(dtype) if dtype.is_float() => matches!(dtype, DType::F32 | DType::BF16),
-                _ => true,
-            });
-            let known = regions.reducer_but_for_rounding(to_apply).filter(|reducer| narrow && reducer.picks());
-            known.filter(|_| bf16())
-        };
-        let known = regions.reducer(to_apply).or_else(picking);
+        let known = reducer(tracer, site, to_apply);
         let exact = site.operands[0].as_array().exact;
         let f32s = dtype.is_float() && dtype != DType::F64;
-        match (known, rows.len()) {
+        match (known, site.operands.len() / 2) {
             (Some(Reducer::Binary(Binary::Add)), 1) if f32s => Joined::Sum,
             (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), 1) if f32s && !exact => {
                 Joined::Gathers(binary)
@@ -266,7 +267,7 @@ impl<'t> Joint<'t> {
     fn new(tracer: &'t Tracer<'t>, site: &Site, to_apply: ComputationId) -> Result<Joint<'t>> {
         let dtype = site.shapes[0].element_type();
         let exact = site.operands[0].as_array().exact;
-        Ok(match tracer.machine.prepared.regions.reducer(to_apply) {
+        Ok(match reducer(tracer, site, to_apply) {
             Some(Reducer::Binary(binary)) if !exact => {
                 Joint::Operation(binary, Operation::new(binary, dtype, &tracer.machine.unit, tracer))
             }

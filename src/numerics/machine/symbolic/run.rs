@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use crate::ir::{ComputationId, Instruction, LibraryFunction, Op, Program, Shape, movement};
 
@@ -28,6 +29,8 @@ pub struct Tracer<'a> {
     /// What each region computes.
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
+    /// Where integers that were clamped lie.
+    pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
 }
 
 /// An instruction with what its operands are.
@@ -52,8 +55,16 @@ impl Site<'_> {
 
 impl<'a> Tracer<'a> {
     pub fn new(machine: &'a Machine<'a>, permits: Permits, budget: u64) -> Tracer<'a> {
-        let (grounds, regions) = (RefCell::default(), RefCell::default());
-        Tracer { machine, permits, left: Cell::new(budget), grounds, regions, gathered: GatheredTerms::default() }
+        let (grounds, regions, ranges) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Tracer {
+            machine,
+            permits,
+            left: Cell::new(budget),
+            grounds,
+            regions,
+            gathered: GatheredTerms::default(),
+            ranges,
+        }
     }
 
     fn program(&self) -> &'a Program {
@@ -140,7 +151,7 @@ impl<'a> Tracer<'a> {
             | Op::Concatenate { .. }
             | Op::Pad { .. }
             | Op::Reverse { .. } => move_elements(&site, site.operands.len(), &[], &[]),
-            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(&site),
+            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(self, &site),
             Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
             Op::Convert if site.habits.kept_wide && self.machine.mode.chip.library.is_some() => one(),
             Op::Convert
