@@ -293,7 +293,7 @@ fn dots_of_integers_accumulate_in_their_result() {
     let masked = "HloModule m\n\nENTRY e {\n  x = u32[2,3] parameter(0)\n  y = pred[2,3] parameter(1)\n  ROOT d = u32[2,2] dot(x, y), \
                   lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
     let x = integers(DType::U32, &[2, 3], &[1, 20, 300, 4000, 50_000, 4_000_000_000]);
-    let y = Tensor::new(&[2, 3], Data::Pred(vec![true, false, true, false, true, false].into()));
+    let y = Tensor::new(&[2, 3], Data::Pred(vec![true, false, true, false, true, false]));
     assert_eq!(both(masked, &[x, y]), [[301.0, 20.0, 4_000_004_000.0, 50_000.0]]);
 }
 
