@@ -42,9 +42,9 @@ pub struct Arguments {
     /// What is taken for granted: prefix, one-zero; may be given several times
     #[arg(long = "assume", value_name = "WHAT", value_parser = assumption)]
     assumptions: Vec<Assumption>,
-    /// Inputs to try at most where the programs are not proven the same
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    trials: u64,
+    /// Inputs to try at most where the programs are not proven the same [default: 256, and more of small programs]
+    #[arg(long, value_name = "N")]
+    trials: Option<u64>,
     /// Seconds to try inputs for, at most
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u64,
@@ -91,7 +91,9 @@ fn judge(arguments: &Arguments, one: &Path, other: &Path) -> Result<Answer, Fail
         settings.modes[1] = mode.clone();
     }
     settings.assumptions.clone_from(&arguments.assumptions);
-    settings.trials = arguments.trials;
+    if let Some(trials) = arguments.trials {
+        (settings.trials, settings.elements) = (trials, 0);
+    }
     settings.patience = Duration::from_secs(arguments.seconds);
     let answer = compare(&one, &other, &settings).map_err(|error| Failure::Message(error.to_string()))?;
     if let (Some(path), Verdict::Part(parting)) = (&arguments.witness, &answer.verdict) {

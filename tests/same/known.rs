@@ -14,6 +14,10 @@ const CPU: &str = "cpu/default/as-compiled";
 const REGIONS: &str = "\
     add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n\
     add16 { a = bf16[] parameter(0)\n b = bf16[] parameter(1)\n ROOT r = bf16[] add(a, b) }\n\
+    maximum16 { a = bf16[] parameter(0)\n b = bf16[] parameter(1)\n ROOT r = bf16[] maximum(a, b) }\n\
+    rounded { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = bf16[] convert(a)\n d = bf16[] convert(b)\n \
+      e = f32[] convert(c)\n f = f32[] convert(d)\n m = f32[] maximum(e, f)\n n = bf16[] convert(m)\n \
+      ROOT r = f32[] convert(n) }\n\
     maximum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] maximum(a, b) }\n\
     descending { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n \
       ROOT r = pred[] compare(a, b), direction=GT, type=TOTALORDER }\n";
@@ -239,4 +243,111 @@ fn what_cannot_be_compared_is_refused() {
         "arg0 is f32[4] in the first program and bf16[4] in the second: give programs of the same kinds of values"
     );
     assert!(refused("f32[4,8]", "f32[8,4]").contains("neither program's arguments contain the other's"));
+}
+
+const WINDOWS: &str =
+    "w = f32[4,4] reduce-window(x, zero), window={size=1x32 stride=1x32 pad=0_0x14_14}, to_apply=add\n";
+
+#[test]
+fn sums_and_maxima_in_windows_are_those_that_the_compiler_writes_out() {
+    const XLA: &str = "xla-cpu/default/as-compiled";
+    let sum = "x = f32[4,100] parameter(0)\n zero = f32[] constant(0)\n\
+        ROOT r = f32[4] reduce(x, zero), dimensions={1}, to_apply=add";
+    let written = format!(
+        "x = f32[4,100] parameter(0)\n zero = f32[] constant(0)\n {WINDOWS}\
+         ROOT r = f32[4] reduce(w, zero), dimensions={{1}}, to_apply=add"
+    );
+    assert!(is_same(&answer(sum, &written, XLA)));
+    // Windows that begin elsewhere hold other terms.
+    let moved = written.replace("pad=0_0x14_14", "pad=0_0x0_28");
+    assert!(part(&answer(sum, &moved, XLA)).contains("reduce"));
+    let [largest, in_parts, elsewhere] =
+        [sum, &written, &moved].map(|text| text.replace("constant(0)", "constant(-inf)").replace("=add", "=maximum"));
+    assert!(is_same(&answer(&largest, &in_parts, XLA)) && is_same(&answer(&largest, &elsewhere, XLA)));
+    // As XLA writes a maximum of bf16.
+    let narrow = "x = bf16[4,100] parameter(0)\n low = bf16[] constant(-inf)\n\
+        ROOT r = bf16[4] reduce(x, low), dimensions={1}, to_apply=maximum16";
+    let wide = "n = bf16[4,100] parameter(0)\n x = f32[4,100] convert(n)\n low = f32[] constant(-inf)\n\
+        w = f32[4,4] reduce-window(x, low), window={size=1x32 stride=1x32 pad=0_0x14_14}, to_apply=rounded\n\
+        m = f32[4] reduce(w, low), dimensions={1}, to_apply=rounded\n ROOT r = bf16[4] convert(m)";
+    assert!(is_same(&answer(narrow, wide, XLA)));
+    // The largest of rounded numbers is the largest number rounded.
+    let first = "x = f32[4,100] parameter(0)\n n = bf16[4,100] convert(x)\n low = bf16[] constant(-inf)\n\
+        ROOT r = bf16[4] reduce(n, low), dimensions={1}, to_apply=maximum16";
+    let last = "x = f32[4,100] parameter(0)\n low = f32[] constant(-inf)\n\
+        m = f32[4] reduce(x, low), dimensions={1}, to_apply=maximum\n ROOT r = bf16[4] convert(m)";
+    assert!(is_same(&answer(first, last, CPU)));
+    assert!(!is_same(&answer(&first.replace("maximum16", "add16"), &last.replace("maximum", "add"), CPU)));
+    // Just below the least normal number: flushed at first, or rounded up to it at first.
+    assert!(!is_same(&answer(first, last, XLA)));
+}
+
+#[test]
+fn running_sums_in_blocks_are_those_that_the_compiler_writes_out() {
+    const XLA: &str = "xla-cpu/default/as-compiled";
+    let scan = "x = f32[2,32] parameter(0)\n zero = f32[] constant(0)\n\
+        ROOT r = f32[2,32] reduce-window(x, zero), window={size=1x32 pad=0_0x31_0}, to_apply=add";
+    let blocks = "x = f32[2,32] parameter(0)\n zero = f32[] constant(0)\n b = f32[2,2,16] reshape(x)\n\
+        w = f32[2,2,16] reduce-window(b, zero), window={size=1x1x16 pad=0_0x0_0x15_0}, to_apply=add\n\
+        t = f32[2,2,1] slice(w), slice={[0:2], [0:2], [15:16]}\n u = f32[2,2] reshape(t)\n\
+        v = f32[2,3] reduce-window(u, zero), window={size=1x2 pad=0_0x2_0}, to_apply=add\n\
+        s = f32[2,2] slice(v), slice={[0:2], [0:2]}\n e = f32[2,2,16] broadcast(s), dimensions={0,1}\n\
+        a = f32[2,2,16] add(w, e)\n ROOT r = f32[2,32] reshape(a)";
+    assert!(is_same(&answer(scan, blocks, XLA)));
+    // Summed from the other side of each addition it is the same, in order it is not.
+    assert!(is_same(&answer(scan, &blocks.replace("add(w, e)", "add(e, w)"), XLA)));
+    let settings = ulpgate::same::Settings {
+        modes: [XLA, "xla-cpu/default/as-compiled+scan=sequential"].map(|mode| mode.parse().unwrap()),
+        ..settings(XLA)
+    };
+    assert!(!is_same(&compare(&read(&program(scan)), &read(&program(scan)), &settings).unwrap()));
+}
+
+#[test]
+fn indices_known_in_part_and_starts_that_are_clamped() {
+    let batched = "x = f32[3,16] parameter(0)\n i = s32[3] parameter(1)\n j = s32[3,1] reshape(i)\n\
+        ROOT r = f32[3] gather(x, j), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, \
+        operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=1, slice_sizes={1,1}";
+    let counted = "x = f32[3,16] parameter(0)\n i = s32[3] parameter(1)\n k = s32[3] iota(), iota_dimension=0\n\
+        a = s32[3,1] reshape(k)\n j = s32[3,1] reshape(i)\n c = s32[3,2] concatenate(a, j), dimensions={1}\n\
+        ROOT r = f32[3] gather(x, c), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, \
+        index_vector_dim=1, slice_sizes={1,1}";
+    assert!(is_same(&answer(batched, counted, V5E)));
+    let clamped = counted
+        .replace(
+            "c = s32",
+            "lo = s32[3,1] constant({{0},{0},{0}})\n hi = s32[3,1] constant({{15},{15},{15}})\n \
+        l = s32[3,1] clamp(lo, j, hi)\n c = s32",
+        )
+        .replace("concatenate(a, j)", "concatenate(a, l)");
+    assert!(is_same(&answer(batched, &clamped, V5E)));
+    let other = clamped.replace("15", "14").replace("14:", "15:");
+    assert!(!is_same(&answer(batched, &other, V5E)));
+    // What is picked from bf16 is bf16.
+    let narrow = batched.replace("f32[3]", "bf16[3]").replace("f32[3,16]", "bf16[3,16]");
+    let wide = narrow
+        .replace("x = bf16[3,16]", "n = bf16[3,16]")
+        .replace("i = s32[3] p", "x = f32[3,16] convert(n)\n i = s32[3] p");
+    let wide = wide.replace("ROOT r = bf16[3] gather", "g = f32[3] gather") + "\n ROOT r = bf16[3] convert(g)";
+    assert!(is_same(&answer(&narrow, &wide, V5E)));
+}
+
+#[test]
+fn a_power_of_two_leaves_bf16_as_it_is() {
+    let text = |factor: &str| {
+        let plain = format!(
+            "n = bf16[64] parameter(0)\n x = f32[64] convert(n)\n c = f32[] constant({factor})\n\
+             b = f32[64] broadcast(c), dimensions={{}}\n ROOT m = f32[64] multiply(x, b)"
+        );
+        let rounded =
+            plain.replace("ROOT m", "m") + "\n ROOT r = f32[64] reduce-precision(m), exponent_bits=8, mantissa_bits=7";
+        (plain, rounded)
+    };
+    let same = |factor: &str, mode: &str| {
+        let (plain, rounded) = text(factor);
+        is_same(&answer(&plain, &rounded, mode))
+    };
+    assert!(same("2", V5E) && same("0.125", V5E) && same("-4", CPU) && same("-4", V5E));
+    // 3 has a digit more, and without flushing an eighth makes subnormals.
+    assert!(!same("3", V5E) && !same("0.125", CPU));
 }

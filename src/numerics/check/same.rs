@@ -92,6 +92,7 @@ impl Judge for Compared {
         let limits = Limits {
             modes: self.modes.clone(),
             trials: TRIALS,
+            elements: 0,
             patience: Duration::MAX,
             ..Limits::new(&self.modes[0])
         };

@@ -246,6 +246,11 @@ impl Alignment {
     pub fn shapes(&self, side: usize) -> &[Shape] {
         &self.shapes[side]
     }
+
+    /// Elements of both programs' arguments.
+    pub fn elements(&self) -> u64 {
+        self.shapes.iter().flatten().map(|shape| shape.elements() as u64).sum::<u64>().max(1)
+    }
 }
 
 /// Elements of a tensor.

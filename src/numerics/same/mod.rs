@@ -82,8 +82,10 @@ pub struct Settings {
     pub modes: [Mode; 2],
     /// What is taken for granted.
     pub assumptions: Vec<Assumption>,
-    /// Inputs that are tried at most.
+    /// Inputs that are tried, at most.
     pub trials: u64,
+    /// Beyond these more are tried as long as the elements of all inputs are fewer.
+    pub elements: u64,
     /// How long inputs are tried at most, beyond the first few.
     pub patience: Duration,
     /// Elements that following one program may compute, so that it ends.
@@ -97,6 +99,7 @@ impl Settings {
             modes: [mode.clone(), mode.clone()],
             assumptions: Vec::new(),
             trials: 256,
+            elements: 1 << 23,
             patience: Duration::from_secs(5),
             budget: 1 << 32,
         }
@@ -211,7 +214,10 @@ pub fn compare<'a>(
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
             let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
             let mut found = None;
-            while understood && found.is_none() && search.tried < settings.trials {
+            let goes_on = |search: &witness::Search| {
+                search.tried < settings.trials || search.tried.saturating_mul(alignment.elements()) < settings.elements
+            };
+            while understood && found.is_none() && goes_on(&search) {
                 if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
                     break;
                 }

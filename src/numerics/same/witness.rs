@@ -1,6 +1,7 @@
 //! Inputs on which both programs are run, until one shows bits that differ.
 
 use std::fmt;
+use std::iter::repeat_n;
 
 use crate::input::{InputKey, Sampler, Streams};
 use crate::ir::{Shape, ValueId};
@@ -151,26 +152,28 @@ fn shown(what: String, [a, b]: [&Tensor; 2], places: [usize; 2]) -> Shown {
     }
 }
 
-/// Scales of normal numbers, one a trial.
-const SCALES: [f64; 6] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4];
+/// Scales of normal numbers, each for four trials: the last ones reach subnormals of f32 and overflow.
+const SCALES: [f64; 8] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4, 1e-41, 1e30];
 /// Integers below these, one a trial: indices, tokens, lengths.
 const BELOW: [u64; 5] = [8, 64, 2, 1024, 50_000];
 
-/// An argument of a trial. Every fourth trial has ties, zeros, subnormals and infinities among its numbers, and every second one
-/// positive numbers in every other argument, as variances and counts are.
+/// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
+/// numbers in every other argument, as variances and counts are, and every other time one has rows of equal numbers.
 fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
     let key = InputKey { suite: "same".to_string(), input: "search".to_string(), n: 0, seed: trial };
     let mut sampler = Streams::new(&key).sampler(argument as u64, 0);
     let (dtype, count) = (shape.element_type(), shape.elements());
     let data = if dtype.is_float() {
-        let scale = SCALES[trial as usize % SCALES.len()];
+        let scale = SCALES[trial as usize / 4 % SCALES.len()];
         let positive = (trial + argument as u64 / 2) % 4 == 1;
         let value = |sampler: &mut Sampler| {
             let value = sampler.normal() * scale;
             let value = if positive { value.abs() } else { value };
             if trial % 4 == 3 && sampler.below(16) == 0 { special(sampler, value) } else { value }
         };
-        let values: Vec<f64> = (0..count).map(|_| value(&mut sampler)).collect();
+        let equal = if trial % 8 == 6 { shape.dims().last().copied().unwrap_or(1).max(1) } else { 1 };
+        let each = (0..count.div_ceil(equal)).map(|_| value(&mut sampler));
+        let values: Vec<f64> = each.flat_map(|value| repeat_n(value, equal)).take(count).collect();
         floats(dtype, &values)
     } else {
         let below = BELOW[trial as usize % BELOW.len()];

@@ -174,7 +174,14 @@ impl<'u> Operation<'u> {
                 }
                 let ((a, one), (b, other)) = (taken(a).split_sign(), taken(b).split_sign());
                 let product = self.mixer.and(a.min(b)).and(a.max(b)).symbol();
-                product.with(facts(a == b && one == other)).with_sign(one != other)
+                let product = product.with(facts(a == b && one == other)).with_sign(one != other);
+                // A power of two moves the exponent alone, where nothing lies below the least normal number.
+                let moves = |power: Symbol| {
+                    let power = power.float().filter(|v| v.is_normal() && v.to_bits() << 9 == 0);
+                    power.is_some_and(|power| power.abs() >= 1.0 || self.unit.flush)
+                };
+                let narrow = moves(a) && b.is_bf16() || moves(b) && a.is_bf16();
+                if narrow { product.in_type(DType::BF16) } else { product }
             }
             Binary::Divide if self.odd_quotients => {
                 if let Some(reciprocal) = self.reciprocal(b).filter(|_| !double) {

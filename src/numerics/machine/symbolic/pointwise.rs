@@ -200,6 +200,12 @@ impl Function {
         }
         let symbol = if self.flushes { symbol.unflush() } else { symbol };
         let result = self.mixer.and(symbol).symbol();
+        // What rounds to an integer needs no more bits than it had.
+        let rounds = matches!(
+            self.unary,
+            Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven | Unary::Sign
+        );
+        let result = if rounds && symbol.is_bf16() { result.in_type(DType::BF16) } else { result };
         if self.to.is_float() { round(result.with(self.facts), self.to) } else { result }
     }
 }

@@ -320,7 +320,8 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
         } else {
             self.scan_chains::<1>(&totals, totals.len(), &mut before);
         }
-        for (values, total) in out.chunks_mut(block).skip(1).zip(before) {
+        // To the first block a zero is added: a sum that was flushed to -0 becomes +0.
+        for (values, total) in out.chunks_mut(block).zip([0.0].into_iter().chain(before)) {
             values.iter_mut().for_each(|v| *v = self.add(*v, total));
         }
     }
