@@ -2,6 +2,7 @@
 //! every check is shown both finding and silent.
 
 mod circles;
+mod links;
 mod mutations;
 mod names;
 mod notice;
