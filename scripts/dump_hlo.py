@@ -131,11 +131,21 @@ def argument(text):
     return name and name.strip(), given
 
 
+def topology_of(text):
+    """A TPU topology, or the usual one of a generation."""
+    if ":" in text:
+        return text
+    if text not in lowering.TOPOLOGIES:
+        known = ", ".join(lowering.TOPOLOGIES)
+        raise argparse.ArgumentTypeError(f"no TPU generation is called {text!r}; known: {known}; or a topology, as v5e:2x2")
+    return lowering.TOPOLOGIES[text]
+
+
 def function(text):
     """What can be called that `module:function` or `path.py:function` names, and a name for its files."""
     module, colon, name = text.rpartition(":")
     if not colon:
-        raise argparse.ArgumentTypeError(f"{text!r} is not module:function")
+        raise argparse.ArgumentTypeError(f"{text!r} is not module:function, such as sampler.py:keep_max")
     try:
         if module.endswith(".py"):
             sys.path.insert(0, str(pathlib.Path(module).resolve().parent))
@@ -272,7 +282,8 @@ def main():
     parser.add_argument("arguments", type=argument, nargs="*", help="bf16[8,1024], {'w': f32[64,64]}, axis=-1")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."), help="folder to write to")
     parser.add_argument("--name", help="name of the files; default: the function's")
-    parser.add_argument("--topology", action="append", default=[], help="a TPU topology, as v5e:2x2; may be repeated")
+    parser.add_argument("--topology", action="append", default=[], type=topology_of,
+                        help="a TPU generation, as v5e, or a topology, as v5e:2x2; may be repeated")
     parser.add_argument("--no-cpu", action="store_true", help="leave XLA:CPU out")
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs")
     parser.add_argument("--scale", type=float, default=1.0, help="what float inputs are multiplied by")

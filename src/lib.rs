@@ -6,7 +6,32 @@
 //! truth, proven by interval arithmetic up to MPFR. A [`check`] asks whether the subject's results conform; a [`metric`]
 //! says how far off they are.
 //!
+//! Where to begin:
+//!
+//! - To judge a kernel, or results from elsewhere: [`Question`], with [`subject::Function`] or [`subject::Recorded`].
+//! - What changed between two programs that a compiler dumped: [`hlo::parse`], [`hlo::lower_with_libraries`],
+//!   [`diff::difference`].
+//! - To run one, emulated or over the real numbers: [`evaluation`].
+//! - Whether two give the same bits for all inputs: [`same::compare`].
+//! - Every result that a compiler's flags permit: [`explore::explore`].
+//! - The truth of a program alone: [`Oracle`].
+//! - Suites, their records and reports: [`suite::load`], [`run::run`], [`report`], [`gate`].
+//!
+//! As a dependency, without the command line and its crates:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! ulpgate = { path = "../ulpgate", default-features = false, features = ["quick-mpfr"] }
+//!
+//! # Emulated matmuls and certified dots are slow without it.
+//! [profile.dev.package.ulpgate-numerics]
+//! opt-level = 2
+//! ```
+//!
 //! # A kernel of one's own
+//!
+//! A [`Function`](subject::Function) takes a program's arguments and gives its results; the mode beside its name is the arithmetic
+//! that it promises, from which its bound is made. `ulpgate list programs` has the programs with their parameters.
 //!
 //! ```
 //! use ulpgate::check::{Outcome, Settings};
@@ -32,6 +57,25 @@
 //!     .ask()?;
 //! assert_eq!(record.checks[0].outcome, Outcome::Pass);
 //! println!("{} {} ulp", record.id(), record.figures[0].value);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What a compiler changed
+//!
+//! ```
+//! use ulpgate::diff::difference;
+//! use ulpgate::hlo::{Import, lower_with_libraries, parse};
+//!
+//! fn read(name: &str) -> Result<Import, Box<dyn std::error::Error>> {
+//!     let text = std::fs::read_to_string(format!("src/cli/init_files/keep_max.{name}.hlo"))?;
+//!     Ok(lower_with_libraries(&parse(&text)?)?)
+//! }
+//!
+//! let found = difference(&read("excess_off")?, &read("excess_on")?, None)?;
+//! for change in &found.changes {
+//!     println!("{change}"); // rounding-removed ..., with the values that see it
+//! }
+//! assert!(!found.changes.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3::{create_exception, wrap_pyfunction};
 use ulpgate::Mode;
-use ulpgate::diff::{difference, outcomes};
+use ulpgate::diff::{Scores, difference, outcomes};
 use ulpgate::evaluation::{self, NamedResult, RoundTo, TokenTruth, bind, token_results};
 use ulpgate::flow;
 use ulpgate::hlo::ast::Module;
@@ -158,7 +158,7 @@ fn diff(
             Some(arguments) => {
                 let inputs = bind(&before, &tensors(arguments)?).map_err(|e| e.to_string())?;
                 Some(
-                    outcomes(&before, &after, &mode, &inputs, scores.as_deref(), &mut |_| {})
+                    outcomes(&before, &after, [&mode, &mode], &inputs, scores.as_deref().map(Scores::Named), &mut |_| {})
                         .map_err(|e| e.to_string())?,
                 )
             }

@@ -1,5 +1,6 @@
 """scripts/dump_hlo.py: what arguments it understands, what it draws, and what it writes. Needs jax."""
 
+import argparse
 import importlib.util
 import pathlib
 import subprocess
@@ -49,6 +50,13 @@ def run(tmp_path):
 
     return run
 
+
+
+def test_topologies(dump_hlo):
+    assert dump_hlo.topology_of("v5e") == "v5e:2x2"
+    assert dump_hlo.topology_of("v5e:4x4") == "v5e:4x4"
+    with pytest.raises(argparse.ArgumentTypeError, match="no TPU generation is called 'v9x'; known: v2, "):
+        dump_hlo.topology_of("v9x")
 
 
 def test_arguments(dump_hlo):

@@ -226,6 +226,7 @@ fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
         n: arguments.size as u64,
         seed: arguments.seed,
     };
+    check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
     let taken = Argument::of_program(&program);
     let rows = taken.first().map_or(0, Argument::rows) as u64;
     let tensors = generate(&arguments.input, &key, &taken, 0..rows).map_err(|error| fail(&error))?;

@@ -17,6 +17,7 @@ use super::ci::{Formats, Places, of_differences, of_suites};
 use super::page_file::page_of;
 use super::progress::OnStderr;
 use super::run::Selected;
+use super::summary::quantity;
 use super::{Exit, Failure, REPORTS, suites, write_file};
 
 #[derive(Args)]
@@ -74,17 +75,18 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         let count = |change: Change| differences.iter().filter(|d| d.change == change).count();
         if arguments.bless {
             let accepted = differences.len() - count(Change::Stray);
-            writeln!(out, "{accepted} differences accepted into {}.", baseline.display())?;
+            writeln!(out, "{} accepted into {}.", quantity(accepted, "difference"), baseline.display())?;
         } else {
             writeln!(
                 out,
-                "{cases} cases: {} better, {} worse, {} new, {} gone against {}; {} findings not expected.",
+                "{}: {} better, {} worse, {} new, {} gone against {}; {} not expected.",
+                quantity(cases, "case"),
                 count(Change::Better),
                 count(Change::Worse),
                 count(Change::New),
                 count(Change::Gone),
                 baseline.display(),
-                findings.len(),
+                quantity(findings.len(), "finding"),
             )?;
         }
     }
@@ -112,8 +114,9 @@ fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path)
     // A first run has no reports yet; another folder is one that should be there.
     if baseline != Path::new(REPORTS) && !baseline.exists() && !arguments.bless {
         return refuse(format!(
-            "the baseline {} does not exist; `gate --bless` writes a first one",
-            baseline.display()
+            "the baseline {} does not exist; `gate{} --bless` writes a first one",
+            baseline.display(),
+            if selection.slow { " --slow" } else { "" }
         ));
     }
     Ok(())

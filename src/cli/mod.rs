@@ -105,7 +105,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                return could_not_judge("a subcommand is missing: eval, show or diff; see `ulpgate hlo --help`");
+                return could_not_judge("a subcommand is missing: diff, eval, show or why; see `ulpgate hlo --help`");
             }
             if error.use_stderr() {
                 return could_not_judge(&usage_error(&error.to_string()));
@@ -149,12 +149,16 @@ fn could_not_judge(message: &str) -> u8 {
     2
 }
 
-/// What the parser of the command line says, without its usage, on one line.
+/// What the parser of the command line says, without its usage, on one line; of the usage only whose it is.
 fn usage_error(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).collect();
-    format!("{}; see `ulpgate --help`", said.join(" ").trim_start_matches("error: "))
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    // The program and its subcommands, up to the first option or argument.
+    let is_command = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let command: Vec<&str> = usage.unwrap_or("ulpgate").split(' ').take_while(is_command).collect();
+    format!("{}; see `{} --help`", said.join(" ").trim_start_matches("error: "), command.join(" "))
 }
 
 /// Why nothing could be judged.
@@ -213,7 +217,12 @@ fn suites(names: &[String]) -> Result<Vec<Suite>, Failure> {
     Ok(all.into_iter().filter(|s| names.is_empty() || names.contains(&s.name)).collect())
 }
 
-/// A folder for files that may not exist yet.
-fn folder(given: &Option<PathBuf>, default: &str) -> PathBuf {
-    given.clone().unwrap_or_else(|| PathBuf::from(default))
+/// A folder for files that may not exist yet, and is nothing else.
+fn folder(given: &Option<PathBuf>, default: &Path) -> Result<PathBuf, Failure> {
+    let path = given.clone().unwrap_or_else(|| default.to_path_buf());
+    if path.exists() && !path.is_dir() {
+        let why = format!("{} is no folder: reports are several files, so choose a folder with --out", path.display());
+        return Err(Failure::Message(why));
+    }
+    Ok(path)
 }

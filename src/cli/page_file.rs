@@ -1,20 +1,38 @@
 //! The page as a file beside the reports.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::gate::{Difference, compare};
+use crate::gate::{Difference, compare, compare_with};
 use crate::page::{Changes, Content, NAME, page, program_flows};
 use crate::record::SuiteRecord;
 use crate::report::{Covers, File};
 
 use super::{Failure, SUITES};
 
-/// The page over some records, with what their files change against those that stand in the folder that they are written to.
-/// Where nothing changes it is the same page as in an empty folder: equal records are equal bytes.
+/// The page over some records, with what their files change against those of the folder that they are written to: as git has
+/// committed them, so that a second run does not forget what the first one changed; as they stand where git has none. Where
+/// nothing changes it is the same page as in an empty folder: equal records are equal bytes.
 pub(super) fn page_file(records: &[SuiteRecord], files: &[File], target: &Path) -> Result<File, Failure> {
-    let before = files.iter().any(|file| target.join(&file.name).exists());
-    let differences = if before { compare(files, target, &|_| true)? } else { Vec::new() };
-    Ok(page_of(records, Some(&differences[..]).filter(|differences| !differences.is_empty()), target))
+    let committed: BTreeMap<&str, String> =
+        files.iter().filter_map(|file| Some((file.name.as_str(), committed(target, &file.name)?))).collect();
+    let (baseline, differences) = if committed.is_empty() {
+        let before = files.iter().any(|file| target.join(&file.name).exists());
+        (target.to_path_buf(), if before { compare(files, target, &|_| true)? } else { Vec::new() })
+    } else {
+        let read = |name: &str| committed.get(name).cloned().ok_or(std::io::ErrorKind::NotFound.into());
+        let differences = compare_with(files, &read, &|_| true);
+        let fail = |(name, error)| Failure::Message(format!("{name}, as committed in {}: {error}", target.display()));
+        (PathBuf::from(format!("HEAD:{}", target.display())), differences.map_err(fail)?)
+    };
+    Ok(page_of(records, Some(&differences[..]).filter(|differences| !differences.is_empty()), &baseline))
+}
+
+/// The text of a file as the last commit has it; `None` where there is no git, no repository, or no such file in it.
+fn committed(folder: &Path, name: &str) -> Option<String> {
+    let found = Command::new("git").arg("-C").arg(folder).args(["show", &format!("HEAD:./{name}")]).output().ok()?;
+    found.status.success().then(|| String::from_utf8(found.stdout).ok())?
 }
 
 /// The page over some records and what changed against a folder.

@@ -12,8 +12,8 @@ use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
 
 use super::page_file::{page_file, page_of};
-use super::summary::{self, Extent};
-use super::{Exit, Failure};
+use super::summary::{self, Extent, Written, quantity};
+use super::{Exit, Failure, folder};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -46,14 +46,14 @@ pub(super) struct Form {
 /// Reads the records of a folder, writes their reports, prints the summary.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = read_folder(&arguments.from)?;
-    arguments.form.show(&suites, arguments.out.as_deref().unwrap_or(&arguments.from), out)
+    arguments.form.show(&suites, &folder(&arguments.out, &arguments.from)?, out)
 }
 
 /// How many files of a folder were written because they changed.
 pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
     match changed {
         0 => format!("{} is unchanged", folder.display()),
-        count => format!("{count} files written to {}", folder.display()),
+        count => format!("{} written to {}", quantity(count, "file"), folder.display()),
     }
 }
 
@@ -73,7 +73,8 @@ impl Form {
             let (there, all) = (suite.cases.len(), suite.header.cases);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
-        summary::print_verdict(suites, "", &describe_writes(changed, target), out)?;
+        let written = Written { what: describe_writes(changed, target), has_page: page.is_some() };
+        summary::print_verdict(suites, "", &written, out)?;
         Ok(summary::exit(suites))
     }
 

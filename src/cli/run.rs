@@ -16,7 +16,7 @@ use super::job_array::shard;
 use super::page_file::page_file;
 use super::progress::OnStderr;
 use super::report::describe_writes;
-use super::summary::{self, Extent};
+use super::summary::{self, Extent, Written};
 use super::{Exit, Failure, REPORTS, folder, suites};
 
 #[derive(Args, Default)]
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     set_threads(arguments.jobs)?;
     // Part of a suite never overwrites a committed report unless told where to write.
     let writes = arguments.out.is_some() || selection.is_whole();
-    let target = folder(&arguments.out, REPORTS);
+    let target = folder(&arguments.out, Path::new(REPORTS))?;
     let settings = Settings { resume: arguments.resume, ..Settings::default() };
     let started = std::time::Instant::now();
     let journal = (writes || arguments.resume).then_some(target.as_path());
@@ -94,10 +94,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             print_cost(&stats, &costs, out)?;
         }
         let kept = if resumed == 0 { String::new() } else { format!(" ({resumed} kept from an interrupted run)") };
-        let written = match changed {
+        let what = match changed {
             Some(count) => describe_writes(count, &target),
             None => "part of them, so no report was written (--out DIR writes one)".to_string(),
         };
+        let has_page = writes && !is_part_of_reports(&arguments.suite, &target);
+        let written = Written { what, has_page };
         let took = format!(" in {:.1} s{kept}", started.elapsed().as_secs_f64());
         summary::print_verdict(&records, &took, &written, out)?;
     }
@@ -108,12 +110,17 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     Ok(summary::exit(&records))
 }
 
+/// Whether only some of the suites ran whose reports the folder holds: what is over all of them is left alone.
+fn is_part_of_reports(named: &[String], target: &Path) -> bool {
+    !named.is_empty() && target == Path::new(REPORTS)
+}
+
 /// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone if
 /// only some of them ran.
 fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usize, Failure> {
     write_folder(target, records, named.is_empty())?;
     let files = report::files(records);
-    let part = !named.is_empty() && target == Path::new(REPORTS);
+    let part = is_part_of_reports(named, target);
     let page = if part { None } else { Some(page_file(records, &files, target)?) };
     let changed = report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?;
     // The page says what changed, and so may be another although no report is.

@@ -45,9 +45,10 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
         let numbers = [line.cases, line.expected, line.unexpected].map(|number| number.to_string());
         table.add_row([&[line.suite][..], &numbers, &[line.worst]].concat());
     }
-    for line in table.lines() {
-        writeln!(out, "{}", line.trim_end())?;
-    }
+    let lines: Vec<String> = table.lines().collect();
+    // What is too long goes on below its own column.
+    let below = " ".repeat(lines.first().and_then(|head| head.find("worst")).unwrap_or(0));
+    lines.iter().try_for_each(|line| wrap(line.trim_end(), &below, out))?;
     if extent.verbose {
         for suite in suites {
             let lines = read_out(suite);
@@ -71,19 +72,39 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
     Ok(writeln!(out)?)
 }
 
+/// What a command wrote.
+pub(super) struct Written {
+    /// How many files, and where.
+    pub what: String,
+    /// Whether the page and the summary over all suites are among them.
+    pub has_page: bool,
+}
+
 /// What it all comes to, and what to do next; `took` stands behind the number of cases, and then what was written.
-pub fn print_verdict(suites: &[SuiteRecord], took: &str, written: &str, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print_verdict(
+    suites: &[SuiteRecord],
+    took: &str,
+    written: &Written,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let Total { cases, known, alarms } = total(suites);
-    wrap(&format!("{cases} cases{took}; {written}. Known findings that are still there: {known}."), "", out)?;
+    let (cases, Written { what, has_page }) = (quantity(cases, "case"), written);
+    wrap(&format!("{cases}{took}; {what}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
     if alarms.is_empty() {
-        writeln!(out, "{CALM}As expected{CALM:#}. SUMMARY.md, index.html and --verbose say what was found.")?;
+        let where_told = if *has_page { "SUMMARY.md, index.html and --verbose say" } else { "--verbose says" };
+        writeln!(out, "{CALM}As expected{CALM:#}. {where_told} what was found.")?;
         return Ok(());
     }
     writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;
     let next = "Next: `ulpgate explain CASE` shows the program as compiled; a finding that is meant gets `expect` and \
                 `because` in its suite.";
     wrap(next, "", out)
+}
+
+/// A number of things, such as `1 case` and `2 cases`.
+pub fn quantity(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Writes a line in as many as it needs; no word is broken.

@@ -42,6 +42,6 @@ mod vertex;
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::difference;
 pub use differ::{Lost, Right, Verdict};
-pub use outcome::{Maximum, Outcome, OutcomeError, outcomes};
+pub use outcome::{Maximum, Outcome, OutcomeError, Scores, outcomes};
 pub use results::DiffError;
 pub use scores::rank_tokens;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::hlo::Import;
 use crate::ir::{Binary, Program, Shape};
 use crate::machine::{EvalError, Mode};
-use crate::oracle::{Ahead, Demand, FloatTruth, Oracle, Prepared, TruthTensor};
+use crate::oracle::{Ahead, Demand, Oracle, Prepared, TruthTensor};
 use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
@@ -91,18 +91,27 @@ pub struct Maximum {
     pub unreached_after: usize,
 }
 
-/// The results that differ when both programs run in `mode` on `arguments`; the oracle evaluates BEFORE, and what takes it
-/// long is announced before it begins. Empty where all are equal bit for bit. Tokens and kept sets are judged by the exact values
-/// of `scores`, a result of BEFORE or an argument (`arg0`, ...), where it is given.
+/// What ranks tokens.
+#[derive(Clone, Copy, Debug)]
+pub enum Scores<'a> {
+    /// The exact values of a result of BEFORE, or of an argument (`arg0`, ...).
+    Named(&'a str),
+    /// Numbers that something else gave, under their name.
+    Given(&'a str, &'a Tensor),
+}
+
+/// The results that differ when each program runs in its mode, BEFORE in the first, on `arguments`; the oracle evaluates BEFORE,
+/// and what takes it long is announced before it begins. Empty where all are equal bit for bit. Tokens and kept sets are
+/// judged by `scores` where they are given.
 ///
 /// # Errors
 /// If the programs take different arguments, or cannot be run, or the scores rank no tokens.
 pub fn outcomes(
     before: &Import,
     after: &Import,
-    mode: &Mode,
+    modes: [&Mode; 2],
     arguments: &[Tensor],
-    scores: Option<&str>,
+    scores: Option<Scores>,
     announce: &mut dyn FnMut(Ahead),
 ) -> Result<Vec<Outcome>, OutcomeError> {
     same_results(before, after)?;
@@ -113,16 +122,19 @@ pub fn outcomes(
     if takes(before) != takes(after) {
         return Err(OutcomeError::Parameters { before: takes(before), after: takes(after) });
     }
-    let ranking = scores.map(|name| ranking(before, name)).transpose()?;
-    let one = subject::evaluate(&before.program, mode, arguments).map_err(OutcomeError::Before)?;
-    let other = subject::evaluate(&after.program, mode, arguments).map_err(OutcomeError::After)?;
+    let ranking = scores.map(|scores| ranking(before, scores)).transpose()?;
+    let one = subject::evaluate(&before.program, modes[0], arguments).map_err(OutcomeError::Before)?;
+    let other = subject::evaluate(&after.program, modes[1], arguments).map_err(OutcomeError::After)?;
     let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differences(a, b)).collect();
     let differs = |result: usize| differing[result].contains(&true);
     if !(0..differing.len()).any(differs) {
         return Ok(Vec::new());
     }
     let (truth, why) = truth(before, arguments, &one, &differs, announce);
-    let exact = ranking.and_then(|program| exactly_ranked(&program, arguments, announce));
+    let exact = ranking.and_then(|ranking| match ranking {
+        Ranking::Exactly(program) => exactly_ranked(&program, arguments, announce),
+        Ranking::By(scores) => Some((scores.dims().to_vec(), numbers(scores))),
+    });
     let mut expressions = Expressions::default();
     let mut graph = Graph::new(before, Habits::default());
     graph.read(&mut expressions, &mut |_, _, _| None);
@@ -140,7 +152,7 @@ pub fn outcomes(
             unreached_after: unreached(&other[*of], &other[*maximum]),
         });
         let known = truth.get(result).filter(|t| **t != TruthTensor::Skipped);
-        let exact = exact.as_ref().map(|exact| (exact.dims.as_slice(), exact.rounded.as_slice()));
+        let exact = exact.as_ref().map(|(dims, scores)| (dims.as_slice(), scores.as_slice()));
         let of_set = exact.filter(|(dims, _)| *dims == a.dims()).map(|(_, scores)| scores);
         let of_rows = exact.and_then(|(dims, scores)| Some((scores, *dims.last()?)));
         let of_rows = of_rows.filter(|(scores, n)| scores.len() / n.max(&1) == a.len() / width.max(1));
@@ -189,33 +201,55 @@ fn truth(
     }
 }
 
-/// The program of the scores of this name.
-fn ranking(before: &Import, name: &str) -> Result<Program, OutcomeError> {
-    let program = scores_of(&before.program, name).map_err(OutcomeError::UnknownScores)?;
-    let entry = program.entry();
-    let scores = &entry.instructions[entry.root].shape;
+/// What ranks tokens, once it is known to rank some.
+enum Ranking<'a> {
+    /// The exact values of this program's result.
+    Exactly(Program),
+    /// These numbers.
+    By(&'a Tensor),
+}
+
+/// Scores that rank tokens of some result of BEFORE.
+fn ranking<'a>(before: &Import, scores: Scores<'a>) -> Result<Ranking<'a>, OutcomeError> {
+    let (name, shape, ranking) = match scores {
+        Scores::Named(name) => {
+            let program = scores_of(&before.program, name).map_err(OutcomeError::UnknownScores)?;
+            let entry = program.entry();
+            (name, entry.instructions[entry.root].shape.clone(), Ranking::Exactly(program))
+        }
+        Scores::Given(name, scores) => (name, Shape::array(scores.dtype(), scores.dims()), Ranking::By(scores)),
+    };
     let results = before.program.outputs().into_iter().map(|id| &before.program.entry().instructions[id].shape);
     let ranked = |result: &Shape| match result.dtype() {
-        Some(DType::Pred) => result.dims() == scores.dims(),
+        Some(DType::Pred) => result.dims() == shape.dims(),
         Some(dtype) => {
-            !dtype.is_float() && scores.dims().split_last().is_some_and(|(_, rows)| result.dims().starts_with(rows))
+            !dtype.is_float() && shape.dims().split_last().is_some_and(|(_, rows)| result.dims().starts_with(rows))
         }
         None => false,
     };
-    match scores.dtype().is_some_and(DType::is_float) && results.into_iter().any(ranked) {
-        true => Ok(program),
-        false => Err(OutcomeError::NoScores { name: name.to_string(), shape: scores.to_string() }),
+    match shape.dtype().is_some_and(DType::is_float) && results.into_iter().any(ranked) {
+        true => Ok(ranking),
+        false => Err(OutcomeError::NoScores { name: name.to_string(), shape: shape.to_string() }),
     }
 }
 
-/// The exact scores, where all are decided.
-fn exactly_ranked(program: &Program, arguments: &[Tensor], announce: &mut dyn FnMut(Ahead)) -> Option<FloatTruth> {
+/// The exact scores with their dims, where all are decided.
+fn exactly_ranked(
+    program: &Program,
+    arguments: &[Tensor],
+    announce: &mut dyn FnMut(Ahead),
+) -> Option<(Vec<usize>, Vec<f64>)> {
     let truth =
         Oracle::default().announced_truth(&Prepared::new(program), arguments, &[Demand::Rounded], announce).ok()?;
     match truth.outputs.into_iter().next()? {
-        TruthTensor::Float(float) if float.open.is_empty() => Some(float),
+        TruthTensor::Float(float) if float.open.is_empty() => Some((float.dims, float.rounded)),
         _ => None,
     }
+}
+
+/// A tensor's elements as numbers.
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    (0..tensor.len()).map(|at| tensor.data().get_f64(at)).collect()
 }
 
 /// Whether these can be the scores by which the set was kept.

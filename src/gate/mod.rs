@@ -93,11 +93,25 @@ pub enum GateError {
 /// # Errors
 /// If a file is there and cannot be read.
 pub fn compare(files: &[File], baseline: &Path, about: &dyn Fn(&Row) -> bool) -> Result<Vec<Difference>, GateError> {
+    compare_with(files, &|name| read_text(&baseline.join(name)), about).map_err(|(name, source)| {
+        let path = baseline.join(name);
+        GateError::Baseline { path, source }
+    })
+}
+
+/// As [`compare`], with texts of a baseline that lies anywhere, by their names.
+///
+/// # Errors
+/// The first name whose text is there and cannot be read.
+pub fn compare_with(
+    files: &[File],
+    read: &dyn Fn(&str) -> std::io::Result<String>,
+    about: &dyn Fn(&Row) -> bool,
+) -> Result<Vec<Difference>, (String, std::io::Error)> {
     let mut differences = Vec::new();
     for File { name, text: fresh, .. } in files {
-        let path = baseline.join(name);
-        let fail = |source| GateError::Baseline { path: path.clone(), source };
-        let old = match read_text(&path) {
+        let fail = |source| (name.clone(), source);
+        let old = match read(name) {
             Ok(old) => old,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let what = "the baseline has no such report".to_string();

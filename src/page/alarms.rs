@@ -1,5 +1,7 @@
 //! What is not as expected, each with its witness.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use maud::{Markup, html};
 
 use crate::check::Witness;
@@ -19,8 +21,10 @@ const fn meaning(verdict: Verdict) -> &'static str {
 
 /// All alarms, in the order of the suites.
 pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
-    let alarms: Vec<(&SuiteRecord, Unexpected)> =
-        suites.iter().flat_map(|suite| findings(suite).into_iter().map(move |found| (suite, found))).collect();
+    let alarms: Vec<Unexpected> = suites.iter().flat_map(findings).collect();
+    let named: BTreeSet<&str> = alarms.iter().map(|alarm| alarm.of.as_str()).collect();
+    let records = suites.iter().flat_map(|suite| &suite.cases).map(|record| (record.id(), record));
+    let cases: BTreeMap<String, &Record> = records.filter(|(id, _)| named.contains(id.as_str())).collect();
     html! {
         section #alarms aria-labelledby="alarms-title" {
             h2 #alarms-title { "Alarms: " (alarms.len()) }
@@ -30,13 +34,13 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
                 p { code { "ulpgate explain CASE" } " shows the program as compiled. A finding that is meant gets "
                     code { "expect" } " and " code { "because" } " in its suite." }
             }
-            @for (suite, alarm) in &alarms {
+            @for alarm in &alarms {
                 article.alarm id={ "alarm/" (alarm.check) "/" (alarm.of) } {
                     h3 { (word(&alarm.check)) ": " (meaning(alarm.verdict)) }
                     p { (case_link(&alarm.of)) }
                     p { (alarm.note) }
                     @if let Some(because) = &alarm.because { p { "It was expected because " (because) "." } }
-                    @let case = suite.cases.iter().find(|record| record.id() == alarm.of);
+                    @let case = cases.get(&alarm.of).copied();
                     @let check = case.and_then(|case| case.checks.iter().find(|check| check.column() == alarm.check));
                     (witness(case, check))
                 }

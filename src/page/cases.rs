@@ -21,8 +21,8 @@ pub(super) const fn words(verdict: Verdict) -> &'static str {
 /// A verdict with its colour.
 pub(super) fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
-        Verdict::Pass | Verdict::Abstain => "pass",
-        Verdict::Reported | Verdict::ExpectedFinding => "known",
+        _ if verdict.is_known() => "known",
+        _ if verdict.as_expected() => "pass",
         _ => "bad",
     };
     html! { span class={ "badge " (class) } title=(verdict.name()) { (words(verdict)) } }

@@ -1,6 +1,8 @@
 //! Charts as SVG, drawn by plotters. Colours and dashes are classes of the page's style, so that one drawing serves light,
 //! dark and paper.
 
+use std::ops::Range;
+
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -147,43 +149,44 @@ fn draw_point<C: CoordTranslate<From = (f64, f64)>>(
 
 /// A point of a series beside its line, for the legend.
 pub(super) fn swatch(series: usize) -> Markup {
-    let size = (36 * FINE as u32, 16 * FINE as u32);
-    let (middle, right) = (f64::from(size.1) / 2.0, f64::from(size.0));
-    let body = on_canvas(size, |root| {
-        let whole = RangedCoordf64::from(0.0..right);
-        let area = root.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
-            whole,
-            RangedCoordf64::from(0.0..f64::from(size.1)),
-            (0..size.0 as i32, 0..size.1 as i32),
-        ));
-        let line = vec![(0.0, middle), (right, middle)];
+    let body = |area: &Strip<'_>, middle: f64| {
+        let line = vec![(0.0, middle), (1.0, middle)];
         area.draw(&PathElement::new(line, series_colour(SOLID, series).stroke_width(2 * FINE as u32)))?;
-        draw_point(&area, series, (right / 2.0, middle))
-    });
-    let (width, height) = size;
-    html! { svg.swatch viewBox={ "0 0 " (width) " " (height) } aria-hidden="true" { (body) } }
+        draw_point(area, series, (0.5, middle))
+    };
+    strip("swatch", (36, 16), 0.0..1.0, body)
 }
 
 /// A share with its interval on a line from 0 to `most`, for a row of a table.
 pub(super) fn whisker([share, low, high]: [f64; 3], most: f64) -> Markup {
-    let size = (160 * FINE as u32, 18 * FINE as u32);
-    let middle = f64::from(size.1) / 2.0;
-    let body = on_canvas(size, |root| {
-        let area = root.apply_coord_spec(Cartesian2d::<RangedCoordf64, RangedCoordf64>::new(
-            RangedCoordf64::from(-0.04 * most..1.04 * most),
-            RangedCoordf64::from(0.0..f64::from(size.1)),
-            (0..size.0 as i32, 0..size.1 as i32),
-        ));
+    let body = |area: &Strip<'_>, middle: f64| {
         let thin = FINE as u32;
         area.draw(&PathElement::new(vec![(0.0, middle), (most, middle)], GRID.stroke_width(thin)))?;
         area.draw(&PathElement::new(
             vec![(low, middle), (high, middle)],
             series_colour(SOLID, 0).stroke_width(3 * thin),
         ))?;
-        draw_point(&area, 0, (share, middle))
+        draw_point(area, 0, (share, middle))
+    };
+    strip("whisker", (160, 18), -0.04 * most..1.04 * most, body)
+}
+
+type Strip<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// A drawing of one line's height, of pixels, in the text: its width is a range of values, and what draws it is given its middle.
+fn strip(
+    class: &str,
+    (width, height): (u32, u32),
+    values: Range<f64>,
+    draw: impl Fn(&Strip<'_>, f64) -> Drawn<()>,
+) -> Markup {
+    let (width, height) = (width * FINE as u32, height * FINE as u32);
+    let body = on_canvas((width, height), |root| {
+        let (across, upright) = (RangedCoordf64::from(values.clone()), RangedCoordf64::from(0.0..f64::from(height)));
+        let places = (0..width as i32, 0..height as i32);
+        draw(&root.apply_coord_spec(Cartesian2d::new(across, upright, places)), f64::from(height) / 2.0)
     });
-    let (width, height) = size;
-    html! { svg.whisker viewBox={ "0 0 " (width) " " (height) } aria-hidden="true" { (body) } }
+    html! { svg class=(class) viewBox={ "0 0 " (width) " " (height) } aria-hidden="true" { (body) } }
 }
 
 /// What is drawn, without the element around it.

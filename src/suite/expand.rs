@@ -299,7 +299,11 @@ fn planned_checks(
         let fail = |why: String| here.error(spanned.span(), why);
         // At the setting that is at fault, if there is one and it is given.
         let at = |setting: Option<&str>| setting.and_then(|name| table.place(name)).unwrap_or_else(|| spanned.span());
-        let refuse = |error: PlanError| here.error(at(error.setting), format!("check {}: {error}", kind.name()));
+        let refuse = |error: PlanError| {
+            let is_unnamed = matches!(error.fault, PlanFault::NoResult { .. }) && context.spec.file().is_some();
+            let hint = if is_unnamed { "; `results = [...]` names a file's, in their order" } else { "" };
+            here.error(at(error.setting), format!("check {}: {error}{hint}", kind.name()))
+        };
         let because = table.because.as_deref().unwrap_or("");
         if table.expect == Expect::Pass && table.because.is_some() {
             return Err(fail("`because` explains what is found, but `expect` is \"pass\" or missing".to_string()));

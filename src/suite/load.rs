@@ -37,8 +37,11 @@ pub struct Suite {
 /// If the folder cannot be read or has no suite, or as [`load`] says of the first suite that is wrong.
 pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
     let fail = |why: String| SuiteError { path: folder.to_path_buf(), at: None, why };
-    let entries = std::fs::read_dir(folder)
-        .map_err(|e| fail(format!("failed to read the suites: {e}; run from the folder that holds `suites`")))?;
+    let entries = std::fs::read_dir(folder).map_err(|e| {
+        fail(format!(
+            "failed to read the suites: {e}; run from the folder that holds `suites`, or begin with `ulpgate init`"
+        ))
+    })?;
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(|e| fail(format!("failed to list the folder: {e}")))?.path();

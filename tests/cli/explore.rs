@@ -49,3 +49,10 @@ fn what_cannot_be_explored_is_refused() {
         assert!(err.contains(said), "{err}");
     }
 }
+
+#[test]
+fn a_size_beyond_memory_is_refused_before_anything_is_drawn() {
+    let folder = Folder::new(&[]);
+    let err = folder.exits(2, &["explore", "keep_max[rows=8]", "--n", "1000000000000"]).err;
+    assert!(err.contains("it needs at least") && err.contains("GiB of memory"), "{err}");
+}

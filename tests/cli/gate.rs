@@ -202,7 +202,7 @@ fn bless_does_not_excuse_an_unexpected_finding() {
     let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
     folder.exits(1, &["gate", "--bless"]);
     let out = folder.exits(1, &["gate"]).out;
-    assert!(out.contains("0 better, 0 worse, 0 new, 0 gone") && out.contains("1 findings not expected"), "{out}");
+    assert!(out.contains("0 better, 0 worse, 0 new, 0 gone") && out.contains("1 finding not expected"), "{out}");
     let named = "unexpected-finding: dropped_token in keep/keep_max";
     let finding = out.lines().position(|line| line.starts_with(named)).expect("the finding is named");
     assert!(out.lines().nth(finding + 1).unwrap().starts_with("  "), "with its evidence: {out}");

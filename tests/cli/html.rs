@@ -224,3 +224,26 @@ fn chromium_has_nothing_to_complain_about() {
         Err(error) => eprintln!("SKIPPED: python3: {error}"),
     }
 }
+
+/// A second run does not forget what the first one changed: the page is held against the last commit.
+#[test]
+fn the_page_tells_what_changed_against_the_last_commit() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
+        let run = Command::new("git").current_dir(folder.path(".")).args(identity).args(arguments).output();
+        run.is_ok_and(|run| run.status.success())
+    };
+    if !git(&["init", "-q"]) {
+        eprintln!("skipped: there is no git");
+        return;
+    }
+    folder.exits(0, &["run"]);
+    assert!(git(&["add", "suites", "reports/tiny.csv", "reports/fingerprints.csv"]) && git(&["commit", "-qm", "x"]));
+    folder.write("suites/tiny.toml", &edited(TINY, &[("rows = [2]", "rows = [3]")]));
+    for _ in 0..2 {
+        folder.exits(0, &["run"]);
+        let page = folder.read("reports/index.html");
+        assert!(page.contains("Changed against the reports in HEAD:reports") && page.contains("argmax[rows=3]"));
+    }
+}

@@ -14,6 +14,11 @@ fn what_init_writes_runs_as_it_stands() {
     let words: Vec<&str> = ran.split_whitespace().collect();
     assert!(words.join(" ").contains("Known findings that are still there: 2."), "{ran}");
     assert!(folder.exits(0, &["gate"]).out.starts_with("4 cases: 0 better, 0 worse, 0 new, 0 gone"));
+    // A result that the suite gave no name.
+    let suite = folder.read("suites/sampler.toml");
+    folder.write("suites/sampler.toml", &suite.replacen("results = [\"p\", \"keep\"]", "", 1));
+    let err = folder.exits(2, &["run"]).err;
+    assert!(err.contains("it has out0, out1; `results = [...]` names a file's, in their order"), "{err}");
     // Nobody's file is written over, and nothing is written beside it.
     std::fs::remove_file(folder.path("programs/keep_max.py")).unwrap();
     let before = folder.bytes(".");

@@ -151,11 +151,17 @@ fn folders_and_files_that_cannot_be_used_are_refused() {
     let folder = Folder::new(&[("tiny", TINY)]);
     let below_a_file = folder.exits(2, &["run", "--out", "suites/tiny.toml/reports"]).err;
     assert!(below_a_file.contains("suites/tiny.toml/reports") && below_a_file.contains("--out"), "{below_a_file}");
-    folder.exits(2, &["run", "--out", "suites/tiny.toml"]);
+    for no_folder in ["suites/tiny.toml", "/dev/null"] {
+        assert!(folder.exits(2, &["run", "--out", no_folder]).err.contains(&format!("{no_folder} is no folder")));
+    }
     folder.exits(2, &["gate", "--baseline", "suites/tiny.toml"]);
     folder.exits(2, &["gate", "--baseline", "suites/tiny.toml", "--bless"]);
-    assert!(folder.exits(2, &["gate", "--baseline", "missing"]).err.contains("does not exist"));
-    assert!(folder.exits(2, &["hlo"]).err.contains("a subcommand is missing"));
+    assert!(folder.exits(2, &["gate", "--baseline", "missing"]).err.contains("does not exist; `gate --bless` writes"));
+    assert!(
+        folder.exits(2, &["gate", "--slow"]).err.contains("does not exist; `gate --slow --bless` writes a first one")
+    );
+    assert!(folder.exits(2, &["hlo"]).err.contains("a subcommand is missing: diff, eval, show or why"));
+    assert!(folder.exits(2, &["hlo", "diff", "a", "--jsn"]).err.contains("see `ulpgate hlo diff --help`"));
     assert_eq!(folder.read("suites/tiny.toml"), TINY);
     fs::write(folder.path("suites/tiny.toml"), [0xff, 0xfe]).unwrap();
     assert!(folder.exits(2, &["run"]).err.contains("tiny.toml"));
@@ -165,7 +171,8 @@ fn folders_and_files_that_cannot_be_used_are_refused() {
     assert!(folder.exits(2, &["run"]).err.contains("no suite may be called growth"));
     fs::remove_dir_all(folder.path("suites")).unwrap();
     for command in ["run", "gate"] {
-        assert!(folder.exits(2, &[command]).err.contains("run from the folder that holds `suites`"));
+        let err = folder.exits(2, &[command]).err;
+        assert!(err.contains("run from the folder that holds `suites`, or begin with `ulpgate init`"), "{err}");
     }
     assert_eq!(folder.names("."), [""; 0]);
 }

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use ulpgate::file::safetensors;
+use ulpgate::tensor::{Data, Tensor};
+
 use super::Folder;
 
 fn program(body: &str) -> String {
@@ -82,4 +85,60 @@ fn reviewed_changes_are_accepted() {
     assert!(gone.out.contains("gone: rounding-removed x"), "{}", gone.out);
     let one = folder.exits(1, &["hlo", "diff", "a/equal.hlo", "b/equal.hlo", "--accept", "accepted"]);
     assert!(one.out.contains("gone: cast.hlo, which was not compared; accepted of it: 1"), "{}", one.out);
+}
+
+/// A program of `f32[4,8]` logits that keeps all but the tokens below a threshold that is `after` rounded.
+fn keeping(rounded: &str) -> String {
+    format!(
+        "HloModule m\nENTRY main {{\n x = f32[4,8] parameter(0)\n {rounded}\n zero = f32[] constant(0.5)\n \
+         low = f32[4,8] broadcast(zero), dimensions={{}}\n ROOT keep = pred[4,8] compare(w, low), direction=GE\n}}\n"
+    )
+}
+
+/// Dumps lie as the script lays them out: each pair runs on the machine of its folder, on the inputs that lie beside `cpu`.
+#[test]
+fn pairs_of_folders_find_their_machines_and_inputs() {
+    let folder = Folder::new(&[]);
+    let [wide, narrow] = ["w = f32[4,8] copy(x)", "c = bf16[4,8] convert(x)\n w = f32[4,8] convert(c)"].map(keeping);
+    for (side, text) in [("old", &wide), ("new", &narrow)] {
+        for below in ["cpu", "tpu/v5e"] {
+            fs::create_dir_all(folder.path(&format!("{side}/{below}"))).unwrap();
+            folder.write(&format!("{side}/{below}/f.excess_on.hlo"), text);
+        }
+    }
+    // Just below a half, which rounding to bf16 makes one.
+    let x = Tensor::new(&[4, 8], Data::F32(vec![0.499_999; 32]));
+    safetensors::write(&folder.path("new/cpu/f.inputs.safetensors"), &[("arg0".to_string(), x)]).unwrap();
+    let mut ranks = vec![0.0; 32];
+    ranks[3] = 1.0;
+    let ranks = Tensor::new(&[4, 8], Data::F32(ranks));
+    safetensors::write(&folder.path("ranks.safetensors"), &[("logits".to_string(), ranks)]).unwrap();
+    let diff = ["hlo", "diff", "old", "new", "--inputs", "new"];
+    let told = folder.exits(1, &diff);
+    assert!(told.out.contains("cpu/f.excess_on.hlo\nrounding-added"), "{}", told.out);
+    assert_eq!(told.out.matches("result 0 pred[4,8]: 32 of 32 elements differ").count(), 2, "{}", told.out);
+    assert!(!told.out.contains("most probable"), "{}", told.out);
+    // Numbers that something else gave rank the tokens.
+    let ranked = folder.exits(1, &[&diff[..], &["--scores", "ranks.safetensors:logits"]].concat());
+    let lost = "rows that lost the most probable token: 4 before, 0 after, of 4";
+    assert_eq!(ranked.out.matches(lost).count(), 2, "{}", ranked.out);
+    let unknown = folder.exits(2, &[&diff[..], &["--scores", "ranks.safetensors:logit"]].concat());
+    assert!(unknown.out.contains("did you mean `logits`?"), "{}", unknown.out);
+    // A chip that does not compile for this folder.
+    fs::rename(folder.path("old/tpu/v5e"), folder.path("old/tpu/v9")).unwrap();
+    fs::rename(folder.path("new/tpu/v5e"), folder.path("new/tpu/v9")).unwrap();
+    assert!(folder.exits(1, &diff).out.contains("not judged: tpu/v9 says no machine"));
+}
+
+/// Two releases of a compiler, each on its own machine: an exponential that rounds otherwise is no error of the tool.
+#[test]
+fn each_side_may_have_its_own_machine() {
+    let folder = Folder::new(&[]);
+    folder.write("a.hlo", &program("ROOT r = f32[64] exponential(x)"));
+    let x = Tensor::new(&[64], Data::F32((0..64).map(|i| i as f32 / 64.0).collect()));
+    safetensors::write(&folder.path("x.safetensors"), &[("arg0".to_string(), x)]).unwrap();
+    let diff = ["hlo", "diff", "a.hlo", "a.hlo", "--inputs", "x.safetensors", "--mode", "xla-cpu/default/as-compiled"];
+    folder.exits(0, &diff);
+    let other = folder.exits(1, &[&diff[..], &["--other-mode", "v5e/default/as-compiled+exp=worst"]].concat());
+    assert!(other.out.contains("result 0 f32[64]"), "{}{}", other.out, other.err);
 }

@@ -30,7 +30,7 @@ fn one_suite_leaves_the_reports_over_all_suites_alone() {
     folder.write("reports/tiny.csv", "");
     folder.exits(0, &["run", "tiny"]);
     assert_eq!(folder.bytes("reports"), before);
-    assert!(folder.exits(0, &["gate", "tiny"]).out.contains("1 cases"));
+    assert!(folder.exits(0, &["gate", "tiny"]).out.contains("1 case: "));
 }
 
 #[test]

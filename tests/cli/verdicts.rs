@@ -25,6 +25,15 @@ fn the_summary_is_as_long_as_it_is_asked_to_be() {
     folder.exits(2, &["run", "--quiet", "--verbose"]);
 }
 
+/// A figure with a long name goes on in the next line, below its column.
+#[test]
+fn a_suites_line_fits_a_terminal() {
+    let against = "\"relative_frobenius vs cpu/f32/off\", \"max_ulp\"";
+    let suite = edited(SOFTMAX, &[("\"max_ulp\", \"mean_ulp\"", against)]);
+    let out = Folder::new(&[("a-suite-with-a-rather-long-name", &suite)]).exits(0, &["run"]).out;
+    assert!(out.contains("relative_frobenius vs") && out.lines().all(|line| line.chars().count() <= 80), "{out}");
+}
+
 #[test]
 fn what_is_expected_exits_with_0_and_reports() {
     let folder = Folder::new(&[("tiny", TINY), ("softmax", SOFTMAX)]);

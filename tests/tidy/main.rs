@@ -2,6 +2,7 @@
 //! every check is shown both finding and silent.
 
 mod circles;
+mod links;
 mod mutations;
 mod names;
 mod notice;
@@ -46,11 +47,11 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("cli", &[])],
 ];
 
-/// The columns of all committed reports, without settings and modes, are in the README.
+/// The columns of all committed reports, without settings and modes, are in docs/reports.md.
 #[test]
-fn the_readme_explains_every_column() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let tables: String = readme.lines().filter(|line| line.starts_with('|')).collect();
+fn the_page_on_reports_explains_every_column() {
+    let page = fs::read_to_string(root().join("docs/reports.md")).unwrap();
+    let tables: String = page.lines().filter(|line| line.starts_with('|')).collect();
     let mut columns = BTreeSet::new();
     for path in files(&root().join("reports"), "csv") {
         let mut reader = csv::Reader::from_path(path).unwrap();
@@ -61,7 +62,7 @@ fn the_readme_explains_every_column() {
     }
     assert!(columns.len() > 50, "{columns:?}");
     let missing: Vec<&String> = columns.iter().filter(|column| !tables.contains(&format!("`{column}`"))).collect();
-    assert!(missing.is_empty(), "columns that the README does not explain: {missing:?}");
+    assert!(missing.is_empty(), "columns that docs/reports.md does not explain: {missing:?}");
 }
 
 /// The longest a source file may be.

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::diff::{Difference, difference, outcomes};
+use crate::diff::{Difference, Scores, difference, outcomes};
+use crate::file::safetensors;
 use crate::machine::Mode;
+use crate::tensor::Tensor;
 
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome};
 use super::accepted::{Accepted, Compared};
@@ -31,13 +33,18 @@ pub struct Arguments {
     /// The program as it is now; or a folder, whose files of one name are compared
     after: PathBuf,
     /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers; of a folder NAME.inputs.safetensors
-    /// for each NAME.*.hlo
+    /// for each NAME.*.hlo: below it where NAME.*.hlo lies in its own, in it, or in its folder cpu
     #[arg(long, value_name = "IN.safetensors")]
     inputs: Option<PathBuf>,
-    /// Machine to run them on, as chip/precision/excess[+key=value...]
-    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled", requires = "inputs")]
-    mode: Mode,
-    /// What ranks tokens, a result of BEFORE or an argument (arg0, ...): rows that lost the most probable one are told
+    /// Machine to run them on, as chip/precision/excess[+key=value...] [default: v5e/default/as-compiled; in folders
+    /// CHIP/default/as-compiled below tpu/CHIP, and xla-cpu/default/as-compiled below cpu]
+    #[arg(long, value_name = "MODE", requires = "inputs")]
+    mode: Option<Mode>,
+    /// Machine for AFTER, such as that of another release [default: that of BEFORE]
+    #[arg(long, value_name = "MODE", requires = "inputs")]
+    other_mode: Option<Mode>,
+    /// What ranks tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost the most
+    /// probable one are told
     #[arg(long, value_name = "NAME", requires = "inputs")]
     scores: Option<String>,
     /// List of changes that were reviewed: only others, and those that are gone, count
@@ -59,7 +66,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         None => run_accepting(arguments, after, accepted.as_mut(), out)?,
         Some(pair) => pair.judge(["unchanged", "changed"], out, |one, other, out| {
             let name = other.strip_prefix(after).unwrap_or(other);
-            let pair = Arguments { before: one.to_path_buf(), after: other.to_path_buf(), ..arguments.clone() };
+            let inputs = arguments.inputs.as_ref().map(|given| inputs_of(given, name)).transpose()?;
+            let mode = match &arguments.mode {
+                None if inputs.is_some() => mode_of(name)?,
+                given => given.clone(),
+            };
+            let (before, after) = (one.to_path_buf(), other.to_path_buf());
+            let pair = Arguments { before, after, inputs, mode, ..arguments.clone() };
             let exit = run_accepting(&pair, name, accepted.as_mut(), out)?;
             Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
         })?,
@@ -113,13 +126,23 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
     let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
-    let chip = arguments.inputs.as_ref().map(|_| arguments.mode.chip);
+    let mode = match &arguments.mode {
+        Some(mode) => mode.clone(),
+        None => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}")))?,
+    };
+    let modes = [&mode, arguments.other_mode.as_ref().unwrap_or(&mode)];
+    let chip = arguments.inputs.as_ref().map(|_| mode.chip);
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {
-            let tensors = inputs(&inputs_of(path, &arguments.before)?, &before)?;
-            outcomes(&before, &after, &arguments.mode, &tensors, arguments.scores.as_deref(), &mut announce)
-                .map_err(|e| e.to_string())?
+            let name = arguments.before.file_name().map_or(arguments.before.as_path(), Path::new);
+            let tensors = inputs(&inputs_of(path, name)?, &before)?;
+            let given = arguments.scores.as_deref().map(given_scores).transpose()?.flatten();
+            let scores = arguments.scores.as_deref().map(|name| match &given {
+                Some(tensor) => Scores::Given(name, tensor),
+                None => Scores::Named(name),
+            });
+            outcomes(&before, &after, modes, &tensors, scores, &mut announce).map_err(|e| e.to_string())?
         }
         None => Vec::new(),
     };
@@ -161,7 +184,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
         // Nobody may be left to read it.
         let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
     }
-    if found == Difference::default() && !results.is_empty() {
+    if found == Difference::default() && !results.is_empty() && modes[0] == modes[1] {
         let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";
         return Err(Failure::Message(why.to_string()));
     }
@@ -172,18 +195,47 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     })
 }
 
-/// The file of inputs: in a folder the one of the program's name, as `f.inputs.safetensors` of `f.before.hlo`.
+/// The machine that both files of a pair run on where nothing else is said.
+const DEFAULT_MODE: &str = "v5e/default/as-compiled";
+
+/// The machine that a file of a folder was compiled for, by its path there, as `scripts/dump_hlo.py` lays files out; `None` where
+/// the path does not say.
+fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let folders: Vec<&str> = parent.iter().filter_map(|part| part.to_str()).collect();
+    let chip = match folders.iter().position(|folder| *folder == "tpu") {
+        Some(at) => folders.get(at + 1).copied(),
+        None => folders.contains(&"cpu").then_some("xla-cpu"),
+    };
+    let Some(chip) = chip else { return Ok(None) };
+    let mode = format!("{chip}/default/as-compiled").parse();
+    mode.map(Some)
+        .map_err(|error| Failure::Message(format!("{} says no machine ({error}); --mode does", parent.display())))
+}
+
+/// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of `f.before.hlo`, which
+/// lies below it as the program lies below its own, in it, or in its folder `cpu`.
 fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let ends = name.rmatch_indices('.').map(|(at, _)| at);
-    let mut files = ends.map(|end| path.join(format!("{}.inputs.safetensors", &name[..end])));
+    let below = program.parent().unwrap_or(Path::new(""));
+    let names: Vec<String> =
+        name.rmatch_indices('.').map(|(at, _)| format!("{}.inputs.safetensors", &name[..at])).collect();
+    let folders = [path.join(below), path.to_path_buf(), path.join("cpu")];
+    let mut files = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
     files.find(|file| file.is_file()).ok_or_else(|| {
         let first = name.split('.').next().unwrap_or_default();
-        Failure::Message(format!("{} has no {first}.inputs.safetensors for {name}", path.display()))
+        Failure::Message(format!("{} has no {first}.inputs.safetensors for {}", path.display(), program.display()))
     })
+}
+
+/// The tensor that `FILE.safetensors:NAME` names; `None` for another text.
+fn given_scores(text: &str) -> Result<Option<Tensor>, Failure> {
+    let Some((path, name)) = text.split_once(".safetensors:") else { return Ok(None) };
+    let read = safetensors::read_one(Path::new(&format!("{path}.safetensors")), name);
+    read.map(Some).map_err(|error| Failure::Message(error.to_string()))
 }
 
 /// What is said of one file's values that the other does not compute.

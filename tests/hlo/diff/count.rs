@@ -76,7 +76,8 @@ fn silence_about_fewer_roundings_is_right() {
             }
             run += 1;
             let changed =
-                outcomes(&one, &other, &mode, &inputs_of(&format!("cpu/{program}")), None, &mut |_| {}).unwrap();
+                outcomes(&one, &other, [&mode, &mode], &inputs_of(&format!("cpu/{program}")), None, &mut |_| {})
+                    .unwrap();
             assert!(changed.is_empty(), "{chip}/{program}: {off:?} {on:?} {changed:?}");
         }
     }

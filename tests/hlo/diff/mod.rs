@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ulpgate::diff::{Change, ChangeKind, Difference, Lost, Maximum, Right, Verdict, difference, outcomes};
+use ulpgate::diff::{Change, ChangeKind, Difference, Lost, Maximum, Right, Scores, Verdict, difference, outcomes};
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -400,7 +400,7 @@ fn inputs_of(program: &str) -> Vec<Tensor> {
 fn six_of_eight_rows_lose_their_token() {
     let [off, on] = ["excess_off", "excess_on"].map(|which| import(&text(&format!("cpu/prob_max.{which}"))));
     let mode = "xla-cpu/default/as-compiled".parse().unwrap();
-    let found = outcomes(&off, &on, &mode, &inputs_of("cpu/prob_max"), None, &mut |_| {}).unwrap();
+    let found = outcomes(&off, &on, [&mode, &mode], &inputs_of("cpu/prob_max"), None, &mut |_| {}).unwrap();
     let [maximum, sum] = &found[..] else { panic!("{found:?}") };
     assert_eq!((maximum.result, sum.result), (1, 3));
     assert_eq!(maximum.maximum, Some(Maximum { maximum: 1, of: 0, rows: 8, unreached_before: 0, unreached_after: 6 }));
@@ -489,7 +489,7 @@ fn kept_sets_and_tokens_are_judged_by_the_truth() {
     let x = Data::from_f64s(DType::F32, &[0.1, -1.0, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let arguments = [Tensor::new(&[2, 4], x)];
     let mode = "v5e/default/as-compiled".parse().unwrap();
-    let found = outcomes(&same, &other, &mode, &arguments, None, &mut |_| {}).unwrap();
+    let found = outcomes(&same, &other, [&mode, &mode], &arguments, None, &mut |_| {}).unwrap();
     let [kept, counts] = &found[..] else { panic!("{found:?}") };
     let Verdict::Kept { before, after, truth, empty_before, empty_after, lost } = &kept.verdict else {
         panic!("{kept:?}")
@@ -519,8 +519,8 @@ fn scores_of_ones_own_tell_which_rows_lost_their_best_token() {
     let x = Data::from_f64s(DType::F32, &[-1.0, 0.1, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let arguments = [Tensor::new(&[2, 4], x)];
     let mode = "v5e/default/as-compiled".parse().unwrap();
-    let lost = |scores: Option<&str>| {
-        let found = outcomes(&same, &other, &mode, &arguments, scores, &mut |_| {}).unwrap();
+    let lost = |scores: Option<Scores>| {
+        let found = outcomes(&same, &other, [&mode, &mode], &arguments, scores, &mut |_| {}).unwrap();
         found.into_iter().map(|outcome| match outcome.verdict {
             Verdict::Kept { lost, .. } | Verdict::Tokens { lost, .. } => lost,
             other => panic!("{other:?}"),
@@ -528,11 +528,19 @@ fn scores_of_ones_own_tell_which_rows_lost_their_best_token() {
     };
     assert!(lost(None).all(|lost| lost.is_none()));
     let after = Lost { before: 0, after: 1 };
-    assert_eq!(lost(Some("arg0")).collect::<Vec<_>>(), [Some(after), Some(after)]);
+    for scores in [Scores::Named("arg0"), Scores::Given("mine", &arguments[0])] {
+        assert_eq!(lost(Some(scores)).collect::<Vec<_>>(), [Some(after), Some(after)]);
+    }
+    let flat = Tensor::new(&[8], Data::F32(vec![0.0; 8]));
+    let given = Some(Scores::Given("mine", &flat));
+    let error = outcomes(&same, &other, [&mode, &mode], &arguments, given, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.starts_with("`scores` names `mine`, which is f32[8]"), "{error}");
     for (scores, why) in
         [("arg1", "is no result and no argument"), ("out1", "is no result"), ("out0", "must be floats")]
     {
-        let error = outcomes(&same, &other, &mode, &arguments, Some(scores), &mut |_| {}).unwrap_err().to_string();
+        let error = outcomes(&same, &other, [&mode, &mode], &arguments, Some(Scores::Named(scores)), &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(&format!("`scores` names `{scores}`")), "{error}");
         assert!(scores == "out1" || error.contains(why), "{error}");
     }

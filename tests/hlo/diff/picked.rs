@@ -35,7 +35,7 @@ fn counts_as_scores(rest: &str) -> bool {
     // exp(1) and exp(1.0001) are one number in bf16.
     let x = Data::from_f64s(DType::F32, &[1.0, 1.0001, -2.0, -3.0, 0.3, -1.0, -2.0, -3.0]).unwrap();
     let mode = "v5e/default/as-compiled".parse().unwrap();
-    let found = outcomes(&rounded, &whole, &mode, &[Tensor::new(&[2, 4], x)], None, &mut |_| {}).unwrap();
+    let found = outcomes(&rounded, &whole, [&mode, &mode], &[Tensor::new(&[2, 4], x)], None, &mut |_| {}).unwrap();
     let result = found.iter().find(|result| result.result == 0).unwrap();
     let Verdict::Float { largest, scores, .. } = &result.verdict else { panic!("{result:?}") };
     assert_eq!((largest.count(), largest.after), (1, 1), "{rest}");
