@@ -158,8 +158,15 @@ fn diff(
             Some(arguments) => {
                 let inputs = bind(&before, &tensors(arguments)?).map_err(|e| e.to_string())?;
                 Some(
-                    outcomes(&before, &after, [&mode, &mode], &inputs, scores.as_deref().map(Scores::Named), &mut |_| {})
-                        .map_err(|e| e.to_string())?,
+                    outcomes(
+                        &before,
+                        &after,
+                        [&mode, &mode],
+                        &inputs,
+                        scores.as_deref().map(Scores::Named),
+                        &mut |_| {},
+                    )
+                    .map_err(|e| e.to_string())?,
                 )
             }
             None => None,

@@ -48,7 +48,8 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, or a flipped token; 2 could not judge (bad file, unknown name, unsupported operation)."
+        changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
+        unsupported operation, programs that same leaves open)."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -531,10 +531,10 @@ fn scores_of_ones_own_tell_which_rows_lost_their_best_token() {
     for scores in [Scores::Named("arg0"), Scores::Given("mine", &arguments[0])] {
         assert_eq!(lost(Some(scores)).collect::<Vec<_>>(), [Some(after), Some(after)]);
     }
-    let flat = Tensor::new(&[8], Data::F32(vec![0.0; 8]));
-    let given = Some(Scores::Given("mine", &flat));
+    let others = Tensor::new(&[3, 4], Data::F32(vec![0.0; 12]));
+    let given = Some(Scores::Given("mine", &others));
     let error = outcomes(&same, &other, [&mode, &mode], &arguments, given, &mut |_| {}).unwrap_err().to_string();
-    assert!(error.starts_with("`scores` names `mine`, which is f32[8]"), "{error}");
+    assert!(error.starts_with("`scores` names `mine`, which is f32[3,4]"), "{error}");
     for (scores, why) in
         [("arg1", "is no result and no argument"), ("out1", "is no result"), ("out0", "must be floats")]
     {
