@@ -31,13 +31,17 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
-        if !depends_on(computation, *fusion, id, innermost) {
+        let is_known = depends_on(computation, *fusion, id, innermost);
+        if !is_known && !leaves_a_loop(computation, *fusion, id) {
             continue;
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion));
         let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        if code.reads == 0 || is_inside() {
+        if !is_known {
+            let width = dims[innermost];
+            found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
+        } else if code.reads == 0 || is_inside() {
             let columns = loop_over(computation, *fusion, id, innermost);
             found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
         }
@@ -110,6 +114,39 @@ impl Code {
     }
 }
 
+impl Code {
+    /// Whether the loop over so many columns is unrolled, by its size alone.
+    fn is_unrolled(&self, width: usize) -> bool {
+        let operations = self.operations + self.reads;
+        let registers = if operations > SHORT { 1 } else { REGISTERS };
+        is_small(width / (LANES * registers), registers * (operations + 1))
+    }
+}
+
+/// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
+/// computes it before that loop, and selects instructions there, where nothing is added to it.
+fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
+    let instructions = &computation.instructions;
+    let shape = &instructions[product].shape;
+    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
+        return false;
+    }
+    let reader_of = |id: ValueId| {
+        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
+        (instructions[reader].fusion == Some(fusion)).then_some(reader)
+    };
+    let mut reader = reader_of(product);
+    while let Some(id) = reader
+        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
+    {
+        reader = reader_of(id);
+    }
+    reader.is_some_and(|sum| {
+        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
+        adds && instructions[sum].shape.elements() > shape.elements()
+    })
+}
+
 /// How many instructions an operation is for each element; `None` for those that are not folded.
 fn operations(op: &Op) -> Option<usize> {
     Some(match op {
@@ -118,6 +155,7 @@ fn operations(op: &Op) -> Option<usize> {
         Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide) => 1,
         // Two comparisons and a choice.
         Op::Binary(Binary::Maximum | Binary::Minimum) => 3,
+        Op::Clamp => 6,
         Op::Unary(Unary::Negate | Unary::Abs) | Op::Compare { .. } | Op::Select => 1,
         _ => return None,
     })
@@ -135,7 +173,9 @@ fn depends_on(computation: &Computation, fusion: Fusion, id: ValueId, dim: usize
             Some(from) => of(instruction.operands[0], from),
             None => computation.instructions[instruction.operands[0]].shape.elements() == 1,
         },
-        Op::Reshape if computation.instructions[instruction.operands[0]].shape.dims() != instruction.shape.dims() => false,
+        Op::Reshape if computation.instructions[instruction.operands[0]].shape.dims() != instruction.shape.dims() => {
+            false
+        }
         Op::Concatenate { dim: joined } if *joined != dim => false,
         _ => instruction.operands.iter().all(|operand| of(*operand, dim)),
     }

@@ -7,8 +7,8 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
-use super::contraction_order::ContractionOrder;
 use super::complex_dot::ComplexDot;
+use super::contraction_order::ContractionOrder;
 use super::dot_order::{self, DotOrder};
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
@@ -240,7 +240,9 @@ impl<'p> Machine<'p> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot) | None => self.call(*to_apply, written_out(operands))?,
+                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot) | None => {
+                    self.call(*to_apply, written_out(operands))?
+                }
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);

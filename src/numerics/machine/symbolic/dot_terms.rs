@@ -88,7 +88,14 @@ impl Summed {
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
-            return Summed { mixer, order: None, complex: None, commutes: true, rounds_operands: false, on_vector_unit: None };
+            return Summed {
+                mixer,
+                order: None,
+                complex: None,
+                commutes: true,
+                rounds_operands: false,
+                on_vector_unit: None,
+            };
         }
         let unit = machine.mode.dot(precision, dtypes, [m, n]);
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
