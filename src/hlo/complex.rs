@@ -1,6 +1,8 @@
 //! Complex numbers: their real and their imaginary parts, as arrays of their own.
 
-use crate::ir::{Binary, Compare, Op, ValueId};
+use std::sync::Arc;
+
+use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, ValueId};
 
 use super::ast::Literal;
 use super::emit::Emitter;
@@ -122,7 +124,12 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
                 let product = e.over_arrays(&[Value::Array(x), Value::Array(y)]);
                 e.part = false;
                 match product? {
-                    Value::Array(id) => Ok(id),
+                    Value::Array(id) => {
+                        if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
+                            *library = Some(Arc::new(LibraryFunction::ComplexDot));
+                        }
+                        Ok(id)
+                    }
                     _ => Err(e.fail("a dot gives one array")),
                 }
             };

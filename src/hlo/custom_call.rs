@@ -32,6 +32,7 @@ const KNOWN: &[&str] = &[
     "Cholesky",
     "ConcatBitcast",
     "InvertDiagBlocksLowerTriangular",
+    "InvertDiagBlocksUpperTriangular",
     "PartialReduce",
     "PrepareAsyncCallDone",
     "PrepareAsyncCallStart",

@@ -35,7 +35,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
     let arrays: Vec<ValueId> =
         operands.iter().filter_map(|operand| if let Value::Array(id) = operand { Some(*id) } else { None }).collect();
     let function = match (target, lapack) {
-        ("Cholesky" | "InvertDiagBlocksLowerTriangular", _) => target,
+        ("Cholesky" | "InvertDiagBlocksLowerTriangular" | "InvertDiagBlocksUpperTriangular", _) => target,
         (_, Some("spotrf" | "dpotrf")) if target.ends_with("_ffi") => "potrf",
         (_, Some("strsm" | "dtrsm")) if target.ends_with("_ffi") => "trsm",
         _ => return Ok(None),
@@ -56,7 +56,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
             };
             Value::Array(solve(e, system, *a, *b)?)
         }
-        ("InvertDiagBlocksLowerTriangular", [a]) => {
+        ("InvertDiagBlocksLowerTriangular" | "InvertDiagBlocksUpperTriangular", [a]) => {
             let shape = e.shape(*a).clone();
             let (_, rows) = square(e, *a)?;
             let [row, column] = rows_and_columns(e, rows)?;
@@ -65,7 +65,8 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
                 e.emit(Op::Convert, vec![is_diagonal], Some(Shape::array(shape.element_type(), &[rows, rows])))?;
             let rank = shape.dims().len();
             let identity = e.emit(Op::Broadcast { dims: vec![rank - 2, rank - 1] }, vec![ones], Some(shape))?;
-            let system = System { is_left: true, is_lower: true, is_transposed: false, has_ones: false };
+            let is_lower = function == "InvertDiagBlocksLowerTriangular";
+            let system = System { is_left: true, is_lower, is_transposed: false, has_ones: false };
             Value::Array(solve(e, system, *a, identity)?)
         }
         _ => return Err(e.unknown(format!("{target} takes real matrices only, one to factor or two to solve"))),

@@ -217,3 +217,63 @@ fn loops_over_indices_are_folded() {
         }
     }
 }
+
+/// The same in loops that read, where what is read is not folded: `x * (i * 0.37 + 1.1)`, as jaxlib 0.10.2 computes it.
+#[test]
+fn indices_are_folded_beside_reads() {
+    // Ten steps of 32 elements are unrolled, eleven are not; of a longer loop, of 8 elements a step, eight are.
+    for (columns, more, folded_from) in [(328, 0, 0), (352, 0, 352), (359, 0, 352), (96, 12, 0), (128, 12, 128)] {
+        let shape = format!("f32[4,{columns}]");
+        let factors: String = (0..more)
+            .map(|at| {
+                let last = if at == 0 { "p".to_string() } else { format!("p{}", at - 1) };
+                format!("  p{at} = {shape} multiply({last}, {})\n", ["x", "y"][at % 2])
+            })
+            .collect();
+        let last = if more == 0 { "p".to_string() } else { format!("p{}", more - 1) };
+        let text = format!(
+            "HloModule m\nf {{\n  x = {shape} parameter(0)\n  y = {shape} parameter(1)\n  i = f32[{columns}] iota(), \
+             iota_dimension=0\n  c = f32[] constant(0.37)\n  cb = f32[{columns}] broadcast(c), dimensions={{}}\n  m = \
+             f32[{columns}] multiply(i, cb)\n  e = f32[] constant(1.1)\n  eb = f32[{columns}] broadcast(e), \
+             dimensions={{}}\n  a = f32[{columns}] add(m, eb)\n  ab = {shape} broadcast(a), dimensions={{1}}\n  p = {shape} \
+             multiply(x, ab)\n{factors}  ROOT r = {shape} negate({last})\n}}\nENTRY e {{\n  x = {shape} parameter(0)\n  y \
+             = {shape} parameter(1)\n  ROOT r = {shape} fusion(x, y), kind=kLoop, calls=f\n}}\n"
+        );
+        let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+        let ones = Tensor::new(&[4, columns], Data::from_f64s(DType::F32, &vec![1.0; 4 * columns]).unwrap());
+        let results = subject::evaluate(&program(&text), &mode, &[ones.clone(), ones]).unwrap()[0].data().to_f32s();
+        for (at, result) in results.iter().enumerate() {
+            let index = (at % columns) as f32;
+            let is_folded = at % columns >= folded_from;
+            let expected = if is_folded { index * 0.37 + 1.1 } else { index.mul_add(0.37, 1.1) };
+            assert_eq!(*result, -expected, "{columns} {more} {at}");
+        }
+    }
+}
+
+/// A product that is the same for all rows is computed before the loop over them, and rounded there, where the loop over columns
+/// is unrolled (jaxlib 0.10.2: up to 256 columns and from 512 on, to both sides of the limit).
+#[test]
+fn products_of_a_row_leave_the_loop_over_rows() {
+    for (columns, is_rounded) in [(8, true), (256, true), (512, false)] {
+        let shape = format!("f32[2,{columns}]");
+        let text = format!(
+            "HloModule m\nf {{\n  x = {shape} parameter(0)\n  z = f32[{columns}] parameter(1)\n  c = f32[] constant(0.99)\n  cb = \
+             f32[{columns}] broadcast(c), dimensions={{}}\n  m = f32[{columns}] multiply(z, cb)\n  mb = {shape} broadcast(m), \
+             dimensions={{1}}\n  ROOT r = {shape} add(x, mb)\n}}\nENTRY e {{\n  x = {shape} parameter(0)\n  z = f32[{columns}] \
+             parameter(1)\n  ROOT r = {shape} fusion(x, z), kind=kLoop, calls=f\n}}\n"
+        );
+        let numbers =
+            |n: usize, step: f64| -> Vec<f64> { (0..n).map(|i| f64::from((i as f64 * step + 0.1) as f32)).collect() };
+        let (x, z) = (numbers(2 * columns, 0.3), numbers(columns, 0.7));
+        let tensor = |dims: &[usize], values: &[f64]| Tensor::new(dims, Data::from_f64s(DType::F32, values).unwrap());
+        let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+        let arguments = [tensor(&[2, columns], &x), tensor(&[columns], &z)];
+        let results = subject::evaluate(&program(&text), &mode, &arguments).unwrap()[0].data().to_f32s();
+        for (at, result) in results.iter().enumerate() {
+            let (x, z) = (x[at] as f32, z[at % columns] as f32);
+            let expected = if is_rounded { x + z * 0.99 } else { z.mul_add(0.99, x) };
+            assert_eq!(*result, expected, "{columns} {at}");
+        }
+    }
+}

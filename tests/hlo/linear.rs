@@ -125,6 +125,8 @@ fn triangular_systems_are_solved() {
          custom_call_target=\"InvertDiagBlocksLowerTriangular\"\n",
     );
     assert_eq!(alike(&text, &[f32s(&[1, 2, 2], &[2.0, 9.0, 3.0, 4.0])]), [[0.5, 0.0, -0.375, 0.25]]);
+    let upper = text.replace("Lower", "Upper");
+    assert_eq!(alike(&upper, &[f32s(&[1, 2, 2], &[2.0, 3.0, 9.0, 4.0])]), [[0.5, -0.375, 0.0, 0.25]]);
     let why = refused(&entry(
         "  a = f32[3,3] parameter(0)\n  b = f32[2,3] parameter(1)\n  ROOT r = f32[2,3] triangular-solve(a, b), left_side=true\n",
     ));

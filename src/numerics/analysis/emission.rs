@@ -107,7 +107,7 @@ impl<'c> Emission<'c> {
         let computation = self.computation;
         let instruction = &computation.instructions[id];
         let is_inside = instruction.fusion == self.fusion;
-        if is_inside && let Some(parts) = self.factors_of_complex_product(id) {
+        if is_inside && let Some(parts) = self.before_complex_product(id) {
             parts.into_iter().for_each(|part| {
                 self.visit_in(part, place, along);
             });
@@ -126,8 +126,11 @@ impl<'c> Emission<'c> {
             }
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
-            // It is computed before the innermost loop.
-            Op::Broadcast { dims } if self.hoists && along && !keeps_innermost(dims, instruction.shape.dims()) => 0,
+            // It is computed before the innermost loop, where it has an order of its own.
+            Op::Broadcast { dims } if self.hoists && along && !keeps_innermost(dims, instruction.shape.dims()) => {
+                self.visit_in(instruction.operands[0], place, false);
+                0
+            }
             Op::Reshape => {
                 let operand = instruction.operands[0];
                 let innermost = |id: ValueId| computation.instructions[id].shape.dims().last().copied();
@@ -173,7 +176,26 @@ impl<'c> Emission<'c> {
         rank
     }
 
-    /// The parts a, b, c, d of (a + bi) (c + di) of which `id` is the imaginary part bc + ad: XLA computes them first.
+    /// What XLA computes before the complex product of which `id` is the imaginary part, both parts of each number at once.
+    fn before_complex_product(&self, id: ValueId) -> Option<Vec<ValueId>> {
+        let [a, b, c, d] = self.factors_of_complex_product(id)?;
+        let Some(functions) = &self.functions else { return Some(vec![a, b, c, d]) };
+        let instructions = &self.computation.instructions;
+        let numbers_in = |[re, im]: [ValueId; 2]| match self.factors_of_complex_product(im) {
+            Some([a, b, c, d]) => vec![[a, b], [c, d]],
+            None if matches!(instructions[im].op, Op::Constant(_)) => {
+                instructions[re].operands.iter().map(|operand| [*operand, im]).collect()
+            }
+            None => {
+                let [re, im] = [re, im].map(|part| instructions[part].operands.iter().copied());
+                re.zip(im).map(|(re, im)| [re, im]).collect()
+            }
+        };
+        let numbers = functions.before_number(self.computation, self.fusion, vec![[a, b], [c, d]], numbers_in);
+        Some(numbers.into_iter().flatten().collect())
+    }
+
+    /// The parts a, b, c, d of (a + bi) (c + di) of which `id` is the imaginary part bc + ad.
     fn factors_of_complex_product(&self, id: ValueId) -> Option<[ValueId; 4]> {
         let instructions = &self.computation.instructions;
         let product = |id: ValueId| match instructions[id].op {

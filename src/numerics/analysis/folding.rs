@@ -1,8 +1,12 @@
-//! Loops over indices and constants alone, which LLVM unrolls and computes when it compiles: there it rounds each operation.
+//! Values that depend on indices and constants alone: where LLVM unrolls the loop over them it computes them when it compiles, and
+//! rounds each operation.
 
-use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use std::collections::{HashMap, HashSet};
 
-use super::unroll::{ANALYZED, is_small};
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+
+use super::emission::keeps_innermost;
+use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 
 /// Where the products of a value are rounded although they are added: columns that a compiler has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,67 +18,201 @@ pub struct FoldedColumns {
 }
 
 /// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless: those of
-/// a compiled fusion that reads nothing, as far as the product depends on constants and on the index of the innermost loop.
+/// a compiled fusion, as far as the product depends on constants and on the index of the innermost loop.
 ///
-/// That loop takes 32 elements a step (8 lanes, 4 at a time). Up to 10 steps LLVM looks what unrolling saves
-/// (`UnrollMaxIterationsCountToAnalyze`), which is all; longer ones it unrolls below 300 instructions
-/// (`UnrollThreshold`). What is left over behind the last full step is always folded (FACTS 3.2).
+/// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
+/// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
+/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
 pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
     let mut found = vec![None; products.len()];
+    let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
+    let mut inside: Option<Vec<bool>> = None;
     for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
-        let instruction = &computation.instructions[id];
-        let Some(operations) = instruction.fusion.and_then(|fusion| operations(computation, fusion)) else { continue };
-        let dims = instruction.shape.dims();
+        let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
+        let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
-        if !depends_on(computation, id, innermost) {
+        let is_known = depends_on(computation, *fusion, id, innermost);
+        if !is_known && !leaves_a_loop(computation, *fusion, id) {
             continue;
         }
-        let width = dims[innermost];
-        let steps = width / STEP;
-        let unrolled = steps <= ANALYZED || is_small(steps, OVERHEAD + LANES_AT_A_TIME * (operations + 2));
-        found[id] = Some(FoldedColumns { width, first: if unrolled { 0 } else { steps * STEP } });
+        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion));
+        let Some(code) = code else { continue };
+        let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
+        if !is_known {
+            let width = dims[innermost];
+            found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
+        } else if code.reads == 0 || is_inside() {
+            let columns = loop_over(computation, *fusion, id, innermost);
+            found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
+        }
     }
     found
 }
 
-/// Elements of a step of a vectorized loop: 8 lanes, 4 at a time.
-const STEP: usize = 8 * LANES_AT_A_TIME;
-const LANES_AT_A_TIME: usize = 4;
+/// Elements of a register.
+const LANES: usize = 8;
 
-/// Instructions of a step beside those for its elements and those of the loop: 3 other indices and the address.
-const OVERHEAD: usize = 4;
+/// Registers that take turns in a short loop.
+const REGISTERS: usize = 4;
 
-/// How many instructions a fusion's operations are for each element, beside the index made a float and the store; `None`
-/// where it reads anything, or has operations that are not folded.
-fn operations(computation: &Computation, fusion: Fusion) -> Option<usize> {
+/// Operations and reads of the longest loop that is a short one (LLVM's `SmallLoopCost`, 20, less what each loop has).
+const SHORT: usize = 13;
+
+/// The innermost loop of a fusion.
+struct Code {
+    /// Operations for each element, beside the index made a float and the store.
+    operations: usize,
+    /// Those of them that are folded if the loop is unrolled.
+    folded: usize,
+    /// Reads that change from element to element, and others, of which one is counted.
+    reads: usize,
+    reads_rows: bool,
+}
+
+impl Code {
+    /// `None` where there are operations that are not folded, or whose cost is not known.
+    fn new(computation: &Computation, fusion: Fusion) -> Option<Code> {
+        let instructions = &computation.instructions;
+        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false };
+        let mut read = HashSet::new();
+        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
+            let dims = instruction.shape.dims();
+            let spreads = matches!(&instruction.op, Op::Broadcast { dims: to } if !keeps_innermost(to, dims));
+            let outside = instruction.operands.iter().filter(|operand| instructions[**operand].fusion != Some(fusion));
+            for operand in outside.filter(|operand| !matches!(instructions[**operand].op, Op::Constant(_))) {
+                code.reads_rows |= spreads;
+                code.reads += usize::from(!spreads && read.insert(*operand));
+            }
+            let operations = operations(&instruction.op)?;
+            if dims.iter().all(|extent| *extent == 1) {
+                continue;
+            }
+            code.operations += operations;
+            let innermost = dims.iter().rposition(|extent| *extent > 1);
+            if innermost.is_some_and(|dim| operations > 0 && depends_on(computation, fusion, id, dim)) {
+                code.folded += operations;
+            }
+        }
+        code.reads = code.reads.max(usize::from(code.reads_rows));
+        Some(code)
+    }
+
+    /// The first of so many columns that is folded, with all behind it.
+    fn first_folded(&self, width: usize) -> usize {
+        let Code { operations, folded, reads, .. } = *self;
+        let operations = operations + reads;
+        let registers = if reads > 0 && operations > SHORT { 1 } else { REGISTERS };
+        let step = LANES * registers;
+        let steps = width / step;
+        // Beside the operations there are the index made a float and the store, an index and an address for each register, and
+        // where arrays are read another index.
+        let instructions = registers * (operations + 2) + registers + usize::from(reads > 0);
+        let saved = registers * (folded + 1) + registers + LOOP;
+        let unrolled = is_small(steps, instructions)
+            || steps <= ANALYZED && (reads == 0 || is_worth_unrolling(steps, instructions + LOOP, saved));
+        if unrolled { 0 } else { steps * step }
+    }
+}
+
+impl Code {
+    /// Whether the loop over so many columns is unrolled, by its size alone.
+    fn is_unrolled(&self, width: usize) -> bool {
+        let operations = self.operations + self.reads;
+        let registers = if operations > SHORT { 1 } else { REGISTERS };
+        is_small(width / (LANES * registers), registers * (operations + 1))
+    }
+}
+
+/// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
+/// computes it before that loop, and selects instructions there, where nothing is added to it.
+fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let instructions = &computation.instructions;
-    let mut inside = instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
-    inside.try_fold(0, |sum, instruction| {
-        let reads = instruction.operands.iter().any(|operand| instructions[*operand].fusion != Some(fusion));
-        let steps = match instruction.op {
-            _ if reads => None,
-            Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Convert | Op::Concatenate { .. } => Some(0),
-            Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide) => Some(1),
-            // Two comparisons and a choice.
-            Op::Binary(Binary::Maximum | Binary::Minimum) => Some(3),
-            Op::Unary(Unary::Negate | Unary::Abs) | Op::Compare { .. } | Op::Select => Some(1),
-            _ => None,
-        };
-        steps.map(|steps| sum + steps)
+    let shape = &instructions[product].shape;
+    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
+        return false;
+    }
+    let reader_of = |id: ValueId| {
+        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
+        (instructions[reader].fusion == Some(fusion)).then_some(reader)
+    };
+    let mut reader = reader_of(product);
+    while let Some(id) = reader
+        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
+    {
+        reader = reader_of(id);
+    }
+    reader.is_some_and(|sum| {
+        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
+        adds && instructions[sum].shape.elements() > shape.elements()
     })
 }
 
-/// Whether a value that reads nothing depends on no other index than that of the dim.
-fn depends_on(computation: &Computation, id: ValueId, dim: usize) -> bool {
+/// How many instructions an operation is for each element; `None` for those that are not folded.
+fn operations(op: &Op) -> Option<usize> {
+    Some(match op {
+        Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Convert | Op::Concatenate { .. } => 0,
+        Op::Copy | Op::Reshape | Op::Slice { .. } => 0,
+        Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide) => 1,
+        // Two comparisons and a choice.
+        Op::Binary(Binary::Maximum | Binary::Minimum) => 3,
+        Op::Clamp => 6,
+        Op::Unary(Unary::Negate | Unary::Abs) | Op::Compare { .. } | Op::Select => 1,
+        _ => return None,
+    })
+}
+
+/// Whether a value depends on constants alone and on no other index than that of the dim.
+fn depends_on(computation: &Computation, fusion: Fusion, id: ValueId, dim: usize) -> bool {
     let instruction = &computation.instructions[id];
+    let of = |operand: ValueId, dim: usize| depends_on(computation, fusion, operand, dim);
     match &instruction.op {
-        Op::Iota { dim: counted } => *counted == dim,
         Op::Constant(value) => value.len() == 1,
-        Op::Broadcast { dims } => match dims.iter().position(|to| *to == dim) {
-            Some(from) => depends_on(computation, instruction.operands[0], from),
+        _ if instruction.fusion != Some(fusion) => false,
+        Op::Iota { dim: counted } => *counted == dim,
+        Op::Broadcast { dims: to } => match to.iter().position(|to| *to == dim) {
+            Some(from) => of(instruction.operands[0], from),
             None => computation.instructions[instruction.operands[0]].shape.elements() == 1,
         },
-        Op::Concatenate { .. } => false,
-        _ => instruction.operands.iter().all(|operand| depends_on(computation, *operand, dim)),
+        Op::Reshape if computation.instructions[instruction.operands[0]].shape.dims() != instruction.shape.dims() => {
+            false
+        }
+        Op::Concatenate { dim: joined } if *joined != dim => false,
+        _ => instruction.operands.iter().all(|operand| of(*operand, dim)),
     }
+}
+
+/// The columns of the loop that a value which depends on one index is computed in: arrays that are joined have loops of their own,
+/// of which the longest counts.
+fn loop_over(computation: &Computation, fusion: Fusion, id: ValueId, dim: usize) -> usize {
+    let instruction = &computation.instructions[id];
+    let extent = |id: ValueId| computation.instructions[id].shape.dims().get(dim).copied().unwrap_or(1);
+    let columns = match &instruction.op {
+        _ if instruction.fusion != Some(fusion) => None,
+        Op::Concatenate { .. } => instruction.operands.iter().map(|operand| extent(*operand)).max(),
+        Op::Unary(_) | Op::Binary(_) | Op::Convert => {
+            instruction.operands.iter().map(|operand| loop_over(computation, fusion, *operand, dim)).min()
+        }
+        _ => None,
+    };
+    columns.unwrap_or_else(|| extent(id)).min(extent(id))
+}
+
+/// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.
+fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
+    let instructions = &computation.instructions;
+    let mut inside = vec![true; instructions.len()];
+    for (id, reader) in instructions.iter().enumerate().rev() {
+        let keeps = match &reader.op {
+            // The place is known.
+            _ if reader.shape.elements() == 1 => continue,
+            Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
+            Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert => true,
+            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
+            _ => false,
+        };
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
+            inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
+        }
+    }
+    inside
 }

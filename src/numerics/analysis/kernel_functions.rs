@@ -112,6 +112,36 @@ impl Functions {
     }
 }
 
+impl Functions {
+    /// The same for complex numbers, each a real and an imaginary part: those that are emitted before one that is made of
+    /// `operands`; `numbers_in` says of which others a number is made.
+    pub fn before_number(
+        &self,
+        computation: &Computation,
+        fusion: Option<Fusion>,
+        operands: Vec<[ValueId; 2]>,
+        numbers_in: impl Fn([ValueId; 2]) -> Vec<[ValueId; 2]>,
+    ) -> Vec<[ValueId; 2]> {
+        let mut found: Vec<[ValueId; 2]> = operands.into_iter().rev().collect();
+        let mut next = 0;
+        while next < found.len() {
+            let number = found[next];
+            next += 1;
+            let instruction = &computation.instructions[number[0]];
+            if instruction.fusion != fusion || !is_elementwise(&instruction.op) || self.called[number[0]] {
+                continue;
+            }
+            for operand in numbers_in(number).into_iter().rev() {
+                if !found.contains(&operand) {
+                    found.push(operand);
+                }
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
 /// The one concatenate that a fusion's root is reached from through elementwise operations and bitcasts, if nothing else
 /// reads it (`FindHero` in `codegen/ir_emission_utils.cc`).
 fn hero(computation: &Computation, fusion: Option<Fusion>, root: ValueId) -> Option<ValueId> {

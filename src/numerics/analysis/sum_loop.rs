@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, ValueId};
+use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, Shape, ValueId, Window, WindowDim};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
@@ -103,6 +103,14 @@ pub fn find_sum_loops(
         {
             of_sum(computation, instruction, dims, [term, init], products[term], codegen)
         }
+        (Op::ReduceWindow { window, to_apply }, &[array, _])
+            if instruction.fusion.is_some_and(Fusion::is_compiled)
+                && instruction.fusion != computation.instructions[array].fusion
+                && instruction.shape.dtype() == Some(DType::F32)
+                && sums(*to_apply) =>
+        {
+            of_windows(computation.instructions[array].shape.dims(), window, instruction.fusion, codegen)
+        }
         _ => SumLoop::Chain,
     };
     computation.instructions.iter().map(sum_loop).collect()
@@ -128,7 +136,9 @@ fn of_sum(
     let from_products = is_product && zero && is_no_negative_zero(computation, id, codegen);
     let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
     let mut term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
-    if !is_unrolled(columns, term.instructions()) {
+    // A loop with one within is not the innermost one.
+    let may_unroll = codegen.free_loops || !term.sums();
+    if !may_unroll || !is_unrolled(columns, term.instructions()) {
         let starts_with_two = from_products && around.is_none();
         let columns = Columns::new(columns, starts_with_two, term.widest(), |lanes| term.cost_along(lanes));
         return columns.filter(|_| term.is_regular()).map_or(SumLoop::Chain, SumLoop::Columns);
@@ -158,6 +168,30 @@ fn of_sum(
         }
         _ => SumLoop::Chain,
     }
+}
+
+/// How the elements of each window are summed that cuts an array into equal parts: those of one part, read where they lie.
+fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: &Codegen) -> SumLoop {
+    let cuts = |(extent, dim): (&usize, &WindowDim)| {
+        let part = WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) };
+        dim.size > 0 && *dim == part && extent.is_multiple_of(dim.size)
+    };
+    if dims.len() != window.0.len() || !dims.iter().zip(&window.0).all(cuts) {
+        return SumLoop::Chain;
+    }
+    // The number of parts along each dim and the elements of one; those of one element are no loops.
+    let loops = dims.iter().zip(&window.0).flat_map(|(extent, dim)| [(extent / dim.size, false), (dim.size, true)]);
+    let loops: Vec<(usize, bool)> = loops.filter(|(extent, _)| *extent > 1).collect();
+    let of = |number: usize, dims: &[usize]| {
+        Instruction::new(String::new(), Op::Parameter(number), Vec::new(), Shape::array(DType::F32, dims))
+    };
+    let all: Vec<usize> = loops.iter().map(|(extent, _)| *extent).collect();
+    let kept: Vec<usize> = loops.iter().filter(|(_, is_summed)| !is_summed).map(|(extent, _)| *extent).collect();
+    let reduced: Vec<usize> = (0..loops.len()).filter(|d| loops[*d].1).collect();
+    let instructions = vec![of(0, &all), of(1, &[])];
+    let sum = Instruction { fusion, ..of(2, &kept) };
+    let computation = Computation { name: String::new(), instructions, root: 0 };
+    of_sum(&computation, &sum, &reduced, [0, 1], false, codegen)
 }
 
 /// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.

@@ -39,6 +39,7 @@ pub struct Term<'c> {
     /// Whether elements that stand apart are read by gathers.
     gathers: bool,
     only_multiplies: bool,
+    sums: bool,
 }
 
 impl<'c> Term<'c> {
@@ -67,6 +68,7 @@ impl<'c> Term<'c> {
             regular: true,
             gathers: codegen.gathers,
             only_multiplies: true,
+            sums: false,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
         term.visit(id, &dims.map(|dim| vec![dim]).collect::<Along>());
@@ -93,6 +95,10 @@ impl<'c> Term<'c> {
     /// Whether the code is one block, of operations that have forms for registers of several elements.
     pub fn is_regular(&self) -> bool {
         self.regular
+    }
+
+    pub fn sums(&self) -> bool {
+        self.sums
     }
 
     /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
@@ -293,6 +299,7 @@ impl<'c> Term<'c> {
         self.instructions = instructions + count.saturating_mul(of_one + 1);
         self.arithmetic = arithmetic + count.saturating_mul(self.arithmetic - arithmetic + 1);
         self.only_multiplies = false;
+        self.sums = true;
         let read = self.reads.split_off(reads);
         let most = if self.regular { count } else { 1 };
         self.reads.extend(read.iter().cycle().take(read.len() * most).cloned());

@@ -23,3 +23,14 @@ pub fn is_unrolled(iterations: usize, instructions: usize) -> bool {
     let saves = iterations <= ANALYZED && iterations * instructions <= UNROLLED_IF_ANALYZED;
     is_small(iterations, instructions) || saves
 }
+
+/// The most that a loop's threshold is raised by for what unrolling saves (`UnrollMaxPercentThresholdBoost`).
+const MOST_RAISED: usize = 4;
+
+/// Whether LLVM unrolls a loop of at most [`ANALYZED`] iterations, each of so many instructions, of which so many are saved: its
+/// threshold is raised as much as the code shrinks.
+pub fn is_worth_unrolling(iterations: usize, instructions: usize, saved: usize) -> bool {
+    let rolled = iterations * instructions;
+    let unrolled = iterations * instructions.saturating_sub(saved);
+    unrolled < UNROLLED * MOST_RAISED && unrolled * unrolled < UNROLLED * rolled.max(1)
+}

@@ -7,6 +7,8 @@ pub enum LibraryFunction {
     Fft(Fft),
     /// Beside a dot that stands for it.
     Convolution(Convolution),
+    /// Beside one of the four dots of parts that a dot of complex numbers is.
+    ComplexDot,
 }
 
 /// A discrete Fourier transform over an array's last dims.

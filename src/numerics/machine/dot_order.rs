@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::ir::Convolution;
+use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
 
 use super::chip::Library;
@@ -251,6 +251,20 @@ impl DotOrder {
             }
         }
     }
+}
+
+/// The dots of f64 that a plan makes of two arrays, each one chain.
+pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    let mut out = vec![0.0; plan.batch * m * n];
+    // Row by row of the right operand, so that neighbours are read one after the other.
+    for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
+        let rhs = &rhs[row / m * k * n..(row / m + 1) * k * n];
+        for (a, b) in lhs[row * k..(row + 1) * k].iter().zip(rhs.chunks(n.max(1))) {
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
+use super::complex_dot::ComplexDot;
 use super::contraction_order::ContractionOrder;
-use super::dot_order::DotOrder;
+use super::dot_order::{self, DotOrder};
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::mxu;
@@ -221,7 +222,8 @@ impl<'p> Machine<'p> {
                 reduce::reduce(self, instruction, dims, (*to_apply, habits.sum_loop), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
-                reduce::reduce_window(self, instruction, window, *to_apply, &written_out(operands), shapes[0])?
+                let of = (*to_apply, habits.sum_loop);
+                reduce::reduce_window(self, instruction, window, of, &written_out(operands), shapes[0])?
             }
             Op::Scatter { dims, to_apply } => reduce::scatter(self, dims, *to_apply, &written_out(operands), shapes)?,
             Op::Sort { dim, stable, to_apply } => rank::sort(self, *dim, *stable, *to_apply, operands, shapes)?,
@@ -238,7 +240,9 @@ impl<'p> Machine<'p> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                Some(LibraryFunction::Convolution(_)) | None => self.call(*to_apply, written_out(operands))?,
+                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot) | None => {
+                    self.call(*to_apply, written_out(operands))?
+                }
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);
@@ -392,15 +396,7 @@ impl<'p> Machine<'p> {
             _ => [lhs, rhs],
         };
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
-            let mut out = vec![0.0; plan.batch * m * n];
-            // Row by row of b, so that neighbours are read one after the other; each sum is still one chain over l.
-            for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
-                let b = &b[row / m * k * n..(row / m + 1) * k * n];
-                for (a, b) in a[row * k..(row + 1) * k].iter().zip(b.chunks(n.max(1))) {
-                    sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
-                }
-            }
-            return Ok(Value::double(out));
+            return Ok(Value::double(dot_order::in_f64(a, b, &plan)));
         }
         if let (Value::Integer(_, a), Value::Integer(_, b)) = (&lhs, &rhs) {
             return Ok(Value::integer(dtype, integer::dots(dtype, a, b, &plan)));
@@ -423,6 +419,7 @@ impl<'p> Machine<'p> {
         };
         let contraction =
             convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
+        let complex = ComplexDot::new(self.library_function(instruction), [m, k, n]).filter(|_| f32s);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
@@ -430,6 +427,10 @@ impl<'p> Machine<'p> {
             let out = &mut out[at * m * n..(at + 1) * m * n];
             if let (DotUnit::Matrix(_), Some(contraction)) = (unit, &contraction) {
                 contraction.matmul(a, b, &matrix, out);
+                continue;
+            }
+            if let Some(order) = &complex {
+                order.matmul(a, b, &matrix, out);
                 continue;
             }
             match (unit, &order) {

@@ -10,6 +10,7 @@ mod alike;
 mod arrange;
 mod blocks;
 mod chip;
+mod complex_dot;
 mod contract;
 mod contraction_order;
 mod dot_order;

@@ -238,13 +238,19 @@ pub(super) fn reduce_window(
     machine: &Machine,
     instruction: &Instruction,
     window: &Window,
-    to_apply: usize,
+    (to_apply, sum_loop): (usize, SumLoop),
     operands: &[Value],
     shape: &Shape,
 ) -> Result<Value> {
     let dims = shape.dims();
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
-        return windows(machine, instruction, window, to_apply, operands, dims);
+        let adds = machine.prepared.regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add));
+        return match (side_by_side(machine, sum_loop), operands) {
+            (Some(sum), [Value::Float(DType::F32, values), init]) if adds => {
+                Ok(windows_side_by_side(&sum, instruction, window, (values, dims), init.f32s()[0]))
+            }
+            _ => windows(machine, instruction, window, to_apply, operands, dims),
+        };
     };
     // The last dim is the one that sums run along.
     let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
@@ -277,6 +283,25 @@ pub(super) fn reduce_window(
     let moved: Vec<usize> = last.iter().map(|d| dims[*d]).collect();
     let back: Vec<usize> = (0..dims.len()).map(|d| last.iter().position(|l| *l == d).unwrap_or(d)).collect();
     Ok(arrange::permute(&running, &moved, &back))
+}
+
+/// The sum of each window, all of whose places are elements, as a loop takes it that LLVM has vectorized.
+fn windows_side_by_side(
+    sum: &SideBySide,
+    instruction: &Instruction,
+    window: &Window,
+    (values, dims): (&[f32], &[usize]),
+    init: f32,
+) -> Value {
+    let strides = movement::row_major(dims);
+    let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
+    let mut terms = Vec::with_capacity(values.len());
+    movement::for_each_index(instruction.shape.dims(), |_, out| {
+        movement::for_each_index(&extents, |_, inside| {
+            terms.extend(window.element(dims, &strides, out, inside).map(|at| f64::from(values[at])));
+        });
+    });
+    Value::float(DType::F32, sum.sums(&terms, extents.iter().product(), init, false))
 }
 
 /// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.

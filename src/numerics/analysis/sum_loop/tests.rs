@@ -1,5 +1,5 @@
 use super::{Codegen, Columns, SumLoop, find_sum_loops};
-use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId};
+use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId, Window, WindowDim};
 use crate::tensor::DType;
 
 type Built = Result<ValueId, ShapeError>;
@@ -175,4 +175,39 @@ fn columns_fill_registers_by_their_number() {
     ] {
         assert_eq!(columns(extent), expected, "{extent}");
     }
+}
+
+/// A window that cuts an array into parts is a sum over two dims, as the optimised LLVM IR of jaxlib 0.10.2 has it: four rows of eight
+/// side by side. With padding its loops have branches.
+#[test]
+fn windows_of_two_dims_take_rows_side_by_side() {
+    let of = |window: [usize; 2], pad: i64| {
+        let mut builder = Builder::new("m");
+        let x = builder.parameter("x", DType::F32, &[64, 8]).unwrap();
+        let sums = builder.cumsum(x, 0).unwrap();
+        let mut program = builder.finish(&[("r", sums)]).unwrap();
+        let entry = program.entry;
+        let computation = &mut program.computations[entry];
+        let dims = window.map(|size| WindowDim { stride: size, pad_high: pad, ..WindowDim::of_size(size) });
+        let instruction = &mut computation.instructions[sums];
+        let Op::ReduceWindow { window, .. } = &mut instruction.op else { panic!("{:?}", instruction.op) };
+        *window = Window(dims.to_vec());
+        instruction.fusion = Some(Fusion::Compiled(0));
+        let products = vec![false; computation.instructions.len()];
+        rows(find_sum_loops(computation, &products, &Codegen::JAXLIB_0_10_2, |_| true)[sums]).0
+    };
+    assert_eq!([of([32, 8], 0), of([32, 1], 0), of([32, 8], 32)], [4, 1, 1]);
+}
+
+/// Where each term is a sum, the loop over terms is not the innermost one, which alone newer emitters let LLVM unroll.
+#[test]
+fn sums_of_sums_take_columns_side_by_side() {
+    let of = |codegen: &Codegen| {
+        of_release(codegen, &[2, 8], &[0], |builder, x, _| {
+            let within = builder.reduce(Binary::Add, x, 0.0, &[0])?;
+            square(builder, within)
+        })
+    };
+    let lanes = |sum_loop: SumLoop| matches!(sum_loop, SumLoop::Columns(columns) if columns.lanes == 8);
+    assert_eq!([&Codegen::JAXLIB_0_10_2, &Codegen::JAXLIB_0_6_2].map(|codegen| lanes(of(codegen))), [true, false]);
 }

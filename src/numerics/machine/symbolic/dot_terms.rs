@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use crate::ir::{Binary, DotDims, DotPlan, LibraryFunction, Precision};
 use crate::tensor::DType;
 
+use super::super::complex_dot::ComplexDot;
 use super::super::contraction_order::ContractionOrder;
 use super::super::dot_order::DotOrder;
 use super::super::mode::DotUnit;
@@ -70,6 +71,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
 struct Summed {
     mixer: Mixer,
     order: Option<DotOrder>,
+    complex: Option<(ComplexDot, usize)>,
     /// Whether both operands are taken alike.
     commutes: bool,
     /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
@@ -86,7 +88,14 @@ impl Summed {
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
-            return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
+            return Summed {
+                mixer,
+                order: None,
+                complex: None,
+                commutes: true,
+                rounds_operands: false,
+                on_vector_unit: None,
+            };
         }
         let unit = machine.mode.dot(precision, dtypes, [m, n]);
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
@@ -112,7 +121,10 @@ impl Summed {
             convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
         let order = order.filter(|_| matrix_unit && contraction.is_none());
+        let complex = ComplexDot::new(machine.library_function(instruction), [m, k, n]).filter(|_| f32s && matrix_unit);
+        let order = order.filter(|_| complex.is_none());
         let text = match unit {
+            DotUnit::Matrix(_) if complex.is_some() => format!("parts of complex numbers {:?}", matrix.flush),
             DotUnit::Double => "f64".to_string(),
             DotUnit::Vector => {
                 format!("vector {:?} {:?}", machine.mode.choices.reduce, machine.unit.flush)
@@ -131,10 +143,15 @@ impl Summed {
             let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
             SumPlan::new(&RowSum::new(machine.mode, &site).plan(&[k]), machine.unit.flush)
         });
-        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands, on_vector_unit }
+        let complex = complex.map(|complex| (complex, n));
+        Summed { mixer: Mixer::new(&format!("dot {text}")), order, complex, commutes, rounds_operands, on_vector_unit }
     }
 
     fn mixer(&self, at: usize, column: usize) -> Mixer {
+        if let Some((complex, n)) = &self.complex {
+            let [sums, shared] = complex.of_place(at / n, column);
+            return self.mixer.and_count(sums).and_count(shared);
+        }
         match self.order.as_ref().and_then(|order| order.of_place(at, column)) {
             Some([lanes, rest, paired, runs, depth]) => {
                 let mixer = self.mixer.and_count(lanes).and_count(rest).and_count(paired);

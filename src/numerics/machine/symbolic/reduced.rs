@@ -213,6 +213,10 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let dtype = site.shapes[0].element_type();
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
+        if as_compiled(tracer, site).1 && joint.binary() == Some(Binary::Add) && dtype == DType::F32 {
+            let sum = SumPlan::new(&format!("{:?}", site.habits.sum_loop), tracer.machine.unit.flush);
+            return windows(tracer, site, window, |row| sum.of(init, row.iter().copied(), dtype));
+        }
         let gathering = joint.binary().and_then(|binary| Gathering::new(tracer, binary, dtype));
         return windows(tracer, site, window, |row| match &gathering {
             Some(gathering) => gathering.of(init, row),
