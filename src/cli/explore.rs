@@ -389,10 +389,8 @@ impl Page<'_> {
 fn gap(decision: &Decision) -> String {
     let Decision { step, candidates, declared_ulp, enclosed_ulp } = decision;
     let (first, rivals) = candidates.split_first().map_or((0, &[][..]), |(first, rivals)| (*first, rivals));
-    let rivals = match rivals {
-        [] => String::new(),
-        few => format!(" of {}", few.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
-    };
+    let rivals: Vec<String> = rivals.iter().map(usize::to_string).collect();
+    let rivals = if rivals.is_empty() { String::new() } else { format!(" of {}", rivals.join(", ")) };
     let least = match *enclosed_ulp {
         least if least == f64::NEG_INFINITY => "nothing is known under other choices".to_string(),
         least => format!("{least:.4} ulp at least under every choice"),
