@@ -182,6 +182,22 @@ fn scans_are_blocked_by_sixteen_on_xla_cpu() {
     assert!(run(&program, "cpu/default/off", &x)[0].data().to_f64s().iter().all(|sum| *sum == 1.0));
 }
 
+/// Bits of jaxlib 0.10.2 on XLA:CPU: a running sum that is flushed to -0 stays so in a row of one block, and has the zero before
+/// the first block added to it in a longer row.
+#[test]
+fn a_zero_is_added_to_the_first_block_on_xla_cpu() {
+    for (n, second) in [(12, 0x8000_0000), (40, 0)] {
+        let program = built(|b| {
+            let x = b.parameter("x", DType::F32, &[n])?;
+            Ok(vec![b.cumsum(x, 0)?])
+        });
+        let mut x = vec![0.0; n];
+        x[..2].copy_from_slice(&[2e-38f32, -2.1e-38].map(f64::from));
+        let got = run(&program, "xla-cpu/default/off", &[floats(DType::F32, &[n], &x)])[0].data().to_f32s();
+        assert_eq!([got[0], got[1]].map(f32::to_bits), [0x00d9_c7dd, second], "{n} elements");
+    }
+}
+
 /// Running maxima along either dim, in either direction, in a time that grows as the array does.
 #[test]
 fn running_maxima() {

@@ -1,5 +1,6 @@
 //! `ulpgate::same`: what is called the same has equal bits, whatever the input, and what is not is shown by an input.
 
+mod bits;
 mod known;
 mod machines;
 mod random;
@@ -52,6 +53,12 @@ impl Random {
 
 /// Numbers of all kinds: ordinary ones, any bits at all, and the few at which rules break.
 fn fill(random: &mut Random, dtype: DType, dims: &[usize]) -> Tensor {
+    if dtype.is_integer() {
+        let small = random.chance(50);
+        let integer = |bits: u64| if small { i64::from(bits as u32 % 1024) } else { i64::from(bits as i32) };
+        let integers: Vec<i64> = (0..dims.iter().product()).map(|_| integer(random.bits() >> 20)).collect();
+        return Tensor::new(dims, Data::from_i64s(dtype, &integers).unwrap());
+    }
     let any_bits = random.chance(30);
     let scale = [1.0, 100.0, 1e-3, 1e-19][random.below(4)];
     let mut value = || {

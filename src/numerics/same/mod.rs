@@ -5,6 +5,7 @@
 //! bits for all arguments. Where symbols differ, inputs are tried until bits do. DESIGN says why what is proven is proven.
 
 mod alignment;
+mod boundary;
 mod parting;
 mod witness;
 
@@ -213,7 +214,7 @@ pub fn compare<'a>(
         Some((block, small)) => {
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
             let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
-            let mut found = None;
+            let (mut found, mut turns) = (None, 0);
             let goes_on = |search: &witness::Search| {
                 search.tried < settings.trials || search.tried.saturating_mul(alignment.elements()) < settings.elements
             };
@@ -221,7 +222,11 @@ pub fn compare<'a>(
                 if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
                     break;
                 }
-                found = search.next(block)?;
+                turns += 1;
+                found = match turns % TURNS {
+                    0 => search.approach(block, begun.checked_add(settings.patience))?,
+                    _ => search.next(block)?,
+                };
             }
             match found {
                 Some(difference) => Verdict::Part(Box::new(search.show(meeting, difference)?)),
@@ -234,6 +239,8 @@ pub fn compare<'a>(
 
 /// Inputs that are tried however long that takes.
 const MINIMUM: u64 = 4;
+/// One turn of so many looks for a place where results change, the others take an input each.
+const TURNS: u64 = 8;
 
 fn in_words(grounds: &[Grounds]) -> Vec<String> {
     let all = |of: fn(&Grounds) -> &BTreeSet<String>| -> Vec<String> {

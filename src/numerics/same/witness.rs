@@ -56,7 +56,7 @@ impl fmt::Display for Difference {
 pub struct Search<'a> {
     prepared: &'a [Prepared<'a>; 2],
     settings: &'a Settings,
-    alignment: &'a Alignment,
+    pub(super) alignment: &'a Alignment,
     permits: Permits,
     /// Inputs on which both programs were run.
     pub tried: u64,
@@ -75,22 +75,39 @@ impl<'a> Search<'a> {
     /// Runs both programs on one more input; gives what differs.
     pub fn next(&mut self, block: usize) -> Result<Option<Difference>, SameError> {
         let trial = self.tried;
+        Ok(self.try_on(&self.filled(trial), trial, block)?.1)
+    }
+
+    /// The larger program's arguments of a trial.
+    pub fn filled(&self, trial: u64) -> Vec<Tensor> {
+        let large = self.alignment.large();
+        let shapes = self.alignment.shapes(large);
+        shapes.iter().enumerate().map(|(at, shape)| fill(trial, 2 * at + large, shape)).collect()
+    }
+
+    /// Runs both programs on arguments of the larger one, the smaller one on its part of them; gives their results and what
+    /// differs. Arguments of the smaller program alone are those of the trial.
+    pub fn try_on(
+        &mut self,
+        of_large: &[Tensor],
+        trial: u64,
+        block: usize,
+    ) -> Result<(Vec<Vec<Tensor>>, Option<Difference>), SameError> {
         self.tried += 1;
         let large = self.alignment.large();
-        let filled = |side: usize, number: usize, shape: &Shape| fill(trial, 2 * number + side, shape);
-        let shapes = self.alignment.shapes(large);
-        let of_large: Vec<Tensor> = shapes.iter().enumerate().map(|(at, shape)| filled(large, at, shape)).collect();
-        let of_small = self.alignment.cut(&of_large, block, |at, shape| filled(1 - large, at, shape));
+        let of_small = self.alignment.cut(of_large, block, |at, shape| fill(trial, 2 * at + 1 - large, shape));
+        let of_large = of_large.to_vec();
         let inputs = if large == 1 { [of_small, of_large] } else { [of_large, of_small] };
         let results = [self.results(0, &inputs[0])?, self.results(1, &inputs[1])?];
         let differs = |a: &Tensor, i: usize, b: &Tensor, j: usize| self.differ(a, i, b, j);
         let found = self.alignment.first_difference([&results[0], &results[1]], block, differs);
-        Ok(found.map(|(number, places)| {
+        let found = found.map(|(number, places)| {
             let [one, other] = self.alignment.result_numbers()[number];
             let what = if one == other { format!("result {one}") } else { format!("result {one} and result {other}") };
             let shown = shown(what, [&results[0][one], &results[1][other]], places);
             Difference { inputs, shown, results: [one, other] }
-        }))
+        });
+        Ok((results.into(), found))
     }
 
     fn results(&self, side: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, SameError> {
@@ -157,14 +174,27 @@ const SCALES: [f64; 8] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4, 1e-41, 1e30];
 /// Integers below these, one a trial: indices, tokens, lengths.
 const BELOW: [u64; 5] = [8, 64, 2, 1024, 50_000];
 
+/// The random numbers of a trial.
+pub fn streams(trial: u64) -> Streams {
+    Streams::new(&InputKey { suite: "same".to_string(), input: "search".to_string(), n: 0, seed: trial })
+}
+
 /// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
-/// numbers in every other argument, as variances and counts are, and every other time one has rows of equal numbers.
-fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
-    let key = InputKey { suite: "same".to_string(), input: "search".to_string(), n: 0, seed: trial };
-    let mut sampler = Streams::new(&key).sampler(argument as u64, 0);
+/// numbers in every other argument, as variances and counts are, and one arguments whose products end near the least normal
+/// number of f32, every other time in rows of equal numbers.
+pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
+    let streams = streams(trial);
+    let mut sampler = streams.sampler(argument as u64, 0);
     let (dtype, count) = (shape.element_type(), shape.elements());
     let data = if dtype.is_float() {
-        let scale = SCALES[trial as usize / 4 % SCALES.len()];
+        let scale = match trial % 4 {
+            2 => {
+                let exponent = 80.0 * streams.sampler(u64::MAX, 0).uniform() - 42.0;
+                let near = 2.0 * sampler.uniform() - 39.0;
+                10f64.powf(if argument / 2 % 2 == 0 { exponent } else { near - exponent })
+            }
+            _ => SCALES[trial as usize / 4 % SCALES.len()],
+        };
         let positive = (trial + argument as u64 / 2) % 4 == 1;
         let value = |sampler: &mut Sampler| {
             let value = sampler.normal() * scale;
@@ -191,12 +221,14 @@ fn small(dtype: DType, value: u64) -> i64 {
     value as i64 % most
 }
 
-fn floats(dtype: DType, values: &[f64]) -> Option<Data> {
-    let rounded = |value: &f64| match dtype.format() {
-        Some(format) => round_f64(format, *value, Direction::NearestEven),
-        None => *value,
-    };
-    Data::from_f64s(dtype, &values.iter().map(rounded).collect::<Vec<f64>>())
+/// Numbers rounded to a float type.
+pub fn floats(dtype: DType, values: &[f64]) -> Option<Data> {
+    Data::from_f64s(dtype, &values.iter().map(|value| rounded(dtype, *value)).collect::<Vec<f64>>())
+}
+
+/// A number rounded to a float type.
+pub fn rounded(dtype: DType, value: f64) -> f64 {
+    dtype.format().map_or(value, |format| round_f64(format, value, Direction::NearestEven))
 }
 
 fn special(sampler: &mut Sampler, value: f64) -> f64 {

@@ -8,6 +8,7 @@
 mod dot_terms;
 mod gathered;
 mod indexed;
+mod packed;
 mod pairwise;
 mod pointwise;
 mod ranked;

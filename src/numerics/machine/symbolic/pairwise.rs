@@ -56,7 +56,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
     }
     let operation = Operation::new(binary, dtype, unit, tracer);
-    Symbols::array(pairs().map(|(a, b)| operation.of(a, b)).collect())
+    let of = |(a, b): (Symbol, Symbol)| tracer.join_bits(binary, dtype, a, b).unwrap_or_else(|| operation.of(a, b));
+    Symbols::array(pairs().map(of).collect())
 }
 
 /// Whether the order of a maximum's operands shows: zeros of both signs tie, and the unit does not go by their sign.
@@ -177,7 +178,7 @@ impl<'u> Operation<'u> {
                 let product = product.with(facts(a == b && one == other)).with_sign(one != other);
                 // A power of two moves the exponent alone, where nothing lies below the least normal number.
                 let moves = |power: Symbol| {
-                    let power = power.float().filter(|v| v.is_normal() && v.to_bits() << 9 == 0);
+                    let power = power.float().filter(|v| !double && v.is_normal() && v.to_bits() << 9 == 0);
                     power.is_some_and(|power| power.abs() >= 1.0 || self.unit.flush)
                 };
                 let narrow = moves(a) && b.is_bf16() || moves(b) && a.is_bf16();
@@ -243,6 +244,7 @@ impl<'u> Operation<'u> {
                 (Binary::Subtract, Some(0)) => right,
                 (Binary::Multiply, Some(1)) => true,
                 (Binary::Divide, Some(1)) => right,
+                (Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical, Some(0)) => right,
                 (Binary::And, Some(1)) => pred,
                 (Binary::And, Some(-1)) => !pred,
                 (Binary::Maximum | Binary::Minimum | Binary::And | Binary::Or, None) => known == other,

@@ -296,7 +296,9 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
     let element = |(i, v): (usize, &Symbol)| {
         let (low, high) = (at(low, i), at(high, i));
         let clamped = smaller.of(larger.of(low, *v), high);
-        if let (Some(low), Some(high)) = (low.integer(), high.integer()) {
+        if let (Some(low), Some(high)) = (low.integer(), high.integer())
+            && low <= high
+        {
             tracer.ranges.borrow_mut().insert(clamped, low..=high);
         }
         clamped

@@ -10,6 +10,7 @@ use super::super::evaluate::{EvalError, Machine, refuse};
 use super::super::prepared::Habits;
 use super::super::value::Operand;
 use super::gathered::GatheredTerms;
+use super::packed::PackedIntegers;
 use super::symbol::{Mixer, Symbol};
 use super::symbols::{Array, Symbols};
 use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
@@ -29,6 +30,7 @@ pub struct Tracer<'a> {
     /// What each region computes.
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
+    pub packed: PackedIntegers,
     /// Where integers that were clamped lie.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
 }
@@ -63,6 +65,7 @@ impl<'a> Tracer<'a> {
             grounds,
             regions,
             gathered: GatheredTerms::default(),
+            packed: PackedIntegers::default(),
             ranges,
         }
     }

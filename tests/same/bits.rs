@@ -1,0 +1,101 @@
+//! Indices that are packed into the bits of one integer, and programs that part only beside places where results change.
+
+use crate::{Random, ask, differing, is_same, read};
+use ulpgate::same::Verdict;
+
+const V5E: &str = "v5e/default/as-compiled";
+
+/// A row's element by its index, and the same as TPUs compile it: row and index packed, and taken out of one integer.
+const PICKED: &str = "HloModule m\nENTRY main {\n x = f32[8,512] parameter(0)\n i = s32[8] parameter(1)\n j = s32[8,1] reshape(i)\n\
+    ROOT r = f32[8] gather(x, j), offset_dims={}, collapsed_slice_dims={1}, start_index_map={1}, \
+    operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=1, slice_sizes={1,1}\n}\n";
+const PACKED: &str = "HloModule m\nENTRY main {\n x = f32[8,512] parameter(0)\n i = s32[8] parameter(1)\n k = s32[8] iota(), iota_dimension=0\n\
+    low = s32[8] constant({0,0,0,0,0,0,0,0})\n last = s32[8] constant({511,511,511,511,511,511,511,511})\n\
+    by = s32[8] constant({3,3,3,3,3,3,3,3})\n below = s32[8] constant({7,7,7,7,7,7,7,7})\n\
+    above = s32[8] constant({4088,4088,4088,4088,4088,4088,4088,4088})\n\
+    a = s32[8] shift-left(k, low)\n c = s32[8] clamp(low, i, last)\n d = s32[8] shift-left(c, by)\n p = s32[8] or(a, d)\n\
+    e = s32[8] and(below, p)\n f = s32[8] shift-right-logical(e, low)\n\
+    g = s32[8] and(p, above)\n h = s32[8] shift-right-logical(g, by)\n\
+    m = s32[8,1] reshape(f)\n n = s32[8,1] reshape(h)\n s = s32[8,2] concatenate(m, n), dimensions={1}\n\
+    ROOT r = f32[8] gather(x, s), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, \
+    index_vector_dim=1, slice_sizes={1,1}\n}\n";
+
+#[test]
+fn indices_that_are_packed_into_one_integer_are_taken_out_as_they_were() {
+    assert!(is_same(&ask(PICKED, PACKED, V5E, &[])));
+    assert_eq!(differing(&read(PICKED), &read(PACKED), V5E, 200, &mut Random(9)).1, 0);
+    // A bit of the index is left out, is taken for the row's, reaches the sign, or is that of a number below 0.
+    for (from, to) in [
+        ("4088", "2040"),
+        ("4088", "4087"),
+        ("7,7,7", "15,7,7"),
+        ("3,3,3", "2,3,3"),
+        ("3,3,3", "3,29,3"),
+        ("511,511", "511,512"),
+        ("{0,0,0,0", "{0,0,-1,0"),
+    ] {
+        let other = PACKED.replace(from, to);
+        assert_ne!(other, PACKED);
+        assert!(!is_same(&ask(PICKED, &other, V5E, &[])), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_packed_integers_is_what_was_put_there() {
+    let of = |body: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n i = s32[4] parameter(0)\n j = s32[4] parameter(1)\n zero = s32[4] constant({{0,0,0,0}})\n\
+             seven = s32[4] constant({{7,7,7,7}})\n three = s32[4] constant({{3,3,3,3}})\n high = s32[4] constant({{56,56,56,56}})\n\
+             five = s32[4] constant({{5,5,5,5}})\n by20 = s32[4] constant({{20,20,20,20}})\n \
+             by30 = s32[4] constant({{30,30,30,30}})\n a = s32[4] clamp(zero, i, seven)\n b = s32[4] clamp(zero, j, seven)\n\
+             s = s32[4] shift-left(b, three)\n {body}\n}}\n"
+        )
+    };
+    let same = |one: &str, other: &str| {
+        let (one, other) = (of(one), of(other));
+        let same = is_same(&ask(&one, &other, V5E, &[]));
+        if same {
+            assert_eq!(differing(&read(&one), &read(&other), V5E, 100, &mut Random(3)).1, 0);
+        }
+        same
+    };
+    let b = "ROOT r = s32[4] copy(b)";
+    assert!(same(
+        b,
+        "p = s32[4] or(s, a)\n q = s32[4] and(high, p)\n ROOT r = s32[4] shift-right-arithmetic(q, three)"
+    ));
+    // What lies lower falls out.
+    assert!(same(b, "p = s32[4] or(s, a)\n ROOT r = s32[4] shift-right-logical(p, three)"));
+    assert!(same("ROOT r = s32[4] copy(a)", "p = s32[4] or(s, a)\n ROOT r = s32[4] and(p, seven)"));
+    assert!(same("ROOT r = s32[4] or(a, s)", "ROOT r = s32[4] or(s, a)"));
+    assert!(same("ROOT r = s32[4] copy(five)", "p = s32[4] or(s, five)\n ROOT r = s32[4] and(p, seven)"));
+    // Two integers in one place, and one that is cut.
+    assert!(!same(b, "p = s32[4] or(b, a)\n ROOT r = s32[4] and(p, seven)"));
+    assert!(!same(b, "ROOT r = s32[4] and(b, five)"));
+    assert!(!same(b, "ROOT r = s32[4] shift-right-logical(s, five)"));
+    // Shifted in 32 bits and in 64.
+    let narrow = |by: usize| format!("t = s32[4] shift-left(b, by{by})\n ROOT r = s64[4] convert(t)");
+    let wide =
+        |by: usize| format!("w = s64[4] convert(b)\n v = s64[4] convert(by{by})\n ROOT r = s64[4] shift-left(w, v)");
+    assert!(same(&narrow(20), &wide(20)) && !same(&narrow(30), &wide(30)));
+    // Without a clamp an integer may be of any size.
+    assert!(!same(
+        "ROOT r = s32[4] copy(i)",
+        "t = s32[4] shift-left(i, three)\n ROOT r = s32[4] shift-right-logical(t, three)"
+    ));
+}
+
+#[test]
+fn predicates_part_beside_the_numbers_where_they_change() {
+    let text = |quotient: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n x = f32[8,4] parameter(0)\n y = f32[8,4] parameter(1)\n a = f32[] constant(0.8)\n\
+             b = f32[] constant(1.25)\n c = f32[8,4] broadcast(a), dimensions={{}}\n d = f32[8,4] broadcast(b), dimensions={{}}\n\
+             q = f32[8,4] {quotient}\n ROOT r = pred[8,4] compare(q, y), direction=GT\n}}\n"
+        )
+    };
+    let (divided, multiplied) = (text("divide(x, c)"), text("multiply(x, d)"));
+    let answer = ask(&divided, &multiplied, "cpu/default/as-compiled", &[]);
+    assert!(matches!(answer.verdict, Verdict::Part(_)), "{answer:?}");
+    assert!(is_same(&ask(&divided, &divided, "cpu/default/as-compiled", &[])));
+}
