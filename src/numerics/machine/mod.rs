@@ -40,6 +40,7 @@ mod tiles;
 mod value;
 pub mod vector;
 mod walk;
+mod weighted;
 
 pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, find_chip};

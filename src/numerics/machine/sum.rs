@@ -9,7 +9,7 @@ use crate::tensor::DType;
 use super::blocks::Tree;
 use super::chip::Library;
 use super::mode::Mode;
-use super::vector::{self, StepRounding, SumOrder, VectorUnit};
+use super::vector::{self, StepRounding, SumOrder, VectorUnit, Weighted};
 
 /// How a mode sums the elements of reduced dims in one type, from one init.
 pub struct RowSum {
@@ -118,6 +118,19 @@ impl RowSum {
         }
         let sums = vector::column_sums([self.width, columns], at_once, (self.order, self.step), &self.unit, rows)?;
         Ok(sums.map(|sums| self.finish(sums, init)))
+    }
+
+    /// The sums of products that are made on the way, rounded to the type: of rows where `columns` is 1, else of that many columns.
+    /// `None` where products have to stand in memory first.
+    pub fn of_weighted(&self, weighted: Weighted, columns: usize, init: f32) -> Option<Vec<f32>> {
+        if self.windows.is_some() || self.order != SumOrder::Lanes || weighted.factors.len() != self.width {
+            return None;
+        }
+        let sums = match columns {
+            1 => weighted.row_sums(self.step, &self.unit),
+            columns => weighted.column_sums(columns, self.step, &self.unit),
+        };
+        Some(self.finish(sums, init))
     }
 
     fn finish(&self, mut sums: Vec<f32>, init: f32) -> Vec<f32> {

@@ -14,7 +14,8 @@ use super::prepared::Frame;
 use super::reduce::{memory_order, side_by_side, site};
 use super::sum::RowSum;
 use super::value::{Operand, Value};
-use super::vector;
+use super::vector::{self, Weighted};
+use super::weighted::{self, Product};
 
 /// Elements of a tile: with its sources it stays in the second cache, and one thread computes it.
 const TILE: usize = 1 << 14;
@@ -80,6 +81,11 @@ pub fn reduce(
         _ => return Ok(None),
     };
     let site = Site { machine, instructions, frame, producers, array, values, layout };
+    if let Reduction::Sum(sum) = &how
+        && let Some(results) = site.weighted(sum, init)
+    {
+        return Ok(Some(Value::float(dtype, results)));
+    }
     let results = match how {
         Reduction::Sum(sum) if layout.inner > 1 => site.columns(&sum, init)?,
         how => Some(site.rows(&how, init)?),
@@ -143,6 +149,23 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
+    /// The sums of products of a matrix with a vector, as compilers write them; `None` for anything else.
+    fn weighted(&self, sum: &RowSum, init: f32) -> Option<Vec<f32>> {
+        let Layout { reduced, inner, .. } = self.layout;
+        let Product { operands, rounded } =
+            weighted::find(self.machine, self.instructions, self.producers, self.array)?;
+        if !operands.iter().all(|id| self.is_tiled(*id)) {
+            return None;
+        }
+        let [left, right] = operands.map(|id| self.values[id].as_ref());
+        let [matrix, factors] = weighted::matrix_and_vector([left?, right?], [reduced, inner])?;
+        // Rows of all matrices are rows of one.
+        let size = if inner == 1 { matrix.len() } else { reduced * inner };
+        let of_matrix = |matrix| sum.of_weighted(Weighted { matrix, factors, rounded }, inner, init);
+        let sums: Option<Vec<Vec<f32>>> = matrix.chunks(size).map(of_matrix).collect();
+        sums.map(|sums| sums.concat())
+    }
+
     /// The results along rows, some rows at a time.
     fn rows(&self, how: &Reduction, init: f32) -> Result<Vec<f32>, EvalError> {
         let Layout { outer, reduced, .. } = self.layout;

@@ -35,7 +35,7 @@ pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
-pub(super) use sum_order::{TREE, column_sums, running_sums, sum, sums};
+pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ use super::simd::{self, Work};
 use super::step::{InBf16, InF16, InF32, Step, StepRounding};
 
 pub use columns::column_sums;
+pub use weighted::Weighted;
 
 /// The order of a sum over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,8 +150,9 @@ macro_rules! with_adder {
     };
 }
 
-// It uses the macro.
+// They use the macro.
 mod columns;
+mod weighted;
 
 /// Lanes of a vector register, and sublanes.
 const LANES: usize = 128;

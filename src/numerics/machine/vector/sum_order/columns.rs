@@ -130,10 +130,10 @@ impl<const FLUSH: bool, S: Step> Work for Rows<'_, Adder<FLUSH, S>> {
 }
 
 /// Adds the upper half of the lanes to the lower one until one is left.
-struct Halves<'a, A> {
-    adder: A,
+pub(super) struct Halves<'a, A> {
+    pub adder: A,
     /// [`LANES`] of every column.
-    lanes: &'a mut [f32],
+    pub lanes: &'a mut [f32],
 }
 
 impl<const FLUSH: bool, S: Step> Work for Halves<'_, Adder<FLUSH, S>> {

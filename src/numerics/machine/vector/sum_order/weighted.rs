@@ -1,0 +1,284 @@
+//! Sums of the products of a matrix's numbers with those of a vector, in the order of [`SumOrder::Lanes`]. A product goes from
+//! memory to its sum; it has the bits that it would have as an element of an array of products.
+
+use crate::num::flush_f32;
+
+use super::super::VectorUnit;
+use super::super::arrays::over_rows;
+use super::super::simd::{self, Work};
+use super::columns::Halves;
+use super::{Adder, InBf16, InF16, InF32, LANES, PhantomData, SUBLANES, Step, StepRounding};
+
+/// Columns that are summed together: the sums of their lanes stay in the second cache.
+const STRIPE: usize = 512;
+/// Columns whose sums stay in registers.
+const STRIP: usize = 64;
+/// Columns of the widest vector.
+const VECTOR: usize = 16;
+/// Products that a thread makes at once of rows.
+const TILE: usize = 1 << 15;
+
+/// A matrix, row-major, and a vector whose numbers multiply its own in f32: one for each number of a sum.
+#[derive(Clone, Copy)]
+pub struct Weighted<'a> {
+    /// What is multiplied.
+    pub matrix: &'a [f32],
+    /// What it is multiplied with.
+    pub factors: &'a [f32],
+    /// What each product is rounded to.
+    pub rounded: StepRounding,
+}
+
+/// Runs `$body` with `$products` bound to what makes products that are rounded as `$weighted` has it.
+macro_rules! with_products {
+    ($weighted:expr, $adder:expr, $products:ident => $body:expr) => {
+        match $weighted.rounded {
+            StepRounding::F32 => with_products!(@of InF32, $weighted, $adder, $products => $body),
+            StepRounding::Bf16 => with_products!(@of InBf16, $weighted, $adder, $products => $body),
+            StepRounding::F16 => with_products!(@of InF16, $weighted, $adder, $products => $body),
+        }
+    };
+    (@of $rounds:ty, $weighted:expr, $adder:expr, $products:ident => $body:expr) => {{
+        let Weighted { matrix, factors, .. } = $weighted;
+        let $products = Products { adder: $adder, matrix, factors, rounds: PhantomData::<$rounds> };
+        $body
+    }};
+}
+
+impl Weighted<'_> {
+    /// The sums along the columns of the matrix, a product of which with the vector is taken row by row.
+    pub fn column_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+        let shared = self.matrix.len() >= TILE;
+        let threads = if shared { rayon::current_num_threads() } else { 1 };
+        let width = columns.div_ceil(threads).next_multiple_of(STRIP).clamp(STRIP, STRIPE);
+        let stripe = |at: usize| -> Vec<f32> {
+            let (first, end) = (at * width, columns.min((at + 1) * width));
+            with_adder!(step, unit, adder => with_products!(self, adder, products => {
+                let mut lanes = vec![0.0; LANES * (end - first)];
+                simd::widest(LanesOfColumns { products, columns, first, sums: &mut lanes });
+                simd::widest(Halves { adder, lanes: &mut lanes });
+                lanes.truncate(end - first);
+                lanes
+            }))
+        };
+        let stripes = columns.div_ceil(width);
+        over_rows(stripes, self.matrix.len() / stripes.max(1), stripe).concat()
+    }
+
+    /// The sums along the rows of the matrix, each of which is multiplied with the vector.
+    pub fn row_sums(self, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+        let (length, rows) = (self.factors.len(), self.matrix.len() / self.factors.len().max(1));
+        let at_once = (TILE / length.max(1)).max(1);
+        let of_tile = |tile: usize| -> Vec<f32> {
+            let rows = tile * at_once..rows.min((tile + 1) * at_once);
+            with_adder!(step, unit, adder => with_products!(self, adder, products => {
+                let mut sums = vec![0.0; rows.len()];
+                simd::widest(SumsOfRows { products, first: rows.start, sums: &mut sums });
+                sums
+            }))
+        };
+        over_rows(rows.div_ceil(at_once), at_once * length, of_tile).concat()
+    }
+}
+
+/// Products, and how they are added.
+#[derive(Clone, Copy)]
+struct Products<'a, A, P> {
+    adder: A,
+    matrix: &'a [f32],
+    factors: &'a [f32],
+    rounds: PhantomData<P>,
+}
+
+impl<const FLUSH: bool, S: Step, P: Step> Products<'_, Adder<FLUSH, S>, P> {
+    #[inline(always)]
+    fn product(self, value: f32, factor: f32) -> f32 {
+        P::round(if FLUSH { flush_f32(flush_f32(value) * flush_f32(factor)) } else { value * factor })
+    }
+
+    /// How many of a lane's sublanes are added: of those that nothing reaches one is enough, as a second zero changes nothing.
+    #[inline(always)]
+    fn sublanes(self) -> usize {
+        SUBLANES.min(self.factors.len().div_ceil(LANES) + 1)
+    }
+
+    /// The sums of one lane of `W` columns from `first` on, which may be any of the matrix `[_, columns]`.
+    #[inline(always)]
+    fn lane<const W: usize>(self, lane: usize, columns: usize, first: usize) -> [f32; W] {
+        let mut total = [0.0; W];
+        for sublane in 0..self.sublanes() {
+            let mut chain = [0.0; W];
+            for row in (sublane * LANES + lane..self.factors.len()).step_by(LANES * SUBLANES) {
+                let (factor, values) = (self.factors[row], &self.matrix[row * columns + first..][..W]);
+                for j in 0..W {
+                    chain[j] = self.adder.add(chain[j], self.product(values[j], factor));
+                }
+            }
+            if sublane == 0 {
+                total = chain;
+            } else {
+                for j in 0..W {
+                    total[j] = self.adder.add(total[j], chain[j]);
+                }
+            }
+        }
+        total
+    }
+
+    /// The sum of a row.
+    #[inline(always)]
+    fn row(self, row: usize) -> f32 {
+        let length = self.factors.len();
+        let values = &self.matrix[row * length..(row + 1) * length];
+        let mut total = [0.0; LANES];
+        for sublane in 0..self.sublanes() {
+            let mut chain = [0.0; LANES];
+            for at in (sublane * LANES..length).step_by(LANES * SUBLANES) {
+                let end = length.min(at + LANES);
+                let (values, factors) = (&values[at..end], &self.factors[at..end]);
+                let join = |sum: &mut f32, value: f32, factor: f32| {
+                    *sum = self.adder.add(*sum, self.product(value, factor));
+                };
+                // Loops of a known length stay in registers.
+                if let (Ok(values), Ok(factors)) =
+                    (<&[f32; LANES]>::try_from(values), <&[f32; LANES]>::try_from(factors))
+                {
+                    (0..LANES).for_each(|lane| join(&mut chain[lane], values[lane], factors[lane]));
+                } else {
+                    chain
+                        .iter_mut()
+                        .zip(values.iter().zip(factors))
+                        .for_each(|(sum, (v, factor))| join(sum, *v, *factor));
+                }
+            }
+            if sublane == 0 {
+                total = chain;
+            } else {
+                total.iter_mut().zip(chain).for_each(|(total, sum)| *total = self.adder.add(*total, sum));
+            }
+        }
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            let (low, high) = total.split_at_mut(width);
+            low.iter_mut().zip(high).for_each(|(low, high)| *low = self.adder.add(*low, *high));
+        }
+        total[0]
+    }
+}
+
+/// The sums of each lane, of as many columns from `first` on as there is room for.
+struct LanesOfColumns<'a, A, P> {
+    products: Products<'a, A, P>,
+    columns: usize,
+    first: usize,
+    /// [`LANES`] of every column.
+    sums: &'a mut [f32],
+}
+
+impl<const FLUSH: bool, S: Step, P: Step> Work for LanesOfColumns<'_, Adder<FLUSH, S>, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let LanesOfColumns { products, columns, first, sums } = self;
+        let width = sums.len() / LANES;
+        for (lane, sums) in sums.chunks_mut(width.max(1)).enumerate() {
+            let mut at = 0;
+            while at + STRIP <= width {
+                sums[at..at + STRIP].copy_from_slice(&products.lane::<STRIP>(lane, columns, first + at));
+                at += STRIP;
+            }
+            while at + VECTOR <= width {
+                sums[at..at + VECTOR].copy_from_slice(&products.lane::<VECTOR>(lane, columns, first + at));
+                at += VECTOR;
+            }
+            while at < width {
+                [sums[at]] = products.lane::<1>(lane, columns, first + at);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// The sums of rows from `first` on.
+struct SumsOfRows<'a, A, P> {
+    products: Products<'a, A, P>,
+    first: usize,
+    sums: &'a mut [f32],
+}
+
+impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, Adder<FLUSH, S>, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.sums.iter_mut().enumerate().for_each(|(at, sum)| *sum = self.products.row(self.first + at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Divide, ErrorModel, Eup, Release, ZeroTie, binary_scalar};
+    use super::super::{SumOrder, sum};
+    use super::*;
+    use crate::ir::Binary;
+    use crate::machine::probe::numbers;
+
+    /// Numbers of which some are subnormal, make subnormal products, are zeros of either sign, or infinite.
+    fn uneven(seed: u64, count: usize) -> Vec<f32> {
+        let mut numbers = numbers(&mut seed.clone(), count);
+        for (at, v) in numbers.iter_mut().enumerate() {
+            match (at * 7 + seed as usize) % 41 {
+                3 => *v *= 1e-39,
+                5 => *v *= 1e-20,
+                8 => *v = -0.0,
+                13 => *v = 0.0,
+                21 if at % 1000 == 1 => *v = f32::INFINITY,
+                _ => {}
+            }
+        }
+        numbers
+    }
+
+    /// Every sum has the bits of the sum over a row of rounded products, whatever is rounded or flushed on the way.
+    #[test]
+    fn each_is_the_sum_of_a_row_of_products() {
+        let plain = VectorUnit {
+            flush: false,
+            divide: Divide::Exact,
+            zero_tie: ZeroTie::Second,
+            contracts: false,
+            eup: Eup::V5,
+            error: ErrorModel::CorrectlyRounded,
+            release: Release::JAXLIB_0_10_2,
+        };
+        // There is one NaN.
+        let code = |v: f32| if v.is_nan() { f32::NAN.to_bits() } else { v.to_bits() };
+        let kinds = [StepRounding::F32, StepRounding::Bf16, StepRounding::F16];
+        for [count, columns] in [[1, 5], [40, 1], [130, 17], [576, 70], [1100, 70], [1536, 80], [2300, 3]] {
+            let (matrix, factors) = (uneven(1, count * columns), uneven(2, count));
+            for (unit, rounded) in [false, true]
+                .into_iter()
+                .flat_map(|flush| kinds.map(|rounded| (VectorUnit { flush, ..plain }, rounded)))
+            {
+                for step in kinds {
+                    let expected = |values: &mut dyn Iterator<Item = f32>| {
+                        let mut products: Vec<f32> =
+                            values.zip(&factors).map(|(v, x)| binary_scalar(Binary::Multiply, v, *x, &unit)).collect();
+                        super::super::super::round_to(rounded.dtype(), &mut products);
+                        code(sum(&products, SumOrder::Lanes, step, &unit))
+                    };
+                    let weighted = Weighted { matrix: &matrix, factors: &factors, rounded };
+                    let bits = |sums: Vec<f32>| sums.into_iter().map(code).collect::<Vec<_>>();
+                    let what = format!("{count} x {columns}, {rounded:?}, {step:?}, flush {}", unit.flush);
+                    let of_column = |at: usize| expected(&mut matrix.iter().skip(at).step_by(columns).copied());
+                    let wanted: Vec<u32> = (0..columns).map(of_column).collect();
+                    assert_eq!(bits(weighted.column_sums(columns, step, &unit)), wanted, "columns of {what}");
+                    let wanted: Vec<u32> = matrix.chunks(count).map(|row| expected(&mut row.iter().copied())).collect();
+                    assert_eq!(bits(weighted.row_sums(step, &unit)), wanted, "rows of {what}");
+                }
+            }
+        }
+    }
+}
