@@ -9,7 +9,7 @@
 //! Where to begin:
 //!
 //! - To judge a kernel, or results from elsewhere: [`Question`], with [`subject::Function`] or [`subject::Recorded`].
-//! - What changed between two programs that a compiler dumped: [`hlo::parse`], [`hlo::lower_with_libraries`],
+//! - What changed between two programs that a compiler dumped: [`hlo::parse()`], [`hlo::lower_with_libraries`],
 //!   [`diff::difference`].
 //! - To run one, emulated or over the real numbers: [`evaluation`].
 //! - Whether two give the same bits for all inputs: [`same::compare`].
