@@ -1,21 +1,40 @@
 //! A compiler's choices in words.
 
-use crate::rewrite::{Choices, Rule};
+use crate::ir::Op;
+use crate::rewrite::{Choices, Freedom};
 
 /// What is chosen other than declared, a line each.
 pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
     let taken = choices.points.iter().zip(taken).filter(|(_, option)| **option > 0);
     let line = taken.map(|(point, option)| {
         let readers = point.readers.join(", ");
-        match point.rule {
-            Rule::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
-            _ if *option + 1 < point.options.len() => {
+        match point.freedom {
+            Freedom::Narrowing if *option + 1 < point.options.len() => {
+                format!("{} is a sum of bf16 terms, rounded once (narrowing)", point.name)
+            }
+            Freedom::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
+            Freedom::Accumulation => {
+                let rounds = choices.program.entry().instructions[point.options[*option]].op == Op::Convert;
+                let how = if rounds { "rounds every addition" } else { "is rounded once" };
+                format!("the bf16 sum {} {how} (accumulation)", point.name)
+            }
+            Freedom::Contraction => format!("{} is added before it is rounded (contraction)", point.name),
+            Freedom::Reciprocal if *option == 1 => {
+                format!("{} is a product with the reciprocal (reciprocal)", point.name)
+            }
+            Freedom::Reciprocal => format!("{} is a product with the reciprocal in bf16 (reciprocal)", point.name),
+            Freedom::Order => {
+                let dot = &choices.program.entry().instructions[point.options[*option]];
+                let block = dot.tiling.as_ref().and_then(|tiling| tiling.k_block).unwrap_or_default();
+                format!("{} adds up blocks of {block} products (order)", point.name)
+            }
+            Freedom::Rounding if *option + 1 < point.options.len() => {
                 format!(
                     "{} is rounded once less for {readers}: a conversion down and up again is dropped (rule A)",
                     point.name
                 )
             }
-            _ => {
+            Freedom::Rounding => {
                 format!("{} is not rounded for {readers}: what reads it takes the wider value (rules A, B)", point.name)
             }
         }

@@ -27,6 +27,7 @@ pub fn find_contractions(
     let mut contracted = vec![false; instructions.len()];
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
+        contracted[id] |= instruction.fusion == Some(Fusion::Joined);
         let compiled = instruction.fusion.is_some_and(Fusion::is_compiled);
         let adds = match instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,

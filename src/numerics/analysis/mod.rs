@@ -27,7 +27,7 @@ pub use fusion::{find_contractions, find_kept_wide};
 pub use lattice::Precision;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
-pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, plain_matmul};
+pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, is_spread, plain_matmul};
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
@@ -35,7 +35,7 @@ pub use sum_loop::{Columns, Rows, SumLoop, find_sum_loops};
 
 use std::sync::OnceLock;
 
-use crate::ir::{Program, ValueId};
+use crate::ir::{Binary, Class, Op, Program, Unary, ValueId};
 
 /// A program with what is known of its entry, each worked out when it is first asked for.
 #[derive(Debug)]
@@ -71,6 +71,26 @@ impl<'p> Analysis<'p> {
     /// The values that use each value, once per use, in order.
     pub fn users(&self) -> &[Vec<ValueId>] {
         self.users.get_or_init(|| self.program.entry().users())
+    }
+
+    /// The addition, subtraction or sum that alone reads a value, behind moves and negations perhaps.
+    pub fn sum_of(&self, id: ValueId) -> Option<ValueId> {
+        let [user] = self.users()[id][..] else { return None };
+        match &self.program.entry().instructions[user].op {
+            Op::Binary(Binary::Add | Binary::Subtract) => Some(user),
+            Op::Reduce { to_apply, .. } => {
+                let adds = self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));
+                adds.then_some(user)
+            }
+            Op::Unary(Unary::Negate) => self.sum_of(user),
+            op => {
+                if op.class() == Class::Moves {
+                    self.sum_of(user)
+                } else {
+                    None
+                }
+            }
+        }
     }
 
     /// What each value holds.

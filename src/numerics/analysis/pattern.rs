@@ -11,6 +11,16 @@ pub struct Cumulative {
     pub reversed: bool,
 }
 
+/// Whether a value is one for many: a constant, or a broadcast, behind what moves or converts it.
+pub fn is_spread(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    match instruction.op {
+        Op::Constant(_) | Op::Broadcast { .. } => true,
+        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => is_spread(computation, instruction.operands[0]),
+        _ => false,
+    }
+}
+
 /// The dim along which a window covers all elements up to its own, as `cumsum` lowers (window n, low padding n - 1).
 pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
     cumulative(window, dims).filter(|c| !c.reversed).map(|c| c.dim)

@@ -2,15 +2,15 @@
 //!
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
-use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
-use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Unary, ValueId};
+use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_spread};
+use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Shape, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
-use crate::rewrite::Choices;
-use crate::stat::gamma;
+use crate::rewrite::{Choices, Freedom};
+use crate::stat::{gamma, least_share, sum_share};
 use crate::tensor::DType;
 
 use super::Settings;
@@ -20,16 +20,13 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let program = &choices.program;
     let mut widest = program.clone();
     for point in &choices.points {
-        // What is only rounded is widest at its source; of other options any will do, as they are of one type.
-        if let Some(last) = point.options.last() {
-            widest.computations[program.entry].instructions[point.value].operands = vec![*last];
-        }
+        widest.computations[program.entry].instructions[point.value].operands = vec![point.widest];
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
-    let orders = settings.permits(|family| family.orders);
-    let contracts = settings.permits(|family| family.contracts);
-    let reciprocals = settings.permits(|family| family.reciprocals);
+    let [orders, contracts, reciprocals] =
+        [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal].map(|freedom| settings.permits(freedom));
+    let own = &settings.computed();
     let of = |id: ValueId, mode: &Mode| {
         let unit = mode.vector_unit();
         Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals }.of(id)
@@ -37,10 +34,10 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
-        others.iter().fold(of(id, &settings.mode), |latitude, mode| latitude.or(of(id, mode)))
+        others.iter().fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
-    for point in &choices.points {
+    for point in choices.points.iter().filter(|point| point.freedom.has_values()) {
         latitudes[point.value] = Latitude::OneOf { options: point.options.clone(), source: point.source };
     }
     latitudes
@@ -106,6 +103,8 @@ impl Maker<'_> {
         let floor = first.or(own.filter(|d| d.is_float())).map_or(0.0, |dtype| self.unit.floor(dtype));
         let gives_floats = own.is_some_and(DType::is_float);
         match &instruction.op {
+            // Integers are computed exactly, and a compiler has no choice about them.
+            Op::While { .. } | Op::Call { .. } if self.is_of_integers(id) => exact(0.0),
             Op::While { .. } | Op::Call { .. } | Op::Opaque(_) | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
                 Latitude::Unknown
             }
@@ -134,7 +133,9 @@ impl Maker<'_> {
             }
             Op::Compare { .. } | Op::Clamp => exact(floor),
             Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
-            Op::Binary(Binary::Multiply) if own == Some(DType::F32) && self.contracts && self.is_summand(id) => {
+            Op::Binary(Binary::Multiply)
+                if own == Some(DType::F32) && self.contracts && self.analysis.sum_of(id).is_some() =>
+            {
                 let formats = formats(DType::F32);
                 Latitude::Rounded(Rounding { floor, formats, may_stay: true, ..Rounding::default() })
             }
@@ -228,7 +229,7 @@ impl Maker<'_> {
     /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.
     fn other_reciprocals(&self, instruction: &Instruction, dtype: DType) -> Vec<Reciprocal> {
         let divisor = instruction.operands[1];
-        if !self.reciprocals || dtype == DType::F64 || spread_of(self.analysis.program.entry(), divisor).is_none() {
+        if !self.reciprocals || dtype == DType::F64 || !is_spread(self.analysis.program.entry(), divisor) {
             return Vec::new();
         }
         let floor = self.unit.floor(dtype);
@@ -286,11 +287,13 @@ impl Maker<'_> {
                 // A running sum, and what a region interprets, is stored in its own type at every step.
                 let step = if is_window { StepRounding::own(dtype).format() } else { declared.format };
                 let step = if dtype == DType::F64 { declared.format } else { step };
-                let Some(share) = gamma(chain, step.unit_roundoff()) else { return Latitude::Unknown };
+                let u = step.unit_roundoff();
+                let share = gamma(chain, u).map_or(sum_share(any, u), |gamma| gamma.min(sum_share(any, u)));
                 let terms = (width + declared.inits) as f64;
                 let additions = Additions {
                     share,
-                    lost: declared.lost * terms * 1.001,
+                    least: Some(least_share(any, u)),
+                    lost: declared.lost * terms * 1.001 * (1.0 + share),
                     inits: declared.inits,
                     largest: step.max_finite(),
                     intake: None,
@@ -324,6 +327,7 @@ impl Maker<'_> {
         };
         let largest = if dtypes == [Some(DType::F64); 2] { f64::MAX } else { f64::from(f32::MAX) };
         let additions = Additions {
+            least: None,
             share: (promise.split + gamma * (1.0 + promise.spread)).next_up(),
             lost: ((1.0 + gamma) * promise.lost).next_up(),
             inits: 1,
@@ -338,22 +342,32 @@ impl Maker<'_> {
         })
     }
 
-    /// Whether one sum alone reads a value, behind moves and negations perhaps.
-    fn is_summand(&self, id: ValueId) -> bool {
-        let [user] = self.analysis.users()[id][..] else { return false };
-        match &self.instruction(user).op {
-            Op::Binary(Binary::Add | Binary::Subtract) => true,
-            Op::Reduce { to_apply, .. } => {
-                self.analysis.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add))
+    /// Whether what an instruction calls has no float in it, nor anything that is not understood or leaves an order open.
+    fn is_of_integers(&self, id: ValueId) -> bool {
+        let program = self.analysis.program;
+        let mut waiting = vec![self.instruction(id)];
+        while let Some(instruction) = waiting.pop() {
+            let is_open = matches!(instruction.op, Op::Opaque(_)) || instruction.op.class() == Class::Ranks;
+            if is_open || has_floats(&instruction.shape) {
+                return false;
             }
-            Op::Unary(Unary::Negate) => self.is_summand(user),
-            op => op.class() == Class::Moves && self.is_summand(user),
+            for region in instruction.op.callees() {
+                waiting.extend(&program.computations[region].instructions);
+            }
         }
+        true
     }
 
     /// Whether a value is a constant zero.
     fn is_zero(&self, id: ValueId) -> bool {
         matches!(&self.instruction(id).op, Op::Constant(value) if (0..value.len()).all(|at| value.data().get_f64(at) == 0.0))
+    }
+}
+
+fn has_floats(shape: &Shape) -> bool {
+    match shape {
+        Shape::Array { dtype, .. } => dtype.is_float(),
+        Shape::Tuple(parts) => parts.iter().any(has_floats),
     }
 }
 

@@ -108,7 +108,7 @@ pub fn counterexample(
     found: &Exploration,
 ) -> Result<Option<Counterexample>, ExploreError> {
     let witnesses = found.answers.iter().enumerate().filter_map(|(row, answer)| match answer {
-        Answer::Reachable(witness) => Some((row, witness)),
+        Answer::Reachable(witness) if witness.is_written(&found.choices) => Some((row, witness)),
         _ => None,
     });
     let mut rows: Vec<(bool, usize, &Witness)> = Vec::new();
@@ -354,7 +354,7 @@ impl Shrinker<'_> {
     fn flip(&mut self, program: &Program, arguments: &[Tensor], taken: &[usize]) -> Result<Option<Flip>, ExploreError> {
         self.tried += 1;
         let choices = permitted(program, self.settings);
-        let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.rule, point.options.len());
+        let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.freedom, point.options.len());
         if !choices.points.iter().map(key).eq(self.points.iter().map(key)) {
             return Ok(None);
         }

@@ -13,6 +13,10 @@
 //! ends choices, `counterexample` makes what they flip small, and `jax_function` writes it in Python.
 
 mod allowance;
+#[cfg(test)]
+mod any_mode_tests;
+#[cfg(test)]
+mod arithmetic_tests;
 mod counterexample;
 mod decision;
 mod jax_function;
@@ -27,9 +31,10 @@ mod search;
 mod tests;
 
 use crate::ir::{Program, ValueId};
+use crate::machine::vector::StepRounding;
 use crate::machine::{EvalError, Mode, Prepared, Replay};
 use crate::oracle::{Enclosure, Enclosures, Latitude, OracleError};
-use crate::rewrite::{Choices, Rule};
+use crate::rewrite::{Choices, Freedom};
 use crate::tensor::Tensor;
 
 use row_outcome::Outcome;
@@ -50,68 +55,54 @@ pub struct Family {
     pub name: &'static str,
     /// What a compiler may do, and on what evidence.
     pub doc: &'static str,
-    /// The rules whose sites are the choices.
-    rules: &'static [Rule],
-    /// Whether sums may take any order.
-    orders: bool,
-    /// Whether products may be added before they are rounded.
-    contracts: bool,
-    /// Whether a product with a reciprocal may take the place of a quotient.
-    reciprocals: bool,
+    /// The freedom that it gives.
+    freedom: Freedom,
 }
 
 /// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ORDER, &CONTRACTION, &RECIPROCAL];
+pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL];
 
 static ROUNDING: Family = Family {
     name: "rounding",
     doc: "Each reader of a value that was computed in f32 and rounded may read it before its rounding: rules A and B, read \
           in XLA's source (FACTS 1.3), behind moves and in compare, select and sort as the TPU compiler's fusions have it \
           (FACTS 9). Guards end it: reduce-precision, optimization-barrier.",
-    rules: &[Rule::Normalization, Rule::Simplification],
-    orders: false,
-    contracts: false,
-    reciprocals: false,
+    freedom: Freedom::Rounding,
 };
 
 static NARROWING: Family = Family {
     name: "narrowing",
     doc: "An f32 sum that is only used as bf16 may be a bf16 sum of bf16 operands, as the TPU compiler emits it (FACTS 9).",
-    rules: &[Rule::Narrowing],
-    orders: false,
-    contracts: false,
-    reciprocals: false,
+    freedom: Freedom::Narrowing,
+};
+
+static ACCUMULATION: Family = Family {
+    name: "accumulation",
+    doc: "A bf16 sum may add in f32 and be rounded once, or round every addition, each sum for itself: XLA:CPU rounds every one,           XLA:GPU none (FACTS 1.3); of TPUs it is not public (FACTS 9).",
+    freedom: Freedom::Accumulation,
 };
 
 static ORDER: Family = Family {
     name: "order",
-    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). Enclosed by gamma_n; witnesses are searched \
-          among the orders that the machine models.",
-    rules: &[],
-    orders: true,
-    contracts: false,
-    reciprocals: false,
+    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). So may the products of a dot, whatever blocks K \
+          is cut into (FACTS 10.1). Enclosed for all orders; witnesses are searched among the orders that the machine models, and \
+          K in 2, 4 and 8 blocks.",
+    freedom: Freedom::Order,
 };
 
 static CONTRACTION: Family = Family {
     name: "contraction",
     doc: "An f32 product that one sum alone reads, behind moves and negations perhaps, may be added before it is rounded, as \
-          XLA:CPU contracts in its fusions (FACTS 9). Enclosed; witnesses are not searched.",
-    rules: &[],
-    orders: false,
-    contracts: true,
-    reciprocals: false,
+          XLA:CPU contracts in its fusions (FACTS 9). Enclosed element by element; witnesses contract all of an array, of two \
+          products of one sum the first.",
+    freedom: Freedom::Contraction,
 };
 
 static RECIPROCAL: Family = Family {
     name: "reciprocal",
     doc: "A division by a constant or a broadcast may be a product with the reciprocal, rounded to f32 or to the declared type: \
-          XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9). Enclosed; \
-          witnesses are not searched.",
-    rules: &[],
-    orders: false,
-    contracts: false,
-    reciprocals: true,
+          XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9).",
+    freedom: Freedom::Reciprocal,
 };
 
 /// The family of this name.
@@ -140,9 +131,18 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether a family is permitted that does this.
-    fn permits(&self, does: fn(&Family) -> bool) -> bool {
-        self.families.iter().any(|family| does(family))
+    /// Whether a family is permitted that gives this freedom.
+    fn permits(&self, freedom: Freedom) -> bool {
+        self.families.iter().any(|family| family.freedom == freedom)
+    }
+
+    /// The mode that choices are computed in: where sums may do either, sums in bf16 stand only where they round every addition.
+    fn computed(&self) -> Mode {
+        let mut mode = self.mode.clone();
+        if self.permits(Freedom::Accumulation) {
+            mode.choices.narrow = StepRounding::Bf16;
+        }
+        mode
     }
 
     /// All families, as many as 2^16 choices, and 64 enclosures.
@@ -183,6 +183,14 @@ pub struct Witness {
     /// The first element of the row's outcome that differs: the result's position, the flat position in it, what is
     /// declared and what it becomes.
     pub differs: Difference,
+}
+
+impl Witness {
+    /// Whether what it takes can be written as operations of HLO. What is added before it is rounded cannot, nor where K is cut.
+    fn is_written(&self, choices: &Choices) -> bool {
+        let is_other = |freedom: Freedom| matches!(freedom, Freedom::Contraction | Freedom::Order);
+        !choices.points.iter().zip(&self.taken).any(|(point, option)| *option > 0 && is_other(point.freedom))
+    }
 }
 
 /// An element of an outcome in two ways.
@@ -238,8 +246,8 @@ pub struct Exploration {
 
 /// The choices that the families leave.
 fn permitted(program: &Program, settings: &Settings) -> Choices {
-    let rules: Vec<Rule> = settings.families.iter().flat_map(|family| family.rules).copied().collect();
-    Choices::new(program, &rules)
+    let freedoms: Vec<Freedom> = settings.families.iter().map(|family| family.freedom).collect();
+    Choices::new(program, &freedoms, settings.mode.choices.narrow != StepRounding::F32)
 }
 
 /// Explores what `program` may give for `arguments`. The outcome is made of the results of these names; of all that are
@@ -288,7 +296,7 @@ pub fn explore(
     if !open.is_empty() {
         let search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
         let witnesses;
-        (witnesses, searched) = search.witnesses(replay, &declared, &open)?;
+        (witnesses, searched) = search.witnesses(&declared, &open)?;
         for (row, witness) in witnesses {
             answers[row] = Answer::Reachable(Box::new(witness));
         }
@@ -309,6 +317,7 @@ pub fn explore(
 /// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
 fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
     let mut order = choices.points_of(&outcome.values);
+    order.retain(|at| choices.points[*at].freedom.has_values());
     order.sort_by_key(|at| choices.program.entry().instructions[choices.points[*at].value].shape.elements());
     order
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::ir::Op;
+use crate::ir::{Op, Shape};
+use crate::machine::mxu::Accumulation;
 use crate::machine::vector::{ScanOrder, SumOrder};
 use crate::machine::{Bound, Mode, PRECISIONS, Prepared, Replay};
-use crate::rewrite::Choices;
-use crate::tensor::Tensor;
+use crate::rewrite::{Choices, Freedom};
+use crate::tensor::{DType, Tensor};
 
 use super::row_outcome::Outcome;
 use super::{ExploreError, Settings, Witness};
@@ -18,7 +19,7 @@ pub struct Searched {
     pub choices: usize,
     /// Points that can reach the outcome.
     pub points: usize,
-    /// Whether these are all choices of roundings that can reach it, in the mode's own order of sums.
+    /// Whether these are all choices that can reach it, in the mode's own order of sums.
     pub is_exhaustive: bool,
 }
 
@@ -27,7 +28,12 @@ pub(super) struct Search<'a> {
     choices: &'a Choices,
     outcome: &'a Outcome,
     settings: &'a Settings,
+    /// The mode that choices are computed in.
+    mode: Mode,
+    /// Those that the outcome depends on, but for where K is cut.
     points: Vec<usize>,
+    /// Dots that it depends on, whose K may be cut.
+    cuts: Vec<usize>,
     /// The program of choices with its arguments.
     prepared: &'a Prepared<'a>,
     bound: &'a Bound,
@@ -44,15 +50,16 @@ impl<'a> Search<'a> {
         settings: &'a Settings,
         (prepared, bound): (&'a Prepared<'a>, &'a Bound),
     ) -> Search<'a> {
-        let points = choices.points_of(&outcome.values);
+        let all = choices.points_of(&outcome.values);
+        let (cuts, points): (Vec<usize>, Vec<usize>) =
+            all.into_iter().partition(|at| choices.points[*at].freedom == Freedom::Order);
         let searched = Searched { points: points.len(), ..Searched::default() };
-        Search { choices, outcome, settings, points, prepared, bound, searched }
+        Search { choices, outcome, settings, mode: settings.computed(), points, cuts, prepared, bound, searched }
     }
 
-    /// Witnesses for rows, each of as few choices as were tried. `run` is the declared one.
+    /// Witnesses for rows, each of as few choices as were tried.
     pub fn witnesses(
         mut self,
-        run: Replay<'a>,
         declared: &[Tensor],
         rows: &[usize],
     ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
@@ -61,44 +68,46 @@ impl<'a> Search<'a> {
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;
         (self.settings.announce)(count.min(self.settings.choices));
-        let mode = &self.settings.mode;
+        let mode = self.mode.clone();
         let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
-        self.evaluate((run, mode), declared, rows, plan, &mut found)?;
-        if self.settings.permits(|family| family.orders) {
+        self.evaluate(&mode, declared, rows, plan, &mut found)?;
+        let left =
+            |found: &Found| -> Vec<usize> { rows.iter().copied().filter(|row| !found.contains_key(row)).collect() };
+        if self.settings.permits(Freedom::Order) {
             for other in self.other_orders() {
-                let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
-                if left.is_empty() {
-                    break;
-                }
                 let few = if count <= 256 { self.every() } else { self.some() };
-                let run = Replay::new(self.prepared, &other, self.bound)?;
-                self.evaluate((run, &other), declared, &left, few, &mut found)?;
+                self.evaluate(&other, declared, &left(&found), few, &mut found)?;
+            }
+            if !self.cuts.is_empty() {
+                let mut tiled = mode.clone();
+                tiled.choices.acc = Accumulation::Tiled;
+                self.evaluate(&tiled, declared, &left(&found), Box::new(self.cut().into_iter()), &mut found)?;
             }
         }
         if self.settings.any_mode {
             for other in mode.others(PRECISIONS, &[]) {
-                let left: Vec<usize> = rows.iter().copied().filter(|row| !found.contains_key(row)).collect();
-                if left.is_empty() {
-                    break;
-                }
                 // What is declared, and all roundings left out.
                 let few = self.some().take(1).chain(self.widest());
-                let run = Replay::new(self.prepared, &other, self.bound)?;
-                self.evaluate((run, &other), declared, &left, Box::new(few), &mut found)?;
+                self.evaluate(&other, declared, &left(&found), Box::new(few), &mut found)?;
             }
         }
         Ok((found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched))
     }
 
-    /// Evaluates choices one after the other, each as a list of points and options that differ from the one before.
+    /// Evaluates choices one after the other, each as a list of points and options that differ from the one before, if any row is
+    /// left to be looked at.
     fn evaluate(
         &mut self,
-        (mut replay, mode): (Replay, &Mode),
+        mode: &Mode,
         declared: &[Tensor],
         rows: &[usize],
         plan: Box<dyn Iterator<Item = Vec<usize>> + 'a>,
         found: &mut Found,
     ) -> Result<(), ExploreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut replay = Replay::new(self.prepared, mode, self.bound)?;
         let mut taken = vec![0; self.choices.points.len()];
         let mut differing = None;
         for next in plan {
@@ -117,12 +126,24 @@ impl<'a> Search<'a> {
             let size = taken.iter().filter(|option| **option > 0).count();
             for (row, differs) in differing.iter().flatten() {
                 if found.get(row).is_none_or(|(known, _)| size < *known) {
-                    let witness = Witness { taken: taken.clone(), mode: mode.clone(), differs: *differs };
+                    let mode = self.plainly(mode, &taken);
+                    let witness = Witness { taken: taken.clone(), mode, differs: *differs };
                     found.insert(*row, (size, witness));
                 }
             }
         }
         Ok(())
+    }
+
+    /// The mode, with bf16 sums as the one explored has them where none of them is left.
+    fn plainly(&self, mode: &Mode, taken: &[usize]) -> Mode {
+        let mut plain = mode.clone();
+        plain.choices.narrow = self.settings.mode.choices.narrow;
+        let is_narrow = |shape: &Shape| matches!(shape.dtype(), Some(DType::BF16 | DType::F16));
+        let program = self.choices.take(taken);
+        let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
+        let sums = all.any(|i| matches!(i.op, Op::Reduce { .. } | Op::While { .. }) && is_narrow(&i.shape));
+        if sums && plain != *mode { mode.clone() } else { plain }
     }
 
     /// Every choice, so that each differs from the one before in one point: the last points, which little depends on, most
@@ -193,12 +214,40 @@ impl<'a> Search<'a> {
         (!self.points.is_empty()).then_some(taken)
     }
 
-    /// The mode with each other order that the machine models for the sums that the program has.
+    /// K in blocks: each dot alone, and all dots together, with all roundings as declared and with all left out.
+    fn cut(&self) -> Vec<Vec<usize>> {
+        let options = |at: &usize| self.choices.points[*at].options.len();
+        let most = self.cuts.iter().map(options).max().unwrap_or(1);
+        let declared = vec![0; self.choices.points.len()];
+        let mut plan = Vec::new();
+        for under in std::iter::once(declared).chain(self.widest()) {
+            let with = |set: &[usize], option: usize| {
+                let mut taken = under.clone();
+                set.iter().for_each(|at| taken[*at] = option.min(options(at) - 1));
+                taken
+            };
+            for option in 1..most {
+                plan.extend(self.cuts.iter().map(|at| with(&[*at], option)));
+                plan.push(with(&self.cuts, option));
+            }
+        }
+        plan
+    }
+
+    /// The mode with each other order that the machine models for the sums and dots that the program has.
     fn other_orders(&self) -> Vec<Mode> {
-        let mode = &self.settings.mode;
+        let mode = &self.mode;
         let has = |wanted: fn(&Op) -> bool| self.choices.program.entry().instructions.iter().any(|i| wanted(&i.op));
         let mut others = Vec::new();
-        if has(|op| matches!(op, Op::Reduce { .. })) {
+        if has(|op| matches!(op, Op::Dot { .. })) {
+            // Truncated additions, and one rounding a block, are no orders.
+            for acc in [Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise] {
+                let mut other = mode.clone();
+                other.choices.acc = acc;
+                others.extend((acc != mode.choices.acc).then_some(other));
+            }
+        }
+        if has(|op| matches!(op, Op::Reduce { .. } | Op::Dot { .. })) {
             for order in SumOrder::ALL.iter().filter(|order| **order != mode.choices.reduce) {
                 let mut other = mode.clone();
                 other.choices.reduce = *order;

@@ -1,18 +1,18 @@
 use crate::input::{Argument, InputKey, InputSpec, generate};
-use crate::ir::{Binary, Builder, Compare, Op, Program, Unary, ValueId};
-use crate::machine::{self, CHIPS, Mode, PRECISIONS, REFINEMENTS};
+use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, Unary, ValueId};
+use crate::machine::mxu::Accumulation;
+use crate::machine::{self, Mode};
 use crate::program::ProgramSpec;
-use crate::rewrite::Choices;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::{Answer, FAMILIES, Seen, Settings, counterexample, enclose, explore, find_family, outside};
+use super::{Answer, Seen, Settings, counterexample, enclose, explore, find_family, outside, permitted};
 
-fn built(spec: &str, n: usize) -> Program {
+pub(super) fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
     spec.build(n, spec.batch(n)).unwrap()
 }
 
-fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
+pub(super) fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
     let input: InputSpec = input.parse().unwrap();
     let key = InputKey { suite: "explore".into(), input: input.to_string(), n: 0, seed };
     let taken = Argument::of_program(program);
@@ -24,7 +24,7 @@ fn settings(mode: &str, families: &[&str]) -> Settings {
     Settings { families, ..Settings::new(mode.parse().unwrap()) }
 }
 
-fn count(answers: &[Answer], wanted: fn(&Answer) -> bool) -> usize {
+pub(super) fn count(answers: &[Answer], wanted: fn(&Answer) -> bool) -> usize {
     answers.iter().filter(|answer| wanted(answer)).count()
 }
 
@@ -88,11 +88,11 @@ fn the_first_options_are_the_declared_program() {
         ] {
             let program = built(spec, n);
             let arguments = drawn(&program, "normal", 3);
-            let rules: Vec<_> = FAMILIES.iter().flat_map(|family| family.rules).copied().collect();
-            let choices = Choices::new(&program, &rules);
+            let all = Settings::new(mode.clone());
+            let choices = permitted(&program, &all);
             let declared = machine::evaluate(&program, &mode, &arguments).unwrap();
             for same in [choices.program.clone(), choices.take(&vec![0; choices.points.len()])] {
-                let results = machine::evaluate(&same, &mode, &arguments).unwrap();
+                let results = machine::evaluate(&same, &all.computed(), &arguments).unwrap();
                 for (name, (a, b)) in program.output_names.iter().zip(declared.iter().zip(&results)) {
                     assert!((0..a.len()).all(|at| a.data().bits(at) == b.data().bits(at)), "{spec} {name} {mode}");
                 }
@@ -110,10 +110,10 @@ fn mixed(counter: u64) -> u64 {
 }
 
 /// Numbers drawn one after the other.
-struct Draw(u64);
+pub(super) struct Draw(pub u64);
 
 impl Draw {
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 += 1;
         (mixed(self.0) % limit as u64) as usize
     }
@@ -135,7 +135,7 @@ fn random_program(draw: &mut Draw) -> Program {
             let y = values[draw.below(values.len())];
             if b.shape(y).dtype() == Some(dtype) { y } else { b.convert(y, dtype).unwrap() }
         };
-        let new = match draw.below(11) {
+        let new = match draw.below(13) {
             0 | 1 => b.convert(x, if dtype == DType::BF16 { DType::F32 } else { DType::BF16 }).unwrap(),
             2 => {
                 let binary = [Binary::Add, Binary::Subtract, Binary::Multiply][draw.below(3)];
@@ -176,6 +176,18 @@ fn random_program(draw: &mut Draw) -> Program {
                 let is_above = b.compare(Compare::Gt, x, y).unwrap();
                 b.select(is_above, x, y).unwrap()
             }
+            10 => {
+                let y = other(draw, &mut b);
+                let y = b.op(Op::Transpose { permutation: vec![1, 0] }, &[y]).unwrap();
+                let products = b.matmul(x, y, Precision::Default, dtype).unwrap();
+                let sum = b.reduce(Binary::Maximum, products, f64::NEG_INFINITY, &[1]).unwrap();
+                b.broadcast(sum, &DIMS, &[0]).unwrap()
+            }
+            11 => {
+                let divisor = b.constant(dtype, [3.0, 7.0, 41.0, 0.7][draw.below(4)]).unwrap();
+                let divisor = b.splat(divisor, &DIMS).unwrap();
+                b.binary(Binary::Divide, x, divisor).unwrap()
+            }
             _ => {
                 let y = other(draw, &mut b);
                 b.binary(Binary::Maximum, x, y).unwrap()
@@ -199,7 +211,11 @@ fn random_program(draw: &mut Draw) -> Program {
     b.finish(&results).unwrap()
 }
 
-/// Each result of any choice, in any order of sums, lies in the enclosure of all of them; and a row that is proven has no
+/// How dots may be added up.
+const ORDERS: [Accumulation; 4] =
+    [Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise, Accumulation::Tiled];
+
+/// Each result of any choice, in any order of sums and dots, lies in the enclosure of all of them; and a row that is proven has no
 /// other outcome under any choice drawn.
 #[test]
 fn whatever_is_chosen_lies_in_the_enclosure() {
@@ -215,11 +231,8 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
     for seed in 0..programs {
         let mut draw = Draw(seed << 32);
         let program = random_program(&mut draw);
-        let settings = Settings {
-            enclosures: 8,
-            choices: 64,
-            ..settings(modes[draw.below(modes.len())], &["rounding", "narrowing", "order"])
-        };
+        let settings =
+            Settings { enclosures: 8, choices: 64, ..Settings::new(modes[draw.below(modes.len())].parse().unwrap()) };
         let arguments = drawn(&program, ["normal", "ties", "logits"][draw.below(3)], seed);
         let (choices, enclosed) = enclose(&program, &arguments, &settings).unwrap();
         let explored = explore(&program, &arguments, &[], &settings).unwrap();
@@ -232,9 +245,10 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
                 1 => choices.points.iter().map(|point| point.options.len() - 1).collect(),
                 _ => choices.points.iter().map(option).collect(),
             };
-            let mut mode = settings.mode.clone();
+            let mut mode = settings.computed();
             let orders = machine::vector::SumOrder::ALL;
             mode.choices.reduce = orders[draw.below(orders.len())];
+            mode.choices.acc = ORDERS[draw.below(ORDERS.len())];
             let results = machine::evaluate(&choices.take(&taken), &mode, &arguments).unwrap();
             evaluated += 1;
             let wrong = outside(&enclosed, &results).into_iter().find(|result| !result.elements.is_empty());
@@ -258,81 +272,6 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
     }
     println!("{programs} programs, {points} points, {evaluated} evaluations: {proven} rows proven, {decided} decided");
     assert!(points as u64 > 3 * programs && proven as u64 > programs, "{points} {proven}");
-}
-
-/// Any chip at any precision with any refinements, but no fault.
-fn any_mode(draw: &mut Draw) -> Mode {
-    let chip = CHIPS[draw.below(CHIPS.len())].name;
-    let mut text = format!("{chip}/{}/off", PRECISIONS[draw.below(PRECISIONS.len())].name);
-    for row in REFINEMENTS.iter().filter(|row| row.key != "fault") {
-        let values = (row.values)();
-        if draw.below(2) == 0 {
-            text.push_str(&format!("+{}={}", row.key, values[draw.below(values.len())].0));
-        }
-    }
-    text.parse().unwrap()
-}
-
-/// Rows that are proven under any mode keep their outcome through so many draws of a mode and a choice for each program; says
-/// how many rows were held to it how often, and how many rows there were.
-fn changes_of_mode(rounds: usize) -> [usize; 3] {
-    let mut draw = Draw(7 << 40);
-    let [mut proven, mut changes, mut rows] = [0; 3];
-    for (spec, n) in [
-        ("greedy_head[d=32]", 64),
-        ("greedy_head[d=96,dtype=f32]", 24),
-        ("router[d=32]", 8),
-        ("prob_max[rows=8]", 64),
-        ("top_k[rows=8,k=4]", 48),
-        ("keep_max[rows=8,guard=reduce_precision]", 32),
-        ("top_p[rows=8]", 6),
-        ("sampler[rows=8]", 24),
-    ] {
-        let program = built(spec, n);
-        for (seed, input) in ["normal", "logits", "ties"].into_iter().enumerate() {
-            let arguments = drawn(&program, input, seed as u64);
-            let own = Settings::new("v5e/default/off".parse().unwrap());
-            let settings = Settings { any_mode: true, choices: 16, enclosures: 1, ..own };
-            let found = explore(&program, &arguments, &[], &settings).unwrap();
-            let is_proven = |row: &usize| matches!(found.answers[*row], Answer::Proven { .. });
-            let stable: Vec<usize> = (0..found.answers.len()).filter(is_proven).collect();
-            for _ in 0..if stable.is_empty() { 0 } else { rounds } {
-                let taken: Vec<usize> = found.choices.points.iter().map(|p| draw.below(p.options.len())).collect();
-                let mode = any_mode(&mut draw);
-                let results = machine::evaluate(&found.choices.take(&taken), &mode, &arguments).unwrap();
-                for (output, declared) in found.outputs.iter().zip(&found.declared) {
-                    let width = declared.len() / found.answers.len();
-                    let bits = |tensor: &Tensor, row: usize| -> Vec<u64> {
-                        (row * width..(row + 1) * width).map(|at| tensor.data().bits(at)).collect()
-                    };
-                    for row in &stable {
-                        let (now, then) = (bits(&results[*output], *row), bits(declared, *row));
-                        assert_eq!(now, then, "{spec} {input} row {row} in {mode}, {taken:?}");
-                    }
-                }
-                changes += stable.len();
-            }
-            proven += stable.len();
-            rows += found.answers.len();
-        }
-    }
-    [changes, proven, rows]
-}
-
-/// A certificate that a row is stable is one: whatever chip, precision, order or rounding, its tokens stay.
-#[test]
-fn rows_proven_under_any_mode_never_flip() {
-    let [changes, proven, rows] = changes_of_mode(20);
-    assert!(changes > 1000 && 4 * proven > rows, "{changes} changes, {proven} of {rows} rows");
-}
-
-/// The same, a million times.
-#[test]
-#[ignore = "takes minutes"]
-fn rows_proven_under_any_mode_never_flip_in_a_million_changes() {
-    let [changes, proven, rows] = changes_of_mode(16_000);
-    println!("{changes} changes of mode over {proven} of {rows} rows");
-    assert!(changes >= 1_000_000, "{changes}");
 }
 
 /// What another chip computes otherwise is told with that chip, and what decides a row with how close it is.

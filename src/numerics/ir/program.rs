@@ -107,6 +107,9 @@ pub enum Fusion {
     SmallCall(usize),
     /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
     Custom(usize),
+    /// A product and what adds it alone: it is added before it is rounded, on any chip. No file says so; whoever explores what a
+    /// compiler may contract writes it.
+    Joined,
 }
 
 impl Fusion {

@@ -199,7 +199,8 @@ impl<'p> Machine<'p> {
                 Operand::put_broadcast_last(&mut operands, commutes);
                 let right = operands.swap_remove(1);
                 let left = one(operands);
-                if self.unit.contracts && habits.contracted {
+                let joins = self.unit.contracts || instruction.fusion == Some(Fusion::Joined);
+                if joins && habits.contracted {
                     contract::product(&left, &right.into_whole(left.len()), habits.folded, self.unit.flush)
                 } else if shape.dtype() == Some(DType::F32)
                     && [&left, right.elements()].into_iter().any(contract::is_product)

@@ -9,14 +9,15 @@ use super::prepared::{Bound, Prepared};
 use super::value::{Operand, Value};
 
 /// All values of a program's entry, for copies that may read one value or another: what does not change is not computed
-/// again. The same bits as [`Prepared::evaluate`] of the program in which they read so.
+/// again, and what no result depends on not before one does. The same bits as [`Prepared::evaluate`] of the program in which
+/// they read so.
 pub struct Replay<'p> {
     prepared: &'p Prepared<'p>,
     mode: &'p Mode,
     /// What each copy reads in the place of its operand.
     reads: Vec<Option<ValueId>>,
     values: Vec<Option<Operand>>,
-    /// Copies that read something else than when their value was computed.
+    /// Values that are not computed, or of which something that they depend on changed when no result depended on them.
     is_stale: Vec<bool>,
 }
 
@@ -53,12 +54,14 @@ impl<'p> Replay<'p> {
         let program = self.prepared.program;
         let machine = self.prepared.machine(self.mode);
         let (entry, frame) = (program.entry(), &machine.frames()[program.entry]);
+        let is_needed = self.needed();
         let mut has_changed = vec![false; entry.instructions.len()];
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let read = self.reads[id];
             let operands: &[ValueId] = read.as_ref().map_or(&instruction.operands, std::slice::from_ref);
             let is_listing = id == entry.root && instruction.op == Op::Tuple;
-            if is_listing || !self.is_stale[id] && !operands.iter().any(|operand| has_changed[*operand]) {
+            self.is_stale[id] |= operands.iter().any(|operand| has_changed[*operand] || self.is_stale[*operand]);
+            if is_listing || !self.is_stale[id] || !is_needed[id] {
                 continue;
             }
             self.is_stale[id] = false;
@@ -81,7 +84,21 @@ impl<'p> Replay<'p> {
         Ok(has_changed)
     }
 
-    /// The array that a value of the entry is.
+    /// Whether results depend on each value, as copies read now.
+    fn needed(&self) -> Vec<bool> {
+        let entry = self.prepared.program.entry();
+        let mut is_needed = vec![false; entry.instructions.len()];
+        is_needed[entry.root] = true;
+        for (id, instruction) in entry.instructions.iter().enumerate().rev() {
+            let operands: &[ValueId] = self.reads[id].as_ref().map_or(&instruction.operands, std::slice::from_ref);
+            if is_needed[id] {
+                operands.iter().for_each(|operand| is_needed[*operand] = true);
+            }
+        }
+        is_needed
+    }
+
+    /// The array that a value of the entry is, on which a result depends.
     ///
     /// # Errors
     /// If it is none.
@@ -89,6 +106,6 @@ impl<'p> Replay<'p> {
         let instruction = &self.prepared.program.entry().instructions[id];
         let whole: Option<Value> = self.values[id].clone().map(|value| value.into_whole(instruction.shape.elements()));
         let tensor = whole.and_then(|value| value.into_tensor(instruction.shape.dims()));
-        tensor.ok_or_else(|| refuse(instruction, "a tuple is no result"))
+        tensor.ok_or_else(|| refuse(instruction, "it is no array that a result depends on"))
     }
 }

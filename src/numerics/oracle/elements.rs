@@ -9,6 +9,7 @@ use super::arithmetic::{Arithmetic, Field};
 use super::column::{Column, Mover};
 use super::dot::{Lie, first_twins};
 use super::order::{Classes, Identity};
+use super::store;
 
 /// One float element: its enclosure, and what it is up to equality of expressions.
 #[derive(Clone, Debug)]
@@ -243,7 +244,9 @@ impl<A: Arithmetic> World<A> {
     /// [`World::fresh_all`] of numbers in an array already.
     pub fn fresh_numbers(&mut self, numbers: A::Numbers, len: usize) -> FloatArray<A> {
         let first = self.classes.fresh(len as u64);
-        let classes = Column::new((first..first + len as u64).collect());
+        let mut classes = store::classes(len);
+        classes.extend(first..first + len as u64);
+        let classes = Column::new(classes);
         FloatArray {
             len,
             numbers,

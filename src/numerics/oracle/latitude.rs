@@ -25,6 +25,9 @@ use super::interval::Interval;
 use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
 
+/// What a number rounded in any format of a sum's steps keeps of its magnitude.
+const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
+
 /// What a computation may make of an instruction's result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latitude {
@@ -91,6 +94,9 @@ pub type Reciprocal = (Vec<Format>, f64);
 pub struct Additions {
     /// Relative to the sum of the magnitudes.
     pub share: f64,
+    /// A sum of terms none of which is negative is this share of theirs at least, and no less than the largest of them, but for
+    /// what underflow takes; `None` where that is not so.
+    pub least: Option<f64>,
     /// What underflow takes, in all.
     pub lost: f64,
     /// How often the init may be among the terms.
@@ -316,7 +322,8 @@ impl Pass<'_, Fast> {
         }
         let sums = self.instruction(computation, instruction, &operands, shapes, None)?;
         // Of terms that are not negative the upper end of the sum is that of their magnitudes.
-        let totals = if operands.iter().all(Self::is_not_negative) {
+        let is_rising = operands.iter().all(Self::is_not_negative);
+        let totals = if is_rising {
             sums.clone()
         } else {
             let magnitudes: Vec<Value<Fast>> = operands.iter().map(|operand| self.magnitudes(operand)).collect();
@@ -331,17 +338,37 @@ impl Pass<'_, Fast> {
             _ => self.world.number(operands[1].floats(), 0).abs().hi,
         };
         let again = (additions.inits.max(1) - 1) as f64 * init;
-        let bounded = |(sum, total): (Interval, Interval)| {
+        let least = additions.least.filter(|_| is_rising);
+        // Where errors may be as large as the sum, the largest term says more.
+        let largest = match (&instruction.op, least) {
+            (Op::Reduce { dims, .. }, Some(_)) if additions.share > 0.25 => {
+                Some(self.largest_of(&operands[0], shapes[0].dims(), dims, &operands[1]))
+            }
+            _ => None,
+        };
+        let lower_end = |at: usize, sum: Interval| {
+            // A product that is added before it is rounded is rounded then.
+            let term = largest.as_ref().map_or(0.0, |largest| self.world.number(largest.floats(), at).lo * NEARLY_ALL);
+            let sum = least.map_or(0.0, |least| sum.lo * least).next_down();
+            (sum.max(term) - settle::up(additions.lost + again)).next_down()
+        };
+        let bounded = |(at, sum, total): (usize, Interval, Interval)| {
             let magnitude = (total.hi + again).next_up();
             let is_bounded = magnitude * (1.0 + additions.share) < additions.largest;
             if !is_bounded {
                 return if sum.is_exact() && !sum.lo.is_finite() || sum.is_nan() { sum } else { Interval::UNKNOWN };
             }
             let error = settle::up(settle::up(additions.share * magnitude) + settle::up(additions.lost + again));
-            settle::widen(sum, error)
+            let wider = settle::widen(sum, error);
+            match least {
+                Some(_) if sum.lo.is_finite() => Interval { lo: wider.lo.max(lower_end(at, sum)), ..wider },
+                _ => wider,
+            }
         };
         let numbers: Vec<Interval> = (0..sums.len)
-            .map(|at| settle::round(bounded((self.world.number(sums, at), self.world.number(totals, at))), rounding))
+            .map(|at| {
+                settle::round(bounded((at, self.world.number(sums, at), self.world.number(totals, at))), rounding)
+            })
             .collect();
         Ok(Value::Float(self.world.fresh_all(numbers)))
     }

@@ -71,6 +71,17 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
+    /// The largest of the floats that each result of a reduction reduces.
+    pub(super) fn largest_of(
+        &mut self,
+        array: &Value<A>,
+        dims: &[usize],
+        reduced: &[usize],
+        init: &Value<A>,
+    ) -> Value<A> {
+        self.reduce_floats(Binary::Maximum, array.floats(), &groups(dims, reduced), init.floats())
+    }
+
     fn reduce_floats(
         &mut self,
         binary: Binary,

@@ -7,26 +7,47 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::ops::Deref;
 
-/// Bytes that a thread keeps at most.
-const KEPT: usize = 48 << 20;
+/// Bytes that a thread keeps at most, of numbers and of classes: a dozen of the columns of 64 rows of 32768.
+const KEPT: usize = 192 << 20;
 /// Shorter vectors are not worth keeping.
 const SHORTEST: usize = 4096;
 
+/// Vectors of a thread that nothing uses.
+type Free<T> = RefCell<Vec<Vec<T>>>;
+
 thread_local! {
-    /// Vectors of this thread that nothing uses.
-    static FREE: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+    static FREE: Free<f64> = const { RefCell::new(Vec::new()) };
+    static FREE_CLASSES: Free<u64> = const { RefCell::new(Vec::new()) };
 }
 
 /// An empty vector with room for `len` numbers.
 pub(super) fn vector(len: usize) -> Vec<f64> {
-    let kept = FREE.with_borrow_mut(|free| {
-        let at = free.iter().position(|v| v.capacity() >= len && v.capacity() / 2 <= len)?;
-        Some(free.swap_remove(at))
-    });
-    kept.unwrap_or_else(|| Vec::with_capacity(len))
+    FREE.with(|free| take(free, len))
 }
 
-/// A vector whose memory is kept for [`vector`] when it is dropped, if it holds f64 numbers.
+/// An empty vector with room for `len` classes.
+pub(super) fn classes(len: usize) -> Vec<u64> {
+    FREE_CLASSES.with(|free| take(free, len))
+}
+
+fn take<T>(free: &Free<T>, len: usize) -> Vec<T> {
+    let mut free = free.borrow_mut();
+    let fitting = free.iter().position(|v| v.capacity() >= len && v.capacity() / 2 <= len);
+    fitting.map_or_else(|| Vec::with_capacity(len), |at| free.swap_remove(at))
+}
+
+/// Keeps a vector's memory.
+fn keep<T>(free: &Free<T>, mut values: Vec<T>) {
+    values.clear();
+    let mut free = free.borrow_mut();
+    free.push(values);
+    let mut bytes: usize = free.iter().map(|v| v.capacity() * size_of::<T>()).sum();
+    while bytes > KEPT {
+        bytes -= free.remove(0).capacity() * size_of::<T>();
+    }
+}
+
+/// A vector whose memory is kept for [`vector`] or [`classes`] when it is dropped, if it holds such.
 #[derive(Debug)]
 pub(super) struct Store<T: 'static>(Vec<T>);
 
@@ -49,17 +70,11 @@ impl<T> Deref for Store<T> {
 impl<T> Drop for Store<T> {
     fn drop(&mut self) {
         let values: &mut dyn Any = &mut self.0;
-        let Some(values) = values.downcast_mut::<Vec<f64>>().filter(|v| v.capacity() >= SHORTEST) else { return };
-        let mut values = std::mem::take(values);
-        values.clear();
         // A thread that is ending has no place for it any more.
-        let _ = FREE.try_with(|free| {
-            let mut free = free.borrow_mut();
-            free.push(values);
-            let mut bytes: usize = free.iter().map(|v| v.capacity() * size_of::<f64>()).sum();
-            while bytes > KEPT {
-                bytes -= free.remove(0).capacity() * size_of::<f64>();
-            }
-        });
+        if let Some(numbers) = values.downcast_mut::<Vec<f64>>().filter(|v| v.capacity() >= SHORTEST) {
+            let _ = FREE.try_with(|free| keep(free, std::mem::take(numbers)));
+        } else if let Some(classes) = values.downcast_mut::<Vec<u64>>().filter(|v| v.capacity() >= SHORTEST) {
+            let _ = FREE_CLASSES.try_with(|free| keep(free, std::mem::take(classes)));
+        }
     }
 }

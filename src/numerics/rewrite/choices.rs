@@ -4,14 +4,43 @@
 //! behind another is one edge from a value to a reader, which rule A may make read the value before its rounding. So a
 //! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
 //! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
+//!
+//! `arithmetic` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots.
 
-use std::collections::{BTreeSet, HashMap};
+mod arithmetic;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::analysis::{Analysis, Precision, Reducer, live};
 use crate::ir::{Binary, Class, Computation, Instruction, Op, Program, Shape, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
-use super::{Rewritten, Rule, Site, dead, narrow, normalize, simplify};
+use super::{Rewritten, Site, dead, narrow, normalize, simplify};
+
+/// What a compiler may do at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freedom {
+    /// Leave out a rounding for one reader: rules A and B.
+    Rounding,
+    /// Make an f32 sum that is only used as bf16 a bf16 sum of operands rounded to bf16.
+    Narrowing,
+    /// Round a bf16 sum at every addition, or once.
+    Accumulation,
+    /// Add up in another order.
+    Order,
+    /// Add an f32 product before it is rounded.
+    Contraction,
+    /// Multiply by a reciprocal in the place of a division.
+    Reciprocal,
+}
+
+impl Freedom {
+    /// Whether what may be computed instead is enclosed as one of several values. What other freedoms allow, the declared value's
+    /// own enclosure has room for.
+    pub fn has_values(self) -> bool {
+        matches!(self, Freedom::Rounding | Freedom::Narrowing | Freedom::Accumulation)
+    }
+}
 
 /// A place where a compiler may do one of several things.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +51,10 @@ pub struct Point {
     pub options: Vec<ValueId>,
     /// The value that all options are roundings of, if they are that.
     pub source: Option<ValueId>,
-    /// The rule that allows the others.
-    pub rule: Rule,
+    /// One of the options, which holds as many bits as any of them.
+    pub widest: ValueId,
+    /// What allows the others.
+    pub freedom: Freedom,
     /// The declared program's name for the value whose rounding is at stake.
     pub name: String,
     /// Its names for those that read it there.
@@ -42,21 +73,28 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// All choices that some rules leave in a program: [`Rule::Normalization`] and [`Rule::Simplification`] are one family of
-    /// elided roundings, of which either name stands for both.
-    pub fn new(program: &Program, rules: &[Rule]) -> Choices {
-        let elides = rules.iter().any(|rule| matches!(rule, Rule::Normalization | Rule::Simplification));
-        let narrows = rules.contains(&Rule::Narrowing);
+    /// All choices that these freedoms leave in a program. `rounds_steps` says what a bf16 sum does as declared: whether it rounds
+    /// every addition to bf16; with [`Freedom::Accumulation`] the program of choices has sums in bf16 only where they do.
+    pub fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool) -> Choices {
+        let permits = |freedom: Freedom| freedoms.contains(&freedom);
+        let elides = permits(Freedom::Rounding);
         let name = |origin: Option<ValueId>| origin.map(|id| program.entry().instructions[id].name.clone());
-        let retyped = match elides {
-            true => normalize::apply(program, &retyped_sites(program)),
-            false => Rewritten::unchanged(program.clone()),
+        let sums = if permits(Freedom::Accumulation) { arithmetic::bf16_sums(program) } else { BTreeSet::new() };
+        let mut sites = if elides { retyped_sites(program, &sums) } else { BTreeSet::new() };
+        sites.extend(&sums);
+        let retyped = match sites.is_empty() {
+            true => Rewritten::unchanged(program.clone()),
+            false => normalize::apply(program, &sites),
         };
         let names: Vec<Option<String>> = retyped.origins.iter().map(|origin| name(*origin)).collect();
         let origins = retyped.origins;
         let collapsible = if elides { simplify::sites(&retyped.program, &|_| false) } else { BTreeSet::new() };
-        let narrowed = if narrows { narrow::sites(&retyped.program) } else { BTreeSet::new() };
-        Maker::new(&retyped.program, (&names, &origins), &collapsible).make(&narrowed)
+        let narrowed = if permits(Freedom::Narrowing) { narrow::sites(&retyped.program) } else { BTreeSet::new() };
+        let is_reduction = |id: ValueId| matches!(retyped.program.entry().instructions[id].op, Op::Reduce { .. });
+        let is_bf16_sum = |origin: Option<ValueId>| origin.is_some_and(|id| sums.contains(&Site::Retype(id)));
+        let accumulated = (0..origins.len()).filter(|id| is_reduction(*id) && is_bf16_sum(origins[*id])).collect();
+        let maker = Maker::new(&retyped.program, (&names, &origins), &collapsible, freedoms);
+        maker.make(&narrowed, &accumulated, rounds_steps)
     }
 
     /// The program in which each point is a copy of this option, and nothing is left of the others.
@@ -95,8 +133,8 @@ impl Choices {
 }
 
 /// The operations that rule B retypes, and those that hand on, compare or pick what these give before it is rounded. Sums in
-/// bf16 keep their own steps.
-fn retyped_sites(program: &Program) -> BTreeSet<Site> {
+/// bf16 keep their own steps, but for those of `sums`.
+fn retyped_sites(program: &Program, sums: &BTreeSet<Site>) -> BTreeSet<Site> {
     let analysis = Analysis::new(program);
     let entry = program.entry();
     let own = normalize::sites(program);
@@ -110,6 +148,7 @@ fn retyped_sites(program: &Program) -> BTreeSet<Site> {
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let from_wide = instruction.operands.iter().any(|operand| is_wide[*operand]);
         let takes = match &instruction.op {
+            _ if sums.contains(&Site::Retype(id)) => true,
             Op::GetTupleElement(_) => {
                 is_wide[id] = from_wide && is_bf16(id);
                 false
@@ -138,7 +177,8 @@ struct Maker<'p> {
     names: &'p [Option<String>],
     /// And the values themselves.
     origins: &'p [Option<ValueId>],
-    users: Vec<Vec<ValueId>>,
+    analysis: Analysis<'p>,
+    freedoms: &'p [Freedom],
     /// Where each conversion may read instead, by the conversion.
     collapsible: HashMap<ValueId, ValueId>,
     /// What each value can hold where every conversion reads so.
@@ -149,6 +189,8 @@ struct Maker<'p> {
     /// And the value itself.
     own: Vec<ValueId>,
     points: Vec<Point>,
+    /// Sums to which a product may be added before it is rounded.
+    joined: HashSet<ValueId>,
 }
 
 impl<'p> Maker<'p> {
@@ -156,6 +198,7 @@ impl<'p> Maker<'p> {
         program: &'p Program,
         (names, origins): (&'p [Option<String>], &'p [Option<ValueId>]),
         collapsible: &BTreeSet<Site>,
+        freedoms: &'p [Freedom],
     ) -> Maker<'p> {
         let widest = simplify::apply(program, collapsible).program;
         let widest = Analysis::new(&widest).precisions().iter().map(|held| held.first()).collect();
@@ -163,14 +206,17 @@ impl<'p> Maker<'p> {
             Site::Collapse { conversion, source } => Some((*conversion, *source)),
             _ => None,
         });
-        let users = program.entry().users();
+        let (analysis, collapsible, joined) = (Analysis::new(program), sources.collect(), HashSet::new());
         let (made, seen, own, points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Maker { program, names, origins, users, collapsible: sources.collect(), widest, made, seen, own, points }
+        Maker { program, names, origins, analysis, freedoms, collapsible, widest, made, seen, own, points, joined }
     }
 
-    fn make(mut self, narrowed: &BTreeSet<Site>) -> Choices {
+    fn permits(&self, freedom: Freedom) -> bool {
+        self.freedoms.contains(&freedom)
+    }
+
+    fn make(mut self, narrowed: &BTreeSet<Site>, accumulated: &BTreeSet<ValueId>, rounds_steps: bool) -> Choices {
         let entry = self.program.entry();
-        let to_apply = self.program.entry;
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let operands = instruction.operands.iter().map(|operand| match self.collapsible.contains_key(&id) {
                 true => self.own[*operand],
@@ -181,15 +227,16 @@ impl<'p> Maker<'p> {
             self.own.push(own);
             let seen = match self.collapsible.get(&id) {
                 Some(source) => self.elided(id, *source),
-                None if narrowed.contains(&Site::Narrow(id)) => self.narrowed(id, to_apply),
-                None => own,
+                None if accumulated.contains(&id) => self.accumulated(id, rounds_steps),
+                None if narrowed.contains(&Site::Narrow(id)) => self.narrowed(id),
+                None => self.computed(id),
             };
             self.seen.push(seen);
         }
         let mut program = self.program.clone();
         let root = self.seen[entry.root];
         program.computations[program.entry] = Computation { name: entry.name.clone(), instructions: self.made, root };
-        if !narrowed.is_empty() {
+        if !narrowed.is_empty() || !accumulated.is_empty() {
             // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
             program.computations.insert(program.entry, narrow::bf16_add());
             program.entry += 1;
@@ -218,10 +265,11 @@ impl<'p> Maker<'p> {
         let dtype = entry.instructions[id].shape.element_type();
         let reader = |user: &ValueId| &entry.instructions[*user].op;
         let inserted = self.names[id].is_none();
-        if inserted && self.users[id].iter().all(|user| reader(user).class() == Class::Moves) {
+        let users = &self.analysis.users()[id];
+        if inserted && users.iter().all(|user| reader(user).class() == Class::Moves) {
             return self.converted(self.seen[source], dtype);
         }
-        if inserted && self.users[id].iter().any(|user| matches!(reader(user), Op::Dot { .. })) {
+        if inserted && users.iter().any(|user| matches!(reader(user), Op::Dot { .. })) {
             return self.own[id];
         }
         // What the chain reads, from the last conversion to the first.
@@ -246,7 +294,7 @@ impl<'p> Maker<'p> {
         }
         let options: Vec<ValueId> = options.into_iter().map(|(_, option)| option).collect();
         let guard = self.origins[chain[0]];
-        self.point((id, source), options, Some(self.seen[source]), Rule::Simplification, guard)
+        self.point((id, source), options, Some(self.seen[source]), Freedom::Rounding, guard)
     }
 
     /// The roundings that change what the source may hold on its way through these conversions; the last of them is the
@@ -264,29 +312,12 @@ impl<'p> Maker<'p> {
         roundings
     }
 
-    /// A sum in f32 or, as narrowing has it, in bf16.
-    fn narrowed(&mut self, id: ValueId, to_apply: usize) -> ValueId {
-        let own = self.own[id];
-        let Instruction { op: Op::Reduce { dims, .. }, operands, shape, name, .. } = self.made[own].clone() else {
-            return own;
-        };
-        let operand = self.converted(operands[0], DType::BF16);
-        let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
-        let zero = Instruction::new(format!("{name}.init"), zero, vec![], Shape::array(DType::BF16, &[]));
-        let zero = self.push(zero);
-        let op = Op::Reduce { dims, to_apply };
-        let sum = Instruction::new(format!("{name}.narrow"), op, vec![operand, zero], shape.with_dtype(DType::BF16));
-        let sum = self.push(sum);
-        let sum = self.converted(sum, DType::F32);
-        self.point((id, id), vec![own, sum], None, Rule::Narrowing, self.origins[id])
-    }
-
     fn point(
         &mut self,
         (id, of): (ValueId, ValueId),
         options: Vec<ValueId>,
         source: Option<ValueId>,
-        rule: Rule,
+        freedom: Freedom,
         guard: Option<ValueId>,
     ) -> ValueId {
         if options.len() < 2 {
@@ -294,14 +325,19 @@ impl<'p> Maker<'p> {
         }
         let name =
             |id: ValueId| self.names[id].clone().unwrap_or_else(|| self.program.entry().instructions[id].name.clone());
-        let mut readers: Vec<String> = self.users[id].iter().map(|user| name(*user)).collect();
+        let mut readers: Vec<String> = self.analysis.users()[id].iter().map(|user| name(*user)).collect();
         readers.dedup();
         let shape = self.made[options[0]].shape.clone();
         let copy =
             Instruction::new(format!("{}.choice", self.made[options[0]].name), Op::Copy, vec![options[0]], shape);
         let (name, value) = (name(of), self.made.len());
         self.made.push(copy);
-        self.points.push(Point { value, options, source, rule, name, readers, guard });
+        let widest = match source {
+            // What is only rounded is widest at its source.
+            Some(_) => options[options.len() - 1],
+            None => self.own[id],
+        };
+        self.points.push(Point { value, options, source, widest, freedom, name, readers, guard });
         value
     }
 }

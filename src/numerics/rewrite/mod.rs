@@ -21,7 +21,7 @@ mod resize;
 mod simplify;
 
 pub use axes::{Axes, Axis, IndexBound};
-pub use choices::{Choices, Point};
+pub use choices::{Choices, Freedom, Point};
 pub use keep_wide::keep_wide;
 pub use policy::{POLICIES, Policy, find_policy};
 pub use resize::Kept;

@@ -4,6 +4,7 @@ use crate::ir::ValueId;
 use crate::num::{BF16, Direction, F32, Format, round_f64};
 
 use super::super::arithmetic::Arithmetic;
+use super::super::column::Column;
 use super::super::elements::{FloatArray, Identities, Value};
 use super::super::evaluate::Pass;
 use super::super::fast::{Fast, Intervals, apply, map};
@@ -194,7 +195,24 @@ impl Pass<'_, Fast> {
         let numbers = any_of(rounded).unwrap_or_else(|| first.numbers.clone());
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
-        Value::Float(self.stepped(first, numbers, step))
+        let mut stepped = self.stepped(first.clone(), numbers, step);
+        if matches!(first.identities, Identities::Deferred(_)) && first.len > FEW {
+            return Value::Float(stepped);
+        }
+        // An exact quotient says nothing of the divisor, on which the other ways depend.
+        let arithmetic = &self.world.arithmetic;
+        let is_exact = |numbers: &Intervals, at: usize| arithmetic.as_exact(&arithmetic.at(numbers, at)).is_some();
+        let apart = |at: &usize| is_exact(&first.numbers, *at) && !is_exact(&stepped.numbers, *at);
+        let apart: Vec<usize> = (0..stepped.len).filter(apart).collect();
+        if let (Identities::Known { classes, keys }, false) = (&mut stepped.identities, apart.is_empty()) {
+            let fresh = self.world.classes.fresh(apart.len() as u64);
+            let (mut own, mut known) = (classes.to_vec(), keys.to_vec());
+            for (number, at) in apart.into_iter().enumerate() {
+                (own[at], known[at]) = (fresh + number as u64, 0.0);
+            }
+            (*classes, *keys) = (Column::new(own), Column::new(known));
+        }
+        Value::Float(stepped)
     }
 
     /// A value whose floats below `floor` may count as zero. `None` where there are such and they may not be replaced.

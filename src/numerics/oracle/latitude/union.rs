@@ -63,6 +63,7 @@ impl Additions {
         };
         Additions {
             share: self.share.max(other.share),
+            least: self.least.zip(other.least).map(|(one, other)| one.min(other)),
             lost: self.lost.max(other.lost),
             inits: self.inits.max(other.inits),
             largest: self.largest.min(other.largest),
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn sums_err_by_the_worse_of_two_promises() {
         let additions = |share: f64, largest: f64, intake: Option<(f64, f64)>| {
-            let additions = Additions { share, lost: share, inits: 1, largest, intake };
+            let additions = Additions { share, least: Some(1.0 / share), lost: share, inits: 1, largest, intake };
             Latitude::Rounded(Rounding { additions: Some(additions), ..Rounding::default() })
         };
         let (one, other) = (additions(1.0, 8.0, None), additions(2.0, 9.0, Some((3.0, 4.0))));

@@ -1,4 +1,4 @@
-use super::{FREE, KEPT, SHORTEST, Store, vector};
+use super::{FREE, KEPT, SHORTEST, Store, classes, vector};
 
 /// Capacities of the vectors that this thread keeps, the oldest first.
 fn kept() -> Vec<usize> {
@@ -26,6 +26,14 @@ fn memory_is_used_again_where_it_fits() {
     drop(Store::new(vec![1.0; 10_000]));
     let same = vector(10_000);
     assert!(same.is_empty() && same.capacity() == 10_000 && kept().is_empty());
+}
+
+#[test]
+fn the_memory_of_classes_is_used_again_as_well() {
+    drop(Store::new(vec![7u64; 10_000]));
+    let same = classes(9_000);
+    assert!(same.is_empty() && same.capacity() == 10_000 && kept().is_empty());
+    assert!(classes(9_000).capacity() < 10_000);
 }
 
 #[test]

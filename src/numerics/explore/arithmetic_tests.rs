@@ -1,0 +1,167 @@
+//! What is computed otherwise, not only rounded: sums, products, quotients and dots that a choice changes, as the machine has them.
+
+use crate::ir::{Binary, Builder, Compare, Precision, Program, ValueId};
+use crate::machine::mxu::Accumulation;
+use crate::machine::{self, Mode};
+use crate::rewrite::Freedom;
+use crate::tensor::{DType, Data, Tensor};
+
+use super::{Answer, Exploration, Settings, Witness, enclose, explore, find_family, outside};
+
+fn settings(mode: &str, families: &[&str]) -> Settings {
+    let families = families.iter().map(|name| find_family(name).unwrap()).collect();
+    Settings { families, ..Settings::new(mode.parse().unwrap()) }
+}
+
+fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
+    Tensor::new(dims, Data::from_f64s(dtype, values).unwrap())
+}
+
+/// The witness of the only row, which gives on the machine what it says, while the declared program does not.
+fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {
+    let [Answer::Reachable(witness)] = &found.answers[..] else { panic!("{:?}", found.answers) };
+    let differs = witness.differs;
+    let value = |results: &[Tensor]| results[differs.output].data().get_f64(differs.element);
+    let chosen = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, arguments).unwrap();
+    assert_eq!(value(&chosen), differs.chosen);
+    assert_eq!(value(&machine::evaluate(program, declared, arguments).unwrap()), differs.declared);
+    witness
+}
+
+/// The freedoms of what a witness takes.
+fn taken(found: &Exploration, witness: &Witness) -> Vec<Freedom> {
+    let points = found.choices.points.iter().zip(&witness.taken);
+    points.filter(|(_, option)| **option > 0).map(|(point, _)| point.freedom).collect()
+}
+
+/// Whether one sum of as many ones is no less than another, both in bf16.
+fn two_sums(n: usize) -> (Program, Vec<Tensor>) {
+    let mut b = Builder::new("two_sums");
+    let sums: Vec<ValueId> = ["x", "y"]
+        .iter()
+        .map(|name| {
+            let x = b.parameter(name, DType::BF16, &[1, n]).unwrap();
+            b.reduce(Binary::Add, x, 0.0, &[1]).unwrap()
+        })
+        .collect();
+    let keep = b.compare(Compare::Ge, sums[0], sums[1]).unwrap();
+    let program = b.finish(&[("keep", keep), ("x", sums[0])]).unwrap();
+    let ones = tensor(DType::BF16, &[1, n], &vec![1.0; n]);
+    (program, vec![ones.clone(), ones])
+}
+
+/// A sum of ones stays at 256 if every addition is rounded to bf16: only if one of the two sums rounds so does it become the smaller.
+#[test]
+fn each_bf16_sum_may_round_its_steps_for_itself() {
+    let (program, arguments) = two_sums(512);
+    for (declared, rounds) in [("v5e/default/off+reduce=chain", 1), ("v5e/default/off+reduce=chain+narrow=bf16", 1)] {
+        let settings = settings(declared, &["accumulation"]);
+        let found = explore(&program, &arguments, &["keep".into()], &settings).unwrap();
+        let witness = witness(&found, &program, &settings.mode, &arguments);
+        assert_eq!(taken(&found, witness), vec![Freedom::Accumulation; rounds], "{declared}");
+        assert_eq!(witness.mode.to_string(), "v5e/default/off+reduce=chain+narrow=bf16");
+        assert_eq!((found.searched.choices, found.searched.is_exhaustive), (4, true));
+    }
+}
+
+/// Whatever its length, a sum of what is not negative that rounds every addition is enclosed: from its largest term, and within
+/// n u of the sum.
+#[test]
+fn bf16_sums_of_many_terms_are_enclosed() {
+    for n in [64, 512, 4096, 40_000] {
+        let (program, arguments) = two_sums(n);
+        let settings = settings("v5e/default/off", &["accumulation", "order"]);
+        let (choices, enclosed) = enclose(&program, &arguments, &settings).unwrap();
+        let crate::oracle::Enclosed::Floats(floats) = &enclosed[1] else { panic!("a sum is a float") };
+        assert!(floats[0].lo >= 0.98 && floats[0].hi <= n as f64 * (1.02 + n as f64 / 255.0), "{:?}", floats[0]);
+        for (option, order) in [(0, "lanes"), (1, "lanes"), (1, "chain"), (1, "tree32")] {
+            let mode: Mode = format!("v5e/default/off+reduce={order}+narrow=bf16").parse().unwrap();
+            let results = machine::evaluate(&choices.take(&[option, option]), &mode, &arguments).unwrap();
+            assert!(outside(&enclosed, &results).iter().all(|result| result.elements.is_empty()), "{n} {order}");
+        }
+    }
+}
+
+/// What is left of a product when its own rounding is taken off is nothing, unless it is added before it is rounded.
+#[test]
+fn a_contraction_has_a_witness() {
+    let mut b = Builder::new("remainder");
+    let x = b.parameter("x", DType::F32, &[1, 4]).unwrap();
+    let rounded = b.parameter("rounded", DType::F32, &[1, 4]).unwrap();
+    let square = b.binary(Binary::Multiply, x, x).unwrap();
+    let rest = b.binary(Binary::Subtract, square, rounded).unwrap();
+    let zero = b.constant(DType::F32, 0.0).unwrap();
+    let zero = b.splat(zero, &[1, 4]).unwrap();
+    let keep = b.compare(Compare::Eq, rest, zero).unwrap();
+    let program = b.finish(&[("keep", keep)]).unwrap();
+    let numbers: [f32; 4] = [1.1, 1.5, 1.7, 2.3];
+    let of = |values: [f32; 4]| Tensor::new(&[1, 4], Data::F32(values.to_vec()));
+    let arguments = [of(numbers), of(numbers.map(|x| x * x))];
+    for mode in ["v5e/default/off", "xla-cpu/default/off", "cpu/f32/off"] {
+        let settings = settings(mode, &["contraction"]);
+        let found = explore(&program, &arguments, &[], &settings).unwrap();
+        let witness = witness(&found, &program, &settings.mode, &arguments);
+        assert_eq!(taken(&found, witness), [Freedom::Contraction], "{mode}");
+        assert_eq!(witness.differs.element, 0);
+        let without = explore(&program, &arguments, &[], &self::settings(mode, &["rounding", "reciprocal"])).unwrap();
+        assert!(matches!(without.answers[..], [Answer::Proven { .. }]), "{mode}");
+    }
+}
+
+/// 41 times the rounded reciprocal of 41 is less than 1, 3 times that of 3 is not: of exact quotients that are equal one may change.
+#[test]
+fn a_reciprocal_has_a_witness_and_keeps_no_equality_of_rows() {
+    let mut b = Builder::new("quotients");
+    let x = b.parameter("x", DType::F32, &[2, 4]).unwrap();
+    let by = b.parameter("by", DType::F32, &[2]).unwrap();
+    let by = b.broadcast(by, &[2, 4], &[0]).unwrap();
+    let quotient = b.binary(Binary::Divide, x, by).unwrap();
+    let least = b.reduce(Binary::Minimum, quotient, f64::INFINITY, &[0]).unwrap();
+    let most = b.reduce(Binary::Maximum, quotient, f64::NEG_INFINITY, &[0]).unwrap();
+    let is_one = b.compare(Compare::Ge, least, most).unwrap();
+    let program = b.finish(&[("is_one", is_one)]).unwrap();
+    let arguments = [
+        Tensor::new(&[2, 4], Data::F32([[3.0; 4], [41.0; 4]].concat())),
+        Tensor::new(&[2], Data::F32(vec![3.0, 41.0])),
+    ];
+    let settings = settings("v6e/default/off", &["reciprocal"]);
+    let found = explore(&program, &arguments, &[], &settings).unwrap();
+    assert_eq!(found.answers.len(), 4);
+    for answer in &found.answers {
+        let Answer::Reachable(witness) = answer else { panic!("{answer:?}") };
+        assert_eq!(taken(&found, witness), [Freedom::Reciprocal]);
+        let chosen = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &arguments).unwrap();
+        assert_eq!(chosen[0].data().get_f64(witness.differs.element), 0.0);
+    }
+}
+
+/// 2^-24 vanishes beside 1 unless it is added to others of its kind first.
+#[test]
+fn the_order_of_a_dot_has_witnesses() {
+    let mut b = Builder::new("dots");
+    let x = b.parameter("x", DType::BF16, &[2, 64]).unwrap();
+    let y = b.parameter("y", DType::BF16, &[64, 2]).unwrap();
+    let dot = b.matmul(x, y, Precision::Default, DType::F32).unwrap();
+    let one = b.constant(DType::F32, 1.0).unwrap();
+    let one = b.splat(one, &[2, 2]).unwrap();
+    let is_one = b.compare(Compare::Eq, dot, one).unwrap();
+    let program = b.finish(&[("is_one", is_one), ("dot", dot)]).unwrap();
+    let mut row = vec![2f64.powi(-24); 64];
+    row[0] = 1.0;
+    let arguments =
+        [tensor(DType::BF16, &[2, 64], &[row.clone(), row].concat()), tensor(DType::BF16, &[64, 2], &[1.0; 128])];
+    let settings = settings("v5e/default/off", &["order"]);
+    let found = explore(&program, &arguments, &["is_one".into()], &settings).unwrap();
+    assert!(found.answers.iter().all(|answer| matches!(answer, Answer::Reachable(_))), "{:?}", found.answers);
+    // K in blocks says so as well, and lies in the enclosure.
+    let (choices, enclosed) = enclose(&program, &arguments, &settings).unwrap();
+    let [point] = &choices.points[..] else { panic!("{:?}", choices.points) };
+    assert_eq!((point.freedom, point.options.len()), (Freedom::Order, 4));
+    let mut mode = settings.mode.clone();
+    mode.choices.acc = Accumulation::Tiled;
+    for option in 0..4 {
+        let results = machine::evaluate(&choices.take(&[option]), &mode, &arguments).unwrap();
+        assert_eq!(results[1].data().get_f64(0) == 1.0, option == 0, "{option}");
+        assert!(outside(&enclosed, &results).iter().all(|result| result.elements.is_empty()));
+    }
+}
