@@ -60,6 +60,15 @@ pub fn contest(title: &str, work: f64, unit: &str, rounds: usize, mut contenders
     best
 }
 
+/// Processor seconds of all threads of this process so far, in steps of 10 ms; zero where the system does not tell. Other work on
+/// the machine changes them less than the time that passes.
+pub fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name, which may hold anything, ends with the last parenthesis; time as a user and in the system are fields 14 and 15.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+}
+
 /// `bf16[rows,n]` with the spread of a normal distribution of standard deviation 3, without the library's own generators:
 /// sums of twelve uniform numbers from a linear congruence.
 pub fn logits(rows: usize, n: usize) -> Tensor {

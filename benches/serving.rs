@@ -14,17 +14,9 @@ use ulpgate::hlo::{lower, parse};
 use ulpgate::input::Argument;
 use ulpgate::machine::{Held, Mode, Prepared, mxu};
 use ulpgate::tensor::Tensor;
-use ulpgate_benches::{Contender, contest};
+use ulpgate_benches::{Contender, contest, processor_seconds};
 
 const ROUNDS: usize = 3;
-
-/// Processor seconds of this process so far, in steps of 10 ms; zero where the system does not tell.
-fn processor_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, which may hold anything, ends with the last parenthesis; time as a user and in the system follows as fields 14 and 15.
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
-    fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
-}
 
 /// What runs `work` and keeps the least processor time that it took.
 fn least(kept: &Cell<f64>, mut work: impl FnMut()) -> impl FnMut() {

@@ -38,6 +38,9 @@ class Config:
     f32_logits: bool = False
     f32_stream: bool = False
     pinned: bool = False
+    # What scripts/likelihood.py computes log-softmax in, and what it keeps of it.
+    log_type: str = "float32"
+    log_stored: str = "float32"
 
     def kept(self, x):
         return jax.lax.reduce_precision(x, 8, 7) if self.pinned and x.dtype == jnp.bfloat16 else x

@@ -174,7 +174,25 @@ def of_arrays(f, given, name):
         return f(*(v for key, v in every if key is None), **{key: v for key, v in every if key is not None})
 
     of.__name__ = name
+    if names := names_of(f, given):
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        of.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
     return of, arrays
+
+
+def names_of(f, given):
+    """The names of the parameters that get arrays, by which the dump calls its own; none where the function does not say."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    single = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = [parameter.name if parameter.kind in single else None for parameter in parameters]
+    names = []
+    for at, (key, value) in enumerate(given):
+        if any(map(is_shape, leaves(value))):
+            names.append(key or (own[at] if at < len(own) else None))
+    return names if None not in names else []
 
 
 def check(f, given):

@@ -9,24 +9,25 @@ give first log p [B,T] of each token but the first, in f32, after those before i
 
 Without a suffix weights, activations and logits are bf16, and norms, rope, softmax and log-softmax compute in f32. The suffix
 names one change to that: `_head`, f32 logits; `_stream`, an f32 residual stream; `_pinned`, roundings that no compiler leaves
-out; `_f32`, everything in f32.
+out; `_f32`, everything in f32; `_stored_f16` and `_stored_bf16`, log p rounded to that type at the end; `_log_f16` and
+`_log_bf16`, log-softmax computed in it as well.
 """
 
 import jax
 import jax.numpy as jnp
 
 import decoder
-from decoder import Config, wide
+from decoder import Config
 
 
-def of_targets(scores, targets):
+def of_targets(config, scores, targets):
     """log p [..] of targets s32[..] by logits [..,V]."""
-    shares = jax.nn.log_softmax(wide(scores), -1)
+    shares = jax.nn.log_softmax(scores.astype(config.log_type), -1).astype(config.log_stored)
     return jnp.take_along_axis(shares, targets[..., None], -1)[..., 0]
 
 
 def all_at_once(config, weights, sequences):
-    return of_targets(decoder.logits(weights, sequences[:, :-1], config), sequences[:, 1:])
+    return of_targets(config, decoder.logits(weights, sequences[:, :-1], config), sequences[:, 1:])
 
 
 def one_by_one(config, weights, sequences):
@@ -36,7 +37,7 @@ def one_by_one(config, weights, sequences):
     def one(caches, position):
         token, target = (jax.lax.dynamic_index_in_dim(sequences, position + by, 1, keepdims=False) for by in (0, 1))
         scores, caches = decoder.step(config, weights, token, position, caches, tables)
-        return caches, of_targets(scores, target)
+        return caches, of_targets(config, scores, target)
 
     positions = jnp.arange(length, dtype=jnp.int32)
     return jax.lax.scan(one, decoder.empty_caches(config, weights, batch, length), positions)[1].T
@@ -69,6 +70,10 @@ for way, name in ((all_at_once, "prompt"), (one_by_one, "decode"), (one_by_one, 
         ("_stream", Config(f32_stream=True), None),
         ("_pinned", Config(pinned=True), None),
         ("_f32", Config(), jnp.float32),
+        ("_stored_f16", Config(log_stored="float16"), None),
+        ("_stored_bf16", Config(log_stored="bfloat16"), None),
+        ("_log_f16", Config(log_type="float16", log_stored="float16"), None),
+        ("_log_bf16", Config(log_type="bfloat16", log_stored="bfloat16"), None),
     ):
         made = function(way, config, dtype)
         made.__name__ = made.__qualname__ = name + suffix

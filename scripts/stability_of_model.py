@@ -1,6 +1,7 @@
 """Counts the steps of the small language model whose token no mode can change, given the hidden state.
 
     python3 scripts/stability_of_model.py [--ulpgate target/release/ulpgate] [--positions 1536] [--mode v5e/default/off]
+    python3 scripts/stability_of_model.py --folder JUDGED   # the same of a model with a tied head that examples/llama.py dumped
 
 Teacher-forced over held-out text, in windows of 64 positions. The program before compilation (`prefill.before.hlo`) is cut at the
 head: its first part gives the hidden states in MODE, its second the tokens of these, `argmax(h . W)`. For each position
@@ -20,7 +21,6 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/data/language_m
 WINDOW = 64
 # The parameters' order, as `scripts/decoder.py` has it.
 WEIGHTS = ["embedding", "norm", "attention_norm", "query", "key", "value", "output", "mlp_norm", "gate", "up", "down"]
-HIDDEN = "mul.121"
 
 
 def read(path):
@@ -44,23 +44,24 @@ def write(path, arrays):
 
 
 def cut(text):
-    """The program up to the hidden states, and that of the tokens of hidden states."""
+    """The program up to the hidden states, and that of the tokens of hidden states: what the head's dot takes."""
     start = text.index("ENTRY ")
     regions, entry = text[:start], text[start:]
+    hidden = re.findall(r" dot\((\S+), ", entry)[-1]
     regions = re.sub(r"^HloModule ([^,\s]+).*", r"HloModule \1", regions)
-    shape = re.search(rf"  {re.escape(HIDDEN)} = (\S+) ", entry).group(1)
-    before = re.sub(r"\n  ROOT .*", f"\n  ROOT hidden = ({shape}) tuple({HIDDEN})", entry)
+    shape = re.search(rf"  {re.escape(hidden)} = (\S+) ", entry).group(1)
+    before = re.sub(r"\n  ROOT .*", f"\n  ROOT hidden = ({shape}) tuple({hidden})", entry)
     lines = {m.group(1): m.group(0) for m in re.finditer(r"^  (?:ROOT )?(\S+) = .*$", entry, re.M)}
     token = re.search(r"^  ROOT .* tuple\(\S+, (\S+), \S+\)$", entry, re.M).group(1)
     kept, wanted = {}, [token]
     while wanted:
         name = wanted.pop()
-        if name in kept or name == HIDDEN:
+        if name in kept or name == hidden:
             continue
         kept[name] = lines[name]
         operands = re.search(r"\w\(([^()]*)\)", lines[name].split(" = ", 1)[1]).group(1)
         wanted += [operand for operand in re.split(r", *", operands) if operand in lines]
-    body = [f"  {HIDDEN} = {shape} parameter(0)"] + [line for name, line in lines.items() if name in kept]
+    body = [f"  {hidden} = {shape} parameter(0)"] + [line for name, line in lines.items() if name in kept]
     root = next(line for line in body if line.startswith(f"  {token} = "))
     body[body.index(root)] = root.replace("  ", "  ROOT ", 1)
     return regions + before, regions + "ENTRY head {\n" + "\n".join(body) + "\n}\n"
@@ -69,16 +70,17 @@ def cut(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ulpgate", default="target/release/ulpgate")
+    parser.add_argument("--folder", type=pathlib.Path, default=FOLDER)
     parser.add_argument("--positions", type=int, default=1536)
     parser.add_argument("--mode", default="v5e/default/off")
     parser.add_argument("explore", nargs="*", help="further arguments of explore, behind --")
     arguments = parser.parse_args()
-    weights = read(FOLDER / "decoder.safetensors")
-    text = read(FOLDER / "tokens.safetensors")["held_out"][2]
+    weights = read(arguments.folder / "decoder.safetensors")
+    text = read(arguments.folder / "tokens.safetensors")["held_out"][2]
     count, closest = {"proven": 0, "reachable": 0, "open": 0}, []
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
-        before, head = cut((FOLDER / "prefill.before.hlo").read_text())
+        before, head = cut((arguments.folder / "prefill.before.hlo").read_text())
         (place / "hidden.hlo").write_text(before)
         (place / "head.hlo").write_text(head)
 
@@ -88,7 +90,7 @@ def main():
                 raise SystemExit(found.stderr)
             return found.stdout
 
-        for window in range(arguments.positions // WINDOW):
+        for window in range(min(arguments.positions, len(text) // 4) // WINDOW):
             tokens = text[4 * WINDOW * window : 4 * WINDOW * (window + 1)]
             given = {"arg0": ("I32", [WINDOW, 1], tokens)}
             given |= {f"arg{at + 1}": weights[name] for at, name in enumerate(WEIGHTS)}

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::vector::{self, Side, StepRounding, SumOrder, VectorUnit};
+use super::vector::{self, Side, StepRounding, SumOrder, VectorUnit, Weighted};
 
 /// Products that are made at a time: they stay in the cache until they are summed.
 const TILE: usize = 1 << 14;
@@ -25,7 +25,14 @@ pub enum Right<'a> {
 pub fn matmul(lhs: &[f32], right: Right, [m, k, n]: [usize; 3], order: SumOrder, unit: &VectorUnit) -> Vec<f32> {
     let of_row = |row: usize| {
         let row = &lhs[row * k..(row + 1) * k];
+        let weighted = |matrix| Weighted { matrix, factors: row, rounded: StepRounding::F32 };
         match right {
+            Right::Columns(matrix) if order == SumOrder::Lanes && k > 0 && n > 1 => {
+                weighted(matrix).column_sums(n, StepRounding::F32, unit)
+            }
+            Right::Columns(matrix) | Right::Rows(matrix) if order == SumOrder::Lanes && k > 0 => {
+                weighted(matrix).row_sums(StepRounding::F32, unit)
+            }
             Right::Columns(matrix) if n > 1 => of_columns(row, matrix, n, order, unit),
             Right::Columns(matrix) | Right::Rows(matrix) => of_rows(row, matrix, n, order, unit),
         }

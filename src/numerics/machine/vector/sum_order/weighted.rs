@@ -102,27 +102,30 @@ impl<const FLUSH: bool, S: Step, P: Step> Products<'_, Adder<FLUSH, S>, P> {
         SUBLANES.min(self.factors.len().div_ceil(LANES) + 1)
     }
 
-    /// The sums of one lane of `W` columns from `first` on, which may be any of the matrix `[_, columns]`.
+    /// The sums of one sublane of a lane, of `W` columns from `first` on of the matrix `[_, columns]`.
     #[inline(always)]
-    fn lane<const W: usize>(self, lane: usize, columns: usize, first: usize) -> [f32; W] {
-        let mut total = [0.0; W];
-        for sublane in 0..self.sublanes() {
-            let mut chain = [0.0; W];
-            for row in (sublane * LANES + lane..self.factors.len()).step_by(LANES * SUBLANES) {
-                let (factor, values) = (self.factors[row], &self.matrix[row * columns + first..][..W]);
-                for j in 0..W {
-                    chain[j] = self.adder.add(chain[j], self.product(values[j], factor));
-                }
-            }
-            if sublane == 0 {
-                total = chain;
-            } else {
-                for j in 0..W {
-                    total[j] = self.adder.add(total[j], chain[j]);
-                }
+    fn sublane<const W: usize>(self, start: usize, columns: usize, first: usize) -> [f32; W] {
+        let mut chain = [0.0; W];
+        for row in (start..self.factors.len()).step_by(LANES * SUBLANES) {
+            let (factor, values) = (self.factors[row], &self.matrix[row * columns + first..][..W]);
+            for j in 0..W {
+                chain[j] = self.adder.add(chain[j], self.product(values[j], factor));
             }
         }
-        total
+        chain
+    }
+
+    /// Adds the sums of a sublane of a lane to `totals`, of as many columns from `first` on; the first sublane's are the first.
+    #[inline(always)]
+    fn join<const W: usize>(self, [sublane, lane]: [usize; 2], columns: usize, first: usize, totals: &mut [f32]) {
+        let chain = self.sublane::<W>(sublane * LANES + lane, columns, first);
+        if sublane == 0 {
+            totals.copy_from_slice(&chain);
+        } else {
+            for j in 0..W {
+                totals[j] = self.adder.add(totals[j], chain[j]);
+            }
+        }
     }
 
     /// The sum of a row.
@@ -136,32 +139,34 @@ impl<const FLUSH: bool, S: Step, P: Step> Products<'_, Adder<FLUSH, S>, P> {
             for at in (sublane * LANES..length).step_by(LANES * SUBLANES) {
                 let end = length.min(at + LANES);
                 let (values, factors) = (&values[at..end], &self.factors[at..end]);
-                let join = |sum: &mut f32, value: f32, factor: f32| {
-                    *sum = self.adder.add(*sum, self.product(value, factor));
-                };
                 // Loops of a known length stay in registers.
                 if let (Ok(values), Ok(factors)) =
                     (<&[f32; LANES]>::try_from(values), <&[f32; LANES]>::try_from(factors))
                 {
-                    (0..LANES).for_each(|lane| join(&mut chain[lane], values[lane], factors[lane]));
+                    for lane in 0..LANES {
+                        chain[lane] = self.adder.add(chain[lane], self.product(values[lane], factors[lane]));
+                    }
                 } else {
-                    chain
-                        .iter_mut()
-                        .zip(values.iter().zip(factors))
-                        .for_each(|(sum, (v, factor))| join(sum, *v, *factor));
+                    for (sum, (value, factor)) in chain.iter_mut().zip(values.iter().zip(factors)) {
+                        *sum = self.adder.add(*sum, self.product(*value, *factor));
+                    }
                 }
             }
             if sublane == 0 {
                 total = chain;
             } else {
-                total.iter_mut().zip(chain).for_each(|(total, sum)| *total = self.adder.add(*total, sum));
+                for (total, sum) in total.iter_mut().zip(chain) {
+                    *total = self.adder.add(*total, sum);
+                }
             }
         }
         let mut width = LANES;
         while width > 1 {
             width /= 2;
             let (low, high) = total.split_at_mut(width);
-            low.iter_mut().zip(high).for_each(|(low, high)| *low = self.adder.add(*low, *high));
+            for (low, high) in low.iter_mut().zip(high) {
+                *low = self.adder.add(*low, *high);
+            }
         }
         total[0]
     }
@@ -183,19 +188,22 @@ impl<const FLUSH: bool, S: Step, P: Step> Work for LanesOfColumns<'_, Adder<FLUS
     fn run(self) {
         let LanesOfColumns { products, columns, first, sums } = self;
         let width = sums.len() / LANES;
-        for (lane, sums) in sums.chunks_mut(width.max(1)).enumerate() {
-            let mut at = 0;
-            while at + STRIP <= width {
-                sums[at..at + STRIP].copy_from_slice(&products.lane::<STRIP>(lane, columns, first + at));
-                at += STRIP;
-            }
-            while at + VECTOR <= width {
-                sums[at..at + VECTOR].copy_from_slice(&products.lane::<VECTOR>(lane, columns, first + at));
-                at += VECTOR;
-            }
-            while at < width {
-                [sums[at]] = products.lane::<1>(lane, columns, first + at);
-                at += 1;
+        // Rows are read in the order in which they lie, so that the processor sees what comes next.
+        for sublane in 0..products.sublanes() {
+            for (lane, totals) in sums.chunks_mut(width.max(1)).enumerate() {
+                let (place, mut at) = ([sublane, lane], 0);
+                while at + STRIP <= width {
+                    products.join::<STRIP>(place, columns, first + at, &mut totals[at..at + STRIP]);
+                    at += STRIP;
+                }
+                while at + VECTOR <= width {
+                    products.join::<VECTOR>(place, columns, first + at, &mut totals[at..at + VECTOR]);
+                    at += VECTOR;
+                }
+                while at < width {
+                    products.join::<1>(place, columns, first + at, &mut totals[at..=at]);
+                    at += 1;
+                }
             }
         }
     }
@@ -213,7 +221,9 @@ impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, Adder<FLUSH, S
 
     #[inline(always)]
     fn run(self) {
-        self.sums.iter_mut().enumerate().for_each(|(at, sum)| *sum = self.products.row(self.first + at));
+        for (at, sum) in self.sums.iter_mut().enumerate() {
+            *sum = self.products.row(self.first + at);
+        }
     }
 }
 
