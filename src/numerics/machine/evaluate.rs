@@ -430,15 +430,12 @@ impl<'p> Machine<'p> {
                 contraction.matmul(a, b, &matrix, out);
                 continue;
             }
-            if let Some(order) = &complex {
-                order.matmul(a, b, &matrix, out);
-                continue;
-            }
-            match (unit, &order) {
-                (DotUnit::Matrix(_), Some(order)) => order.matmul(a, b, &matrix, out),
-                (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
-                (DotUnit::Double, _) => unreachable!("f64 operands are taken above"),
-                (DotUnit::Vector, _) => {
+            match (unit, &complex, &order) {
+                (DotUnit::Matrix(_), Some(order), _) => order.matmul(a, b, &matrix, out),
+                (DotUnit::Matrix(_), None, Some(order)) => order.matmul(a, b, &matrix, out),
+                (DotUnit::Matrix(passes), None, None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
+                (DotUnit::Double, ..) => unreachable!("f64 operands are taken above"),
+                (DotUnit::Vector, ..) => {
                     let right = if in_rows { Right::Rows(b) } else { Right::Columns(b) };
                     let order = self.mode.choices.reduce;
                     out.copy_from_slice(&multiply_reduce::matmul(a, right, [m, k, n], order, &self.unit));
