@@ -60,7 +60,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
     ("machine/ducc", &["bluestein", "complex_plan"], "a transform of one length by those of another, which has a plan"),
     (
         "machine/symbolic",
-        &["dot_terms", "gathered", "indexed", "pairwise", "pointwise", "ranked", "reduced", "run"],
+        &["dot_terms", "gathered", "indexed", "packed", "pairwise", "pointwise", "ranked", "reduced", "run"],
         "operations apply regions, which hold operations",
     ),
     ("machine/mxu", &["blocks", "unit"], "the unit's settings, and what is done with them"),

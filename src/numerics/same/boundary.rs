@@ -7,7 +7,7 @@ use crate::input::Sampler;
 use crate::tensor::{DType, Tensor};
 
 use super::SameError;
-use super::witness::{Difference, Search, fill, floats, rounded, streams};
+use super::witness::{Difference, Search, fill, floats, nearest, streams};
 
 /// Elements of each row that are moved one after the other, each from where the one before it came to.
 const ELEMENTS: usize = 4;
@@ -32,7 +32,7 @@ impl Way {
             let row = at / length * length..(at / length + 1) * length;
             row.map(|at| number(from, at).abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
         };
-        let end = |at: &usize| factor.map_or(number(to, *at), |factor| rounded(from.dtype(), factor * largest(*at)));
+        let end = |at: &usize| factor.map_or(number(to, *at), |factor| nearest(from.dtype(), factor * largest(*at)));
         let ends = [places.iter().map(|at| number(from, *at)).collect(), places.iter().map(end).collect()];
         Way { argument, rows, places, ends }
     }
@@ -80,7 +80,7 @@ impl Search<'_> {
         let mut sampler = streams(trial).sampler(u64::MAX, 1);
         // Every fourth trial has plain numbers.
         let trial = 4 * (sampler.bits() >> 40);
-        let mut inputs = self.filled(trial);
+        let mut inputs = self.arguments(trial);
         for _ in 0..ELEMENTS {
             if movable.is_empty() || over() {
                 return self.next(block);
@@ -133,7 +133,7 @@ fn between(dtype: DType, from: f64, to: f64) -> f64 {
     let place = |value: f64| if value < 0.0 { -(value.abs().to_bits() as i64) } else { value.abs().to_bits() as i64 };
     let middle = place(from).midpoint(place(to));
     let value = f64::from_bits(middle.unsigned_abs()).copysign(if middle < 0 { -1.0 } else { 1.0 });
-    let value = rounded(dtype, value);
+    let value = nearest(dtype, value);
     if value == to { from } else { value }
 }
 

@@ -75,11 +75,11 @@ impl<'a> Search<'a> {
     /// Runs both programs on one more input; gives what differs.
     pub fn next(&mut self, block: usize) -> Result<Option<Difference>, SameError> {
         let trial = self.tried;
-        Ok(self.try_on(&self.filled(trial), trial, block)?.1)
+        Ok(self.try_on(&self.arguments(trial), trial, block)?.1)
     }
 
     /// The larger program's arguments of a trial.
-    pub fn filled(&self, trial: u64) -> Vec<Tensor> {
+    pub fn arguments(&self, trial: u64) -> Vec<Tensor> {
         let large = self.alignment.large();
         let shapes = self.alignment.shapes(large);
         shapes.iter().enumerate().map(|(at, shape)| fill(trial, 2 * at + large, shape)).collect()
@@ -191,7 +191,7 @@ pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
             2 => {
                 let exponent = 80.0 * streams.sampler(u64::MAX, 0).uniform() - 42.0;
                 let near = 2.0 * sampler.uniform() - 39.0;
-                10f64.powf(if argument / 2 % 2 == 0 { exponent } else { near - exponent })
+                core_math::pow(10.0, if argument / 2 % 2 == 0 { exponent } else { near - exponent })
             }
             _ => SCALES[trial as usize / 4 % SCALES.len()],
         };
@@ -223,11 +223,11 @@ fn small(dtype: DType, value: u64) -> i64 {
 
 /// Numbers rounded to a float type.
 pub fn floats(dtype: DType, values: &[f64]) -> Option<Data> {
-    Data::from_f64s(dtype, &values.iter().map(|value| rounded(dtype, *value)).collect::<Vec<f64>>())
+    Data::from_f64s(dtype, &values.iter().map(|value| nearest(dtype, *value)).collect::<Vec<f64>>())
 }
 
 /// A number rounded to a float type.
-pub fn rounded(dtype: DType, value: f64) -> f64 {
+pub fn nearest(dtype: DType, value: f64) -> f64 {
     dtype.format().map_or(value, |format| round_f64(format, value, Direction::NearestEven))
 }
 
