@@ -18,10 +18,22 @@ fn folder() -> PathBuf {
 
 /// What a program of the folder gives for `first`, in parts of `rows`.
 fn results(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) -> Vec<Tensor> {
-    let program = program(&std::fs::read_to_string(folder().join(file)).unwrap());
-    let tensor = |name: &&str| safetensors::read_one(&folder().join("decoder.safetensors"), name).unwrap();
+    results_in(&folder(), &WEIGHTS, (file, output), mode, first, rows)
+}
+
+/// A result of a program of a folder for `first`, in parts of `rows`, with the weights of these names.
+fn results_in(
+    folder: &Path,
+    weights: &[&str],
+    (file, output): (&str, usize),
+    mode: &str,
+    first: &Tensor,
+    rows: usize,
+) -> Vec<Tensor> {
+    let program = program(&std::fs::read_to_string(folder.join(file)).unwrap());
+    let tensor = |name: &&str| safetensors::read_one(&folder.join("decoder.safetensors"), name).unwrap();
     let mut arguments: Vec<Option<Tensor>> = vec![None];
-    arguments.extend(WEIGHTS.iter().map(tensor).map(Some));
+    arguments.extend(weights.iter().map(tensor).map(Some));
     let (held, prepared) = (Held::new(&arguments), Prepared::new(&program));
     let mode: Mode = mode.parse().unwrap();
     let mut parts = Vec::new();
@@ -54,6 +66,20 @@ fn xla_cpu_names_these_tokens_after_each_position() {
         let theirs = safetensors::read_one(&path, "token").unwrap().data().to_i64s();
         let ours = tokens(&format!("cpu/prefill.{setting}.hlo"), "xla-cpu/default/as-compiled", &text, 64, 1);
         assert_eq!(differing(&ours, &theirs), [0usize; 0], "{setting}");
+    }
+}
+
+/// What `examples/llama.py` makes of a model with a head of its own and scaled rope.
+#[test]
+fn xla_cpu_names_these_tokens_of_a_model_with_a_head_of_its_own() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/untied_decoder");
+    let window = safetensors::read_one(&folder.join("tokens.safetensors"), "held_out").unwrap().rows(0..32);
+    let weights = [&WEIGHTS[..], &["head"]].concat();
+    for setting in ["excess_on", "excess_off"] {
+        let theirs = safetensors::read_one(&folder.join(format!("cpu/prefill.{setting}.tokens.safetensors")), "token");
+        let file = format!("cpu/prefill.{setting}.hlo");
+        let ours = results_in(&folder, &weights, (&file, 1), "xla-cpu/default/as-compiled", &window, 32);
+        assert_eq!(ours[0].data().to_i64s(), theirs.unwrap().data().to_i64s(), "{setting}");
     }
 }
 

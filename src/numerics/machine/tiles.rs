@@ -10,6 +10,7 @@ use crate::tensor::DType;
 
 use super::elements::Elements;
 use super::evaluate::{EvalError, Machine, refuse};
+use super::integer::conversion_steps;
 use super::prepared::Frame;
 use super::reduce::{memory_order, side_by_side, site};
 use super::sum::RowSum;
@@ -136,6 +137,24 @@ fn joined(parts: impl Iterator<Item = Result<Option<Vec<f32>>, EvalError>>) -> R
     Ok(parts.map(|parts| parts.concat()))
 }
 
+/// A matrix and a vector, of two operands of which one is whole and the other one is repeated so that each of `reduced` numbers
+/// meets one of its own, where `inner` columns lie side by side.
+fn matrix_and_vector(operands: [&Operand; 2], [reduced, inner]: [usize; 2]) -> Option<[&[f32]; 2]> {
+    let [matrix, vector] = match operands.map(Operand::each) {
+        [None, Some(_)] => operands,
+        [Some(_), None] => [operands[1], operands[0]],
+        _ => return None,
+    };
+    match [matrix, vector].map(Operand::elements) {
+        [Value::Float(_, matrix), Value::Float(_, factors)]
+            if vector.each() == Some(inner) && factors.len() == reduced =>
+        {
+            Some([matrix, factors])
+        }
+        _ => None,
+    }
+}
+
 /// A reduction and all that its elements are computed from.
 struct Site<'a> {
     machine: &'a Machine<'a>,
@@ -152,13 +171,18 @@ impl Site<'_> {
     /// The sums of products of a matrix with a vector, as compilers write them; `None` for anything else.
     fn weighted(&self, sum: &RowSum, init: f32) -> Option<Vec<f32>> {
         let Layout { reduced, inner, .. } = self.layout;
-        let Product { operands, rounded } =
-            weighted::find(self.machine, self.instructions, self.producers, self.array)?;
+        // A library or a contraction leaves roundings out.
+        let unit = &self.machine.unit;
+        let rounds_once = conversion_steps(DType::F32, DType::BF16, unit.release.through_half).eq([DType::BF16]);
+        if self.machine.mode.chip.library.is_some() || unit.contracts || !rounds_once {
+            return None;
+        }
+        let Product { operands, rounded } = weighted::find(self.instructions, self.producers, self.array)?;
         if !operands.iter().all(|id| self.is_tiled(*id)) {
             return None;
         }
         let [left, right] = operands.map(|id| self.values[id].as_ref());
-        let [matrix, factors] = weighted::matrix_and_vector([left?, right?], [reduced, inner])?;
+        let [matrix, factors] = matrix_and_vector([left?, right?], [reduced, inner])?;
         // Rows of all matrices are rows of one.
         let size = if inner == 1 { matrix.len() } else { reduced * inner };
         let of_matrix = |matrix| sum.of_weighted(Weighted { matrix, factors, rounded }, inner, init);

@@ -4,9 +4,6 @@
 use crate::ir::{Binary, Instruction, Op, ValueId};
 use crate::tensor::DType;
 
-use super::evaluate::Machine;
-use super::integer::conversion_steps;
-use super::value::{Operand, Value};
 use super::vector::StepRounding;
 
 /// A product that a reduction reads.
@@ -18,19 +15,10 @@ pub(super) struct Product {
     pub rounded: StepRounding,
 }
 
-/// The product that `array` is, of values that are no `producers`: rounded to f32 or bf16, of floats that f32 holds, multiplied as
-/// the vector unit does where no library has a say. `None` for anything else.
-pub(super) fn find(
-    machine: &Machine,
-    instructions: &[Instruction],
-    producers: &[ValueId],
-    array: ValueId,
-) -> Option<Product> {
+/// The product that `array` is, of values that are no `producers`: rounded to f32 or bf16, of floats that f32 holds. `None` for
+/// anything else. It is for machines on which every conversion of f32 to bf16 rounds, and once.
+pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: ValueId) -> Option<Product> {
     let is_producer = |id: ValueId| producers.binary_search(&id).is_ok();
-    if machine.mode.chip.library.is_some() || machine.unit.contracts {
-        return None;
-    }
-    let rounds_once = conversion_steps(DType::F32, DType::BF16, machine.unit.release.through_half).eq([DType::BF16]);
     let (mut id, mut rounded) = (array, StepRounding::F32);
     loop {
         let instruction = &instructions[id];
@@ -39,7 +27,7 @@ pub(super) fn find(
         }
         match instruction.shape.dtype()? {
             DType::F32 => {}
-            DType::BF16 if rounds_once => rounded = StepRounding::Bf16,
+            DType::BF16 => rounded = StepRounding::Bf16,
             _ => return None,
         }
         match instruction.op {
@@ -64,22 +52,4 @@ pub(super) fn find(
     };
     let &[left, right] = &instructions[id].operands[..] else { return None };
     Some(Product { operands: [source(left)?, source(right)?], rounded })
-}
-
-/// A matrix and a vector, of two operands of which one is whole and the other one is repeated so that each of `reduced` numbers
-/// meets one of its own, where `inner` columns lie side by side.
-pub(super) fn matrix_and_vector(operands: [&Operand; 2], [reduced, inner]: [usize; 2]) -> Option<[&[f32]; 2]> {
-    let [matrix, vector] = match operands.map(Operand::each) {
-        [None, Some(_)] => operands,
-        [Some(_), None] => [operands[1], operands[0]],
-        _ => return None,
-    };
-    match [matrix, vector].map(Operand::elements) {
-        [Value::Float(_, matrix), Value::Float(_, factors)]
-            if vector.each() == Some(inner) && factors.len() == reduced =>
-        {
-            Some([matrix, factors])
-        }
-        _ => None,
-    }
 }
