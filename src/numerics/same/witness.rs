@@ -191,7 +191,7 @@ pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
             2 => {
                 let exponent = 80.0 * streams.sampler(u64::MAX, 0).uniform() - 42.0;
                 let near = 2.0 * sampler.uniform() - 39.0;
-                core_math::pow(10.0, if argument / 2 % 2 == 0 { exponent } else { near - exponent })
+                core_math::pow(10.0, if (argument / 2).is_multiple_of(2) { exponent } else { near - exponent })
             }
             _ => SCALES[trial as usize / 4 % SCALES.len()],
         };
