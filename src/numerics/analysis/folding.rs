@@ -26,23 +26,24 @@ pub struct FoldedColumns {
 pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
     let mut found = vec![None; products.len()];
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
+    let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
     for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
-        let is_known = depends_on(computation, *fusion, id, innermost);
+        let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
         if !is_known && !leaves_a_loop(computation, *fusion, id) {
             continue;
         }
-        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion));
+        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
         let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
         if !is_known {
             let width = dims[innermost];
             found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
         } else if code.reads == 0 || is_inside() {
-            let columns = loop_over(computation, *fusion, id, innermost);
+            let columns = loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
             found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
         }
     }
@@ -71,7 +72,7 @@ struct Code {
 
 impl Code {
     /// `None` where there are operations that are not folded, or whose cost is not known.
-    fn new(computation: &Computation, fusion: Fusion) -> Option<Code> {
+    fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
         let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false };
         let mut read = HashSet::new();
@@ -89,7 +90,7 @@ impl Code {
             }
             code.operations += operations;
             let innermost = dims.iter().rposition(|extent| *extent > 1);
-            if innermost.is_some_and(|dim| operations > 0 && depends_on(computation, fusion, id, dim)) {
+            if innermost.is_some_and(|dim| operations > 0 && depends_on(computation, fusion, (id, dim), known)) {
                 code.folded += operations;
             }
         }
@@ -112,9 +113,7 @@ impl Code {
             || steps <= ANALYZED && (reads == 0 || is_worth_unrolling(steps, instructions + LOOP, saved));
         if unrolled { 0 } else { steps * step }
     }
-}
 
-impl Code {
     /// Whether the loop over so many columns is unrolled, by its size alone.
     fn is_unrolled(&self, width: usize) -> bool {
         let operations = self.operations + self.reads;
@@ -161,40 +160,57 @@ fn operations(op: &Op) -> Option<usize> {
     })
 }
 
+/// What is known of values and dims: one and the same value may be read many times.
+type Known = HashMap<(ValueId, usize), bool>;
+
 /// Whether a value depends on constants alone and on no other index than that of the dim.
-fn depends_on(computation: &Computation, fusion: Fusion, id: ValueId, dim: usize) -> bool {
+fn depends_on(computation: &Computation, fusion: Fusion, (id, dim): (ValueId, usize), known: &mut Known) -> bool {
+    if let Some(depends) = known.get(&(id, dim)) {
+        return *depends;
+    }
     let instruction = &computation.instructions[id];
-    let of = |operand: ValueId, dim: usize| depends_on(computation, fusion, operand, dim);
-    match &instruction.op {
+    let shape_of = |id: ValueId| &computation.instructions[id].shape;
+    let mut of = |operand: ValueId, dim: usize| depends_on(computation, fusion, (operand, dim), known);
+    let depends = match &instruction.op {
         Op::Constant(value) => value.len() == 1,
-        _ if instruction.fusion != Some(fusion) => false,
+        _ if instruction.fusion != Some(fusion) => return false,
         Op::Iota { dim: counted } => *counted == dim,
         Op::Broadcast { dims: to } => match to.iter().position(|to| *to == dim) {
             Some(from) => of(instruction.operands[0], from),
-            None => computation.instructions[instruction.operands[0]].shape.elements() == 1,
+            None => shape_of(instruction.operands[0]).elements() == 1,
         },
-        Op::Reshape if computation.instructions[instruction.operands[0]].shape.dims() != instruction.shape.dims() => {
-            false
-        }
+        Op::Reshape if shape_of(instruction.operands[0]).dims() != instruction.shape.dims() => false,
         Op::Concatenate { dim: joined } if *joined != dim => false,
         _ => instruction.operands.iter().all(|operand| of(*operand, dim)),
-    }
+    };
+    known.insert((id, dim), depends);
+    depends
 }
 
 /// The columns of the loop that a value which depends on one index is computed in: arrays that are joined have loops of their own,
 /// of which the longest counts.
-fn loop_over(computation: &Computation, fusion: Fusion, id: ValueId, dim: usize) -> usize {
+fn loop_over(
+    computation: &Computation,
+    fusion: Fusion,
+    (id, dim): (ValueId, usize),
+    found: &mut HashMap<ValueId, usize>,
+) -> usize {
+    if let Some(columns) = found.get(&id) {
+        return *columns;
+    }
     let instruction = &computation.instructions[id];
     let extent = |id: ValueId| computation.instructions[id].shape.dims().get(dim).copied().unwrap_or(1);
     let columns = match &instruction.op {
         _ if instruction.fusion != Some(fusion) => None,
         Op::Concatenate { .. } => instruction.operands.iter().map(|operand| extent(*operand)).max(),
         Op::Unary(_) | Op::Binary(_) | Op::Convert => {
-            instruction.operands.iter().map(|operand| loop_over(computation, fusion, *operand, dim)).min()
+            instruction.operands.iter().map(|operand| loop_over(computation, fusion, (*operand, dim), found)).min()
         }
         _ => None,
     };
-    columns.unwrap_or_else(|| extent(id)).min(extent(id))
+    let columns = columns.unwrap_or_else(|| extent(id)).min(extent(id));
+    found.insert(id, columns);
+    columns
 }
 
 /// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.

@@ -85,11 +85,11 @@ mod tests {
                 None => 1.0,
             })
         };
-        // Eight columns: one chain. The last two: even and odd products apart. The very last: four sums in turn.
+        // Eight columns: one chain. The next two: even and odd products apart. The last: four sums in turn, the two large ones apart.
         let of = left([5, 9, 11], [1, 3]);
         assert_eq!(of[..8], [5.0; 8]);
         assert_eq!(of[8..10], [7.0; 2]);
-        assert_eq!(of[10], 8.0);
+        assert_eq!(of[10], 1.0);
         // Of rows behind the last four every result is one chain.
         assert_eq!(of[44..54], [5.0; 10]);
     }
