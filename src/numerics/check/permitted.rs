@@ -23,7 +23,7 @@ impl Check for Permitted {
     fn doc(&self) -> &'static str {
         "Asks: can anything that the excess-precision flag permits (`explore`) change a row's integers and predicates (all such \
          results, or `output`)? With `against = \"any-mode\"`: can any chip, precision or refinement with it? There bf16 sums \
-         in the place of f32 ones (the family `narrowing`) are left out: of 512 terms, each rounded, nothing is promised. Why \
+         in the place of f32 ones (the family `narrowing`) are left out: of many terms, each rounded, little is promised. Why \
          it matters: the next version of a compiler may choose otherwise, and serve other tokens. Fails when: a choice that \
          was run on the machine gives another outcome; it is undecided where a row is neither proven nor reached. The \
          evidence begins with the guards after which the first batch is proven, if some were found."

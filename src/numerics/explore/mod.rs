@@ -13,10 +13,6 @@
 //! ends choices, `counterexample` makes what they flip small, and `jax_function` writes it in Python.
 
 mod allowance;
-#[cfg(test)]
-mod any_mode_tests;
-#[cfg(test)]
-mod arithmetic_tests;
 mod counterexample;
 mod decision;
 mod jax_function;

@@ -1,3 +1,6 @@
+mod any_mode;
+mod arithmetic;
+
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, Unary, ValueId};
 use crate::machine::mxu::Accumulation;
@@ -7,12 +10,12 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::{Answer, Seen, Settings, counterexample, enclose, explore, find_family, outside, permitted};
 
-pub(super) fn built(spec: &str, n: usize) -> Program {
+fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
     spec.build(n, spec.batch(n)).unwrap()
 }
 
-pub(super) fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
+fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
     let input: InputSpec = input.parse().unwrap();
     let key = InputKey { suite: "explore".into(), input: input.to_string(), n: 0, seed };
     let taken = Argument::of_program(program);
@@ -24,7 +27,7 @@ fn settings(mode: &str, families: &[&str]) -> Settings {
     Settings { families, ..Settings::new(mode.parse().unwrap()) }
 }
 
-pub(super) fn count(answers: &[Answer], wanted: fn(&Answer) -> bool) -> usize {
+fn count(answers: &[Answer], wanted: fn(&Answer) -> bool) -> usize {
     answers.iter().filter(|answer| wanted(answer)).count()
 }
 
@@ -110,10 +113,10 @@ fn mixed(counter: u64) -> u64 {
 }
 
 /// Numbers drawn one after the other.
-pub(super) struct Draw(pub u64);
+struct Draw(u64);
 
 impl Draw {
-    pub fn below(&mut self, limit: usize) -> usize {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 += 1;
         (mixed(self.0) % limit as u64) as usize
     }

@@ -5,9 +5,9 @@
 //! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
 //! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
 //!
-//! `arithmetic` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots.
+//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots.
 
-mod arithmetic;
+mod alternatives;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -79,7 +79,7 @@ impl Choices {
         let permits = |freedom: Freedom| freedoms.contains(&freedom);
         let elides = permits(Freedom::Rounding);
         let name = |origin: Option<ValueId>| origin.map(|id| program.entry().instructions[id].name.clone());
-        let sums = if permits(Freedom::Accumulation) { arithmetic::bf16_sums(program) } else { BTreeSet::new() };
+        let sums = if permits(Freedom::Accumulation) { alternatives::bf16_sums(program) } else { BTreeSet::new() };
         let mut sites = if elides { retyped_sites(program, &sums) } else { BTreeSet::new() };
         sites.extend(&sums);
         let retyped = match sites.is_empty() {
@@ -227,9 +227,9 @@ impl<'p> Maker<'p> {
             self.own.push(own);
             let seen = match self.collapsible.get(&id) {
                 Some(source) => self.elided(id, *source),
-                None if accumulated.contains(&id) => self.accumulated(id, rounds_steps),
-                None if narrowed.contains(&Site::Narrow(id)) => self.narrowed(id),
-                None => self.computed(id),
+                None if accumulated.contains(&id) => self.accumulate(id, rounds_steps),
+                None if narrowed.contains(&Site::Narrow(id)) => self.narrow(id),
+                None => self.choose(id),
             };
             self.seen.push(seen);
         }

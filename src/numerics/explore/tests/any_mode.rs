@@ -3,8 +3,8 @@
 use crate::machine::{self, CHIPS, Mode, PRECISIONS, REFINEMENTS};
 use crate::tensor::Tensor;
 
-use super::tests::{Draw, built, drawn};
-use super::{Answer, Settings, explore};
+use super::super::{Answer, Settings, explore};
+use super::{Draw, built, drawn};
 
 /// Any chip at any precision with any refinements, but no fault.
 fn any_mode(draw: &mut Draw) -> Mode {

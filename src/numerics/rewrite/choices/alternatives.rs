@@ -32,7 +32,7 @@ pub(super) fn bf16_sums(program: &Program) -> BTreeSet<Site> {
 
 impl Maker<'_> {
     /// What reads a value that is computed reads: it, or a choice.
-    pub(super) fn computed(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn choose(&mut self, id: ValueId) -> ValueId {
         let Instruction { op, shape, .. } = &self.program.entry().instructions[id];
         let is_f32 = shape.dtype() == Some(DType::F32);
         match op {
@@ -60,7 +60,7 @@ impl Maker<'_> {
     }
 
     /// A sum in f32 or, as narrowing has it, in bf16: as the mode rounds such a sum, or both rounded once and at every addition.
-    pub(super) fn narrowed(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn narrow(&mut self, id: ValueId) -> ValueId {
         let own = self.own[id];
         let mut options = vec![own];
         if self.permits(Freedom::Accumulation) {
@@ -77,7 +77,7 @@ impl Maker<'_> {
     }
 
     /// A bf16 sum, made in f32: rounded once it is read as bf16, or at every addition.
-    pub(super) fn accumulated(&mut self, id: ValueId, rounds_steps: bool) -> ValueId {
+    pub(super) fn accumulate(&mut self, id: ValueId, rounds_steps: bool) -> ValueId {
         let own = self.own[id];
         let mut options = vec![own];
         options.extend(self.in_steps(own));

@@ -6,7 +6,7 @@ use crate::machine::{self, Mode};
 use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::{Answer, Exploration, Settings, Witness, enclose, explore, find_family, outside};
+use super::super::{Answer, Exploration, Settings, Witness, enclose, explore, find_family, outside};
 
 fn settings(mode: &str, families: &[&str]) -> Settings {
     let families = families.iter().map(|name| find_family(name).unwrap()).collect();
