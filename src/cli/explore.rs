@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::explore::{
-    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, counterexample, enclose,
-    explore, find_family, outside, repair,
+    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, counterexample,
+    default_families, enclose, explore, find_family, outside, repair,
 };
 use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
     /// What a compiler may choose, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal [default:
-    /// all]
+    /// all but accumulation]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
     /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement can
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let (program, tensors) = problem(arguments)?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
-    let families = if arguments.permit.is_empty() { FAMILIES.to_vec() } else { arguments.permit.clone() };
+    let families = if arguments.permit.is_empty() { default_families().collect() } else { arguments.permit.clone() };
     let settings = Settings {
         mode: arguments.mode.clone(),
         families,

@@ -523,7 +523,10 @@ fn same_holds_a_program_against_others_for_all_inputs() {
     assert!((value / other - 1.0).abs() < 0.05 && value != other, "{value} against {other}");
     // Quotients in bf16 are equal both ways, which nothing here proves.
     let open = judged("softmax[rows=4]", "v5e/default/off", &against("v6e/default/off"));
-    assert_eq!((open.outcome, &open.figures[..]), (Outcome::Undecided, &[("inputs_tried", 64.0)][..]));
+    assert_eq!(open.outcome, Outcome::Undecided);
+    // A turn that has begun to look beside a place where results change comes to its end.
+    let [("inputs_tried", tried)] = open.figures[..] else { panic!("{:?}", open.figures) };
+    assert!((64.0..192.0).contains(&tried), "{tried}");
     assert!(open.evidence[0].contains("no bit differed"), "{:?}", open.evidence);
     let refused = judged("softmax[rows=4]", "v5e/default/off", &against("argmax[rows=4]"));
     assert_eq!(refused.outcome, Outcome::Abstain);

@@ -1,6 +1,6 @@
 //! Whether what a compiler may choose, or what another mode computes, can change an outcome.
 
-use crate::explore::{Answer, Difference, Exploration, FAMILIES, Family, Settings as Limits, explore, repair};
+use crate::explore::{Answer, Difference, Exploration, Family, Settings as Limits, default_families, explore, repair};
 use crate::metric::{Better, Unit};
 
 use super::element_witness::{DeclaredScores, Witness, float_hex, holds_tokens, value_hex};
@@ -84,7 +84,7 @@ impl CaseCheck for Permitted {
         };
         let is_taken = |family: &&'static Family| !any_mode || family.name != "narrowing";
         let limits = Limits {
-            families: FAMILIES.iter().copied().filter(is_taken).collect(),
+            families: default_families().filter(is_taken).collect(),
             choices: CHOICES,
             enclosures: ENCLOSURES,
             any_mode,

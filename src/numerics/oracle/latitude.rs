@@ -342,7 +342,7 @@ impl Pass<'_, Fast> {
         // Where errors may be as large as the sum, the largest term says more.
         let largest = match (&instruction.op, least) {
             (Op::Reduce { dims, .. }, Some(_)) if additions.share > 0.25 => {
-                Some(self.largest_of(&operands[0], shapes[0].dims(), dims, &operands[1]))
+                Some(self.largest_of([&operands[0], &operands[1]], shapes[0].dims(), dims))
             }
             _ => None,
         };

@@ -71,15 +71,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    /// The largest of the floats that each result of a reduction reduces.
-    pub(super) fn largest_of(
-        &mut self,
-        array: &Value<A>,
-        dims: &[usize],
-        reduced: &[usize],
-        init: &Value<A>,
-    ) -> Value<A> {
-        self.reduce_floats(Binary::Maximum, array.floats(), &groups(dims, reduced), init.floats())
+    /// The largest of an array's floats that each result of a reduction reduces, and of its init.
+    pub(super) fn largest_of(&mut self, of: [&Value<A>; 2], dims: &[usize], reduced: &[usize]) -> Value<A> {
+        let [array, init] = of.map(Value::floats);
+        self.reduce_floats(Binary::Maximum, array, &groups(dims, reduced), init)
     }
 
     fn reduce_floats(

@@ -123,18 +123,26 @@ fn number(tensor: &Tensor, at: usize) -> f64 {
     tensor.data().get_f64(at)
 }
 
-/// A number between two of a type, as many of f64 away from the one as from the other before it is rounded; the first one where
-/// there is none, or one of them is no number.
+/// A number between two of a type, about as many numbers away from the one as from the other; the first one where there is none, or
+/// one of them is no number.
 fn between(dtype: DType, from: f64, to: f64) -> f64 {
     if !from.is_finite() || !to.is_finite() {
         return from;
     }
-    // In the order of floats.
-    let place = |value: f64| if value < 0.0 { -(value.abs().to_bits() as i64) } else { value.abs().to_bits() as i64 };
+    // In the order of f32, which has what is narrower, or of f64.
+    let bits = |value: f64| match dtype {
+        DType::F64 => value.to_bits() as i64,
+        _ => i64::from((value as f32).to_bits()),
+    };
+    let place = |value: f64| if value < 0.0 { -bits(value.abs()) } else { bits(value.abs()) };
     let middle = place(from).midpoint(place(to));
-    let value = f64::from_bits(middle.unsigned_abs()).copysign(if middle < 0 { -1.0 } else { 1.0 });
-    let value = nearest(dtype, value);
-    if value == to { from } else { value }
+    let magnitude = match dtype {
+        DType::F64 => f64::from_bits(middle.unsigned_abs()),
+        _ => f64::from(f32::from_bits(middle.unsigned_abs() as u32)),
+    };
+    // A narrow type may have none so near to zero.
+    let middles = [magnitude.copysign(if middle < 0 { -1.0 } else { 1.0 }), from.midpoint(to)];
+    middles.into_iter().map(|value| nearest(dtype, value)).find(|value| *value != from && *value != to).unwrap_or(from)
 }
 
 #[cfg(test)]
@@ -148,6 +156,9 @@ mod tests {
             (DType::F32, 1.0, 2.0, 2.0 - f64::from(f32::EPSILON)),
             (DType::BF16, -1.0, 2.0, 2.0 - 2f64.powi(-7)),
             (DType::F32, 3.0, -1.0, f64::from((-1f32).next_up())),
+            (DType::F64, 0.0, 1.0, 1.0f64.next_down()),
+            (DType::F16, -2.0, 1.0, 1.0 - 2f64.powi(-11)),
+            (DType::F8E4M3FN, 0.0, -1.0, -0.9375),
         ] {
             let (mut at, mut steps) = (from, 0);
             loop {
@@ -158,7 +169,7 @@ mod tests {
                 (at, steps) = (next, steps + 1);
             }
             assert_eq!(at, last, "{dtype}");
-            assert!(steps < 64, "{steps}");
+            assert!(steps < 128, "{steps}");
         }
         assert_eq!(between(DType::F32, f64::NAN, 1.0).to_bits(), f64::NAN.to_bits());
     }

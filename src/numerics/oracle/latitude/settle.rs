@@ -1,5 +1,7 @@
 //! What errors and roundings make of enclosures and of identities.
 
+use std::collections::HashMap;
+
 use crate::ir::ValueId;
 use crate::num::{BF16, Direction, F32, Format, round_f64};
 
@@ -199,16 +201,19 @@ impl Pass<'_, Fast> {
         if matches!(first.identities, Identities::Deferred(_)) && first.len > FEW {
             return Value::Float(stepped);
         }
-        // An exact quotient says nothing of the divisor, on which the other ways depend.
+        // An exact quotient says nothing of the divisor, on which the other ways depend: equal is what is equal in each.
         let arithmetic = &self.world.arithmetic;
         let is_exact = |numbers: &Intervals, at: usize| arithmetic.as_exact(&arithmetic.at(numbers, at)).is_some();
         let apart = |at: &usize| is_exact(&first.numbers, *at) && !is_exact(&stepped.numbers, *at);
         let apart: Vec<usize> = (0..stepped.len).filter(apart).collect();
         if let (Identities::Known { classes, keys }, false) = (&mut stepped.identities, apart.is_empty()) {
-            let fresh = self.world.classes.fresh(apart.len() as u64);
             let (mut own, mut known) = (classes.to_vec(), keys.to_vec());
-            for (number, at) in apart.into_iter().enumerate() {
-                (own[at], known[at]) = (fresh + number as u64, 0.0);
+            let mut equal: HashMap<Vec<(u64, u64)>, u64> = HashMap::new();
+            for at in apart {
+                let identity = |way: &Value<Fast>| self.world.identity(way.floats(), at);
+                let of_ways = ways.iter().map(identity).map(|i| (i.class, i.key.to_bits())).collect();
+                let class = equal.entry(of_ways).or_insert_with(|| self.world.classes.fresh(1));
+                (own[at], known[at]) = (*class, 0.0);
             }
             (*classes, *keys) = (Column::new(own), Column::new(known));
         }
