@@ -7,8 +7,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::ops::Deref;
 
-/// Bytes that a thread keeps at most, of numbers and of classes: a dozen of the columns of 64 rows of 32768.
-const KEPT: usize = 192 << 20;
+/// Bytes that a thread keeps at most of numbers, and as many of classes.
+const KEPT: usize = 48 << 20;
 /// Shorter vectors are not worth keeping.
 const SHORTEST: usize = 4096;
 
