@@ -111,6 +111,20 @@ fn tpu_narrows_the_softmax_sum() {
     assert_eq!(operand(&rewritten, "sum_f32", 0), "convert bf16[1,16]");
 }
 
+/// What a sum begins from is part of it: only zero may be left out.
+#[test]
+fn a_sum_from_another_number_than_zero_is_not_narrowed() {
+    let sites = |init: f64| {
+        let mut b = Builder::new("sum");
+        let x = b.parameter("x", DType::F32, &[2, 8]).unwrap();
+        let sum = b.reduce(Binary::Add, x, init, &[1]).unwrap();
+        let narrow = b.convert(sum, DType::BF16).unwrap();
+        let program = b.finish(&[("narrow", narrow)]).unwrap();
+        Rule::Narrowing.sites(&program).len()
+    };
+    assert_eq!([0.0, 3.0, -0.0].map(sites), [1, 0, 0]);
+}
+
 /// A maximum is stored in bf16 between fusions: the filter compares the wide p with the stored one.
 #[test]
 fn tpu_stores_reductions() {

@@ -8,12 +8,16 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::{Editor, Rewritten, Site};
 
-/// Each f32 add-reduction whose every use is a conversion to bf16; reshapes between are looked through.
+/// Each f32 add-reduction from zero whose every use is a conversion to bf16; reshapes between are looked through.
 pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
     let entry = program.entry();
     let (users, regions) = (entry.users(), Regions::new(program));
-    let narrows =
-        |id: &ValueId| is_f32_sum(&regions, &entry.instructions[*id]) && used_as_bf16_only(entry, &users, *id);
+    let narrows = |id: &ValueId| {
+        let instruction = &entry.instructions[*id];
+        is_f32_sum(&regions, instruction)
+            && is_zero(entry, instruction.operands[1])
+            && used_as_bf16_only(entry, &users, *id)
+    };
     (0..entry.instructions.len()).filter(narrows).map(Site::Narrow).collect()
 }
 
@@ -66,6 +70,16 @@ pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
 fn is_f32_sum(regions: &Regions, instruction: &Instruction) -> bool {
     let Op::Reduce { to_apply, .. } = instruction.op else { return false };
     instruction.shape.dtype() == Some(DType::F32) && regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add))
+}
+
+/// Whether a value is +0, which a sum begins from that is made anew in another type.
+pub(super) fn is_zero(entry: &Computation, id: ValueId) -> bool {
+    let instruction = &entry.instructions[id];
+    match &instruction.op {
+        Op::Constant(value) => (0..value.len()).all(|at| value.data().bits(at) == 0),
+        Op::Convert | Op::Reshape | Op::Broadcast { .. } => is_zero(entry, instruction.operands[0]),
+        _ => false,
+    }
 }
 
 fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bool {

@@ -8,7 +8,7 @@ use crate::ir::{Binary, DotPlan, Fusion, Instruction, Op, Program, Shape, Tiling
 use crate::num::BF16;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::super::Site;
+use super::super::{Site, narrow};
 use super::{Freedom, Maker};
 
 /// Blocks that K is cut into (FACTS 10.1 has 1 to 28 of them).
@@ -17,15 +17,11 @@ const CUTS: [usize; 3] = [2, 4, 8];
 /// Sums in bf16 from zero, as operations to be retyped.
 pub(super) fn bf16_sums(program: &Program) -> BTreeSet<Site> {
     let (analysis, entry) = (Analysis::new(program), program.entry());
-    let is_zero = |id: ValueId| match &entry.instructions[id].op {
-        Op::Constant(value) => value.data().bits(0) == 0,
-        _ => false,
-    };
     let is_sum = |id: &ValueId| {
         let Instruction { op, operands, shape, .. } = &entry.instructions[*id];
         let Op::Reduce { to_apply, .. } = op else { return false };
         let adds = analysis.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));
-        adds && shape.dtype() == Some(DType::BF16) && is_zero(operands[1])
+        adds && shape.dtype() == Some(DType::BF16) && narrow::is_zero(entry, operands[1])
     };
     (0..entry.instructions.len()).filter(is_sum).map(Site::Retype).collect()
 }
