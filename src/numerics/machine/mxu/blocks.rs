@@ -53,6 +53,11 @@ impl Problem<'_> {
             (Set::Avx2(isa), _) if self.is_row::<Avx2>() => self.row(isa, out),
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), _) if self.is_row::<Avx512>() => self.row(isa, out),
+            (Set::Portable(isa), _) if self.is_few_steps::<Portable>() => self.few_steps(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx2(isa), _) if self.is_few_steps::<Avx2>() => self.few_steps(isa, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), _) if self.is_few_steps::<Avx512>() => self.few_steps(isa, out),
             (Set::Portable(isa), 1..=4) => self.tiled::<_, 4, 4>(isa, out),
             (Set::Portable(isa), _) => self.tiled::<_, 4, 8>(isa, out),
             #[cfg(target_arch = "x86_64")]
@@ -89,7 +94,7 @@ impl Problem<'_> {
         Pass { accumulation: self.unit.accumulation, products }
     }
 
-    fn is_shallow(&self) -> bool {
+    pub fn is_shallow(&self) -> bool {
         self.k <= SHALLOW
     }
 
@@ -331,11 +336,12 @@ impl<const R: usize, const C: usize> Finish<'_, R, C> {
     #[inline(always)]
     fn store<const P: usize>(self, passes: [&[[f32; C]; R]; P]) {
         for (r, out) in self.out.chunks_mut(self.stride).take(self.rows).enumerate() {
+            let row = passes.map(|pass| &pass[r]);
             match out.first_chunk_mut::<C>() {
-                Some(out) if self.width == C => add(passes, r, out),
+                Some(out) if self.width == C => add(row, out),
                 _ => {
                     let mut whole = [0.0; C];
-                    add(passes, r, &mut whole);
+                    add(row, &mut whole);
                     out[..self.width].copy_from_slice(&whole[..self.width]);
                 }
             }
@@ -343,17 +349,17 @@ impl<const R: usize, const C: usize> Finish<'_, R, C> {
     }
 }
 
-/// Adds one row of the `P` passes of a tile, in order.
+/// Adds the sums of `P` passes, in order.
 #[inline(always)]
-fn add<const P: usize, const R: usize, const C: usize>(passes: [&[[f32; C]; R]; P], r: usize, out: &mut [f32; C]) {
+pub(super) fn add<const P: usize, const C: usize>(passes: [&[f32; C]; P], out: &mut [f32; C]) {
     for (j, out) in out.iter_mut().enumerate() {
-        let mut sum = passes[0][r][j];
-        for (pass, product) in passes.iter().enumerate().skip(1) {
-            if pass + 1 == P {
+        let mut sum = passes[0][j];
+        for (at, pass) in passes.iter().enumerate().skip(1) {
+            if at + 1 == P {
                 // Infinite operands leave NaN in the low parts: the guard lets only numbers and infinities pass.
                 sum = if f32::INFINITY >= sum.abs() { sum } else { 0.0 };
             }
-            sum += product[r][j];
+            sum += pass[j];
         }
         // Sign and payload of a NaN depend on the instructions that made it: there is only one NaN here.
         *out = if sum.is_nan() { f32::NAN } else { sum };

@@ -4,7 +4,7 @@
 //! the outputs (`matmul`), packs and splits what a tile needs of the operands (`pack`), measures it (`range`), and sums
 //! it (`pass`) by a kernel that keeps every output's own order (`tile` and `lanes`, `tree`, `exact`) over a scalar
 //! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`). One row alone is multiplied
-//! without packing (`one_row`).
+//! without packing (`one_row`), products of few steps are stored as they are summed (`few_steps`).
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several arrays are indexed together, as vectors are")]
 
@@ -12,6 +12,7 @@ mod accumulate;
 mod arithmetic;
 mod blocks;
 mod exact;
+mod few_steps;
 mod instructions;
 mod isa;
 #[cfg(target_arch = "x86_64")]

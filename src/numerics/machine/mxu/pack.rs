@@ -109,6 +109,11 @@ impl Packed {
         self.tile = tile;
     }
 
+    /// All tiles of one part, one after the other.
+    pub fn part(&self, part: usize) -> &[f32] {
+        self.parts[part].values()
+    }
+
     /// One tile of one part.
     pub fn tile(&self, part: usize, at: usize) -> &[f32] {
         &self.parts[part].values()[at * self.tile..(at + 1) * self.tile]

@@ -67,12 +67,16 @@ impl Passes {
     /// The parts of both operands that each pass multiplies, in the order in which the passes are added.
     pub(super) fn pairs(self) -> &'static [[usize; 2]] {
         match self {
-            Passes::One | Passes::F32 | Passes::Exact => &[[0, 0]],
-            Passes::Three => &[[1, 0], [0, 1], [0, 0]],
-            // m.m + h.l + l.h + h.m + m.h, then h.h.
-            Passes::Six => &[[1, 1], [0, 2], [2, 0], [0, 1], [1, 0], [0, 0]],
+            Passes::One | Passes::F32 | Passes::Exact => &Passes::ONE_PAIR,
+            Passes::Three => &Passes::THREE_PAIRS,
+            Passes::Six => &Passes::SIX_PAIRS,
         }
     }
+
+    pub(super) const ONE_PAIR: [[usize; 2]; 1] = [[0, 0]];
+    pub(super) const THREE_PAIRS: [[usize; 2]; 3] = [[1, 0], [0, 1], [0, 0]];
+    /// m.m + h.l + l.h + h.m + m.h, then h.h.
+    pub(super) const SIX_PAIRS: [[usize; 2]; 6] = [[1, 1], [0, 2], [2, 0], [0, 1], [1, 0], [0, 0]];
 
     /// The parts of an operand.
     pub(super) fn parts(self) -> usize {

@@ -299,6 +299,15 @@ proptest! {
         agrees([m, k, n], kinds, seed, passes, &unit);
     }
 
+    /// Few steps and many outputs, whole panels of columns and a last one in part.
+    #[test]
+    fn few_steps_follow_the_definition(
+        m in 5usize..9, k in 1usize..=17, n in 64usize..150, kinds in prop::array::uniform2(0u8..8), seed: u32,
+        passes in prop::sample::select(&ALL_PASSES[..]), unit in units(),
+    ) {
+        agrees([m, k, n], kinds, seed, passes, &unit);
+    }
+
     /// Blocks of the real length, and K beyond a stretch.
     #[test]
     fn long_sums_follow_the_definition(
