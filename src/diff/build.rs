@@ -70,7 +70,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contracted = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
         let contracted = contracted.unwrap_or_default();
-        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, &contracted, &codegen, sums));
+        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, (&contracted, &uses), &codegen, sums));
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));

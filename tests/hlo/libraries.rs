@@ -72,6 +72,59 @@ fn convolutions_are_those_of_xla() {
     }
 }
 
+/// A sum over dim `reduced` of products of `x` and `y`, in a fusion that is left to YNNPACK; `along` are the dims of a broadcast of
+/// `y`, if there is one, and `first` says that it is the left factor.
+fn sum_of_products(x: &[usize], y: &[usize], along: Option<&str>, first: bool, reduced: usize) -> String {
+    let shape = |dims: &[usize]| format!("f32{dims:?}").replace(' ', "");
+    let kept: Vec<usize> = (0..x.len()).filter(|d| *d != reduced).map(|d| x[d]).collect();
+    let (of_x, out) = (shape(x), shape(&kept));
+    let parameters = format!("  x = {of_x} parameter(0)\n  y = {} parameter(1)\n", shape(y));
+    let broadcast = along.map(|dims| format!("  b = {of_x} broadcast(y), dimensions={{{dims}}}\n"));
+    let factor = if broadcast.is_some() { "b" } else { "y" };
+    let factors = if first { format!("{factor}, x") } else { format!("x, {factor}") };
+    let broadcast = broadcast.unwrap_or_default();
+    format!(
+        "HloModule m\nadd {{\n  p = f32[] parameter(0)\n  q = f32[] parameter(1)\n  ROOT s = f32[] add(p, q)\n}}\n\
+         g {{\n{parameters}{broadcast}  m = {of_x} multiply({factors})\n  z = f32[] constant(0)\n  ROOT r = {out} \
+         reduce(m, z), dimensions={{{reduced}}}, to_apply=add\n}}\n\
+         ENTRY e {{\n{parameters}  ROOT f = {out} fusion(x, y), kind=kCustom, calls=g, \
+         backend_config={{\"fusion_config\":{{\"kind\":\"__ynn_fusion\"}}}}\n}}\n"
+    )
+}
+
+/// The library takes them for dots: four, one and two lanes, with products left over; with a leading dim of one element alone,
+/// also beside a broadcast along the summed dim; summed over other dims; and cut in K. Where neither factor stays the same
+/// along another dim, or one does along the summed one, it sums rounded products.
+#[test]
+fn sums_of_products_are_dots_of_the_library() {
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    type Case<'a> = (&'a [usize], &'a [usize], Option<&'a str>, bool, usize, u64);
+    let cases: [Case; 15] = [
+        (&[16, 51, 43], &[16, 43], Some("0,2"), false, 2, 0x96b0_294d_c185_64da),
+        (&[16, 51, 43], &[16, 43], Some("0,2"), true, 2, 0xa929_8b0b_c64c_4926),
+        (&[16, 32, 16], &[16, 16], Some("0,2"), true, 2, 0xb614_1385_413b_6588),
+        (&[1, 2, 64, 32], &[2, 64], Some("1,2"), false, 3, 0x4cb9_e402_4a19_7a2f),
+        (&[40, 64, 40], &[64], Some("1"), false, 1, 0xd599_9f9b_76b5_b710),
+        (&[40, 64, 40], &[64, 40], Some("1,2"), false, 1, 0x59ed_1c9c_21f6_6cae),
+        (&[40, 64, 40], &[40, 64], Some("0,1"), false, 1, 0x9b33_0e83_c67a_55b4),
+        (&[40, 64, 40], &[64, 40], Some("1,2"), true, 1, 0xdda3_13e5_3168_66b0),
+        (&[64, 40, 40], &[64, 40], Some("0,1"), false, 0, 0x54d8_cb92_d018_214e),
+        (&[64, 40, 40], &[64, 40], Some("0,2"), false, 0, 0x960f_9670_b808_b3f6),
+        (&[1, 16, 9001], &[1, 16, 9001], None, false, 2, 0x74b1_3956_ad7b_305d),
+        (&[4, 60, 700], &[4, 700], Some("0,2"), true, 2, 0x4633_ae41_136a_91c3),
+        (&[4, 1, 700, 20], &[4, 1, 700, 20], None, false, 2, 0x31bc_48ff_8711_ba79),
+        (&[2, 64, 32], &[2, 64, 32], None, false, 2, 0x68d9_52d9_d696_b3b1),
+        (&[16, 51, 43], &[51], Some("1"), false, 2, 0x7769_d5f2_42b7_f815),
+    ];
+    for (x, y, along, first, reduced, bits) in cases {
+        let program = lower(&parse(&sum_of_products(x, y, along, first, reduced)).unwrap()).unwrap().program;
+        let mut state = 1;
+        let inputs = [numbers(&mut state, x), numbers(&mut state, y)];
+        let results = subject::evaluate(&program, &mode, &inputs).unwrap();
+        assert_eq!(hash(&results[0]), bits, "{x:?} {y:?} {along:?} {first}");
+    }
+}
+
 /// A transform over two dims: DUCC's on XLA:CPU, on a TPU the definition, as of a program without libraries.
 #[test]
 fn a_transform_is_the_librarys_on_its_machine_alone() {

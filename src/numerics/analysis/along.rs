@@ -22,24 +22,75 @@ pub fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
     along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
 }
 
-/// Along what the dims run of an array that is given another shape, where each dim stays, or takes the place of several;
-/// `None` if more changes.
+/// What an array's dims run along as its elements lie in memory: dims of one element are no dims, and parts of one dim that
+/// follow each other are one.
+pub fn in_memory(extents: &[usize], along: &Along) -> Along {
+    let mut flat: Along = Vec::new();
+    for dims in extents.iter().zip(along).filter(|(extent, _)| **extent != 1).map(|(_, dims)| dims) {
+        if dims.is_empty() {
+            flat.push(Dims::new());
+        }
+        for (dim, extent) in dims {
+            match flat.last_mut().and_then(|last| last.last_mut()) {
+                Some((last, joined)) if last == dim => *joined *= extent,
+                _ => flat.push(vec![(*dim, *extent)]),
+            }
+        }
+    }
+    flat
+}
+
+/// Along what the dims run of an array that is given another shape, where each dim stays, takes the place of several, or is
+/// parted among several; `None` if more changes.
 pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {
     // Dims that run along nothing stay in the place of their extent.
     let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {
         [] => vec![(*extent, None)],
-        dims => dims.iter().map(|dim| (dim.1, Some(*dim))).collect(),
+        dims => dims.iter().map(|dim| (dim.1, Some(dim.0))).collect(),
     });
     let mut parts = parts.filter(|(extent, _)| *extent != 1);
+    // The inner part of a dim of which outer ones are taken.
+    let mut left = None;
     let before = before.iter().map(|extent| {
         let (mut dims, mut joined) = (Dims::new(), 1);
         while joined < *extent {
-            let (extent, dim) = parts.next()?;
-            joined *= extent;
-            dims.extend(dim);
+            let (whole, dim) = left.take().or_else(|| parts.next())?;
+            let missing = extent / joined;
+            // What is parted otherwise is not followed.
+            if !extent.is_multiple_of(joined * whole.min(missing)) || !whole.is_multiple_of(missing.min(whole)) {
+                return None;
+            }
+            let taken = whole.min(missing);
+            left = (taken < whole).then(|| (whole / taken, dim));
+            joined *= taken;
+            dims.extend(dim.map(|dim| (dim, taken)));
         }
         (joined == *extent).then_some(dims)
     });
     let before: Option<Along> = before.collect();
-    before.filter(|_| parts.next().is_none())
+    before.filter(|_| left.is_none() && parts.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{before_reshape, in_memory};
+
+    #[test]
+    fn dims_are_joined_and_parted() {
+        let along = vec![vec![(0, 32)], vec![(1, 6)]];
+        let parted = vec![vec![(0, 2)], vec![(0, 16)], vec![(1, 2)], vec![(1, 3)]];
+        assert_eq!(before_reshape(&[2, 16, 2, 3], &[32, 6], &along), Some(parted.clone()));
+        assert_eq!(before_reshape(&[192], &[32, 6], &along), Some(vec![vec![(0, 32), (1, 6)]]));
+        assert_eq!(before_reshape(&[32, 1, 6], &[32, 6], &along), Some(vec![vec![(0, 32)], vec![], vec![(1, 6)]]));
+        let of_both = vec![vec![(0, 16)], vec![(0, 2), (1, 6)]];
+        assert_eq!(before_reshape(&[16, 12], &[32, 6], &along), Some(of_both));
+        for otherwise in [&[24, 8][..], &[5, 39], &[32, 4], &[32, 0]] {
+            assert_eq!(before_reshape(otherwise, &[32, 6], &along), None, "{otherwise:?}");
+        }
+        assert_eq!(in_memory(&[2, 16, 2, 3], &parted), along);
+        assert_eq!(in_memory(&[32, 1, 6], &vec![vec![(0, 32)], vec![], vec![(1, 6)]]), along);
+        // Elements of one index among five lie apart.
+        let apart = vec![vec![(0, 32)], vec![], vec![(1, 6)]];
+        assert_eq!(in_memory(&[32, 5, 6], &apart), apart);
+    }
 }

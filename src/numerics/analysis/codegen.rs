@@ -13,6 +13,8 @@ pub struct Codegen {
     pub free_loops: bool,
     /// Whether LLVM reads elements that stand apart with the processor's gathers, which cost little more than the reads alone.
     pub gathers: bool,
+    /// Whether the library takes sums of products for dots ([`super::LibraryDot`]).
+    pub sums_are_dots: bool,
     /// Whether LLVM sees that a square times a positive number is not -0.
     pub signs_of_products: bool,
 }
@@ -26,16 +28,19 @@ impl Codegen {
         hoists_first: true,
         free_loops: false,
         gathers: false,
+        sums_are_dots: true,
         signs_of_products: true,
     };
     /// jaxlib 0.8.1.
-    pub const JAXLIB_0_8_1: Codegen = Codegen { signs_of_products: false, ..Codegen::JAXLIB_0_10_2 };
+    pub const JAXLIB_0_8_1: Codegen =
+        Codegen { sums_are_dots: false, signs_of_products: false, ..Codegen::JAXLIB_0_10_2 };
     /// jaxlib 0.6.2.
     pub const JAXLIB_0_6_2: Codegen = Codegen {
         value_by_value: true,
         hoists_first: false,
         free_loops: true,
         gathers: true,
+        sums_are_dots: false,
         signs_of_products: false,
     };
 }

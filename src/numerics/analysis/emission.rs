@@ -6,6 +6,7 @@ use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
+use super::fusion::known_number;
 use super::kernel_functions::Functions;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
@@ -107,15 +108,9 @@ impl<'c> Emission<'c> {
         let computation = self.computation;
         let instruction = &computation.instructions[id];
         let is_inside = instruction.fusion == self.fusion;
-        if is_inside && let Some(parts) = self.before_complex_product(id) {
-            parts.into_iter().for_each(|part| {
-                self.visit_in(part, place, along);
-            });
-        }
-        let before = self.functions.as_ref().map(|functions| functions.before(computation, self.fusion, id));
-        before.into_iter().flatten().for_each(|value| {
+        for value in if is_inside { self.before(id) } else { Vec::new() } {
             self.visit_in(value, place, along);
-        });
+        }
         let rank = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => 0,
             _ if !is_inside && self.loops && self.hoists && instruction.shape.dims().is_empty() => 0,
@@ -164,25 +159,68 @@ impl<'c> Emission<'c> {
                 });
                 self.pass()
             }
-            op => {
-                let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
-                let highest = ranks.max().unwrap_or(0);
-                let from = if is_call(op) { self.pass() } else { highest };
-                from + steps(op)
-            }
+            _ if self.number(id).is_some() => 0,
+            op => match self.left_as_it_is(id) {
+                Some(operand) => self.visit_in(operand, place, along),
+                None => {
+                    let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
+                    let highest = ranks.max().unwrap_or(0);
+                    let from = if is_call(op) { self.pass() } else { highest };
+                    from + steps(op)
+                }
+            },
         };
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
     }
 
-    /// What XLA computes before the complex product of which `id` is the imaginary part, both parts of each number at once.
-    fn before_complex_product(&self, id: ValueId) -> Option<Vec<ValueId>> {
-        let [a, b, c, d] = self.factors_of_complex_product(id)?;
-        let Some(functions) = &self.functions else { return Some(vec![a, b, c, d]) };
+    /// The number that a value is at all places, where LLVM works it out: parts of complex numbers often are.
+    fn number(&self, id: ValueId) -> Option<f32> {
+        let Instruction { op, operands, fusion, .. } = &self.computation.instructions[id];
+        match (op, &operands[..]) {
+            (Op::Binary(binary), &[left, right]) if *fusion == self.fusion => {
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                match binary {
+                    Binary::Multiply => Some(left * right),
+                    Binary::Add => Some(left + right),
+                    Binary::Subtract => Some(left - right),
+                    _ => None,
+                }
+            }
+            _ => known_number(self.computation, id, self.fusion),
+        }
+    }
+
+    /// The operand that an operation leaves as it is: LLVM leaves out a product with 1, the subtraction of 0, and the addition of 0
+    /// to what is no -0, being such a sum already.
+    fn left_as_it_is(&self, id: ValueId) -> Option<ValueId> {
+        let Instruction { op, operands, .. } = &self.computation.instructions[id];
+        let (Op::Binary(binary), &[left, right]) = (op, &operands[..]) else { return None };
+        let is = |id: ValueId, number: f32| self.number(id).is_some_and(|own| own.to_bits() == number.to_bits());
+        let adds_zero = |id: ValueId| {
+            let sum = &self.computation.instructions[id];
+            sum.op == Op::Binary(Binary::Add) && sum.operands.iter().any(|operand| is(*operand, 0.0))
+        };
+        let either = |leaves: &dyn Fn(ValueId, ValueId) -> bool| {
+            [(left, right), (right, left)].into_iter().find(|(kept, other)| leaves(*kept, *other)).map(|(kept, _)| kept)
+        };
+        match binary {
+            Binary::Multiply => either(&|_, other| is(other, 1.0)),
+            Binary::Subtract => is(right, 0.0).then_some(left),
+            Binary::Add => either(&|kept, other| is(other, 0.0) && adds_zero(kept)),
+            _ => None,
+        }
+    }
+
+    /// What XLA computes before a value, of complex numbers both parts at once.
+    fn before(&self, id: ValueId) -> Vec<ValueId> {
+        let Some(functions) = &self.functions else {
+            return self.factors_of_complex_product(id).into_iter().flatten().flatten().collect();
+        };
         let instructions = &self.computation.instructions;
         let numbers_in = |[re, im]: [ValueId; 2]| match self.factors_of_complex_product(im) {
-            Some([a, b, c, d]) => vec![[a, b], [c, d]],
+            Some(factors) => factors.to_vec(),
             None if matches!(instructions[im].op, Op::Constant(_)) => {
                 instructions[re].operands.iter().map(|operand| [*operand, im]).collect()
             }
@@ -191,12 +229,12 @@ impl<'c> Emission<'c> {
                 re.zip(im).map(|(re, im)| [re, im]).collect()
             }
         };
-        let numbers = functions.before_number(self.computation, self.fusion, vec![[a, b], [c, d]], numbers_in);
-        Some(numbers.into_iter().flatten().collect())
+        let factors = |id| self.factors_of_complex_product(id);
+        functions.before(self.computation, self.fusion, id, factors, numbers_in)
     }
 
-    /// The parts a, b, c, d of (a + bi) (c + di) of which `id` is the imaginary part bc + ad.
-    fn factors_of_complex_product(&self, id: ValueId) -> Option<[ValueId; 4]> {
+    /// The factors a + bi and c + di of the complex product of which `id` is the imaginary part bc + ad.
+    fn factors_of_complex_product(&self, id: ValueId) -> Option<[[ValueId; 2]; 2]> {
         let instructions = &self.computation.instructions;
         let product = |id: ValueId| match instructions[id].op {
             Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
@@ -212,7 +250,7 @@ impl<'c> Emission<'c> {
                 && product(sub.operands[0]) == Some([a, c])
                 && product(sub.operands[1]) == Some([b, d])
         };
-        instructions.iter().any(is_real_part).then_some([a, b, c, d])
+        instructions.iter().any(is_real_part).then_some([[a, b], [c, d]])
     }
 
     /// What loops, branches and calls leave is there where they end.

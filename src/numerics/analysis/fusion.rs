@@ -7,6 +7,7 @@ use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
+use super::library_dot::LibraryDot;
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
@@ -14,6 +15,8 @@ use super::emission::{Emission, keeps_innermost};
 /// is contracted, as in LLVM's `visitFADDForFMACombine`; the left operand of an addition is the one of lower rank
 /// (`Emission::exchanges`), or what a negated product is subtracted from. An exponential ends in a product, and is exact
 /// however that is taken: where it is the left one, the other is rounded.
+///
+/// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
 /// before branches behind which the sum is. `uses` is how often each value is read, the root once more.
@@ -28,6 +31,14 @@ pub fn find_contractions(
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
+        let in_library = matches!(instruction.fusion, Some(Fusion::Custom(_))) && codegen.sums_are_dots;
+        if in_library
+            && let Op::Reduce { to_apply, .. } = instruction.op
+            && sums(to_apply)
+            && LibraryDot::of_sum(computation, instruction, uses).is_some()
+        {
+            contracted[instruction.operands[0]] = true;
+        }
         let compiled = instruction.fusion.is_some_and(Fusion::is_compiled);
         let adds = match instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,

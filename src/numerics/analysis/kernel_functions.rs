@@ -92,54 +92,58 @@ impl Functions {
 
     /// The values that are emitted before `root`, in that order: those of its own function that are reached through
     /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). What another
-    /// function computes is called where it is read.
-    pub fn before(&self, computation: &Computation, fusion: Option<Fusion>, root: ValueId) -> Vec<ValueId> {
-        let mut found = vec![root];
-        let mut next = 0;
-        while !self.tiled && next < found.len() {
-            let instruction = &computation.instructions[found[next]];
-            next += 1;
-            if instruction.fusion != fusion || !is_elementwise(&instruction.op) {
-                continue;
-            }
-            for operand in instruction.operands.iter().rev() {
-                if !self.called[*operand] && !found.contains(operand) {
-                    found.push(*operand);
-                }
-            }
-        }
-        found.into_iter().skip(1).rev().collect()
-    }
-}
-
-impl Functions {
-    /// The same for complex numbers, each a real and an imaginary part: those that are emitted before one that is made of
-    /// `operands`; `numbers_in` says of which others a number is made.
-    pub fn before_number(
+    /// function computes is called where it is read. Complex numbers, each a real and an imaginary part, are values as any
+    /// other: `factors` gives those of the product of which a value is the imaginary part, `numbers_in` says of which others a
+    /// number is made.
+    pub fn before(
         &self,
         computation: &Computation,
         fusion: Option<Fusion>,
-        operands: Vec<[ValueId; 2]>,
+        root: ValueId,
+        factors: impl Fn(ValueId) -> Option<[[ValueId; 2]; 2]>,
         numbers_in: impl Fn([ValueId; 2]) -> Vec<[ValueId; 2]>,
-    ) -> Vec<[ValueId; 2]> {
-        let mut found: Vec<[ValueId; 2]> = operands.into_iter().rev().collect();
+    ) -> Vec<ValueId> {
+        let mut found = vec![Emitted::Real(root)];
         let mut next = 0;
         while next < found.len() {
-            let number = found[next];
+            let emitted = found[next];
             next += 1;
-            let instruction = &computation.instructions[number[0]];
-            if instruction.fusion != fusion || !is_elementwise(&instruction.op) || self.called[number[0]] {
+            let (Emitted::Real(id) | Emitted::Complex([id, _])) = emitted;
+            let instruction = &computation.instructions[id];
+            if instruction.fusion != fusion || !is_elementwise(&instruction.op) {
                 continue;
             }
-            for operand in numbers_in(number).into_iter().rev() {
+            let operands: Vec<Emitted> = match emitted {
+                Emitted::Complex(_) if self.called[id] => continue,
+                Emitted::Complex(number) => numbers_in(number).into_iter().map(Emitted::Complex).collect(),
+                Emitted::Real(_) => match factors(id) {
+                    Some(factors) => factors.map(Emitted::Complex).to_vec(),
+                    None if self.tiled => continue,
+                    None => {
+                        let operands = instruction.operands.iter().filter(|operand| !self.called[**operand]);
+                        operands.map(|operand| Emitted::Real(*operand)).collect()
+                    }
+                },
+            };
+            for operand in operands.into_iter().rev() {
                 if !found.contains(&operand) {
                     found.push(operand);
                 }
             }
         }
-        found.reverse();
-        found
+        let parts = |emitted: Emitted| match emitted {
+            Emitted::Real(id) => vec![id],
+            Emitted::Complex([re, im]) => vec![re, im],
+        };
+        found.into_iter().skip(1).rev().flat_map(parts).collect()
     }
+}
+
+/// What is emitted at once.
+#[derive(Clone, Copy, PartialEq)]
+enum Emitted {
+    Real(ValueId),
+    Complex([ValueId; 2]),
 }
 
 /// The one concatenate that a fusion's root is reached from through elementwise operations and bitcasts, if nothing else

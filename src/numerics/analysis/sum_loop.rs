@@ -12,6 +12,7 @@ use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::emission::is_no_negative_zero;
+use super::library_dot::LibraryDot;
 use super::sum_term::{RUN, Term};
 use super::unroll::{LOOP, is_small, is_unrolled};
 
@@ -29,6 +30,8 @@ pub enum SumLoop {
     Rows(Rows),
     /// Several elements of each row side by side.
     Columns(Columns),
+    /// As the products of a dot, by a library.
+    Dot(LibraryDot),
 }
 
 impl fmt::Display for SumLoop {
@@ -37,6 +40,7 @@ impl fmt::Display for SumLoop {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => write!(f, "one after the other"),
             SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes * rows.registers),
             SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
+            SumLoop::Dot(LibraryDot { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
         }
     }
 }
@@ -88,10 +92,11 @@ const MOST_REGISTERS: usize = 4;
 const REST_IN_LANES: usize = 16;
 
 /// For each value of a computation, how it is added up if it is a sum of f32 in a fusion that is compiled; `sums` says which
-/// regions add, `products` which values are products that are not rounded (`find_contractions`).
+/// regions add, `products` which values are products that are not rounded (`find_contractions`), and `uses` how often each value
+/// is read.
 pub fn find_sum_loops(
     computation: &Computation,
-    products: &[bool],
+    (products, uses): (&[bool], &[usize]),
     codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Vec<SumLoop> {
@@ -102,6 +107,11 @@ pub fn find_sum_loops(
                 && sums(*to_apply) =>
         {
             of_sum(computation, instruction, dims, [term, init], products[term], codegen)
+        }
+        (Op::Reduce { to_apply, .. }, &[term, _])
+            if matches!(instruction.fusion, Some(Fusion::Custom(_))) && products[term] && sums(*to_apply) =>
+        {
+            LibraryDot::of_sum(computation, instruction, uses).map_or(SumLoop::Chain, SumLoop::Dot)
         }
         (Op::ReduceWindow { window, to_apply }, &[array, _])
             if instruction.fusion.is_some_and(Fusion::is_compiled)

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, lies_beside};
+use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
 use super::fusion::{known_number, negated_by};
 use super::unroll::is_unrolled;
@@ -191,7 +191,7 @@ impl<'c> Term<'c> {
         }
         let operands = &instruction.operands;
         if instruction.fusion != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
-            self.read(id, along.clone());
+            self.read(id, along);
             return;
         }
         match &instruction.op {
@@ -241,10 +241,11 @@ impl<'c> Term<'c> {
         }
     }
 
-    fn read(&mut self, id: ValueId, along: Along) {
+    fn read(&mut self, id: ValueId, along: &Along) {
+        let shape = &self.computation.instructions[id].shape;
         self.instructions += 1;
-        self.reads.push(along);
-        self.reads_narrow |= self.computation.instructions[id].shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
+        self.reads.push(in_memory(shape.dims(), along));
+        self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }
 
     /// An element at a place that is read: the index vector, and what is computed of the array there.

@@ -195,6 +195,15 @@ impl DotOrder {
         }
     }
 
+    /// Lanes and the products between two cuts, where they are the same for all results and there is more than one chain.
+    pub fn plan_of_all(&self) -> Option<[usize; 2]> {
+        let [_, k, n] = self.sizes;
+        let mut plans = (0..n).map(|column| self.of_place(0, column));
+        let first = plans.next()?;
+        let [lanes, .., depth] = first.filter(|_| self.runs == 1 && plans.all(|plan| plan == first))?;
+        Some([lanes, depth.min(k.max(1))])
+    }
+
     /// The products of row-major operands, on the unit of a mode, into `out`.
     pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
         let [m, k, n] = self.sizes;

@@ -66,7 +66,7 @@ impl Frame {
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contracted = find_contractions(computation, &uses, codegen, sums);
         let folded = find_folded_columns(computation, &contracted);
-        let sum_loops = find_sum_loops(computation, &contracted, codegen, sums);
+        let sum_loops = find_sum_loops(computation, (&contracted, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by: match i.op {

@@ -1,9 +1,11 @@
-//! Sums in loops that LLVM has vectorized ([`crate::analysis::SumLoop`]): several elements side by side.
+//! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`crate::analysis::SumLoop`]): several
+//! elements side by side.
 
-use crate::analysis::{Columns, Rows, SumLoop};
+use crate::analysis::{Columns, LibraryDot, Rows, SumLoop};
 use crate::num::flush_f32;
 
 use super::contract;
+use super::dot_order::DotOrder;
 use super::mxu::sum_to_f32;
 
 /// How sums are taken.
@@ -12,10 +14,18 @@ pub struct SideBySide {
     flush: bool,
 }
 
+fn order_of(LibraryDot { sizes, transposed }: LibraryDot) -> DotOrder {
+    DotOrder::of_library(sizes, transposed)
+}
+
 impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
     pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
-        let chain = matches!(sum_loop, SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded);
+        let chain = match sum_loop {
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => true,
+            SumLoop::Rows(_) | SumLoop::Columns(_) => false,
+            SumLoop::Dot(dot) => order_of(dot).plan_of_all().is_none(),
+        };
         (!chain).then_some(SideBySide { sum_loop, flush })
     }
 
@@ -32,6 +42,10 @@ impl SideBySide {
                 let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
+            SumLoop::Dot(dot) => match order_of(dot).plan_of_all() {
+                Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
+                None => contract::row_sums(terms, width, init, self.flush),
+            },
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => {
                 contract::row_sums(terms, width, init, self.flush)
             }
@@ -56,6 +70,22 @@ impl SideBySide {
             terms.swap(0, 1);
         }
         self.chain(sum, &terms)
+    }
+
+    /// In lanes that join neighbour by neighbour, between two cuts; what the lanes do not take whole follows in lanes of its own.
+    fn dot(&self, [lanes, depth]: [usize; 2], terms: &[f64], init: f32) -> f32 {
+        let stretch = |terms: &[f64]| {
+            let lane = |lane: usize| self.chain(0.0, terms.iter().skip(lane).step_by(lanes));
+            let mut sums: Vec<f32> = (0..lanes).map(lane).collect();
+            while sums.len() > 1 {
+                sums = sums.chunks(2).map(|pair| self.add(pair[0], f64::from(pair[1]))).collect();
+            }
+            sums[0]
+        };
+        let (whole, rest) = terms.split_at(terms.len() - terms.len() % lanes);
+        let rest = (!rest.is_empty()).then_some(rest);
+        let sums = whole.chunks(depth).chain(rest).map(stretch);
+        sums.fold(self.flushed(init), |sum, stretch| self.add(stretch, f64::from(sum)))
     }
 
     fn turns(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {

@@ -1,0 +1,78 @@
+//! Sums of products that a library takes for dots: `rewrite_sum_to_dot` of google/XNNPACK, `ynnpack/subgraph/fusion.cc`, as it was
+//! in May 2026 (FACTS 3.2).
+
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
+use crate::tensor::DType;
+
+/// The dot that a sum of products is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LibraryDot {
+    /// Rows, products and columns, for each place of the dims that stay.
+    pub sizes: [usize; 3],
+    /// Whether the right operand has its products innermost.
+    pub transposed: bool,
+}
+
+impl LibraryDot {
+    /// The dot that the library makes of a sum over one dim of f32 products, from zero, that nobody else reads: the first dim
+    /// along which one factor stays the same, or has one element, is that of the rows, and the next of the other factor that
+    /// of the columns. `None` where there is none, and of squares. `uses` is how often each value is read.
+    pub fn of_sum(computation: &Computation, sum: &Instruction, uses: &[usize]) -> Option<LibraryDot> {
+        let instructions = &computation.instructions;
+        let (Op::Reduce { dims, .. }, &[term, init]) = (&sum.op, &sum.operands[..]) else { return None };
+        let product = &instructions[term];
+        let &[reduced] = &dims[..] else { return None };
+        let from_zero = matches!(&instructions[init].op, Op::Constant(value) if value.data().to_f32s() == [0.0]);
+        let own = product.op == Op::Binary(Binary::Multiply) && product.fusion == sum.fusion && uses[term] == 1;
+        if !own || !from_zero || product.shape.dtype() != Some(DType::F32) || product.operands[0] == product.operands[1]
+        {
+            return None;
+        }
+        // Dims are counted from the innermost one.
+        let extents = |id: ValueId| extents(computation, sum.fusion, id).into_iter().rev().collect::<Vec<usize>>();
+        let [mut left, mut right] = [0, 1].map(|side| extents(product.operands[side]));
+        let rank = left.len();
+        if right[0] == 1 {
+            std::mem::swap(&mut left, &mut right);
+        }
+        let products = rank - 1 - reduced;
+        if left[products] != right[products] {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.swap(0, products);
+        let stays = |extents: &[usize], but: Option<usize>| {
+            order[1..].iter().copied().find(|dim| extents[*dim] == 1 && Some(*dim) != but)
+        };
+        let rows = stays(&right, None);
+        let columns = stays(&left, rows);
+        rows.or(columns)?;
+        let sizes = [rows.map_or(1, |dim| left[dim]), left[products], columns.map_or(1, |dim| right[dim])];
+        Some(LibraryDot { sizes, transposed: products == 0 })
+    }
+}
+
+/// A value's extents, 1 along dims where broadcasts inside of its fusion repeat it. A broadcast to a shape with dims of one element
+/// stays what it is: nothing else says those extents, so that the library keeps it as it is written.
+fn extents(computation: &Computation, fusion: Option<Fusion>, id: ValueId) -> Vec<usize> {
+    let instruction = &computation.instructions[id];
+    let dims = instruction.shape.dims();
+    let inside = instruction.fusion == fusion;
+    match &instruction.op {
+        Op::Broadcast { dims: along } if inside && !dims.contains(&1) => {
+            let mut extents_of = vec![1; dims.len()];
+            let before = extents(computation, fusion, instruction.operands[0]);
+            along.iter().zip(before).for_each(|(dim, extent)| extents_of[*dim] = extent);
+            extents_of
+        }
+        op if inside && matches!(op.class(), Class::Elementwise | Class::Converts) => {
+            let mut largest = vec![1; dims.len()];
+            for operand in &instruction.operands {
+                let own = extents(computation, fusion, *operand);
+                largest.iter_mut().zip(own).for_each(|(largest, own)| *largest = own.max(*largest));
+            }
+            largest
+        }
+        _ => dims.to_vec(),
+    }
+}
