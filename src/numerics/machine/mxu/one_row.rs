@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use crate::machine::vector::prefetch;
 use crate::num::flush_f32;
 
 use super::arithmetic::{Arithmetic, Flushed, Fused, FusedFlushed, Separate};
@@ -20,6 +21,9 @@ const STRIPE: usize = 1024;
 const STEPS: usize = 4;
 /// Columns of a vector of the widest kind, of which threads take whole ones.
 const VECTOR: usize = 16;
+/// Rows between those that are multiplied and those that memory is asked for: the processor does not see by itself that the next
+/// row is read behind columns of others.
+const AHEAD: usize = 2 * STEPS;
 
 impl Problem<'_> {
     /// Whether [`Problem::row`] computes this: one row, one pass, and additions one after the other.
@@ -86,6 +90,9 @@ impl<'a, A: Arithmetic> Stripe<'a, A> {
             part.fill(0.0);
             let whole = start + (end - start) / STEPS * STEPS;
             for at in (start..whole).step_by(STEPS) {
+                for ahead in at + AHEAD..at + AHEAD + STEPS {
+                    (0..width).step_by(VECTOR).for_each(|line| prefetch(rhs, ahead * n + first + line));
+                }
                 let a: [f32; STEPS] = std::array::from_fn(|step| row[at + step]);
                 let b: [&[f32]; STEPS] = std::array::from_fn(|step| matrix(at + step));
                 for j in 0..width {
