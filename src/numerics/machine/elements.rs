@@ -62,17 +62,17 @@ impl Elements<f32> {
 }
 
 impl<T: Clone> Elements<T> {
-    /// These elements, of such dims, with the dims in another order, which `turn` makes. The second time that this is asked of a
+    /// These elements, of such dims, with the dims in another order, which `make` makes. The second time that this is asked of a
     /// list it is kept, as a loop's weights are in a layout that turns them in every step: of all stretches together no more
     /// than the list has elements.
-    pub fn turned(&self, dims: &[usize], order: &[usize], turn: impl FnOnce(&[T]) -> Vec<T>) -> Elements<T> {
+    pub fn turn(&self, dims: &[usize], order: &[usize], make: impl FnOnce(&[T]) -> Vec<T>) -> Elements<T> {
         let entries = || self.all.turned.lock().unwrap_or_else(PoisonError::into_inner);
         let is_this = |entry: &&mut Turned<T>| entry.seen == self.seen && entry.dims == dims && entry.order == order;
         let is_known = match entries().iter_mut().find(is_this) {
             Some(Turned { elements: Some(elements), .. }) => return elements.clone(),
             entry => entry.is_some(),
         };
-        let turned = Elements::from(turn(self));
+        let turned = Elements::from(make(self));
         let mut entries = entries();
         if is_known {
             if let Some(entry) = entries.iter_mut().find(is_this) {
@@ -144,7 +144,7 @@ mod tests {
         let times = std::cell::Cell::new(0);
         let dims = [WORTH_KEEPING / 4, 4];
         let turned = |elements: &Elements<usize>, dims: &[usize]| {
-            elements.turned(dims, &[1, 0], |list| {
+            elements.turn(dims, &[1, 0], |list| {
                 times.set(times.get() + 1);
                 (0..list.len()).map(|at| list[at % dims[0] * dims[1] + at / dims[0]]).collect()
             })

@@ -135,7 +135,7 @@ impl RowSum {
 
     /// [`RowSum::of_weighted`], only where no product is NaN and nothing is flushed on the way.
     pub fn of_unflushed(&self, weighted: Weighted, columns: usize, init: f32) -> Option<Vec<f32>> {
-        let sums = self.takes(weighted).then(|| weighted.unflushed(columns, self.step, &self.unit))?;
+        let sums = self.takes(weighted).then(|| weighted.unflushed_sums(columns, self.step, &self.unit))?;
         sums.map(|sums| self.finish(sums, init))
     }
 

@@ -44,7 +44,7 @@ struct Factors<'a> {
 impl Weighted<'_> {
     /// The sums along rows where `columns` is 1, else along that many columns, of products that are added in f32. `None` where
     /// something may be flushed or is not finite, or the unit flushes nothing.
-    pub fn unflushed(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Option<Vec<f32>> {
+    pub fn unflushed_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Option<Vec<f32>> {
         if !unit.flush || step != StepRounding::F32 {
             return None;
         }
@@ -294,7 +294,7 @@ mod tests {
                             factors[if of_rows { at % columns } else { at / columns }] = factor;
                             let weighted = Weighted { matrix: &matrix, factors: &factors, rounded };
                             let columns = if of_rows { 1 } else { columns };
-                            let sums = weighted.unflushed(columns, StepRounding::F32, &unit);
+                            let sums = weighted.unflushed_sums(columns, StepRounding::F32, &unit);
                             assert_eq!(sums.is_some(), is_taken, "{factor:e} x {value:e}, {rounded:?}, {count}, {at}");
                         }
                     }

@@ -48,12 +48,12 @@ macro_rules! with_products {
 impl Weighted<'_> {
     /// The sums along the columns of the matrix, a product of which with the vector is taken row by row.
     pub fn column_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
-        self.unflushed(columns, step, unit).unwrap_or_else(|| self.flushed_column_sums(columns, step, unit))
+        self.unflushed_sums(columns, step, unit).unwrap_or_else(|| self.flushed_column_sums(columns, step, unit))
     }
 
     /// The sums along the rows of the matrix, each of which is multiplied with the vector.
     pub fn row_sums(self, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
-        self.unflushed(1, step, unit).unwrap_or_else(|| self.flushed_row_sums(step, unit))
+        self.unflushed_sums(1, step, unit).unwrap_or_else(|| self.flushed_row_sums(step, unit))
     }
 
     fn flushed_column_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
@@ -303,7 +303,7 @@ mod tests {
                     let what = format!("{count} x {columns}, {rounded:?}, {step:?}, flush {}", unit.flush);
                     if is_even {
                         let is_short = unit.flush && step == StepRounding::F32 && rounded != StepRounding::F16;
-                        assert_eq!(weighted.unflushed(columns, step, &unit).is_some(), is_short, "{what}");
+                        assert_eq!(weighted.unflushed_sums(columns, step, &unit).is_some(), is_short, "{what}");
                     }
                     let of_column = |at: usize| expected(&mut matrix.iter().skip(at).step_by(columns).copied());
                     let wanted: Vec<u32> = (0..columns).map(of_column).collect();
