@@ -21,6 +21,10 @@ pub fn permute(value: &Value, dims: &[usize], order: &[usize]) -> Value {
     }
     let op = Op::Transpose { permutation: order.to_vec() };
     let moved: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
+    if let Value::Float(dtype, elements) = value {
+        let turn = |list: &[f32]| movement::apply(&op, &[(list, dims)], &[], &[], &moved);
+        return Value::Float(*dtype, elements.turn(dims, order, turn));
+    }
     applied(&op, std::slice::from_ref(value), &[dims], &[], &[], &moved)
 }
 

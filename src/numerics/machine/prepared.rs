@@ -173,7 +173,12 @@ impl<'p> Prepared<'p> {
     /// # Errors
     /// If an operation is not supported for its types.
     pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
-        self.machine(mode).results(arguments.0.clone())
+        let results = || self.machine(mode).results(arguments.0.clone());
+        // Whoever is not one of the threads that share work hands every piece of it over, and waits: in a loop's body that adds up.
+        let loops = |computation: &Computation| {
+            computation.instructions.iter().any(|instruction| matches!(instruction.op, Op::While { .. }))
+        };
+        if self.program.computations.iter().any(loops) { rayon::scope(|_| results()) } else { results() }
     }
 
     /// The machine that runs the program.

@@ -123,7 +123,7 @@ impl RowSum {
     /// The sums of products that are made on the way, rounded to the type: of rows where `columns` is 1, else of that many columns.
     /// `None` where products have to stand in memory first.
     pub fn of_weighted(&self, weighted: Weighted, columns: usize, init: f32) -> Option<Vec<f32>> {
-        if self.windows.is_some() || self.order != SumOrder::Lanes || weighted.factors.len() != self.width {
+        if !self.takes(weighted) {
             return None;
         }
         let sums = match columns {
@@ -131,6 +131,17 @@ impl RowSum {
             columns => weighted.column_sums(columns, self.step, &self.unit),
         };
         Some(self.finish(sums, init))
+    }
+
+    /// [`RowSum::of_weighted`], only where no product is NaN and nothing is flushed on the way.
+    pub fn of_unflushed(&self, weighted: Weighted, columns: usize, init: f32) -> Option<Vec<f32>> {
+        let sums = self.takes(weighted).then(|| weighted.unflushed_sums(columns, self.step, &self.unit))?;
+        sums.map(|sums| self.finish(sums, init))
+    }
+
+    /// Whether products that are made on the way have the sums of this order.
+    fn takes(&self, weighted: Weighted) -> bool {
+        self.windows.is_none() && self.order == SumOrder::Lanes && weighted.factors.len() == self.width
     }
 
     fn finish(&self, mut sums: Vec<f32>, init: f32) -> Vec<f32> {

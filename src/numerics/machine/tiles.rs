@@ -177,7 +177,7 @@ impl Site<'_> {
         if self.machine.mode.chip.library.is_some() || unit.contracts || !rounds_once {
             return None;
         }
-        let Product { operands, rounded } = weighted::find(self.instructions, self.producers, self.array)?;
+        let Product { operands, rounded, keeps_nan } = weighted::find(self.instructions, self.producers, self.array)?;
         if !operands.iter().all(|id| self.is_tiled(*id)) {
             return None;
         }
@@ -185,7 +185,10 @@ impl Site<'_> {
         let [matrix, factors] = matrix_and_vector([left?, right?], [reduced, inner])?;
         // Rows of all matrices are rows of one.
         let size = if inner == 1 { matrix.len() } else { reduced * inner };
-        let of_matrix = |matrix| sum.of_weighted(Weighted { matrix, factors, rounded }, inner, init);
+        let of_matrix = |matrix| {
+            let weighted = Weighted { matrix, factors, rounded };
+            if keeps_nan { sum.of_unflushed(weighted, inner, init) } else { sum.of_weighted(weighted, inner, init) }
+        };
         let sums: Option<Vec<Vec<f32>>> = matrix.chunks(size).map(of_matrix).collect();
         sums.map(|sums| sums.concat())
     }
@@ -278,20 +281,24 @@ impl Site<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::{Binary, Builder, Program};
+    use crate::ir::{Binary, Builder, Op, Program};
     use crate::machine::probe::numbers;
     use crate::machine::{Mode, evaluate, vector};
     use crate::tensor::{DType, Data, Tensor};
 
-    /// Numbers in bf16 times a vector along one dim, stored in bf16, and their reduction over the middle dim.
-    fn program(dims: [usize; 3], along: usize, reducer: Option<Binary>) -> Program {
+    /// Numbers in bf16 times a vector along one dim, rounded to bf16, stored as what is asked for, and their reduction over the
+    /// middle dim.
+    fn program(dims: [usize; 3], along: usize, dtype: DType, reducer: Option<Binary>) -> Program {
         let mut b = Builder::new("weighted");
         let w = b.parameter("w", DType::BF16, &dims).unwrap();
         let x = b.parameter("x", DType::F32, &[dims[along]]).unwrap();
         let wide = b.convert(w, DType::F32).unwrap();
         let spread = b.broadcast(x, &dims, &[along]).unwrap();
         let product = b.binary(Binary::Multiply, spread, wide).unwrap();
-        let stored = b.convert(product, DType::BF16).unwrap();
+        let stored = match dtype {
+            DType::F32 => b.op(Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[product]).unwrap(),
+            _ => b.convert(product, dtype).unwrap(),
+        };
         let result = reducer.map(|reducer| b.reduce(reducer, stored, 0.0, &[1]).unwrap());
         b.finish(&[("result", result.unwrap_or(stored))]).unwrap()
     }
@@ -309,20 +316,20 @@ mod tests {
                 let w = Data::from_f32s(DType::BF16, numbers(&mut 1, outer * reduced * inner)).unwrap();
                 let x = Data::from_f32s(DType::F32, numbers(&mut 2, dims[along])).unwrap();
                 let arguments = [Tensor::new(&dims, w), Tensor::new(&[dims[along]], x)];
-                for mode in modes {
+                for (mode, dtype) in modes.into_iter().flat_map(|mode| [(mode, DType::BF16), (mode, DType::F32)]) {
                     let mode: Mode = mode.parse().unwrap();
                     let run = |reducer| {
-                        let results = evaluate(&program(dims, along, reducer), &mode, &arguments).unwrap();
+                        let results = evaluate(&program(dims, along, dtype, reducer), &mode, &arguments).unwrap();
                         results[0].data().to_f32s()
                     };
                     let (stored, sums, largest) = (run(None), run(Some(Binary::Add)), run(Some(Binary::Maximum)));
                     for at in 0..outer * inner {
                         let row: Vec<f32> =
                             (0..reduced).map(|r| stored[(at / inner * reduced + r) * inner + at % inner]).collect();
-                        let step = mode.step_of(DType::BF16);
+                        let step = mode.step_of(dtype);
                         let mut sum = [vector::sum(&row, mode.choices.reduce, step, &mode.vector_unit())];
-                        vector::round_to(DType::BF16, &mut sum);
-                        let what = format!("{dims:?} along {along} in {mode}: {at}");
+                        vector::round_to(dtype, &mut sum);
+                        let what = format!("{dims:?} along {along} in {mode}, {dtype}: {at}");
                         assert_eq!(sums[at].to_bits(), sum[0].to_bits(), "{what}");
                         assert_eq!(largest[at], row.iter().copied().fold(0.0, f32::max), "{what}");
                     }

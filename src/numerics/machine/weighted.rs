@@ -13,13 +13,15 @@ pub(super) struct Product {
     pub operands: [ValueId; 2],
     /// What the product is rounded to.
     pub rounded: StepRounding,
+    /// Whether it is `reduce-precision` that rounds: to the same numbers, but a NaN keeps its bits and a subnormal is none of the unit's.
+    pub keeps_nan: bool,
 }
 
 /// The product that `array` is, of values that are no `producers`: rounded to f32 or bf16, of floats that f32 holds. `None` for
 /// anything else. It is for machines on which every conversion of f32 to bf16 rounds, and once.
 pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: ValueId) -> Option<Product> {
     let is_producer = |id: ValueId| producers.binary_search(&id).is_ok();
-    let (mut id, mut rounded) = (array, StepRounding::F32);
+    let (mut id, mut rounded, mut keeps_nan) = (array, StepRounding::F32, false);
     loop {
         let instruction = &instructions[id];
         if !is_producer(id) {
@@ -32,6 +34,10 @@ pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: V
         }
         match instruction.op {
             Op::Convert | Op::Copy | Op::Reshape => id = instruction.operands[0],
+            Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 } => {
+                (rounded, keeps_nan) = (StepRounding::Bf16, true);
+                id = instruction.operands[0];
+            }
             Op::Binary(Binary::Multiply) => break,
             _ => return None,
         }
@@ -51,5 +57,5 @@ pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: V
         }
     };
     let &[left, right] = &instructions[id].operands[..] else { return None };
-    Some(Product { operands: [source(left)?, source(right)?], rounded })
+    Some(Product { operands: [source(left)?, source(right)?], rounded, keeps_nan })
 }

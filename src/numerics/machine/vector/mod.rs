@@ -33,6 +33,7 @@ pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tang
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
+pub(super) use simd::prefetch;
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};

@@ -47,6 +47,24 @@ pub(super) fn widest<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
+/// Says that the value `ahead` behind the first one will be read soon; it may lie behind the last one.
+#[inline(always)]
+pub fn prefetch(values: &[f32], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let place = values.as_ptr().wrapping_add(ahead).cast();
+        // SAFETY: the instruction is a hint: it faults on no address, changes neither memory nor registers, and is part of
+        // SSE, which every x86-64 has. The pointer is made without arithmetic that needs it to lie inside, and not read.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(place);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, ahead);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,avx512f,avx512vl")]
 fn on_avx512<W: Work>(work: W) -> W::Output {

@@ -152,6 +152,7 @@ macro_rules! with_adder {
 
 // They use the macro.
 mod columns;
+mod unflushed;
 mod weighted;
 
 /// Lanes of a vector register, and sublanes.

@@ -48,6 +48,15 @@ macro_rules! with_products {
 impl Weighted<'_> {
     /// The sums along the columns of the matrix, a product of which with the vector is taken row by row.
     pub fn column_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+        self.unflushed_sums(columns, step, unit).unwrap_or_else(|| self.flushed_column_sums(columns, step, unit))
+    }
+
+    /// The sums along the rows of the matrix, each of which is multiplied with the vector.
+    pub fn row_sums(self, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+        self.unflushed_sums(1, step, unit).unwrap_or_else(|| self.flushed_row_sums(step, unit))
+    }
+
+    fn flushed_column_sums(self, columns: usize, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
         let shared = self.matrix.len() >= TILE;
         let threads = if shared { rayon::current_num_threads() } else { 1 };
         let width = columns.div_ceil(threads).next_multiple_of(STRIP).clamp(STRIP, STRIPE);
@@ -65,8 +74,7 @@ impl Weighted<'_> {
         over_rows(stripes, self.matrix.len() / stripes.max(1), stripe).concat()
     }
 
-    /// The sums along the rows of the matrix, each of which is multiplied with the vector.
-    pub fn row_sums(self, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
+    fn flushed_row_sums(self, step: StepRounding, unit: &VectorUnit) -> Vec<f32> {
         let (length, rows) = (self.factors.len(), self.matrix.len() / self.factors.len().max(1));
         let at_once = (TILE / length.max(1)).max(1);
         let of_tile = |tile: usize| -> Vec<f32> {
@@ -251,9 +259,20 @@ mod tests {
         numbers
     }
 
-    /// Every sum has the bits of the sum over a row of rounded products, whatever is rounded or flushed on the way.
+    /// Every sum has the bits of the sum over a row of rounded products, whatever is rounded or flushed on the way. Without numbers
+    /// that are flushed it is made in the short way, zeros of either sign among them.
     #[test]
     fn each_is_the_sum_of_a_row_of_products() {
+        compare(uneven, false);
+        let even = |seed: u64, count: usize| {
+            let zero = |at: usize| [0.0, -0.0][(at + seed as usize) % 2];
+            let number = |(at, v): (usize, f32)| if at % 5 == seed as usize { zero(at / 5) } else { v };
+            numbers(&mut seed.clone(), count).into_iter().enumerate().map(number).collect()
+        };
+        compare(even, true);
+    }
+
+    fn compare(of: fn(u64, usize) -> Vec<f32>, is_even: bool) {
         let plain = VectorUnit {
             flush: false,
             divide: Divide::Exact,
@@ -267,7 +286,7 @@ mod tests {
         let code = |v: f32| if v.is_nan() { f32::NAN.to_bits() } else { v.to_bits() };
         let kinds = [StepRounding::F32, StepRounding::Bf16, StepRounding::F16];
         for [count, columns] in [[1, 5], [40, 1], [130, 17], [576, 70], [1100, 70], [1536, 80], [2300, 3]] {
-            let (matrix, factors) = (uneven(1, count * columns), uneven(2, count));
+            let (matrix, factors) = (of(1, count * columns), of(2, count));
             for (unit, rounded) in [false, true]
                 .into_iter()
                 .flat_map(|flush| kinds.map(|rounded| (VectorUnit { flush, ..plain }, rounded)))
@@ -282,6 +301,10 @@ mod tests {
                     let weighted = Weighted { matrix: &matrix, factors: &factors, rounded };
                     let bits = |sums: Vec<f32>| sums.into_iter().map(code).collect::<Vec<_>>();
                     let what = format!("{count} x {columns}, {rounded:?}, {step:?}, flush {}", unit.flush);
+                    if is_even {
+                        let is_short = unit.flush && step == StepRounding::F32 && rounded != StepRounding::F16;
+                        assert_eq!(weighted.unflushed_sums(columns, step, &unit).is_some(), is_short, "{what}");
+                    }
                     let of_column = |at: usize| expected(&mut matrix.iter().skip(at).step_by(columns).copied());
                     let wanted: Vec<u32> = (0..columns).map(of_column).collect();
                     assert_eq!(bits(weighted.column_sums(columns, step, &unit)), wanted, "columns of {what}");
