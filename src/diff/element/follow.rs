@@ -12,7 +12,7 @@ use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
 use super::made::{Made, Record};
 
 /// Elements of one program that are followed at most; beyond, nothing is said about it.
-const BUDGET: u64 = 6_000_000;
+const BUDGET: u64 = 3_000_000;
 
 /// Trips of one loop that are followed.
 const TRIPS: usize = 2048;

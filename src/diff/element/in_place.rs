@@ -80,7 +80,8 @@ impl Follower<'_> {
             Unary::Abs if float => {
                 return match x.constant() {
                     Some(by) => Element::number(by.abs()),
-                    None if self.algebra.is_positive(bare) => bare,
+                    None if self.algebra.is_positive(x) => x,
+                    None if self.algebra.is_positive(x.negate()) => x.negate(),
                     None => {
                         let product = absorb(name(), Element { by: 1.0, ..x }.print(true));
                         self.algebra.note_positive(Element::atom(product));
@@ -239,6 +240,8 @@ impl Follower<'_> {
             (Some(x), Some(y)) => return Self::number(site, x + y),
             (_, Some(0.0)) => return a,
             (Some(0.0), _) => return b,
+            // Twice a number is exact.
+            _ if a == b && self.is_scaling(a, 2.0) => return Element { by: 2.0 * a.by, ..a },
             _ => {}
         }
         let terms = self.algebra.term(a, true).wrapping_add(self.algebra.term(b, true));
