@@ -11,8 +11,8 @@ use super::super::rule::{Habits, is_at_default};
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
 use super::made::{Made, Record};
 
-/// Elements of one program that are followed at most; beyond, nothing is said about it.
-const BUDGET: u64 = 3_000_000;
+/// Elements that operations of one program read and make at most; beyond, nothing is said about it.
+const BUDGET: u64 = 9_000_000;
 
 /// Trips of one loop that are followed.
 const TRIPS: usize = 2048;
@@ -188,7 +188,8 @@ impl<'a> Follower<'a> {
 
     fn apply(&mut self, site: &Site) -> Followed<Elements> {
         let (instruction, operands) = (site.instruction, &site.operands);
-        self.spend(instruction.shape.elements())?;
+        let read: usize = operands.iter().flat_map(Elements::arrays).map(<[Element]>::len).sum();
+        self.spend(instruction.shape.elements() + read)?;
         Ok(match &instruction.op {
             Op::Parameter(_) => return Err(Abandoned),
             Op::Constant(tensor) => {
