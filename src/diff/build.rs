@@ -165,7 +165,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             scale: None,
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
-            form: rule::form(&instruction.op, narrow_operands).filter(|_| float && role == Role::Computes),
+            form: self.form(instruction, narrow_operands).filter(|_| float && role == Role::Computes),
             fused: self.adds_in_full(id, instruction),
             order: None,
             spread: Vec::new(),
@@ -210,6 +210,23 @@ impl<'p, 'e> Builder<'p, 'e> {
         value.negated_before = self.negated_before(instruction, &value);
         value.sources = self.sources(instruction, &value);
         value
+    }
+
+    /// How an operation is called beside another that stands for the same value. A dot of one product a result is that product,
+    /// rounded once, where its operands are not split.
+    fn form(&self, instruction: &Instruction, narrow_operands: bool) -> Option<String> {
+        match (&instruction.op, self.is_product(instruction)) {
+            (Op::Dot { .. }, true) if narrow_operands || !self.habits.one_pass => {
+                Some(Binary::Multiply.name().to_string())
+            }
+            (op, _) => rule::form(op, narrow_operands),
+        }
+    }
+
+    /// Whether an operation is a dot that adds up nothing.
+    pub fn is_product(&self, instruction: &Instruction) -> bool {
+        let Op::Dot { dims, .. } = &instruction.op else { return false };
+        dims.products(self.computation.instructions[instruction.operands[0]].shape.dims()) == 1
     }
 
     /// Whether it adds a product before that is rounded.

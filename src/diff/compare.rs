@@ -45,6 +45,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     changes.extend(find_choices(&pair).into_iter().map(|d| comparison.told(d)));
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
+    comparison.elements(&mut changes);
     // Several elements of one tuple may have the same to tell.
     let mut told = BTreeSet::new();
     changes.retain(|change| told.insert(change.to_string()));
@@ -314,6 +315,37 @@ impl<'p, 'a> Comparison<'p, 'a> {
         // What the expressions saw and found no words for.
         if changes.is_empty() {
             seen.into_iter().for_each(|edit| self.other(ChangeKind::OperationChanged, edit.value, edit.texts, changes));
+        }
+    }
+
+    /// Elements that both programs have and that are made otherwise where no value as a whole is compared.
+    fn elements(&self, changes: &mut Vec<Change>) {
+        let Some(elements) = &self.pair.elements else { return };
+        let graphs = [&self.pair.before, &self.pair.after];
+        let is_known = |side: usize, id: ValueId| {
+            let value = &graphs[side].values[id];
+            let is_in_other = |id: &ExpressionId| {
+                let taken = self.pair.expressions.substitutions().any(|(_, other)| other == *id);
+                !graphs[1 - side].instances(*id).is_empty() && !taken
+            };
+            value.unsigned.iter().all(is_in_other)
+        };
+        let outputs = graphs.map(|graph| graph.import.program.outputs());
+        let mut found: Vec<_> = elements.claims(&is_known).into_iter().map(|c| (c.value, c.texts, c.kind)).collect();
+        for (one, other) in outputs[0].iter().zip(&outputs[1]) {
+            let same = graphs[0].values[*one].with_sign() == graphs[1].values[*other].with_sign();
+            if !same
+                && elements.are_equal([*one, *other])
+                && let Some((texts, kind)) = elements.rounded_otherwise([*one, *other])
+            {
+                found.push((*one, texts, kind));
+            }
+        }
+        for (value, texts, kind) in found {
+            let told = |change: &Change| change.name == graphs[0].name(value) && change.kind == kind;
+            if !changes.iter().any(told) {
+                self.other(kind, value, texts, changes);
+            }
         }
     }
 

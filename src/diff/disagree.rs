@@ -29,14 +29,15 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     // An expression of AFTER that stands under another number is found by the value that has it.
     let mut roots: Vec<(Option<ValueId>, ExpressionId, ExpressionId)> = expressions
         .substitutions()
-        .filter(|(_, taken_for)| live.contains(taken_for))
+        .filter(|(one, taken_for)| live.contains(taken_for) && !pair.equal.contains(one))
         .map(|(one, taken_for)| (None, taken_for, one))
         .collect();
     let [left, right] = graphs.map(|graph| graph.import.program.outputs());
     for (one, other) in left.into_iter().zip(right) {
         let (before, after) = (&pair.before.values[one], &pair.after.values[other]);
         let selected_otherwise = before.selection.is_some() && after.selection.is_some();
-        if before.with_sign() != after.with_sign() && !selected_otherwise {
+        let are_equal = pair.elements.as_ref().is_some_and(|elements| elements.are_equal([one, other]));
+        if before.with_sign() != after.with_sign() && !selected_otherwise && !are_equal {
             roots.push((Some(one), before.with_sign(), after.with_sign()));
         }
     }
@@ -58,7 +59,7 @@ pub(super) fn disagreements(pair: &Pair) -> Vec<Disagreement> {
     let mut seen = BTreeSet::new();
     for (at, before, after) in roots {
         let root = at.or_else(|| pair.before.instance(before));
-        for sides in apart(expressions, before, after) {
+        for sides in apart(pair, before, after) {
             let is_known = |side: usize| !of_unknown[side][sides[side]];
             let Some(value) = pair.before.instance(expressions.without_sign(sides[0])).or(root) else { continue };
             if is_opaque(expressions, sides) {
@@ -135,12 +136,19 @@ fn all(graph: &Graph) -> impl Iterator<Item = ExpressionId> {
 }
 
 /// The deepest places in which two expressions differ.
-fn apart(expressions: &Expressions, before: ExpressionId, after: ExpressionId) -> Vec<[ExpressionId; 2]> {
+fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[ExpressionId; 2]> {
+    let expressions = &pair.expressions;
     let mut found = Vec::new();
     let mut open = vec![[before, after]];
     let mut passed = BTreeSet::new();
+    // Whether operands have the same elements, which may lie elsewhere: then that is what differs.
+    let mut hides = false;
     while let Some(sides) = open.pop() {
         if sides[0] == sides[1] || !passed.insert(sides) {
+            continue;
+        }
+        if sides != [before, after] && pair.have_same_elements(sides) {
+            hides = true;
             continue;
         }
         // Where more differs than the sign, that is told of.
@@ -169,6 +177,9 @@ fn apart(expressions: &Expressions, before: ExpressionId, after: ExpressionId) -
             true => found.push(sides),
             false => open.extend(below),
         }
+    }
+    if found.is_empty() && hides {
+        found.push([before, after]);
     }
     found
 }

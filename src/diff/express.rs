@@ -219,6 +219,9 @@ impl<'p, 'e> Builder<'p, 'e> {
             Op::Dot { .. } => {
                 let operands = self.factors_of_dot(instruction, operands);
                 let product = self.expressions.apply(Head::Binary(Binary::Multiply), operands);
+                if self.is_product(instruction) {
+                    return vec![product];
+                }
                 let head = Head::Reduce { by: Combiner::Known(Binary::Add), results: elements };
                 return vec![self.expressions.apply(head, vec![product])];
             }

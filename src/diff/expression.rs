@@ -200,8 +200,8 @@ impl Expressions {
     }
 
     /// How much two expressions have in common: whether the parameters that they are made of, how many operands, a divisor
-    /// being one, and whether what is done with them.
-    pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool) {
+    /// being one, whether what is done with them, and how many operands are made alike: a difference is no sum.
+    pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool, usize) {
         let [one, other] = [one, other].map(|id| self.without_sign(id));
         let taken = |of: ExpressionId| {
             let divisor = |id: &ExpressionId| match self.get(*id) {
@@ -212,7 +212,18 @@ impl Expressions {
         };
         let others = taken(other);
         let shared = taken(one).iter().filter(|operand| others.contains(operand)).count();
-        (self.parameters[one] == self.parameters[other], shared, self.get(one).0 == self.get(other).0)
+        let mut heads: Vec<&Head> = others.iter().map(|id| self.get(*id).0).collect();
+        let own = taken(one);
+        let made_alike = own.iter().filter(|id| match heads.iter().position(|head| *head == self.get(**id).0) {
+            Some(at) => {
+                heads.swap_remove(at);
+                true
+            }
+            None => false,
+        });
+        let made_alike = made_alike.count();
+        let is_same = self.get(one).0 == self.get(other).0;
+        (self.parameters[one] == self.parameters[other], shared, is_same, made_alike)
     }
 
     pub fn leaf(&mut self, head: Head) -> ExpressionId {

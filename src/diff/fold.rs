@@ -89,6 +89,17 @@ fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
     done.and_then(Result::ok).unwrap_or_default()
 }
 
+/// What an operation on elements makes of these numbers.
+pub(super) fn number(op: &Op, numbers: &[f64], from: DType, to: DType) -> Option<f64> {
+    let constant = |number: &f64| {
+        let tensor = Tensor::scalar(from, *number)?;
+        Some(Instruction::new("number", Op::Constant(tensor), Vec::new(), Shape::array(from, &[])))
+    };
+    let mut instructions: Vec<Instruction> = numbers.iter().map(constant).collect::<Option<_>>()?;
+    instructions.push(Instruction::new("made", op.clone(), (0..numbers.len()).collect(), Shape::array(to, &[])));
+    evaluate(instructions).last().map(|tensor| element(tensor, 0))
+}
+
 /// The one value of an array of constants.
 pub(super) fn splat(tensor: &Tensor) -> Option<f64> {
     let bits = |i: usize| tensor.data().bits(i);

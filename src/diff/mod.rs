@@ -20,6 +20,7 @@ mod describe;
 mod differ;
 mod disagree;
 mod edited;
+mod element;
 mod express;
 mod expression;
 mod factors;

@@ -6,6 +6,7 @@ use crate::hlo::Import;
 use crate::ir::ValueId;
 use crate::machine::Chip;
 
+use super::element::Sides;
 use super::expression::{ExpressionId, Expressions};
 use super::graph::Graph;
 use super::rule::Habits;
@@ -16,6 +17,10 @@ pub(super) struct Pair<'a> {
     pub before: Graph<'a>,
     pub after: Graph<'a>,
     pub expressions: Expressions,
+    /// Element by element, where values as a whole left something open and the programs are not too large.
+    pub elements: Option<Sides>,
+    /// Expressions of AFTER that were taken for one of BEFORE because they have the same elements.
+    pub equal: BTreeSet<ExpressionId>,
 }
 
 impl<'a> Pair<'a> {
@@ -34,16 +39,26 @@ impl<'a> Pair<'a> {
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);
         let mut fewest = usize::MAX;
+        let is_matched = Open::new(&before, &after, &of_before, &expressions, None).keys.iter().all(HashMap::is_empty);
+        let elements = if is_matched { None } else { Sides::new(&before, &after) };
+        let mut equal = BTreeSet::new();
         loop {
-            let mut open = Open::new(&before, &after, &of_before, &expressions);
+            let mut open = Open::new(&before, &after, &of_before, &expressions, elements.as_ref());
+            if fewest == usize::MAX && elements.is_some() {
+                after.read(&mut expressions, &mut |id, value, e| open.settle_equal(id, value, e, &mut equal));
+                open = Open::new(&before, &after, &of_before, &expressions, elements.as_ref());
+            }
             // Each reading matches more than the one before, so there is an end.
-            if open.is_empty() || open.len() >= fewest {
+            if open.len() == 0 || open.len() >= fewest {
                 break;
             }
             fewest = open.len();
             if open.has_counterparts() {
                 expressions.forget_substitutions();
-                after.read(&mut expressions, &mut |id, value, expressions| open.settle(id, value, expressions));
+                after.read(&mut expressions, &mut |id, value, expressions| {
+                    open.settle_equal(id, value, expressions, &mut equal)
+                        .or_else(|| open.settle(id, value, expressions))
+                });
             }
             if open.len() == fewest {
                 // A result is what it was, however it is computed.
@@ -54,12 +69,22 @@ impl<'a> Pair<'a> {
                 after.read(&mut expressions, &mut |_, _, _| None);
             }
         }
-        Pair { before, after, expressions }
+        Pair { before, after, expressions, elements, equal }
     }
 
     /// The values of one expression: BEFORE's and AFTER's.
     pub fn both(&self, id: ExpressionId) -> [Vec<&Value>; 2] {
         [&self.before, &self.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
+    }
+
+    /// Whether the values that these are have the same elements. How each is made is told apart from that.
+    pub fn have_same_elements(&self, sides: [ExpressionId; 2]) -> bool {
+        let Some(elements) = &self.elements else { return false };
+        let of = |side: usize, graph: &Graph| {
+            let at = graph.instance(self.expressions.without_sign(sides[side]))?;
+            elements.content(side, at)
+        };
+        of(0, &self.before).is_some_and(|content| of(1, &self.after) == Some(content))
     }
 
     /// Expressions that both programs make.
@@ -71,7 +96,8 @@ impl<'a> Pair<'a> {
     /// The expressions that a program makes and that have no part in the other, each with its first value, steps of
     /// sums and scans apart.
     pub fn without_counterpart(&self) -> [Vec<ValueId>; 2] {
-        let alone = |of: &Graph, other: &Graph| {
+        let alone = |side: usize, of: &Graph, other: &Graph| {
+            let is_accounted = |id| self.elements.as_ref().is_some_and(|elements| elements.is_accounted(side, id));
             let parts = parts_of(other, &self.expressions);
             let mut alone: Vec<ValueId> = expressions_of(of)
                 .iter()
@@ -79,11 +105,12 @@ impl<'a> Pair<'a> {
                     of.values[**value].float && !parts.contains(id) && !self.expressions.is_step(**id)
                 })
                 .map(|(_, value)| *value)
+                .filter(|id| !is_accounted(*id))
                 .collect();
             alone.sort_unstable();
             alone
         };
-        [alone(&self.before, &self.after), alone(&self.after, &self.before)]
+        [alone(0, &self.before, &self.after), alone(1, &self.after, &self.before)]
     }
 }
 
@@ -106,9 +133,14 @@ type Key<'a> = (&'a str, usize);
 
 /// What each program makes and the other does not.
 struct Open<'a, 'e> {
+    /// What BEFORE has that AFTER makes of other operations, by its elements.
+    equals: HashMap<u128, ExpressionId>,
+    elements: Option<&'e Sides>,
     of_before: &'e BTreeMap<ExpressionId, ValueId>,
     /// The keys of BEFORE's and AFTER's open values.
     keys: [HashMap<ValueId, Key<'a>>; 2],
+    /// What BEFORE's and AFTER's open values are called in full.
+    names: [HashMap<ValueId, &'a str>; 2],
     /// BEFORE's and AFTER's open values of a key, in order.
     values: HashMap<Key<'a>, [BTreeMap<ValueId, ExpressionId>; 2]>,
 }
@@ -121,33 +153,60 @@ impl<'a, 'e> Open<'a, 'e> {
         after: &Graph<'a>,
         of_before: &'e BTreeMap<ExpressionId, ValueId>,
         expressions: &Expressions,
+        elements: Option<&'e Sides>,
     ) -> Self {
         let of_after = expressions_of(after);
-        let mut open = Open { of_before, keys: Default::default(), values: HashMap::new() };
+        let mut open = Open {
+            equals: HashMap::new(),
+            elements,
+            of_before,
+            keys: Default::default(),
+            names: Default::default(),
+            values: HashMap::new(),
+        };
         for (side, graph, own, other) in [(0, before, of_before, after), (1, after, &of_after, before)] {
             let parts = parts_of(other, expressions);
             let is_open = |id: &ExpressionId| !parts.contains(id) && !expressions.is_step(*id);
             for id in own.iter().filter(|(expression, _)| is_open(expression)).map(|(_, id)| id) {
+                if let Some(elements) = elements.filter(|elements| elements.is_accounted(side, *id)) {
+                    if let (0, Some(content)) = (side, elements.in_order(side, *id)) {
+                        open.equals.entry(content).or_insert(graph.values[*id].with_sign());
+                    }
+                    continue;
+                }
                 let key = (graph.base_name(*id), graph.entry().instructions[*id].shape.elements());
                 open.keys[side].insert(*id, key);
+                open.names[side].insert(*id, graph.name(*id));
                 open.values.entry(key).or_default()[side].insert(*id, graph.values[*id].with_sign());
             }
         }
         open
     }
 
-    /// AFTER's open values.
+    /// How many values are open.
     fn len(&self) -> usize {
-        self.keys[1].len()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.keys[1].is_empty()
+        self.keys.iter().map(HashMap::len).sum()
     }
 
     /// Whether values of some key can be paired in order.
     fn has_counterparts(&self) -> bool {
         self.values.values().any(|[left, right]| left.len() == right.len())
+    }
+
+    /// What a value of AFTER that BEFORE computes of other operations, with the same elements, is taken for.
+    fn settle_equal(
+        &self,
+        id: ValueId,
+        value: &Value,
+        expressions: &Expressions,
+        equal: &mut BTreeSet<ExpressionId>,
+    ) -> Option<ExpressionId> {
+        if !value.is_computed() || self.of_before.contains_key(&value.expression()) {
+            return None;
+        }
+        let other = self.elements?.in_order(1, id).and_then(|content| self.equals.get(&content)).copied()?;
+        equal.insert(expressions.split_sign(value.with_sign()).1);
+        Some(other)
     }
 
     /// What a value of AFTER, none of whose users is read yet, is taken for: nothing else if BEFORE computes it, else the
@@ -172,6 +231,11 @@ impl<'a, 'e> Open<'a, 'e> {
         let mut alike = left.iter().filter(|pair| likeness(pair) == most);
         let (counterpart, expression) = alike.next().map(|(id, other)| (*id, *other))?;
         if alike.next().is_some() && right.keys().next() != Some(&id) {
+            return None;
+        }
+        // The last part of a name alone is nothing in common.
+        let is_named = self.names[0].get(&counterpart) == self.names[1].get(&id);
+        if (most.1, most.2) == (0, false) && !is_named {
             return None;
         }
         self.close(0, counterpart);

@@ -12,6 +12,7 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 mod count;
 mod edited;
+mod elements;
 mod picked;
 mod rebuilt;
 mod signs;

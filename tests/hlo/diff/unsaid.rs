@@ -212,7 +212,7 @@ fn roundings_that_move_out_of_a_loop_are_no_change() {
         lines(&of_texts(&wide, &unrounded)),
         [
             "rounding-removed y: bf16 for g{1} -> f32 for g{1}",
-            "rounding-removed g: loop with rounding to bf16 -> loop without it",
+            "rounding-removed g: dot of 4 of f32 then bf16, f32 then bf16 -> dot of 4 of f32 then bf16, f32",
         ]
     );
 }

@@ -1,0 +1,201 @@
+//! What two programs say of the elements that both have.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use crate::analysis::Precision;
+use crate::ir::ValueId;
+use crate::tensor::DType;
+
+use super::super::change::ChangeKind;
+use super::super::graph::Graph;
+use super::algebra::{Algebra, Element, Print, Way, absorb};
+use super::follow::{Elements, Follower};
+use super::made::{Made, Record};
+
+/// One program's elements.
+struct Side {
+    values: Vec<Elements>,
+    floats: Vec<bool>,
+    record: Record,
+    contents: RefCell<HashMap<ValueId, Option<Print>>>,
+}
+
+/// The elements of both programs: BEFORE's and AFTER's.
+pub(in super::super) struct Sides {
+    algebra: Algebra,
+    sides: [Side; 2],
+}
+
+/// An element that AFTER makes otherwise.
+pub(in super::super) struct Claim {
+    /// The value of BEFORE whose operation makes it.
+    pub value: ValueId,
+    /// How it is made.
+    pub texts: [String; 2],
+    pub kind: ChangeKind,
+}
+
+impl Sides {
+    /// `None` where a program is too large to be followed.
+    pub fn new(before: &Graph, after: &Graph) -> Option<Sides> {
+        let mut algebra = Algebra::default();
+        let [left, right] = [(before, 1), (after, 2)].map(|(graph, own)| Side::new(graph, &mut algebra, own));
+        Some(Sides { algebra, sides: [left?, right?] })
+    }
+
+    /// Whether the other program has each element of this value.
+    pub fn is_accounted(&self, side: usize, id: ValueId) -> bool {
+        let (own, other) = (&self.sides[side], &self.sides[1 - side].record);
+        let (elements, float) = (own.values[id].all(), own.floats[id]);
+        let has =
+            |element: &Element| element.constant().is_some() || other.held.contains(&element.magnitude_print(float));
+        !elements.is_empty() && elements.iter().all(has)
+    }
+
+    /// What elements a value has, in their order.
+    pub fn in_order(&self, side: usize, id: ValueId) -> Option<Print> {
+        let own = &self.sides[side];
+        let elements = own.values[id].all();
+        let print = |state: Print, element: &Element| absorb(state, element.print(own.floats[id]));
+        (!elements.is_empty()).then(|| elements.iter().fold(elements.len() as Print, print))
+    }
+
+    /// What elements a value has, places and repetitions apart.
+    pub fn content(&self, side: usize, id: ValueId) -> Option<Print> {
+        let own = &self.sides[side];
+        *own.contents.borrow_mut().entry(id).or_insert_with(|| {
+            let mut prints: Vec<Print> = own.values[id].all().iter().map(|e| e.print(own.floats[id])).collect();
+            prints.sort_unstable();
+            prints.dedup();
+            (!prints.is_empty())
+                .then(|| prints.iter().fold(prints.len() as Print, |state, print| absorb(state, *print)))
+        })
+    }
+
+    /// Whether two values have the same elements in the same places.
+    pub fn are_equal(&self, [one, other]: [ValueId; 2]) -> bool {
+        let [left, right] = [(0, one), (1, other)].map(|(side, id)| {
+            let own = &self.sides[side];
+            own.values[id].all().iter().map(move |element| element.print(own.floats[id]))
+        });
+        left.len() > 0 && left.eq(right)
+    }
+
+    /// Elements that both programs have and that are not made alike. `is_known` says of a value whether it is compared as a
+    /// whole: where that is so on both sides nothing is said.
+    pub fn claims(&self, is_known: &dyn Fn(usize, ValueId) -> bool) -> Vec<Claim> {
+        let [left, right] = [0, 1].map(|side| &self.sides[side].record);
+        let mut found: BTreeMap<(ValueId, [String; 2]), ChangeKind> = BTreeMap::new();
+        for key in left.keys() {
+            let mut others = right.makers(key).peekable();
+            let Some(first) = others.peek().copied() else { continue };
+            let only = |made: &Made, in_other: &Record| in_other.makers(key).all(|other| other.print != made.print);
+            let lost = left.makers(key).find(|made| only(made, right));
+            let gained = others.find(|made| only(made, left));
+            let has_both = lost.is_some() == gained.is_some();
+            let is_lost = lost.is_some();
+            let (one, other) = match (lost, gained) {
+                (None, None) => {
+                    // The same operation, of which both files say in which order it adds.
+                    let [one, other] = [left.makers(key).next(), Some(first)];
+                    let (Some(one), Some(other)) = (one, other) else { continue };
+                    let (Some(a), Some(b)) = (one.order, other.order) else { continue };
+                    let texts = [left.text(a).to_string(), right.text(b).to_string()];
+                    if texts[0] != texts[1] && !(is_known(0, one.at) && is_known(1, other.at)) {
+                        found.insert((one.at, texts), ChangeKind::Reordered);
+                    }
+                    continue;
+                }
+                (Some(one), gained) => (one, gained.unwrap_or(first)),
+                (None, Some(other)) => match left.makers(key).next() {
+                    Some(one) => (one, other),
+                    None => continue,
+                },
+            };
+            if !(is_known(0, one.at) && is_known(1, other.at)) {
+                let (mut texts, kind) = self.texts(one, other);
+                // One way of several that only one program has.
+                if !has_both && is_lost {
+                    texts[1] = format!("no {}", texts[0]);
+                } else if !has_both {
+                    texts[0] = format!("no {}", texts[1]);
+                }
+                found.insert((one.at, texts), kind);
+            }
+        }
+        found.into_iter().map(|((value, texts), kind)| Claim { value, texts, kind }).collect()
+    }
+
+    fn texts(&self, one: &Made, other: &Made) -> ([String; 2], ChangeKind) {
+        let [left, right] = [0, 1].map(|side| &self.sides[side].record);
+        let [a, b] = [left.text(one.label).to_string(), right.text(other.label).to_string()];
+        let is_sum = |text: &str| text.starts_with("sum") || text == "add";
+        let rounds = |text: &str| {
+            !["maximum", "minimum", "select", "parameter", "sort"].iter().any(|word| text.starts_with(word))
+        };
+        let kind = match (is_sum(&a) && is_sum(&b), rounds(&a) || rounds(&b)) {
+            (true, _) => ChangeKind::Reordered,
+            (false, true) => ChangeKind::PrecisionChanged,
+            (false, false) => ChangeKind::OperationChanged,
+        };
+        let (ways, others) = (left.ways_of(one.ways), right.ways_of(other.ways));
+        if ways != others && named(&a) == named(&b) {
+            let a = named(&a).to_string();
+            let last = |way: &Way| self.algebra.roundings(*way).last().copied().unwrap_or(Precision::UNLIMITED);
+            let is_wider = ways.iter().zip(others).all(|(x, y)| last(x).within(last(y)));
+            let kind = if is_wider { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
+            return ([self.of(&a, ways), self.of(&a, others)], kind);
+        }
+        if a != b {
+            return ([a, b], kind);
+        }
+        let again = format!("{b} of other operands");
+        ([a, again], kind)
+    }
+
+    /// `add of bf16, f32`.
+    fn of(&self, name: &str, ways: &[Way]) -> String {
+        let way = |way: &Way| match self.algebra.roundings(*way) {
+            [] => "numbers".to_string(),
+            roundings => roundings.iter().map(Precision::to_string).collect::<Vec<_>>().join(" then "),
+        };
+        format!("{name} of {}", ways.iter().map(way).collect::<Vec<_>>().join(", "))
+    }
+
+    /// Where a result that has the same elements is rounded otherwise: how it is in BEFORE and AFTER.
+    pub fn rounded_otherwise(&self, [one, other]: [ValueId; 2]) -> Option<([String; 2], ChangeKind)> {
+        let [left, right] = [self.sides[0].values[one].all(), self.sides[1].values[other].all()];
+        let (a, b) = left.iter().zip(right).find(|(a, b)| a.way != b.way && a.product != 0)?;
+        let [x, y] = [a, b].map(|element| self.of("result", &[element.way]));
+        let last = |way: Way| self.algebra.roundings(way).last().copied().unwrap_or(Precision::UNLIMITED);
+        let kind =
+            if last(a.way).within(last(b.way)) { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
+        Some(([x, y], kind))
+    }
+}
+
+/// What an operation is called, the precision that it asks for apart.
+fn named(label: &str) -> &str {
+    label.split(" at {").next().unwrap_or(label)
+}
+
+impl Side {
+    fn new(graph: &Graph, algebra: &mut Algebra, own: Print) -> Option<Side> {
+        let orders = |id: ValueId| {
+            let value = &graph.values[id];
+            let told: Vec<String> = [value.order.clone(), value.plan.clone()].into_iter().flatten().collect();
+            (!told.is_empty()).then(|| told.join(", "))
+        };
+        let fused = |id: ValueId| graph.values[id].fused;
+        let mut follower = Follower::new(&graph.analysis, graph.habits, algebra, own, &orders, &fused);
+        let values = follower.entry().ok()?;
+        let mut record = follower.record;
+        let instructions = &graph.entry().instructions;
+        let floats: Vec<bool> = instructions.iter().map(|i| i.shape.dtype().is_some_and(DType::is_float)).collect();
+        for (value, float) in values.iter().zip(&floats) {
+            record.held.extend(value.all().iter().map(|element| element.magnitude_print(*float)));
+        }
+        Some(Side { values, floats, record, contents: RefCell::default() })
+    }
+}

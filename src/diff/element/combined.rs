@@ -1,0 +1,275 @@
+//! Operations that make each element from many: sums and maxima, windows, dots.
+
+use crate::analysis::{Precision, Reducer};
+use crate::ir::{self, Binary, ComputationId, DotDims, DotPlan, Op, Window, movement};
+use crate::num::BF16;
+
+use super::algebra::{Algebra, Element, Print, absorb, print_of};
+use super::follow::{Abandoned, Elements, Followed, Follower, Site};
+
+/// Operations whose order and grouping do not show over the real numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Sum,
+    Maximum,
+    Minimum,
+    /// Of predicates.
+    Both(Binary),
+}
+
+impl Follower<'_> {
+    /// A reduction of one array along dims; what is no sum or extreme of floats is a function of all that it is given.
+    pub fn reduce(&mut self, site: &Site, dims: &[usize], to_apply: ComputationId) -> Followed<Elements> {
+        let joint = self.joint(site, to_apply);
+        let over = site.dims(0);
+        let kept: Vec<usize> = (0..over.len()).filter(|d| !dims.contains(d)).collect();
+        let mut reduced = dims.to_vec();
+        reduced.sort_unstable();
+        let order = [&kept[..], &reduced].concat();
+        let width: usize = dims.iter().map(|d| over[*d]).product();
+        if width == 0 {
+            return Err(Abandoned);
+        }
+        self.spend(site.of(0).len())?;
+        let arrays: Vec<Vec<Element>> =
+            (0..site.operands.len() / 2).map(|slot| permuted(site.of(slot), over, &order)).collect();
+        let (Some(joint), [elements]) = (joint, &arrays[..]) else {
+            return Ok(self.rows(site, to_apply, &arrays, width));
+        };
+        let (init, float) = (site.of(1)[0], site.is_float(0));
+        let name = joint.label(width, "", &self.accumulates(site.instruction));
+        let label = [Some(self.record.label(&name)), self.order()];
+        let rows = elements.chunks(width).map(|row| self.row(site, joint, label, (row, init), float)).collect();
+        Ok(Elements::array(rows))
+    }
+
+    /// A reduction of several arrays, or by a region with no name: each result is a function of its rows.
+    fn rows(&mut self, site: &Site, to_apply: ComputationId, arrays: &[Vec<Element>], width: usize) -> Elements {
+        let regions = &self.analysis.regions;
+        let loosely = match regions.reducer_but_for_rounding(to_apply) {
+            Some(reducer) => format!("{reducer:?}"),
+            None => self.region(to_apply),
+        };
+        let strictly =
+            regions.reducer(to_apply).map_or_else(|| self.region(to_apply), |reducer| format!("{reducer:?}"));
+        let floats: Vec<bool> = (0..arrays.len()).map(|slot| site.is_float(slot)).collect();
+        let label = self.record.label("reduce");
+        let mut results = vec![Vec::new(); arrays.len()];
+        for row in 0..arrays[0].len() / width {
+            let [mut content, mut exact] = [&loosely, &strictly].map(|text| print_of(text));
+            for (slot, float) in floats.iter().enumerate() {
+                let init = site.of(arrays.len() + slot)[0];
+                for element in arrays[slot][row * width..(row + 1) * width].iter().chain([&init]) {
+                    (content, exact) = (absorb(content, element.print(*float)), absorb(exact, element.exactly(*float)));
+                }
+            }
+            for (slot, results) in results.iter_mut().enumerate() {
+                let element = Element::atom(absorb(content, slot as Print));
+                self.make_of_many([Some(label), None], element, exact, &[]);
+                let way = site.dtype(slot).map_or(0, |dtype| self.algebra.of_operation(dtype));
+                results.push(Element { way, ..element });
+            }
+        }
+        let mut results: Vec<Elements> = results.into_iter().map(Elements::array).collect();
+        if results.len() == 1 { results.remove(0) } else { Elements::Tuple(results) }
+    }
+
+    /// What each window shows, reduced.
+    pub fn windows(&mut self, site: &Site, window: &Window, to_apply: ComputationId) -> Followed<Elements> {
+        let Some(joint) = self.joint(site, to_apply) else { return Ok(self.whole(site)) };
+        let dims = site.dims(0);
+        let out_dims = site.instruction.shape.dims();
+        let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
+        self.spend(out_dims.iter().chain(&extents).product())?;
+        let strides = movement::row_major(dims);
+        let (init, float) = (site.of(1)[0], site.is_float(0));
+        // How a window is summed hangs on all of it.
+        let seen: Vec<usize> = extents.iter().zip(dims).map(|(extent, size)| *extent.min(size)).collect();
+        let width: usize = seen.iter().product();
+        let name = joint.label(width, " in windows", &self.accumulates(site.instruction));
+        let label = [Some(self.record.label(&name)), self.order()];
+        let mut rows = Vec::with_capacity(out_dims.iter().product());
+        movement::for_each_index(out_dims, |_, out| {
+            let mut row = Vec::new();
+            movement::for_each_index(&extents, |_, inside| {
+                row.extend(shown(window, dims, &strides, out, inside).map(|at| site.of(0)[at]));
+            });
+            rows.push(row);
+        });
+        let rows = rows.iter().map(|row| self.row(site, joint, label, (row, init), float)).collect();
+        Ok(Elements::array(rows))
+    }
+
+    fn joint(&self, site: &Site, to_apply: ComputationId) -> Option<Joint> {
+        let one = site.operands.len() == 2 && site.dtype(0).is_some();
+        match self.analysis.regions.reducer_but_for_rounding(to_apply).filter(|_| one)? {
+            Reducer::Binary(Binary::Add) => Some(Joint::Sum),
+            Reducer::Binary(Binary::Maximum) => Some(Joint::Maximum),
+            Reducer::Binary(Binary::Minimum) => Some(Joint::Minimum),
+            Reducer::Binary(by @ (Binary::And | Binary::Or)) => Some(Joint::Both(by)),
+            _ => None,
+        }
+    }
+
+    /// One result: terms and an init, which is none where it is neutral.
+    fn row(
+        &mut self,
+        site: &Site,
+        joint: Joint,
+        label: [Option<u32>; 2],
+        (row, init): (&[Element], Element),
+        float: bool,
+    ) -> Element {
+        let is_neutral = match joint {
+            Joint::Sum => init.constant() == Some(0.0),
+            Joint::Maximum => init.constant() == Some(f64::NEG_INFINITY),
+            Joint::Minimum => init.constant() == Some(f64::INFINITY),
+            Joint::Both(by) => init.constant() == Some(f64::from(by == Binary::And)),
+        };
+        let all = || row.iter().copied().chain(Some(init).filter(|_| !is_neutral));
+        let mut rest = all();
+        if let (Some(one), None) = (rest.next(), rest.next()) {
+            return one;
+        }
+        let operands = match joint {
+            Joint::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
+            // Whatever the order, the largest is the largest: how the numbers were rounded is all that counts.
+            _ => {
+                let mut ways: Vec<u32> = all().filter(|e| e.constant().is_none()).map(|e| e.way).collect();
+                ways.sort_unstable();
+                ways.dedup();
+                ways.into_iter().fold(0, |print, way| absorb(print, way.into()))
+            }
+        };
+        let way = row.first().map_or(0, |element| element.way);
+        let element = match joint {
+            // A sum of constants is one.
+            Joint::Sum if !float && all().all(|element| element.constant().is_some()) => {
+                return Element::number(all().map(|element| element.by).sum());
+            }
+            Joint::Sum => {
+                let terms = all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.term(e, float)));
+                self.algebra.sum(terms)
+            }
+            Joint::Both(by) => {
+                let name = print_of(by.name());
+                let mut prints: Vec<Print> = all().map(|e| e.print(false)).collect();
+                prints.sort_unstable();
+                prints.dedup();
+                Element::atom(prints.into_iter().fold(name, absorb))
+            }
+            Joint::Maximum | Joint::Minimum => {
+                let turned = |e: Element| if joint == Joint::Minimum { e.negate() } else { e };
+                let candidates =
+                    all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.candidate(turned(e), float)));
+                turned(self.algebra.maximum(candidates))
+            }
+        };
+        if float {
+            self.make_of_many(label, element, operands, &[way]);
+            let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
+            return Element { way, ..element };
+        }
+        element
+    }
+
+    /// Sums of products.
+    pub fn dot(&mut self, site: &Site, numbers: &DotDims, precision: [ir::Precision; 2]) -> Followed<Elements> {
+        let plan = DotPlan::new(numbers, site.dims(0), site.dims(1));
+        let (m, k, n) = (plan.m, plan.k, plan.n);
+        if k == 0 {
+            return Err(Abandoned);
+        }
+        self.spend(plan.batch * m * n * k)?;
+        let operand = |at: usize, order: &Option<Vec<usize>>| match order {
+            Some(order) => permuted(site.of(at), site.dims(at), order),
+            None => site.of(at).to_vec(),
+        };
+        let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
+        let bf16 = Precision::of(&BF16);
+        if self.takes_bf16(site.instruction) {
+            for element in lhs.iter_mut().chain(&mut rhs).filter(|element| element.constant().is_none()) {
+                element.way = self.algebra.round(element.way, bf16);
+            }
+        }
+        // The product of two bf16 numbers is exact in f32, and one product is all of the sum: it is rounded as any other. A
+        // matrix unit splits others into parts.
+        let narrow = self.is_within(&lhs, bf16) && self.is_within(&rhs, bf16);
+        let float = site.is_float(0);
+        let asked =
+            if narrow { String::new() } else { format!(" at {{{},{}}}", precision[0].name(), precision[1].name()) };
+        let is_product = k == 1 && float && (narrow || !self.habits.one_pass);
+        let name = match is_product {
+            true => Binary::Multiply.name().to_string(),
+            false => format!("dot of {k}{asked}"),
+        };
+        let label = self.record.label(&name);
+        let order = self.order();
+        let mut elements = Vec::with_capacity(plan.batch * m * n);
+        for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
+            let pair = |l: usize| (lhs[(at * m + i) * k + l], rhs[(at * k + l) * n + j]);
+            if is_product {
+                let (a, b) = pair(0);
+                elements.push(self.product(site, label, a, b));
+                continue;
+            }
+            let (mut terms, mut operands): (Print, Print) = (0, 0);
+            for (a, b) in (0..k).map(pair) {
+                let product = Algebra::multiply(a, b);
+                terms = terms.wrapping_add(self.algebra.term(product, float));
+                let (x, y) = (a.exactly(float), b.exactly(float));
+                operands = operands.wrapping_add(absorb(x.min(y), x.max(y)));
+            }
+            let element = if k == 1 { Algebra::multiply(pair(0).0, pair(0).1) } else { self.algebra.sum(terms) };
+            if float {
+                self.make_of_many([Some(label), order], element, operands, &[pair(0).0.way, pair(0).1.way]);
+            }
+            let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
+            elements.push(Element { way, ..element });
+        }
+        Ok(Elements::array(elements))
+    }
+}
+
+impl Joint {
+    /// What a sum of so many is called; the order does not show in others.
+    fn label(self, width: usize, how: &str, accumulation: &str) -> String {
+        match self {
+            Joint::Sum => format!("sum of {width}{how}{accumulation}"),
+            other => other.name().to_string(),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Joint::Sum => "sum",
+            Joint::Maximum => "maximum",
+            Joint::Minimum => "minimum",
+            Joint::Both(by) => by.name(),
+        }
+    }
+}
+
+const OPERAND: Print = 0x6f70;
+
+/// Which element a window shows at `inside` of its extents where it makes the result's element `out`.
+fn shown(window: &Window, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
+    let mut at = 0;
+    for (d, w) in window.0.iter().enumerate() {
+        let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
+        let dilation = w.base_dilation as i64;
+        if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
+            return None;
+        }
+        at += (position / dilation) as isize * strides[d];
+    }
+    Some(at as usize)
+}
+
+fn permuted(elements: &[Element], dims: &[usize], order: &[usize]) -> Vec<Element> {
+    if order.is_sorted() {
+        return elements.to_vec();
+    }
+    let out: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
+    movement::apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
+}

@@ -1,0 +1,398 @@
+//! A program, operation by operation, with an [`Element`] in the place of each number.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::analysis::{Analysis, Precision, accumulates_in};
+use crate::ir::{Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
+use crate::tensor::DType;
+
+use super::super::rule::{Habits, is_at_default};
+use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
+use super::made::{Made, Record};
+
+/// Elements that operations of one program read and make at most; beyond, nothing is said about it.
+const BUDGET: u64 = 9_000_000;
+
+/// Trips of one loop that are followed.
+const TRIPS: usize = 2048;
+
+/// What stands for a value.
+#[derive(Clone, Debug)]
+pub enum Elements {
+    Array(Rc<Vec<Element>>),
+    Tuple(Vec<Elements>),
+}
+
+impl Elements {
+    pub fn array(elements: Vec<Element>) -> Elements {
+        Elements::Array(Rc::new(elements))
+    }
+
+    /// The elements of an array; none of a tuple.
+    pub fn all(&self) -> &[Element] {
+        match self {
+            Elements::Array(elements) => elements,
+            Elements::Tuple(_) => &[],
+        }
+    }
+
+    fn parts(self) -> Vec<Elements> {
+        match self {
+            Elements::Tuple(parts) => parts,
+            array => vec![array],
+        }
+    }
+
+    fn arrays(&self) -> Vec<&[Element]> {
+        match self {
+            Elements::Array(elements) => vec![elements],
+            Elements::Tuple(parts) => parts.iter().flat_map(Elements::arrays).collect(),
+        }
+    }
+}
+
+/// The program is larger than the budget, or takes what it is not given.
+pub struct Abandoned;
+
+pub type Followed<T> = Result<T, Abandoned>;
+
+/// One program on its way.
+pub struct Follower<'a> {
+    pub analysis: &'a Analysis<'a>,
+    pub habits: Habits,
+    pub algebra: &'a mut Algebra,
+    pub record: Record,
+    /// What is told apart in no expression: the program, where nothing is known of a loop.
+    pub own: Print,
+    /// What the entry's values say of the order of their additions.
+    pub orders: &'a dyn Fn(ValueId) -> Option<String>,
+    /// Whether the entry's values add a product that is not rounded before.
+    pub fused: &'a dyn Fn(ValueId) -> bool,
+    /// What the machine made of constants.
+    pub folds: HashMap<(&'static str, DType, Vec<u64>), Option<f64>>,
+    left: u64,
+    /// The entry's value that is being computed, and whether it is the entry's own operation.
+    at: ValueId,
+    depth: usize,
+}
+
+/// An operation with what its operands are.
+pub struct Site<'s> {
+    pub instruction: &'s Instruction,
+    pub operands: Vec<Elements>,
+    pub shapes: Vec<&'s Shape>,
+}
+
+impl Site<'_> {
+    pub fn of(&self, operand: usize) -> &[Element] {
+        self.operands[operand].all()
+    }
+
+    pub fn dims(&self, operand: usize) -> &[usize] {
+        self.shapes[operand].dims()
+    }
+
+    /// The type of an operand.
+    pub fn dtype(&self, operand: usize) -> Option<DType> {
+        self.shapes.get(operand).and_then(|shape| shape.dtype())
+    }
+
+    pub fn is_float(&self, operand: usize) -> bool {
+        self.dtype(operand).is_some_and(DType::is_float)
+    }
+}
+
+impl<'a> Follower<'a> {
+    pub fn new(
+        analysis: &'a Analysis<'a>,
+        habits: Habits,
+        algebra: &'a mut Algebra,
+        own: Print,
+        orders: &'a dyn Fn(ValueId) -> Option<String>,
+        fused: &'a dyn Fn(ValueId) -> bool,
+    ) -> Self {
+        let record = Record::default();
+        Follower {
+            analysis,
+            habits,
+            algebra,
+            record,
+            own,
+            orders,
+            fused,
+            folds: HashMap::new(),
+            left: BUDGET,
+            at: 0,
+            depth: 0,
+        }
+    }
+
+    /// The elements of all values of the entry.
+    pub fn entry(&mut self) -> Followed<Vec<Elements>> {
+        let entry = self.analysis.program.entry();
+        let mut values: Vec<Elements> = Vec::with_capacity(entry.instructions.len());
+        for (id, instruction) in entry.instructions.iter().enumerate() {
+            self.at = id;
+            let value = match instruction.op {
+                _ if !self.analysis.live()[id] => Elements::array(Vec::new()),
+                Op::Parameter(number) => self.argument(number, &instruction.shape),
+                _ => self.step(entry, instruction, &values)?,
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// The elements of an argument.
+    fn argument(&mut self, number: usize, shape: &Shape) -> Elements {
+        if let Shape::Tuple(parts) = shape {
+            return Elements::Tuple(
+                parts.iter().enumerate().map(|(n, part)| self.argument(number << 8 | n, part)).collect(),
+            );
+        }
+        let way = shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_argument(dtype));
+        let name = absorb(print_of("argument"), number as Print);
+        let elements: Vec<Element> =
+            (0..shape.elements()).map(|at| Element { way, ..Element::atom(absorb(name, at as Print)) }).collect();
+        elements.iter().for_each(|element| self.record.note_source(*element, self.at));
+        Elements::array(elements)
+    }
+
+    fn step(&mut self, of: &Computation, instruction: &Instruction, values: &[Elements]) -> Followed<Elements> {
+        let operands = instruction.operands.iter().map(|id| values[*id].clone()).collect();
+        let shapes = instruction.operands.iter().map(|id| &of.instructions[*id].shape).collect();
+        self.apply(&Site { instruction, operands, shapes })
+    }
+
+    /// The result of a computation.
+    fn call(&mut self, callee: ComputationId, arguments: &[Elements]) -> Followed<Elements> {
+        let computation = &self.analysis.program.computations[callee];
+        let mut values: Vec<Elements> = Vec::with_capacity(computation.instructions.len());
+        self.depth += 1;
+        for instruction in &computation.instructions {
+            let value = match instruction.op {
+                Op::Parameter(number) => arguments.get(number).cloned().ok_or(Abandoned)?,
+                _ => self.step(computation, instruction, &values)?,
+            };
+            values.push(value);
+        }
+        self.depth -= 1;
+        values.get(computation.root).cloned().ok_or(Abandoned)
+    }
+
+    pub fn spend(&mut self, elements: usize) -> Followed<()> {
+        self.left = self.left.checked_sub(elements as u64 + 8).ok_or(Abandoned)?;
+        Ok(())
+    }
+
+    fn apply(&mut self, site: &Site) -> Followed<Elements> {
+        let (instruction, operands) = (site.instruction, &site.operands);
+        let read: usize = operands.iter().flat_map(Elements::arrays).map(<[Element]>::len).sum();
+        self.spend(instruction.shape.elements() + read)?;
+        Ok(match &instruction.op {
+            Op::Parameter(_) => return Err(Abandoned),
+            Op::Constant(tensor) => {
+                let data = tensor.data();
+                let float = data.dtype().is_float();
+                let number = |i| if float { data.get_f64(i) } else { data.get_i64(i) as f64 };
+                Elements::array((0..data.len()).map(|i| Element::number(number(i))).collect())
+            }
+            Op::Iota { dim } => {
+                let mut elements = Vec::with_capacity(instruction.shape.elements());
+                movement::for_each_index(instruction.shape.dims(), |_, index| {
+                    elements.push(Element::number(index[*dim] as f64));
+                });
+                Elements::array(elements)
+            }
+            Op::Copy | Op::OptimizationBarrier | Op::Reshape => operands[0].clone(),
+            Op::Broadcast { .. }
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::Reverse { .. } => moved(site, operands.len(), &[], &[]),
+            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => self.picked(site),
+            Op::Convert
+            | Op::BitcastConvert
+            | Op::ReducePrecision { .. }
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare { .. }
+            | Op::Select
+            | Op::Clamp => self.pointwise(site),
+            Op::Reduce { dims, to_apply } => self.reduce(site, dims, *to_apply)?,
+            Op::ReduceWindow { window, to_apply } => self.windows(site, window, *to_apply)?,
+            Op::Dot { dims, precision } => self.dot(site, dims, *precision)?,
+            Op::Sort { dim, stable, to_apply } => self.sort(site, *dim, *stable, *to_apply)?,
+            Op::TopK { k, largest } => self.top(site, *k, *largest)?,
+            Op::Scatter { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => self.whole(site),
+            Op::Tuple => Elements::Tuple(operands.clone()),
+            Op::GetTupleElement(index) => operands[0].clone().parts().into_iter().nth(*index).ok_or(Abandoned)?,
+            Op::Opaque(_) => self.whole(site),
+            Op::Call { .. } if self.habits.codegen.is_some() => self.unknown(site),
+            Op::Call { to_apply } => self.call(*to_apply, operands)?,
+            Op::While { .. } if self.habits.codegen.is_some() => self.unknown(site),
+            Op::While { condition, body } => self.repeat(site, *condition, *body)?,
+        })
+    }
+
+    /// Elements at places: moved where these are known, else functions of all that is given.
+    fn picked(&mut self, site: &Site) -> Elements {
+        let first = site.instruction.op.first_start().unwrap_or(site.operands.len());
+        let starts: Option<Vec<i64>> =
+            (first..site.operands.len()).flat_map(|at| site.of(at)).map(|element| element.integer()).collect();
+        let starts_dims = if matches!(site.instruction.op, Op::Gather(_)) { site.dims(1) } else { &[] };
+        match starts {
+            Some(starts) => moved(site, first, &starts, starts_dims),
+            None => self.whole(site),
+        }
+    }
+
+    /// A loop, trip by trip, as long as no argument decides whether there is another; else nothing is known of it.
+    fn repeat(&mut self, site: &Site, condition: ComputationId, body: ComputationId) -> Followed<Elements> {
+        let mut state = site.operands.clone();
+        for _ in 0..TRIPS {
+            let goes_on = self.call(condition, &state)?;
+            match goes_on.all().first().and_then(|element| element.integer()) {
+                Some(0) => return Ok(Elements::Tuple(state)),
+                Some(_) => state = self.call(body, &state)?.parts(),
+                None => break,
+            }
+        }
+        Ok(self.unknown(site))
+    }
+
+    /// What the other program does not have: where nothing is known, or where code adds products before they are rounded and
+    /// only the expressions know which.
+    fn unknown(&self, site: &Site) -> Elements {
+        let own = absorb(absorb(self.own, self.at as Print), print_of(&site.instruction.name));
+        let mut part = 0;
+        results(&site.instruction.shape, &mut |elements| {
+            part += 1;
+            let name = absorb(own, part);
+            (0..elements).map(|at| Element::atom(absorb(name, at as Print))).collect()
+        })
+    }
+
+    /// Results each of which may hang on everything that is given.
+    pub fn whole(&mut self, site: &Site) -> Elements {
+        let instruction = site.instruction;
+        let region = instruction.op.callees().map(|id| self.region(id));
+        let text = region.fold(format!("{:?}", without_callees(&instruction.op)), |text, region| text + &region);
+        let mut content = print_of(&text);
+        let mut exact = content;
+        for (slot, (operand, shape)) in site.operands.iter().zip(&site.shapes).enumerate() {
+            let float = site.is_float(slot);
+            let dims = print_of(&shape.to_string());
+            (content, exact) = (absorb(content, dims), absorb(exact, dims));
+            for element in operand.arrays().into_iter().flatten() {
+                (content, exact) = (absorb(content, element.print(float)), absorb(exact, element.exactly(float)));
+            }
+        }
+        let label = self.record.label(instruction.op.opcode());
+        let ways = self.record.ways(&[]);
+        let made = Made { print: exact, label, order: None, ways, at: self.at };
+        let way = instruction.shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_operation(dtype));
+        let mut part = 0;
+        let value = results(&instruction.shape, &mut |elements| {
+            part += 1;
+            let name = absorb(content, part);
+            (0..elements).map(|at| Element { way, ..Element::atom(absorb(name, at as Print)) }).collect()
+        });
+        value.arrays().into_iter().flatten().for_each(|element| self.record.note(*element, made));
+        value
+    }
+
+    /// What a region says, names apart.
+    pub fn region(&self, id: ComputationId) -> String {
+        let region = &self.analysis.program.computations[id];
+        let say = |i: &Instruction| format!(" {:?} {:?} {}", without_callees(&i.op), i.operands, i.shape);
+        let all: String = region.instructions.iter().map(say).collect();
+        format!("{all} gives {}", region.root)
+    }
+
+    /// Says that this operation made an element of these operands, and gives it with its roundings.
+    pub fn make(&mut self, site: &Site, label: u32, element: Element, operands: &[(Element, bool)]) -> Element {
+        let print = operands
+            .iter()
+            .fold(self.record.print(label), |print, (operand, float)| absorb(print, operand.exactly(*float)));
+        let mut ways: [u32; 3] = [WHOLE; 3];
+        operands.iter().zip(&mut ways).for_each(|((operand, _), way)| *way = operand.way);
+        if matches!(self.record.text(label), "multiply" | "add" | "fused multiply-add") {
+            ways.sort_unstable_by_key(|way| std::cmp::Reverse(*way));
+        }
+        let ways = self.record.ways(&ways[..operands.len().min(3)]);
+        self.record.note(element, Made { print, label, order: None, ways, at: self.at });
+        let way = site.instruction.shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_operation(dtype));
+        Element { way, ..element }
+    }
+
+    /// Says the same of an operation of many operands, some of which have these roundings.
+    pub fn make_of_many(&mut self, [label, order]: [Option<u32>; 2], element: Element, operands: Print, ways: &[u32]) {
+        let label = label.unwrap_or_default();
+        let print = absorb(self.record.print(label), operands);
+        let ways = self.record.ways(ways);
+        self.record.note(element, Made { print, label, order, ways, at: self.at });
+    }
+
+    /// What the entry's own value says of the order of its additions; as a label, where that is known.
+    pub fn order(&mut self) -> Option<u32> {
+        let order = Some(self.at).filter(|_| self.depth == 0).and_then(|at| (self.orders)(at))?;
+        Some(self.record.label(&order))
+    }
+
+    /// What a sum accumulates in, and whether it adds products that are not rounded before.
+    pub fn accumulates(&self, instruction: &Instruction) -> String {
+        let width = accumulates_in(self.analysis.program, &self.analysis.regions, instruction);
+        let width = width.filter(|width| width.narrows()).map_or(String::new(), |width| format!(" in {width}"));
+        if self.is_fused() { width + ", fused multiply-add" } else { width }
+    }
+
+    /// Whether the entry's own value adds a product that is not rounded before.
+    pub fn is_fused(&self) -> bool {
+        self.depth == 0 && (self.fused)(self.at)
+    }
+
+    /// Whether a dot takes its operands as bf16, whatever they are.
+    pub fn takes_bf16(&self, instruction: &Instruction) -> bool {
+        self.habits.one_pass && is_at_default(&instruction.op)
+    }
+
+    /// Whether all these numbers belong to a format.
+    pub fn is_within(&self, elements: &[Element], format: Precision) -> bool {
+        elements.iter().all(|element| match element.constant() {
+            Some(number) => holds(format, number),
+            None => self.algebra.roundings(element.way).last().is_some_and(|last| last.within(format)),
+        })
+    }
+}
+
+/// Whether a number belongs to a format as wide as bf16 at least, as far as its fraction bits say it.
+pub fn holds(format: Precision, number: f64) -> bool {
+    let bits = number.to_bits() << 12;
+    number == 0.0
+        || !number.is_finite()
+        || bits.trailing_zeros() + format.fraction_bits >= 64 && (number as f32).is_normal()
+}
+
+/// The operation without the numbers of the computations that it calls.
+fn without_callees(op: &Op) -> Op {
+    let mut op = op.clone();
+    op.callees_mut().for_each(|callee| *callee = 0);
+    op
+}
+
+/// Elements that are moved and not changed; of all operands but the start indices.
+fn moved(site: &Site, count: usize, starts: &[i64], starts_dims: &[usize]) -> Elements {
+    let parts: Vec<(&[Element], &[usize])> = (0..count).map(|at| (site.of(at), site.dims(at))).collect();
+    let dims = site.instruction.shape.dims();
+    Elements::array(movement::apply(&site.instruction.op, &parts, starts, starts_dims, dims))
+}
+
+fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Element>) -> Elements {
+    match shape {
+        Shape::Array { .. } => Elements::array(of(shape.elements())),
+        Shape::Tuple(parts) => Elements::Tuple(parts.iter().map(|part| results(part, of)).collect()),
+    }
+}

@@ -1,0 +1,114 @@
+//! What operations made, element by element.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+
+use crate::ir::ValueId;
+
+use super::algebra::{Element, Print, Prints, Taken, Way, absorb, print_of};
+
+/// An operation that made an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Made {
+    /// Fingerprint of what decides its bits: the operation, its operands and how they are rounded.
+    pub print: Print,
+    /// The operation's place in [`Record::labels`].
+    pub label: u32,
+    /// The order of its additions, as far as the file says it: a label as well.
+    pub order: Option<u32>,
+    /// The operands' roundings: their place in [`Record::ways`].
+    pub ways: u32,
+    /// The entry's value whose operation it is, or that of a loop or a call around it.
+    pub at: ValueId,
+}
+
+/// All that a program made and has.
+#[derive(Debug, Default)]
+pub struct Record {
+    first: Prints<Made>,
+    /// Where an element is made in several ways, the others.
+    more: Prints<Vec<Made>>,
+    /// All elements that values of the entry have, or that are made anywhere.
+    pub held: HashSet<Print, BuildHasherDefault<Taken>>,
+    labels: Vec<(String, Print)>,
+    label_of: HashMap<String, u32>,
+    ways: Vec<Vec<Way>>,
+}
+
+impl Record {
+    /// The number of a label.
+    pub fn label(&mut self, text: &str) -> u32 {
+        if let Some(known) = self.label_of.get(text) {
+            return *known;
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push((text.to_string(), print_of(text)));
+        self.label_of.insert(text.to_string(), number);
+        number
+    }
+
+    /// The text of a label.
+    pub fn text(&self, label: u32) -> &str {
+        &self.labels[label as usize].0
+    }
+
+    /// Its fingerprint.
+    pub fn print(&self, label: u32) -> Print {
+        self.labels[label as usize].1
+    }
+
+    /// The roundings of operands.
+    pub fn ways_of(&self, ways: u32) -> &[Way] {
+        &self.ways[ways as usize]
+    }
+
+    /// The number of a list of roundings.
+    pub fn ways(&mut self, ways: &[Way]) -> u32 {
+        let at = self.ways.iter().position(|known| known == ways).unwrap_or_else(|| {
+            self.ways.push(ways.to_vec());
+            self.ways.len() - 1
+        });
+        at as u32
+    }
+
+    /// Says that an operation made an element.
+    pub fn note(&mut self, element: Element, made: Made) {
+        if element.product == 0 {
+            return;
+        }
+        self.hold(element, true);
+        let key = element.mantissa_print();
+        let first = *self.first.entry(key).or_insert(made);
+        if first.print != made.print {
+            let more = self.more.entry(key).or_default();
+            if more.iter().all(|other| other.print != made.print) {
+                more.push(made);
+            }
+        }
+    }
+
+    /// Says that the program has an element.
+    pub fn hold(&mut self, element: Element, float: bool) {
+        self.held.insert(element.magnitude_print(float));
+    }
+
+    /// Says that an element comes from nowhere: an argument.
+    pub fn note_source(&mut self, element: Element, at: ValueId) {
+        let label = self.label("parameter");
+        let ways = self.ways(&[]);
+        self.note(
+            element,
+            Made { print: absorb(print_of("parameter"), element.way.into()), label, order: None, ways, at },
+        );
+    }
+
+    /// How an element is made.
+    pub fn makers(&self, key: Print) -> impl Iterator<Item = &Made> {
+        self.first.get(&key).into_iter().chain(self.more.get(&key).into_iter().flatten())
+    }
+
+    /// All elements that were made.
+    pub fn keys(&self) -> impl Iterator<Item = Print> {
+        self.first.keys().copied()
+    }
+}

@@ -1,0 +1,18 @@
+//! Which elements of two programs are the same numbers over the reals, wherever they lie.
+//!
+//! [`super::Expressions`] know a value as a whole; where compilers cut, join, unroll or roll, no value of the one program
+//! is one of the other. Here each element is followed by itself, through loops trip by trip: its *print* tells what it is
+//! over the real numbers, and with it is kept by which operation, of which operands rounded how, it was *made* (DESIGN, "What
+//! differs between two files").
+
+mod algebra;
+mod claim;
+mod combined;
+mod converted;
+mod follow;
+mod in_place;
+mod made;
+mod row_order;
+mod whole_number;
+
+pub(super) use claim::Sides;
