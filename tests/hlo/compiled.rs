@@ -173,10 +173,10 @@ fn products_are_contracted_in_the_order_of_reads() {
     }
 }
 
-/// Of a complex product, (a + bi) (c + di), the imaginary part is asked for alone: ad is contracted, as jaxlib 0.10.2 computed it.
+/// Of a complex product, (a + bi) (c + di), ac and ad are contracted, as jaxlib 0.10.2 computed it.
 #[test]
 fn parts_of_complex_numbers_are_read_together() {
-    let parts: Vec<Vec<f32>> = (1..=5).map(|seed| numbers(seed, 512)).collect();
+    let parts: Vec<Vec<f32>> = (1..=4).map(|seed| numbers(seed, 512)).collect();
     let arguments: Vec<Tensor> = parts.iter().map(|v| Tensor::new(&[16, 32], Data::F32(v.clone()))).collect();
     let number = |name: &str, re: &str, im: &str| {
         format!(
@@ -186,13 +186,13 @@ fn parts_of_complex_numbers_are_read_together() {
     };
     let (p, q) = (number("p", "a", "b"), number("q", "c", "d"));
     let body = format!(
-        "o = c64[] constant((0, 1)); i = c64[16,32] broadcast(o), dimensions={{}}; {p}{q}m = c64[16,32] multiply(p, q); u = \
-         c64[16,32] convert(e); s = c64[16,32] add(m, u); ROOT r = $ imag(s)"
+        "o = c64[] constant((0, 1)); i = c64[16,32] broadcast(o), dimensions={{}}; {p}{q}m = c64[16,32] multiply(p, q); u = $ \
+         real(m); v = $ imag(m); ROOT r = $ maximum(u, v)"
     );
-    let results = fused("e:16,32 d:16,32 c:16,32 b:16,32 a:16,32", &body, "$", &arguments);
+    let results = fused("d:16,32 c:16,32 b:16,32 a:16,32", &body, "$", &arguments);
     for i in 0..512 {
-        let [d, c, b, a] = [1, 2, 3, 4].map(|part| parts[part][i]);
-        assert_eq!(results[i], a.mul_add(d, b * c), "{i}");
+        let [d, c, b, a] = [0, 1, 2, 3].map(|part| parts[part][i]);
+        assert_eq!(results[i], a.mul_add(c, -(b * d)).max(a.mul_add(d, b * c)), "{i}");
     }
 }
 

@@ -48,7 +48,8 @@ impl Functions {
             ways[*result].push(Vec::new());
         }
         for id in (0..instructions.len()).rev() {
-            if !is_inside(id) && readers[id].is_empty() {
+            // Nobody asks for it: one part of a complex number, perhaps.
+            if readers[id].is_empty() {
                 continue;
             }
             called[id] = heads(id) || readers[id].len() != 1 || ways[id].len() > 1;
