@@ -6,8 +6,8 @@ use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::fusion::known_number;
 use super::kernel_functions::Functions;
+use super::known::{computed_number, left_as_it_is};
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
@@ -159,8 +159,8 @@ impl<'c> Emission<'c> {
                 });
                 self.pass()
             }
-            _ if self.number(id).is_some() => 0,
-            op => match self.left_as_it_is(id) {
+            _ if computed_number(computation, id, self.fusion).is_some() => 0,
+            op => match left_as_it_is(computation, id, self.fusion) {
                 Some(operand) => self.visit_in(operand, place, along),
                 None => {
                     let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
@@ -173,44 +173,6 @@ impl<'c> Emission<'c> {
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
-    }
-
-    /// The number that a value is at all places, where LLVM works it out: parts of complex numbers often are.
-    fn number(&self, id: ValueId) -> Option<f32> {
-        let Instruction { op, operands, fusion, .. } = &self.computation.instructions[id];
-        match (op, &operands[..]) {
-            (Op::Binary(binary), &[left, right]) if *fusion == self.fusion => {
-                let (left, right) = (self.number(left)?, self.number(right)?);
-                match binary {
-                    Binary::Multiply => Some(left * right),
-                    Binary::Add => Some(left + right),
-                    Binary::Subtract => Some(left - right),
-                    _ => None,
-                }
-            }
-            _ => known_number(self.computation, id, self.fusion),
-        }
-    }
-
-    /// The operand that an operation leaves as it is: LLVM leaves out a product with 1, the subtraction of 0, and the addition of 0
-    /// to what is no -0, being such a sum already.
-    fn left_as_it_is(&self, id: ValueId) -> Option<ValueId> {
-        let Instruction { op, operands, .. } = &self.computation.instructions[id];
-        let (Op::Binary(binary), &[left, right]) = (op, &operands[..]) else { return None };
-        let is = |id: ValueId, number: f32| self.number(id).is_some_and(|own| own.to_bits() == number.to_bits());
-        let adds_zero = |id: ValueId| {
-            let sum = &self.computation.instructions[id];
-            sum.op == Op::Binary(Binary::Add) && sum.operands.iter().any(|operand| is(*operand, 0.0))
-        };
-        let either = |leaves: &dyn Fn(ValueId, ValueId) -> bool| {
-            [(left, right), (right, left)].into_iter().find(|(kept, other)| leaves(*kept, *other)).map(|(kept, _)| kept)
-        };
-        match binary {
-            Binary::Multiply => either(&|_, other| is(other, 1.0)),
-            Binary::Subtract => is(right, 0.0).then_some(left),
-            Binary::Add => either(&|kept, other| is(other, 0.0) && adds_zero(kept)),
-            _ => None,
-        }
     }
 
     /// What XLA computes before a value, of complex numbers both parts at once.

@@ -7,6 +7,7 @@ use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
+use super::known::{known_number, negated_by};
 use super::library_dot::LibraryDot;
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
@@ -179,31 +180,6 @@ fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instruction) -
 
 /// Elements of the smallest register of several.
 const REGISTER: usize = 4;
-
-/// The number that a value of a fusion is at all places, where a compiler knows it.
-pub(super) fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
-    let is_inside = computation.instructions[id].fusion == fusion;
-    while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
-        id = computation.instructions[id].operands[0];
-    }
-    match &computation.instructions[id].op {
-        Op::Constant(value) if is_inside && value.len() == 1 => value.data().to_f32s().first().copied(),
-        _ => None,
-    }
-}
-
-/// What a value negates. LLVM sees no product in one by -1.
-pub(super) fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
-    let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
-    match (op, &operands[..]) {
-        (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
-        (Op::Binary(Binary::Multiply), &[left, right]) => {
-            let is_minus_one = |factor: ValueId| known_number(computation, factor, *fusion) == Some(-1.0);
-            [(left, right), (right, left)].into_iter().find(|(_, factor)| is_minus_one(*factor)).map(|(other, _)| other)
-        }
-        _ => None,
-    }
-}
 
 /// The product of the same fusion that `id` is, each value on the way read once.
 fn product_behind(

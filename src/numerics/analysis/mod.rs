@@ -10,6 +10,7 @@ mod emission;
 mod folding;
 mod fusion;
 mod kernel_functions;
+mod known;
 mod lattice;
 mod library_dot;
 mod liveness;

@@ -7,7 +7,7 @@ use crate::tensor::DType;
 
 use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
-use super::fusion::{known_number, negated_by};
+use super::known::{known_number, negated_by};
 use super::unroll::is_unrolled;
 
 /// More values than any fusion of a program has.
@@ -191,8 +191,7 @@ impl<'c> Term<'c> {
         }
         let operands = &instruction.operands;
         if instruction.fusion != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
-            self.read(id, along);
-            return;
+            return self.read(id, along);
         }
         match &instruction.op {
             Op::Constant(_) => self.spread += 1,
