@@ -153,6 +153,12 @@ fn a_dot_of_one_product_is_a_product() {
     let product = "a = f32[4,5] broadcast(x), dimensions={0}; b = f32[4,5] broadcast(y), dimensions={1}; ROOT r = f32[4,5] multiply(a, b)";
     assert_eq!(of(dot, product), NOTHING);
     assert!(!is_silent(dot, &product.replace("multiply", "add")));
+    // Of two products one is not the dot.
+    let cut = "a = f32[2] slice(x), slice={[0:2]}; b = f32[2] slice(y), slice={[0:2]}; ";
+    let of_two = format!("{cut}ROOT r = f32[] dot(a, b), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}");
+    let first =
+        format!("{cut}m = f32[2] multiply(a, b); c = f32[1] slice(m), slice={{[0:1]}}; ROOT r = f32[] reshape(c)");
+    assert!(!is_silent(&of_two, &first));
     let tiled = |text: &str| entry(text, 3, "w = f32[4] tanh(v)").replace("f32[4,5] ", "f32[4,5]{1,0:T(8,128)} ");
     assert_ne!(lines(&of_texts(&entry(dot, 3, "w = f32[4] tanh(v)"), &tiled(product))), NOTHING);
 }
@@ -164,4 +170,12 @@ fn magnitudes_of_what_is_positive_are_none() {
     let absolute = "e = f32[4] exponential(x); ROOT r = f32[4] abs(e)";
     assert_eq!(of(absolute, &plain), NOTHING);
     assert!(!is_silent(&absolute.replace("exponential", "tanh"), &halves("tanh(#)")));
+}
+
+/// A number and twice that number are two.
+#[test]
+fn a_factor_of_two_is_told_of() {
+    let twice = "e = f32[4] exponential(x); ROOT r = f32[4] add(e, e)";
+    assert!(!is_silent(twice, &halves("exponential(#)")));
+    assert!(!is_silent(&halves("exponential(#)"), twice));
 }
