@@ -122,11 +122,16 @@ fn a_sum_of_equals_is_a_multiple() {
     assert_eq!(of(&plain, &plain), NOTHING);
     // As many others would be another sum.
     assert_eq!(of(&plain, &product("4")), ["precision-changed r: sum of 3 equals -> multiply by 4"]);
-    // Along the other dim the numbers differ.
+    // Along the other dim the numbers differ, also where there are more than are followed one by one.
     let along = |dim: &str, size: &str| {
         format!(
             "e = f32[8] exponential(x); b = f32[8,8] broadcast(e), dimensions={{{dim}}}; ROOT r = f32[{size}] reduce(b, zero), dimensions={{1}}, to_apply=add"
         )
     };
     assert_ne!(of(&along("0", "8"), &along("1", "8")), NOTHING);
+    let many = |dim: &str| {
+        along(dim, "8").replace("f32[8,8]", "f32[8,8,200000]").replace("dimensions={1}, to", "dimensions={1,2}, to")
+    };
+    assert_eq!(of(&many("0"), &many("0")), NOTHING);
+    assert_ne!(of(&many("0"), &many("1")), NOTHING);
 }

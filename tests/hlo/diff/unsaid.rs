@@ -206,6 +206,10 @@ fn roundings_that_move_out_of_a_loop_are_no_change() {
         let narrow = recurrent(carried, weights, "0");
         assert_eq!(lines(&of_texts(&wide, &narrow)), NOTHING, "{carried} {weights}");
         assert_eq!(lines(&of_texts(&narrow, &wide)), NOTHING, "{carried} {weights}");
+        // More trips than are followed one by one.
+        let [wide, narrow] = [&wide, &narrow].map(|text| text.replace("constant(3)", "constant(4096)"));
+        assert_eq!(lines(&of_texts(&wide, &narrow)), NOTHING, "{carried} {weights}");
+        assert_eq!(lines(&of_texts(&narrow, &wide)), NOTHING, "{carried} {weights}");
     }
     let unrounded = wide.replace("m = bf16[4,4] convert(w)", "m = f32[4,4] copy(w)");
     assert_eq!(
