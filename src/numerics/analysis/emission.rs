@@ -1,6 +1,6 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
@@ -22,6 +22,8 @@ pub struct Emission<'c> {
     loops: bool,
     /// Whether what does not change in the innermost loop is computed before it.
     hoists: bool,
+    /// The factors a + bi and c + di of each complex product, by the value that is its imaginary part bc + ad.
+    complex_products: HashMap<ValueId, [[ValueId; 2]; 2]>,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
@@ -68,6 +70,7 @@ impl<'c> Emission<'c> {
             functions: None,
             loops,
             hoists: true,
+            complex_products: complex_products(computation, fusion),
             ranks: HashMap::new(),
             reads: 0,
             blocks: HashMap::new(),
@@ -177,11 +180,10 @@ impl<'c> Emission<'c> {
 
     /// What XLA computes before a value, of complex numbers both parts at once.
     fn before(&self, id: ValueId) -> Vec<ValueId> {
-        let Some(functions) = &self.functions else {
-            return self.factors_of_complex_product(id).into_iter().flatten().flatten().collect();
-        };
+        let factors = |id: ValueId| self.complex_products.get(&id).copied();
+        let Some(functions) = &self.functions else { return factors(id).into_iter().flatten().flatten().collect() };
         let instructions = &self.computation.instructions;
-        let numbers_in = |[re, im]: [ValueId; 2]| match self.factors_of_complex_product(im) {
+        let numbers_in = |[re, im]: [ValueId; 2]| match factors(im) {
             Some(factors) => factors.to_vec(),
             None if matches!(instructions[im].op, Op::Constant(_)) => {
                 instructions[re].operands.iter().map(|operand| [*operand, im]).collect()
@@ -191,28 +193,7 @@ impl<'c> Emission<'c> {
                 re.zip(im).map(|(re, im)| [re, im]).collect()
             }
         };
-        let factors = |id| self.factors_of_complex_product(id);
         functions.before(self.computation, self.fusion, id, factors, numbers_in)
-    }
-
-    /// The factors a + bi and c + di of the complex product of which `id` is the imaginary part bc + ad.
-    fn factors_of_complex_product(&self, id: ValueId) -> Option<[[ValueId; 2]; 2]> {
-        let instructions = &self.computation.instructions;
-        let product = |id: ValueId| match instructions[id].op {
-            Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
-            _ => None,
-        };
-        let sum = &instructions[id];
-        if sum.op != Op::Binary(Binary::Add) {
-            return None;
-        }
-        let ([b, c], [a, d]) = (product(sum.operands[0])?, product(sum.operands[1])?);
-        let is_real_part = |sub: &Instruction| {
-            sub.op == Op::Binary(Binary::Subtract)
-                && product(sub.operands[0]) == Some([a, c])
-                && product(sub.operands[1]) == Some([b, d])
-        };
-        instructions.iter().any(is_real_part).then_some([[a, b], [c, d]])
     }
 
     /// What loops, branches and calls leave is there where they end.
@@ -220,6 +201,26 @@ impl<'c> Emission<'c> {
         self.reads += 1;
         LOOP_BODY + self.reads
     }
+}
+
+/// The complex products of a fusion: (a + bi) (c + di) is (ac - bd) + (bc + ad) i.
+fn complex_products(computation: &Computation, fusion: Option<Fusion>) -> HashMap<ValueId, [[ValueId; 2]; 2]> {
+    let instructions = &computation.instructions;
+    let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion == fusion);
+    let product = |id: ValueId| match instructions[id].op {
+        Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
+        _ => None,
+    };
+    let of_products = |instruction: &Instruction, binary: Binary| {
+        let [left, right] = instruction.operands[..] else { return None };
+        Some([product(left)?, product(right)?]).filter(|_| instruction.op == Op::Binary(binary))
+    };
+    let real: HashSet<[[ValueId; 2]; 2]> = inside().filter_map(|(_, i)| of_products(i, Binary::Subtract)).collect();
+    let imaginary = inside().filter_map(|(id, instruction)| {
+        let [[b, c], [a, d]] = of_products(instruction, Binary::Add)?;
+        real.contains(&[[a, c], [b, d]]).then_some((id, [[a, b], [c, d]]))
+    });
+    imaginary.collect()
 }
 
 /// The rank of a loop's body, above those of the indices.

@@ -1,6 +1,6 @@
 //! The functions that XLA:CPU puts the code of a fusion into, from which follows the order of its reads (FACTS 3.2).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 
@@ -105,6 +105,7 @@ impl Functions {
         numbers_in: impl Fn([ValueId; 2]) -> Vec<[ValueId; 2]>,
     ) -> Vec<ValueId> {
         let mut found = vec![Emitted::Real(root)];
+        let mut seen = HashSet::from([Emitted::Real(root)]);
         let mut next = 0;
         while next < found.len() {
             let emitted = found[next];
@@ -126,11 +127,7 @@ impl Functions {
                     }
                 },
             };
-            for operand in operands.into_iter().rev() {
-                if !found.contains(&operand) {
-                    found.push(operand);
-                }
-            }
+            found.extend(operands.into_iter().rev().filter(|operand| seen.insert(*operand)));
         }
         let parts = |emitted: Emitted| match emitted {
             Emitted::Real(id) => vec![id],
@@ -141,7 +138,7 @@ impl Functions {
 }
 
 /// What is emitted at once.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Emitted {
     Real(ValueId),
     Complex([ValueId; 2]),

@@ -1,6 +1,8 @@
 //! Sums of products that a library takes for dots: `rewrite_sum_to_dot` of google/XNNPACK, `ynnpack/subgraph/fusion.cc`, as it was
 //! in May 2026 (FACTS 3.2).
 
+use std::collections::HashMap;
+
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
 use crate::tensor::DType;
 
@@ -29,8 +31,11 @@ impl LibraryDot {
             return None;
         }
         // Dims are counted from the innermost one.
-        let extents = |id: ValueId| extents(computation, sum.fusion, id).into_iter().rev().collect::<Vec<usize>>();
-        let [mut left, mut right] = [0, 1].map(|side| extents(product.operands[side]));
+        let mut known = HashMap::new();
+        let [mut left, mut right] = [0, 1].map(|side| {
+            let extents = extents(computation, sum.fusion, product.operands[side], &mut known);
+            extents.into_iter().rev().collect::<Vec<usize>>()
+        });
         let rank = left.len();
         if right[0] == 1 {
             std::mem::swap(&mut left, &mut right);
@@ -54,25 +59,35 @@ impl LibraryDot {
 
 /// A value's extents, 1 along dims where broadcasts inside of its fusion repeat it. A broadcast to a shape with dims of one element
 /// stays what it is: nothing else says those extents, so that the library keeps it as it is written.
-fn extents(computation: &Computation, fusion: Option<Fusion>, id: ValueId) -> Vec<usize> {
+fn extents(
+    computation: &Computation,
+    fusion: Option<Fusion>,
+    id: ValueId,
+    known: &mut HashMap<ValueId, Vec<usize>>,
+) -> Vec<usize> {
+    if let Some(extents) = known.get(&id) {
+        return extents.clone();
+    }
     let instruction = &computation.instructions[id];
     let dims = instruction.shape.dims();
     let inside = instruction.fusion == fusion;
-    match &instruction.op {
+    let found = match &instruction.op {
         Op::Broadcast { dims: along } if inside && !dims.contains(&1) => {
             let mut extents_of = vec![1; dims.len()];
-            let before = extents(computation, fusion, instruction.operands[0]);
+            let before = extents(computation, fusion, instruction.operands[0], known);
             along.iter().zip(before).for_each(|(dim, extent)| extents_of[*dim] = extent);
             extents_of
         }
         op if inside && matches!(op.class(), Class::Elementwise | Class::Converts) => {
             let mut largest = vec![1; dims.len()];
             for operand in &instruction.operands {
-                let own = extents(computation, fusion, *operand);
+                let own = extents(computation, fusion, *operand, known);
                 largest.iter_mut().zip(own).for_each(|(largest, own)| *largest = own.max(*largest));
             }
             largest
         }
         _ => dims.to_vec(),
-    }
+    };
+    known.insert(id, found.clone());
+    found
 }
