@@ -211,9 +211,9 @@ impl Expressions {
             self.get(of).1.iter().map(divisor).collect::<Vec<_>>()
         };
         let others = taken(other);
-        let shared = taken(one).iter().filter(|operand| others.contains(operand)).count();
-        let mut heads: Vec<&Head> = others.iter().map(|id| self.get(*id).0).collect();
         let own = taken(one);
+        let shared = own.iter().filter(|operand| others.contains(operand)).count();
+        let mut heads: Vec<&Head> = others.iter().map(|id| self.get(*id).0).collect();
         let made_alike = own.iter().filter(|id| match heads.iter().position(|head| *head == self.get(**id).0) {
             Some(at) => {
                 heads.swap_remove(at);

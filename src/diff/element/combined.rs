@@ -1,7 +1,7 @@
 //! Operations that make each element from many: sums and maxima, windows, dots.
 
 use crate::analysis::{Precision, Reducer};
-use crate::ir::{self, Binary, ComputationId, DotDims, DotPlan, Op, Window, movement};
+use crate::ir::{self, Binary, ComputationId, DotDims, DotPlan, Window, movement};
 use crate::num::BF16;
 
 use super::algebra::{Algebra, Element, Print, absorb, print_of};
@@ -32,7 +32,7 @@ impl Follower<'_> {
         }
         self.spend(site.of(0).len())?;
         let arrays: Vec<Vec<Element>> =
-            (0..site.operands.len() / 2).map(|slot| permuted(site.of(slot), over, &order)).collect();
+            (0..site.operands.len() / 2).map(|slot| movement::permute(site.of(slot), over, &order)).collect();
         let (Some(joint), [elements]) = (joint, &arrays[..]) else {
             return Ok(self.rows(site, to_apply, &arrays, width));
         };
@@ -92,7 +92,7 @@ impl Follower<'_> {
         movement::for_each_index(out_dims, |_, out| {
             let mut row = Vec::new();
             movement::for_each_index(&extents, |_, inside| {
-                row.extend(shown(window, dims, &strides, out, inside).map(|at| site.of(0)[at]));
+                row.extend(window.element(dims, &strides, out, inside).map(|at| site.of(0)[at]));
             });
             rows.push(row);
         });
@@ -182,7 +182,7 @@ impl Follower<'_> {
         }
         self.spend(plan.batch * m * n * k)?;
         let operand = |at: usize, order: &Option<Vec<usize>>| match order {
-            Some(order) => permuted(site.of(at), site.dims(at), order),
+            Some(order) => movement::permute(site.of(at), site.dims(at), order),
             None => site.of(at).to_vec(),
         };
         let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
@@ -251,25 +251,3 @@ impl Joint {
 }
 
 const OPERAND: Print = 0x6f70;
-
-/// Which element a window shows at `inside` of its extents where it makes the result's element `out`.
-fn shown(window: &Window, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
-    let mut at = 0;
-    for (d, w) in window.0.iter().enumerate() {
-        let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;
-        let dilation = w.base_dilation as i64;
-        if position < 0 || position % dilation != 0 || position / dilation >= dims[d] as i64 {
-            return None;
-        }
-        at += (position / dilation) as isize * strides[d];
-    }
-    Some(at as usize)
-}
-
-fn permuted(elements: &[Element], dims: &[usize], order: &[usize]) -> Vec<Element> {
-    if order.is_sorted() {
-        return elements.to_vec();
-    }
-    let out: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
-    movement::apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
-}

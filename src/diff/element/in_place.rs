@@ -341,15 +341,7 @@ impl Follower<'_> {
         if let (Some(x), Some(y)) = (a.constant(), b.constant()) {
             return Element::number(f64::from(direction.of(x.partial_cmp(&y))));
         }
-        let total = !float || order == CompareOrder::Total;
-        let (one, flips, negates) = match direction {
-            Compare::Gt => (Compare::Lt, true, false),
-            Compare::Ge if total => (Compare::Lt, false, true),
-            Compare::Ge => (Compare::Le, true, false),
-            Compare::Le if total => (Compare::Lt, true, true),
-            Compare::Ne => (Compare::Eq, false, true),
-            same => (same, false, false),
-        };
+        let (one, flips, negates) = direction.basic(!float || order == CompareOrder::Total);
         let (a, b) = if flips { (b, a) } else { (a, b) };
         let [x, y] = [a, b].map(|e| e.print(float));
         let swaps = one == Compare::Eq && y < x;

@@ -13,6 +13,15 @@ use super::op::{Op, Window};
 /// Elements of both dims in a tile of a transpose: lines of the cache are used up while they are there.
 const TILE: usize = 16;
 
+/// An array's elements with its dims in another order, row-major.
+pub fn permute<T: Clone>(elements: &[T], dims: &[usize], order: &[usize]) -> Vec<T> {
+    if order.is_sorted() {
+        return elements.to_vec();
+    }
+    let out: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
+    apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
+}
+
 /// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///
 /// `operands` are (elements, dims); `starts` are the already read start indices of `dynamic-slice`,
@@ -361,7 +370,7 @@ fn gather<T: Clone>(
 impl Window {
     /// Which element of an array of these dims and strides the window shows at `inside` of its own extents, where it makes the
     /// result's element `out`; none where that is padding.
-    pub(crate) fn element(&self, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
+    pub fn element(&self, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
         let mut at = 0;
         for (d, w) in self.0.iter().enumerate() {
             let position = (out[d] * w.stride + inside[d] * w.window_dilation) as i64 - w.pad_low;

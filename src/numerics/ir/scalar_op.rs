@@ -204,6 +204,19 @@ named! {
 }
 
 impl Compare {
+    /// EQ, LT or LE in its place, whether its operands are exchanged, and whether the answer is then negated: a > b is b < a; where
+    /// any two are in order, as `total` says, a <= b is that b < a does not hold. NE is that EQ does not hold.
+    pub fn basic(self, total: bool) -> (Compare, bool, bool) {
+        match self {
+            Compare::Gt => (Compare::Lt, true, false),
+            Compare::Ge if total => (Compare::Lt, false, true),
+            Compare::Ge => (Compare::Le, true, false),
+            Compare::Le if total => (Compare::Lt, true, true),
+            Compare::Ne => (Compare::Eq, false, true),
+            same => (same, false, false),
+        }
+    }
+
     /// The answer for operands in this order; `None` means unordered (a NaN), where only NE holds.
     pub fn of(self, ordering: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};

@@ -22,14 +22,12 @@ const ROWS: usize = 64;
 impl Problem<'_> {
     /// Whether [`Problem::few_steps`] computes this: few steps in one block, and additions one after the other.
     pub fn is_few_steps<I: Isa>(&self) -> bool {
-        let rounds = !matches!(self.pass().products, Products::Exact | Products::FusedFlushed);
         self.k > 0
             && self.is_shallow()
             && self.k <= self.block()
             && self.m > 4
             && self.n >= PANEL
-            && self.unit.accumulation.is_chain()
-            && (I::FUSED || rounds)
+            && self.pass().is_chain_on::<I>()
     }
 
     /// The product, some rows at a time.

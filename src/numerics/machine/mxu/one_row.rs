@@ -28,12 +28,7 @@ const AHEAD: usize = 2 * STEPS;
 impl Problem<'_> {
     /// Whether [`Problem::row`] computes this: one row, one pass, and additions one after the other.
     pub fn is_row<I: Isa>(&self) -> bool {
-        let rounds = !matches!(self.pass().products, Products::Exact | Products::FusedFlushed);
-        self.m == 1
-            && self.n >= VECTOR
-            && self.passes.pairs().len() == 1
-            && self.unit.accumulation.is_chain()
-            && (I::FUSED || rounds)
+        self.m == 1 && self.n >= VECTOR && self.passes.pairs().len() == 1 && self.pass().is_chain_on::<I>()
     }
 
     /// The product of one row.

@@ -45,6 +45,12 @@ impl Pass {
         }
     }
 
+    /// Whether additions are one after the other, of operations that the processor has.
+    pub fn is_chain_on<I: Isa>(self) -> bool {
+        let rounds = !matches!(self.products, Products::Exact | Products::FusedFlushed);
+        self.accumulation.is_chain() && (I::FUSED || rounds)
+    }
+
     /// Sums a tile.
     pub fn sum<I: Isa, const R: usize, const C: usize>(self, isa: I, tile: Tile<R, C>, ranges: [Range; 2]) {
         let held = || ranges[0].products_exact_in_f32(ranges[1]);

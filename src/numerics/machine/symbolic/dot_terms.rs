@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::ir::{Binary, DotDims, DotPlan, LibraryFunction, Precision};
+use crate::ir::{Binary, DotDims, DotPlan, LibraryFunction, Precision, movement};
 use crate::tensor::DType;
 
 use super::super::complex_dot::ComplexDot;
@@ -14,7 +14,7 @@ use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
 use super::pairwise::Operation;
 use super::pointwise::round;
-use super::reduced::{SumPlan, permute};
+use super::reduced::SumPlan;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Number, Symbol};
 use super::symbols::Symbols;
@@ -25,7 +25,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
     let (m, k, n) = (plan.m, plan.k, plan.n);
     tracer.spend(instruction, plan.batch * m * n * 2)?;
     let operand = |at: usize, transpose: &Option<Vec<usize>>| match transpose {
-        Some(order) => permute(site.of(at), site.dims(at), order),
+        Some(order) => movement::permute(site.of(at), site.dims(at), order),
         None => site.of(at).to_vec(),
     };
     let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));

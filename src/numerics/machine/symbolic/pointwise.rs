@@ -227,16 +227,7 @@ struct Comparison {
 impl Comparison {
     fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> Comparison {
         let float = dtype.is_float();
-        // a > b is b < a; where any two are in order, a <= b is that b < a does not hold. NE is that EQ does not hold.
-        let total = !float || order == CompareOrder::Total;
-        let (one, flips, negates) = match direction {
-            Compare::Gt => (Compare::Lt, true, false),
-            Compare::Ge if total => (Compare::Lt, false, true),
-            Compare::Ge => (Compare::Le, true, false),
-            Compare::Le if total => (Compare::Lt, true, true),
-            Compare::Ne => (Compare::Eq, false, true),
-            same => (same, false, false),
-        };
+        let (one, flips, negates) = direction.basic(!float || order == CompareOrder::Total);
         let kind = match dtype {
             DType::F64 => "f64",
             _ if float => "f32",

@@ -1,7 +1,7 @@
 //! Reductions and windows: each result is a function of its terms in their order, by the plan that the machine sums by.
 
 use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
-use crate::ir::{Binary, ComputationId, Op, Window, movement};
+use crate::ir::{Binary, ComputationId, Window, movement};
 use crate::tensor::DType;
 
 use super::super::blocks::{Scan, Tree};
@@ -24,7 +24,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let reduced: Vec<usize> = (0..dims.len()).filter(|d| reduced.contains(d)).collect();
     let order = [&kept[..], &reduced].concat();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
-    let rows: Vec<Vec<Symbol>> = (0..count).map(|at| permute(site.of(at), dims, &order)).collect();
+    let rows: Vec<Vec<Symbol>> = (0..count).map(|at| movement::permute(site.of(at), dims, &order)).collect();
     let inits: Vec<Symbol> = (count..2 * count).map(|at| site.of(at)[0]).collect();
     let results: usize = kept.iter().map(|d| dims[*d]).product();
     let dtype = site.shapes[0].element_type();
@@ -197,14 +197,6 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
         },
     };
     SumPlan::new(&plan, machine.unit.flush)
-}
-
-pub fn permute(elements: &[Symbol], dims: &[usize], order: &[usize]) -> Vec<Symbol> {
-    if order.is_sorted() {
-        return elements.to_vec();
-    }
-    let out: Vec<usize> = order.iter().map(|d| dims[*d]).collect();
-    movement::apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
 }
 
 pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: ComputationId) -> Result<Symbols> {
