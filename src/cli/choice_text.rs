@@ -28,6 +28,10 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
                 let block = dot.tiling.as_ref().and_then(|tiling| tiling.k_block).unwrap_or_default();
                 format!("{} adds up blocks of {block} products (order)", point.name)
             }
+            Freedom::Mesh => {
+                let order = ["from the last device to the first", "from a device halfway on", "in pairs of devices"];
+                format!("{} is added up {} (mesh)", point.name, order[(*option - 1).min(2)])
+            }
             Freedom::Rounding if *option + 1 < point.options.len() => {
                 format!(
                     "{} is rounded once less for {readers}: a conversion down and up again is dropped (rule A)",

@@ -101,9 +101,10 @@ fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
     let mut members = group.iter().map(|device| operand.on(*device));
     let mut sum = members.next().ok_or_else(|| e.refuse("replica_groups", "a group is empty"))?;
     let region = e.attributes().callee("to_apply")?;
+    let shape = e.shape(arrays(e, &sum)?[0]).clone();
+    let exchange = e.exchange(shape.element_type());
     for member in members {
-        let dims = e.shape(arrays(e, &sum)?[0]).dims().to_vec();
-        sum = e.inline_over(region, &[sum, member], dims)?;
+        sum = e.inline_between(region, &[sum, member], (shape.dims().to_vec(), exchange))?;
     }
     Ok(sum)
 }

@@ -306,21 +306,43 @@ impl<'a> Emitter<'_, 'a> {
             "map" => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
         };
-        self.inlined(name, arguments, over)
+        self.inlined(name, arguments, over, None)
     }
 
     /// What a scalar computation makes of these arguments, element by element.
     pub fn inline_over(&mut self, name: &str, arguments: &[Value], dims: Vec<usize>) -> Result<Value> {
-        self.inlined(name, arguments, Some(dims))
+        self.inlined(name, arguments, Some(dims), None)
     }
 
-    fn inlined(&mut self, name: &str, arguments: &[Value], over: Option<Vec<usize>>) -> Result<Value> {
+    /// The same where devices exchange what it is given.
+    pub fn inline_between(
+        &mut self,
+        name: &str,
+        arguments: &[Value; 2],
+        (dims, exchange): (Vec<usize>, Fusion),
+    ) -> Result<Value> {
+        self.inlined(name, arguments, Some(dims), Some(exchange))
+    }
+
+    /// An exchange between devices that no other is.
+    pub fn exchange(&mut self, carries: DType) -> Fusion {
+        self.lowering.fusions += 1;
+        Fusion::Exchange { number: self.lowering.fusions, carries }
+    }
+
+    fn inlined(
+        &mut self,
+        name: &str,
+        arguments: &[Value],
+        over: Option<Vec<usize>>,
+        exchange: Option<Fusion>,
+    ) -> Result<Value> {
         let callee = self.lowering.computation(self.instruction, name)?;
         let scope = Scope {
             within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
-            fusion: self.scope.fusion.or_else(|| self.begun_fusion()),
+            fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
             tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || self.attributes().is_small_call(),
             depth: self.scope.depth + 1,

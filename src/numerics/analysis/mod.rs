@@ -38,7 +38,7 @@ pub use sum_loop::{Columns, Rows, SumLoop, find_sum_loops};
 
 use std::sync::OnceLock;
 
-use crate::ir::{Binary, Class, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Class, Fusion, Op, Program, Unary, ValueId};
 
 /// A program with what is known of its entry, each worked out when it is first asked for.
 #[derive(Debug)]
@@ -79,7 +79,9 @@ impl<'p> Analysis<'p> {
     /// The addition, subtraction or sum that alone reads a value, behind moves and negations perhaps.
     pub fn sum_of(&self, id: ValueId) -> Option<ValueId> {
         let [user] = self.users()[id][..] else { return None };
-        match &self.program.entry().instructions[user].op {
+        let reader = &self.program.entry().instructions[user];
+        match &reader.op {
+            _ if matches!(reader.fusion, Some(Fusion::Exchange { .. })) => None,
             Op::Binary(Binary::Add | Binary::Subtract) => Some(user),
             Op::Reduce { to_apply, .. } => {
                 let adds = self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));

@@ -3,7 +3,7 @@
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_spread};
-use crate::ir::{Binary, Class, DotPlan, Instruction, Op, Shape, Unary, ValueId};
+use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Shape, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
@@ -39,6 +39,9 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     for point in choices.points.iter().filter(|point| point.freedom.has_values()) {
         latitudes[point.value] = Latitude::OneOf { options: point.options.clone(), source: point.source };
+    }
+    for (point, sum) in choices.points.iter().filter_map(|point| Some((point, point.in_any_order?))) {
+        latitudes[point.value] = Latitude::OneOf { options: vec![sum], source: None };
     }
     latitudes
 }
@@ -261,7 +264,12 @@ impl Maker<'_> {
                 Latitude::Exact { floor }
             }
             Some(Reducer::Binary(Binary::Add)) => {
-                let dtype = operand.element_type();
+                // What devices exchange is rounded to what is sent, at any step but the last.
+                let exchanged = match instruction.fusion {
+                    Some(Fusion::Exchange { carries, .. }) => Some(carries),
+                    _ => None,
+                };
+                let dtype = exchanged.unwrap_or(operand.element_type());
                 let from_zero = self.is_zero(instruction.operands[1]);
                 let (extents, is_last): (Vec<usize>, bool) = match &instruction.op {
                     Op::Reduce { dims, .. } => {
@@ -285,7 +293,8 @@ impl Maker<'_> {
                 let any = (width + if from_zero { 0 } else { declared.inits }) as u64;
                 let chain = if is_last && !is_window && !self.orders { declared.chain } else { any };
                 // A running sum, and what a region interprets, is stored in its own type at every step.
-                let step = if is_window { StepRounding::own(dtype).format() } else { declared.format };
+                let is_stored = is_window || exchanged.is_some();
+                let step = if is_stored { StepRounding::own(dtype).format() } else { declared.format };
                 let step = if dtype == DType::F64 { declared.format } else { step };
                 let u = step.unit_roundoff();
                 let share = gamma(chain, u).map_or(sum_share(any, u), |gamma| gamma.min(sum_share(any, u)));
@@ -301,7 +310,7 @@ impl Maker<'_> {
                 Latitude::Rounded(Rounding {
                     floor,
                     additions: Some(additions),
-                    formats: formats(dtype),
+                    formats: formats(operand.element_type()),
                     ..Rounding::default()
                 })
             }

@@ -58,7 +58,7 @@ pub struct Family {
 }
 
 /// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL];
+pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &MESH];
 
 static ROUNDING: Family = Family {
     name: "rounding",
@@ -109,6 +109,15 @@ static RECIPROCAL: Family = Family {
           XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9).",
     by_default: true,
     freedom: Freedom::Reciprocal,
+};
+
+static MESH: Family = Family {
+    name: "mesh",
+    doc: "What several devices have may be added up in any order: all-reduce and reduce-scatter leave it open, and on TPUs it is not \
+          public (FACTS 6.1). What is sent from device to device is of the declared type. Enclosed for all orders; witnesses are \
+          searched backwards, in a ring that begins halfway, and in pairs.",
+    by_default: true,
+    freedom: Freedom::Mesh,
 };
 
 /// The families that are permitted where nothing else is said.

@@ -1,5 +1,6 @@
 mod any_mode;
 mod arithmetic;
+mod mesh;
 
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, Unary, ValueId};
@@ -25,6 +26,10 @@ fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
 fn settings(mode: &str, families: &[&str]) -> Settings {
     let families = families.iter().map(|name| find_family(name).unwrap()).collect();
     Settings { families, ..Settings::new(mode.parse().unwrap()) }
+}
+
+fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
+    Tensor::new(dims, Data::from_f64s(dtype, values).unwrap())
 }
 
 fn count(answers: &[Answer], wanted: fn(&Answer) -> bool) -> usize {

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor};
 use super::dot_dims::DotDims;
 use super::infer::{ShapeError, infer};
 use super::op::{ComputationId, Op, Window, WindowDim};
-use super::program::{Computation, Instruction, Program, Shape, ValueId};
+use super::program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::tiling::Tiling;
 
@@ -112,6 +112,14 @@ impl Builder {
     /// A function of each pair of elements of two values of one shape.
     pub fn binary(&mut self, binary: Binary, lhs: ValueId, rhs: ValueId) -> Result<ValueId> {
         self.op(Op::Binary(binary), &[lhs, rhs])
+    }
+
+    /// A step of the sum over devices of this number: what arrives from one, of the type that is sent, and what the next has.
+    pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
+        let carries = self.instructions[arrived].shape.element_type();
+        let sum = self.binary(Binary::Add, arrived, own)?;
+        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries });
+        Ok(sum)
     }
 
     /// A predicate for each pair of elements of two values of one shape, by IEEE comparison.

@@ -110,6 +110,13 @@ pub enum Fusion {
     /// A product and what adds it alone: it is added before it is rounded, on any chip. No file says so; whoever explores what a
     /// compiler may contract writes it.
     Joined,
+    /// None: an addition between devices, of one sum over them. `carries` is the type in which sums travel.
+    Exchange {
+        /// The sum's.
+        number: usize,
+        /// What is sent from device to device.
+        carries: DType,
+    },
 }
 
 impl Fusion {

@@ -60,7 +60,7 @@ impl BuiltIn for Psum {
         };
         let mut b = Builder::new(self.name());
         let g = b.parameter("g", dtype, &[n, width])?;
-        let mut sums = Vec::new();
+        let (mut sums, mut rings_begun) = (Vec::new(), 0);
         for shard in 0..shards {
             let [from, to] = [shard, shard + 1].map(|end| end * width / shards);
             let own = Op::Slice { start: vec![0, from], limit: vec![n, to], stride: vec![1, 1] };
@@ -68,7 +68,8 @@ impl BuiltIn for Psum {
             let mut chips = n;
             for ring in rings(n, parameters.size("axes")?) {
                 chips /= ring;
-                own = around(&mut b, own, ring, chips, shard * ring / shards, hop)?;
+                rings_begun += 1;
+                own = around(&mut b, own, [ring, chips, shard * ring / shards], rings_begun, hop)?;
             }
             sums.push(own);
         }
@@ -103,15 +104,17 @@ impl Hop {
         }
     }
 
-    /// Partial sums that come from the chip before, and the next chip's own numbers.
-    fn add(self, b: &mut Builder, sum: ValueId, own: ValueId) -> Result<ValueId, ShapeError> {
+    /// Partial sums that come from the chip before, and the next chip's own numbers, in the ring of this number.
+    fn add(self, b: &mut Builder, ring: usize, sum: ValueId, own: ValueId) -> Result<ValueId, ShapeError> {
         let dims = [b.shape(sum).dims()[0], b.shape(sum).dims()[1]];
         let own = self.begin(b, own, dims)?;
-        let arrived = match self {
-            Hop::In(_) => sum,
-            Hop::EightBits => eight_bits(b, sum)?,
-        };
-        b.binary(Binary::Add, arrived, own)
+        match self {
+            Hop::In(_) => b.exchange(ring, sum, own),
+            Hop::EightBits => {
+                let arrived = eight_bits(b, sum)?;
+                b.binary(Binary::Add, arrived, own)
+            }
+        }
     }
 }
 
@@ -130,13 +133,12 @@ fn rings(n: usize, axes: usize) -> Vec<usize> {
     rings
 }
 
-/// The sum over a ring, `g` `[ring chips, width]` as `[chips, width]`, begun at chip `first`.
+/// The sum over a ring of this number, `g` `[ring chips, width]` as `[chips, width]`, begun at chip `first`.
 fn around(
     b: &mut Builder,
     g: ValueId,
-    ring: usize,
-    chips: usize,
-    first: usize,
+    [ring, chips, first]: [usize; 3],
+    number: usize,
     hop: Hop,
 ) -> Result<ValueId, ShapeError> {
     let width = b.shape(g).dims()[1];
@@ -145,7 +147,7 @@ fn around(
     let mut sum = hop.begin(b, begin, [chips, width])?;
     for step in 1..ring {
         let own = row(b, flat, (first + step) % ring)?;
-        sum = hop.add(b, sum, own)?;
+        sum = hop.add(b, number, sum, own)?;
     }
     Ok(sum)
 }

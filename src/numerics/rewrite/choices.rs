@@ -5,14 +5,16 @@
 //! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
 //! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
 //!
-//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots.
+//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `mesh`
+//! those at which devices add up what they have.
 
 mod alternatives;
+mod mesh;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::analysis::{Analysis, Precision, Reducer, live};
-use crate::ir::{Binary, Class, Computation, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::{Rewritten, Site, dead, narrow, normalize, simplify};
@@ -32,6 +34,8 @@ pub enum Freedom {
     Contraction,
     /// Multiply by a reciprocal in the place of a division.
     Reciprocal,
+    /// Add up in another order what several devices have.
+    Mesh,
 }
 
 impl Freedom {
@@ -53,6 +57,8 @@ pub struct Point {
     pub source: Option<ValueId>,
     /// One of the options, which holds as many bits as any of them.
     pub widest: ValueId,
+    /// A sum whose enclosure, in any order, has room for more than the options, if there is one.
+    pub in_any_order: Option<ValueId>,
     /// What allows the others.
     pub freedom: Freedom,
     /// The declared program's name for the value whose rounding is at stake.
@@ -126,7 +132,8 @@ impl Choices {
     pub fn live(&self, outputs: &[ValueId]) -> Vec<bool> {
         let mut entry = self.program.entry().clone();
         for point in &self.points {
-            entry.instructions[point.value].operands.clone_from(&point.options);
+            let read = point.options.iter().copied().chain(point.in_any_order);
+            entry.instructions[point.value].operands = read.collect();
         }
         live(&entry, outputs.iter().copied())
     }
@@ -191,6 +198,8 @@ struct Maker<'p> {
     points: Vec<Point>,
     /// Sums to which a product may be added before it is rounded.
     joined: HashSet<ValueId>,
+    /// Regions that the program of choices has beside the declared ones.
+    regions: Vec<(DType, Computation)>,
 }
 
 impl<'p> Maker<'p> {
@@ -207,8 +216,22 @@ impl<'p> Maker<'p> {
             _ => None,
         });
         let (analysis, collapsible, joined) = (Analysis::new(program), sources.collect(), HashSet::new());
-        let (made, seen, own, points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Maker { program, names, origins, analysis, freedoms, collapsible, widest, made, seen, own, points, joined }
+        let (made, seen, own, points, regions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Maker {
+            program,
+            names,
+            origins,
+            analysis,
+            freedoms,
+            collapsible,
+            widest,
+            made,
+            seen,
+            own,
+            points,
+            joined,
+            regions,
+        }
     }
 
     fn permits(&self, freedom: Freedom) -> bool {
@@ -236,12 +259,21 @@ impl<'p> Maker<'p> {
         let mut program = self.program.clone();
         let root = self.seen[entry.root];
         program.computations[program.entry] = Computation { name: entry.name.clone(), instructions: self.made, root };
-        if !narrowed.is_empty() || !accumulated.is_empty() {
-            // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
-            program.computations.insert(program.entry, narrow::bf16_add());
+        // Regions lie before the entry: new ones take the entry's place and the entry moves up.
+        for (_, region) in self.regions {
+            program.computations.insert(program.entry, region);
             program.entry += 1;
         }
         Choices { program, points: self.points }
+    }
+
+    /// The region of a sum in this type.
+    fn add_in(&mut self, dtype: DType) -> ComputationId {
+        let at = self.regions.iter().position(|(known, _)| *known == dtype).unwrap_or_else(|| {
+            self.regions.push((dtype, narrow::add_in(dtype)));
+            self.regions.len() - 1
+        });
+        self.program.entry + at
     }
 
     fn push(&mut self, instruction: Instruction) -> ValueId {
@@ -337,7 +369,7 @@ impl<'p> Maker<'p> {
             Some(_) => options[options.len() - 1],
             None => self.own[id],
         };
-        self.points.push(Point { value, options, source, widest, freedom, name, readers, guard });
+        self.points.push(Point { value, options, source, widest, in_any_order: None, freedom, name, readers, guard });
         value
     }
 }

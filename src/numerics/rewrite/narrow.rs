@@ -28,7 +28,7 @@ pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
     if sites.is_empty() {
         return Rewritten::unchanged(rewritten);
     }
-    let region = bf16_add();
+    let region = add_in(DType::BF16);
     // Regions lie before the entry: the new one takes the entry's place and the entry moves up.
     rewritten.computations.insert(program.entry, region);
     rewritten.entry += 1;
@@ -92,11 +92,12 @@ fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bo
         })
 }
 
-pub(super) fn bf16_add() -> Computation {
-    let scalar = crate::ir::Shape::array(DType::BF16, &[]);
+/// The region of a sum in a type.
+pub(super) fn add_in(dtype: DType) -> Computation {
+    let scalar = crate::ir::Shape::array(dtype, &[]);
     let instruction = |name: &str, op, operands| Instruction::new(name, op, operands, scalar.clone());
     Computation {
-        name: "add_bf16.narrowed".into(),
+        name: format!("add_{dtype}.narrowed"),
         instructions: vec![
             instruction("lhs", Op::Parameter(0), vec![]),
             instruction("rhs", Op::Parameter(1), vec![]),

@@ -6,16 +6,8 @@ use crate::machine::{self, Mode};
 use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::super::{Answer, Exploration, Settings, Witness, enclose, explore, find_family, outside};
-
-fn settings(mode: &str, families: &[&str]) -> Settings {
-    let families = families.iter().map(|name| find_family(name).unwrap()).collect();
-    Settings { families, ..Settings::new(mode.parse().unwrap()) }
-}
-
-fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
-    Tensor::new(dims, Data::from_f64s(dtype, values).unwrap())
-}
+use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
+use super::{settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
 fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {

@@ -32,6 +32,9 @@ impl Maker<'_> {
         let Instruction { op, shape, .. } = &self.program.entry().instructions[id];
         let is_f32 = shape.dtype() == Some(DType::F32);
         match op {
+            Op::Binary(Binary::Add) if self.permits(Freedom::Mesh) && shape.dtype().is_some_and(DType::is_float) => {
+                self.exchanged(id)
+            }
             Op::Binary(Binary::Multiply) if is_f32 && self.permits(Freedom::Contraction) => self.joined(id),
             Op::Binary(Binary::Divide) if is_f32 && self.permits(Freedom::Reciprocal) => self.by_reciprocal(id),
             Op::Dot { .. } if self.permits(Freedom::Order) => self.cut(id),
@@ -45,14 +48,17 @@ impl Maker<'_> {
             return None;
         };
         let operand = self.converted(operands[0], DType::BF16);
-        let zero = Op::Constant(Tensor::new(&[], Data::BF16(vec![half::bf16::ZERO])));
-        let zero = Instruction::new(format!("{name}.init"), zero, vec![], Shape::array(DType::BF16, &[]));
-        let zero = self.push(zero);
-        // The region takes the entry's place.
-        let op = Op::Reduce { dims, to_apply: self.program.entry };
+        let zero = self.zero(format!("{name}.init"), DType::BF16)?;
+        let op = Op::Reduce { dims, to_apply: self.add_in(DType::BF16) };
         let sum = Instruction::new(format!("{name}.narrow"), op, vec![operand, zero], shape.with_dtype(DType::BF16));
         let sum = self.push(sum);
         Some(self.converted(sum, DType::F32))
+    }
+
+    /// The zero that a sum in this float type begins from.
+    pub(super) fn zero(&mut self, name: String, dtype: DType) -> Option<ValueId> {
+        let zero = Op::Constant(Tensor::new(&[], Data::from_f64s(dtype, &[0.0])?));
+        Some(self.push(Instruction::new(name, zero, vec![], Shape::array(dtype, &[]))))
     }
 
     /// A sum in f32 or, as narrowing has it, in bf16: as the mode rounds such a sum, or both rounded once and at every addition.
