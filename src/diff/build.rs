@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_sum_loops};
+use crate::analysis::{
+    Analysis, Contractions, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_sum_loops,
+};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -25,7 +27,7 @@ pub(super) struct Builder<'p, 'e> {
     constants: Vec<Option<f64>>,
     pub habits: Habits,
     /// The values that are products which are added before they are rounded; none where there are no such.
-    contracted: Vec<bool>,
+    contractions: Contractions,
     /// How sums in fusions add their terms; none where the machine adds no products before they are rounded.
     sum_loops: Vec<SumLoop>,
     /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
@@ -68,9 +70,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let contracted = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
-        let contracted = contracted.unwrap_or_default();
-        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, (&contracted, &uses), &codegen, sums));
+        let contractions = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
+        let contractions = contractions.unwrap_or_default();
+        let products = &contractions.products;
+        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, (products, &uses), &codegen, sums));
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));
@@ -81,7 +84,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             held,
             constants,
             habits,
-            contracted,
+            contractions,
             sum_loops: sum_loops.unwrap_or_default(),
             arguments,
             counts: false,
@@ -236,7 +239,8 @@ impl<'p, 'e> Builder<'p, 'e> {
             Op::Reduce { .. } => self.sum_loops.get(id).is_some_and(|order| *order != SumLoop::ChainOfRounded),
             _ => false,
         };
-        adds && sum.operands.iter().any(|id| self.contracted.get(*id) == Some(&true))
+        let mut operands = sum.operands.iter().enumerate();
+        adds && operands.any(|(position, operand)| self.contractions.is_exact_for(id, position, *operand))
     }
 
     /// How the compiler's code adds up a sum.

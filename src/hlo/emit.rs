@@ -309,12 +309,7 @@ impl<'a> Emitter<'_, 'a> {
         self.inlined(name, arguments, over, None)
     }
 
-    /// What a scalar computation makes of these arguments, element by element.
-    pub fn inline_over(&mut self, name: &str, arguments: &[Value], dims: Vec<usize>) -> Result<Value> {
-        self.inlined(name, arguments, Some(dims), None)
-    }
-
-    /// The same where devices exchange what it is given.
+    /// What a scalar computation makes of what arrives from a device and what another has, element by element.
     pub fn inline_between(
         &mut self,
         name: &str,

@@ -1,11 +1,12 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
+use super::complex_parts::ComplexParts;
 use super::kernel_functions::Functions;
 use super::known::{computed_number, left_as_it_is};
 
@@ -22,8 +23,7 @@ pub struct Emission<'c> {
     loops: bool,
     /// Whether what does not change in the innermost loop is computed before it.
     hoists: bool,
-    /// The factors a + bi and c + di of each complex product, by the value that is its imaginary part bc + ad.
-    complex_products: HashMap<ValueId, [[ValueId; 2]; 2]>,
+    complex: ComplexParts,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
@@ -52,7 +52,7 @@ impl<'c> Emission<'c> {
         results.dedup();
         // XLA's older emitter has no functions (`FusedIrEmitter`).
         let has_functions = !codegen.value_by_value && !matches!(fusion, Some(Fusion::SmallCall(_)));
-        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results));
+        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results, &emission.complex));
         if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
             emission.visit(hero);
             emission.functions.iter_mut().for_each(Functions::enter_epilogue);
@@ -70,7 +70,7 @@ impl<'c> Emission<'c> {
             functions: None,
             loops,
             hoists: true,
-            complex_products: complex_products(computation, fusion),
+            complex: ComplexParts::of(computation, fusion),
             ranks: HashMap::new(),
             reads: 0,
             blocks: HashMap::new(),
@@ -180,7 +180,7 @@ impl<'c> Emission<'c> {
 
     /// What XLA computes before a value, of complex numbers both parts at once.
     fn before(&self, id: ValueId) -> Vec<ValueId> {
-        let factors = |id: ValueId| self.complex_products.get(&id).copied();
+        let factors = |id: ValueId| self.complex.factors(id);
         let Some(functions) = &self.functions else { return factors(id).into_iter().flatten().flatten().collect() };
         let instructions = &self.computation.instructions;
         let numbers_in = |[re, im]: [ValueId; 2]| match factors(im) {
@@ -201,26 +201,6 @@ impl<'c> Emission<'c> {
         self.reads += 1;
         LOOP_BODY + self.reads
     }
-}
-
-/// The complex products of a fusion: (a + bi) (c + di) is (ac - bd) + (bc + ad) i.
-fn complex_products(computation: &Computation, fusion: Option<Fusion>) -> HashMap<ValueId, [[ValueId; 2]; 2]> {
-    let instructions = &computation.instructions;
-    let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion == fusion);
-    let product = |id: ValueId| match instructions[id].op {
-        Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
-        _ => None,
-    };
-    let of_products = |instruction: &Instruction, binary: Binary| {
-        let [left, right] = instruction.operands[..] else { return None };
-        Some([product(left)?, product(right)?]).filter(|_| instruction.op == Op::Binary(binary))
-    };
-    let real: HashSet<[[ValueId; 2]; 2]> = inside().filter_map(|(_, i)| of_products(i, Binary::Subtract)).collect();
-    let imaginary = inside().filter_map(|(id, instruction)| {
-        let [[b, c], [a, d]] = of_products(instruction, Binary::Add)?;
-        real.contains(&[[a, c], [b, d]]).then_some((id, [[a, b], [c, d]]))
-    });
-    imaginary.collect()
 }
 
 /// The rank of a loop's body, above those of the indices.

@@ -1,6 +1,7 @@
 //! What is not rounded inside a fusion: products that are added at once, and values that a library keeps wide.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
@@ -9,6 +10,29 @@ use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
 use super::known::{known_number, negated_by};
 use super::library_dot::LibraryDot;
+use super::ways::Ways;
+
+/// Products that are added before they are rounded.
+#[derive(Default)]
+pub struct Contractions {
+    /// For each value, whether it is such a product, or one moved or negated.
+    pub products: Vec<bool>,
+    /// Of readers that take some of these rounded nevertheless, the operands' bits.
+    pub rounded: HashMap<ValueId, u64>,
+}
+
+impl Contractions {
+    /// The bit of the operand at this position; who has more operands than bits, a list or a concatenate, adds none of them.
+    pub fn bit(position: usize) -> u64 {
+        1 << position.min(63)
+    }
+
+    /// Whether `reader` takes its operand at this position before that is rounded.
+    pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
+        let is_rounded = self.rounded.get(&reader).is_some_and(|positions| positions & Self::bit(position) != 0);
+        self.products.get(operand) == Some(&true) && !is_rounded
+    }
+}
 
 /// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
 /// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
@@ -20,15 +44,20 @@ use super::library_dot::LibraryDot;
 /// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
-/// before branches behind which the sum is. `uses` is how often each value is read, the root once more.
+/// before branches behind which the sum is. Who reads other elements of a product than those at its own place has code of its
+/// own for it ([`Ways`]), and rounds there or does not. `uses` is how often each value is read, the root once more.
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],
     codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
-) -> Vec<bool> {
+) -> Contractions {
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
+    let users = computation.users();
+    let reads = Reads { computation, uses, users: &users, ways: RefCell::default() };
+    // Who adds a product to another number, or hands it on to who does.
+    let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
@@ -49,15 +78,15 @@ pub fn find_contractions(
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
-        let term = |operand: &ValueId| product_behind(computation, uses, *operand, instruction.fusion);
         let mut terms: Vec<Product> = match equal_choices(computation, uses, instruction) {
             Some(choices) => {
-                choices.iter().filter_map(|[choice, chosen]| Some(term(chosen)?.by_way_of(*choice))).collect()
+                let term = |[choice, chosen]: &[ValueId; 2]| Some(reads.product(*chosen, *choice)?.by_way_of(*choice));
+                choices.iter().filter_map(term).collect()
             }
-            None => instruction.operands.iter().filter_map(term).collect(),
+            None => instruction.operands.iter().filter_map(|operand| reads.product(*operand, id)).collect(),
         };
         if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
-            terms.extend(product_behind_choice(computation, uses, instruction));
+            terms.extend(reads.product_behind_choice(instruction));
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
@@ -94,9 +123,19 @@ pub fn find_contractions(
         };
         if !first.exponential {
             first.path.iter().for_each(|id| contracted[*id] = true);
+            let readers = [id].into_iter().chain(first.path.iter().copied());
+            exact.extend(readers.zip(first.path.iter().copied()));
         }
     }
-    contracted
+    let mut rounded: HashMap<ValueId, u64> = HashMap::new();
+    for product in (0..instructions.len()).filter(|id| contracted[*id] && uses[*id] > 1) {
+        for reader in users[product].iter().filter(|reader| !exact.contains(&(**reader, product))) {
+            let operands = instructions[*reader].operands.iter().enumerate();
+            let positions = operands.filter(|(_, operand)| **operand == product).map(|(position, _)| position);
+            positions.for_each(|position| *rounded.entry(*reader).or_default() |= Contractions::bit(position));
+        }
+    }
+    Contractions { products: contracted, rounded }
 }
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
@@ -144,19 +183,90 @@ impl Product {
     }
 }
 
-/// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
-/// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
-/// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
-fn product_behind_choice(computation: &Computation, uses: &[usize], subtraction: &Instruction) -> Option<Product> {
-    let id = subtraction.operands[1];
-    let choice = &computation.instructions[id];
-    let &[_, on_true, on_false] = &choice.operands[..] else { return None };
-    let register = choice.shape.elements() >= REGISTER;
-    if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
-        return None;
+/// Who reads a computation's values.
+struct Reads<'c> {
+    computation: &'c Computation,
+    /// How often each value is read, the root once more.
+    uses: &'c [usize],
+    users: &'c [Vec<ValueId>],
+    /// And in which ways, for fusions in which that was asked.
+    ways: RefCell<HashMap<Fusion, Ways>>,
+}
+
+impl Reads<'_> {
+    /// How often the elements of a value are read with which this reader computes.
+    fn alike(&self, id: ValueId, reader: ValueId) -> usize {
+        let Reads { computation, uses, users, ways } = self;
+        let Some(fusion) = computation.instructions[id].fusion.filter(|_| uses[id] > 1) else { return uses[id] };
+        let mut ways = ways.borrow_mut();
+        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses));
+        ways.alike(id, reader).unwrap_or(uses[id])
     }
-    let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
-    Some(product_behind(computation, uses, on_true, choice.fusion).filter(|_| is_zero)?.by_way_of(id))
+
+    /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
+    /// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
+    /// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
+    fn product_behind_choice(&self, subtraction: &Instruction) -> Option<Product> {
+        let Reads { computation, uses, .. } = *self;
+        let id = subtraction.operands[1];
+        let choice = &computation.instructions[id];
+        let &[_, on_true, on_false] = &choice.operands[..] else { return None };
+        let register = choice.shape.elements() >= REGISTER;
+        if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
+            return None;
+        }
+        let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
+        Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
+    }
+
+    /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
+    fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
+        let Reads { computation, uses, .. } = *self;
+        let fusion = computation.instructions[reader].fusion;
+        let is_bare =
+            |id: &ValueId| computation.instructions[*id].fusion == fusion && negated_by(computation, *id).is_some();
+        let known = |id: &ValueId| known_number(computation, *id, fusion);
+        let mut path = Vec::new();
+        let mut negated = false;
+        loop {
+            let instruction = &computation.instructions[id];
+            if self.alike(id, reader) != 1 || instruction.fusion != fusion {
+                return None;
+            }
+            path.push(id);
+            reader = id;
+            if let Some(operand) = negated_by(computation, id) {
+                negated = !negated;
+                id = operand;
+                continue;
+            }
+            match &instruction.op {
+                // LLVM's InstCombine makes |ab| of |a| |b|.
+                Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => {
+                    return None;
+                }
+                op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
+                    let exponential = *op == Op::Unary(Unary::Exponential);
+                    negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
+                    let constant = instruction.operands.iter().filter(|_| !exponential).find_map(known);
+                    let opposite = constant.is_some_and(|factor| factor.is_sign_negative() != negated);
+                    negated &= constant.is_none();
+                    return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
+                }
+                Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
+                Op::Broadcast { .. }
+                | Op::Copy
+                | Op::DynamicSlice { .. }
+                | Op::Reshape
+                | Op::Reverse { .. }
+                | Op::Slice { .. }
+                | Op::Transpose { .. } => {
+                    id = instruction.operands[0];
+                }
+                _ => return None,
+            }
+        }
+    }
 }
 
 /// Both operands of an addition or subtraction, if they are choices by the same predicate between a value and a known number, each
@@ -180,55 +290,6 @@ fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instruction) -
 
 /// Elements of the smallest register of several.
 const REGISTER: usize = 4;
-
-/// The product of the same fusion that `id` is, each value on the way read once.
-fn product_behind(
-    computation: &Computation,
-    uses: &[usize],
-    mut id: ValueId,
-    fusion: Option<Fusion>,
-) -> Option<Product> {
-    let is_bare =
-        |id: &ValueId| computation.instructions[*id].fusion == fusion && negated_by(computation, *id).is_some();
-    let known = |id: &ValueId| known_number(computation, *id, fusion);
-    let mut path = Vec::new();
-    let mut negated = false;
-    loop {
-        let instruction = &computation.instructions[id];
-        if uses[id] != 1 || instruction.fusion != fusion {
-            return None;
-        }
-        path.push(id);
-        if let Some(operand) = negated_by(computation, id) {
-            negated = !negated;
-            id = operand;
-            continue;
-        }
-        match &instruction.op {
-            // LLVM's InstCombine makes |ab| of |a| |b|.
-            Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => return None,
-            op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
-                let exponential = *op == Op::Unary(Unary::Exponential);
-                negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
-                let constant = instruction.operands.iter().filter(|_| !exponential).find_map(known);
-                let opposite = constant.is_some_and(|factor| factor.is_sign_negative() != negated);
-                negated &= constant.is_none();
-                return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
-            }
-            Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
-            Op::Broadcast { .. }
-            | Op::Copy
-            | Op::DynamicSlice { .. }
-            | Op::Reshape
-            | Op::Reverse { .. }
-            | Op::Slice { .. }
-            | Op::Transpose { .. } => {
-                id = instruction.operands[0];
-            }
-            _ => return None,
-        }
-    }
-}
 
 fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
     let [a, b] = product.operands[..] else { return false };

@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 
+use super::complex_parts::ComplexParts;
+
 /// How the code of a fusion is put together.
 pub struct Functions {
     /// For each value, whether it is emitted in its own place: neither called nor computed with its readers.
@@ -27,7 +29,12 @@ impl Functions {
     /// `cpu::EmitFusionKernel` of XLA: a value that is read at several places (in several functions, or along several ways
     /// through operations that move elements) is a function of its own. Ways count as different where their operations do,
     /// even if they lead to the same elements.
-    pub fn new(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> Functions {
+    pub fn new(
+        computation: &Computation,
+        fusion: Option<Fusion>,
+        results: &[ValueId],
+        complex: &ComplexParts,
+    ) -> Functions {
         let instructions = &computation.instructions;
         let is_inside = |id: ValueId| instructions[id].fusion == fusion;
         let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
@@ -44,21 +51,22 @@ impl Functions {
         let heads = |id: ValueId| hero.is_some_and(|hero| instructions[hero].operands.contains(&id));
         // Results are computed in one function.
         for result in results {
-            readers[*result].insert(instructions.len());
-            ways[*result].push(Vec::new());
+            readers[complex.number(*result)].insert(instructions.len());
+            ways[complex.number(*result)].push(Vec::new());
         }
         for id in (0..instructions.len()).rev() {
-            // Nobody asks for it: one part of a complex number, perhaps.
-            if readers[id].is_empty() {
+            // Who reads one part of a complex number reads both: all readers stand behind both parts.
+            let number = complex.number(id);
+            if readers[number].is_empty() {
                 continue;
             }
-            called[id] = heads(id) || readers[id].len() != 1 || ways[id].len() > 1;
+            called[id] = heads(id) || readers[number].len() != 1 || ways[number].len() > 1;
             if !is_inside(id) {
                 continue;
             }
-            let (function, way) = match (called[id], readers[id].first(), ways[id].first()) {
+            let (function, way) = match (called[id], readers[number].first(), ways[number].first()) {
                 (false, Some(reader), Some(way)) => (*reader, way.clone()),
-                _ => (id, Vec::new()),
+                _ => (number, Vec::new()),
             };
             let instruction = &instructions[id];
             for (position, operand) in instruction.operands.iter().enumerate() {
@@ -72,9 +80,10 @@ impl Functions {
                 if instructions[*operand].shape.dims().is_empty() {
                     way.clear();
                 }
-                readers[*operand].insert(function);
-                if !ways[*operand].contains(&way) {
-                    ways[*operand].push(way);
+                let read = complex.number(*operand);
+                readers[read].insert(function);
+                if !ways[read].contains(&way) {
+                    ways[read].push(way);
                 }
             }
         }
@@ -93,8 +102,8 @@ impl Functions {
 
     /// The values that are emitted before `root`, in that order: those of its own function that are reached through
     /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). What another
-    /// function computes is called where it is read. Complex numbers, each a real and an imaginary part, are values as any
-    /// other: `factors` gives those of the product of which a value is the imaginary part, `numbers_in` says of which others a
+    /// function computes is called where it is read, a factor as a whole. Complex numbers, each a real and an imaginary part, are values as any
+    /// other: `factors` gives those of the product of which a value is a part, `numbers_in` says of which others a
     /// number is made.
     pub fn before(
         &self,
@@ -115,11 +124,14 @@ impl Functions {
             if instruction.fusion != fusion || !is_elementwise(&instruction.op) {
                 continue;
             }
+            let own = |numbers: Vec<[ValueId; 2]>| {
+                let own = numbers.into_iter().filter(|number| !self.is_called(*number));
+                own.map(Emitted::Complex).collect()
+            };
             let operands: Vec<Emitted> = match emitted {
-                Emitted::Complex(_) if self.called[id] => continue,
-                Emitted::Complex(number) => numbers_in(number).into_iter().map(Emitted::Complex).collect(),
+                Emitted::Complex(number) => own(numbers_in(number)),
                 Emitted::Real(_) => match factors(id) {
-                    Some(factors) => factors.map(Emitted::Complex).to_vec(),
+                    Some(factors) => own(factors.to_vec()),
                     None if self.tiled => continue,
                     None => {
                         let operands = instruction.operands.iter().filter(|operand| !self.called[**operand]);
@@ -133,7 +145,13 @@ impl Functions {
             Emitted::Real(id) => vec![id],
             Emitted::Complex([re, im]) => vec![re, im],
         };
-        found.into_iter().skip(1).rev().flat_map(parts).collect()
+        let called = factors(root).into_iter().flatten().filter(|number| self.is_called(*number));
+        found.into_iter().skip(1).rev().flat_map(parts).chain(called.flatten()).collect()
+    }
+
+    /// Whether a complex number is what another function gives.
+    fn is_called(&self, number: [ValueId; 2]) -> bool {
+        number.iter().any(|part| self.called[*part])
     }
 }
 

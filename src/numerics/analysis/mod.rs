@@ -6,6 +6,7 @@
 
 mod along;
 mod codegen;
+mod complex_parts;
 mod emission;
 mod folding;
 mod fusion;
@@ -22,10 +23,11 @@ mod region;
 mod sum_loop;
 mod sum_term;
 mod unroll;
+mod ways;
 
 pub use codegen::Codegen;
 pub use folding::{FoldedColumns, find_folded_columns};
-pub use fusion::{find_contractions, find_kept_wide};
+pub use fusion::{Contractions, find_contractions, find_kept_wide};
 pub use lattice::Precision;
 pub use library_dot::LibraryDot;
 pub use liveness::{find_live, live};

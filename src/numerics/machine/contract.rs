@@ -63,6 +63,11 @@ pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> 
     row_sums(&swapped, width, 0.0, flush)
 }
 
+/// Products as an array of f32.
+pub fn rounded(products: &Value, flush: bool) -> Value {
+    Value::float(DType::F32, round(products.f64s(), flush))
+}
+
 /// The products, rounded after all.
 pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
     products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()

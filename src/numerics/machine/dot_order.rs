@@ -2,9 +2,8 @@
 //!
 //! YNNPACK computes the dots in fusions of a kind of their own: which kernel runs, in how many lanes it sums, and where
 //! columns and K are cut. The rules are those of google/XNNPACK, `ynnpack/kernels/dot/dot.cc` (the cost of a kernel),
-//! `ynnpack/subgraph/dot.cc` (packing, splits of the columns) and `ynnpack/kernels/dot/schedule.cc` (splits of K). The
-//! kernels are those of a processor with AVX-512 that jaxlib 0.10.2 carries; which processor it is, is a modelling choice:
-//! another has other kernels.
+//! `ynnpack/subgraph/dot.cc` (packing, splits of the columns) and `ynnpack/kernels/dot/schedule.cc` (splits of K). Which
+//! kernels there are, the processor says (`kernels.rs`).
 //!
 //! Rows of a matrix times a vector are summed in vectors of eight by XLA's own code (`xla/service/cpu/`
 //! `tiled_dot_emitter.cc`).
@@ -17,46 +16,10 @@ use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
 
 use super::chip::Library;
+use super::kernels::Isa;
 use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 
-/// Rows, columns and products of the blocks that the kernels take, in the library's order.
-const KERNELS: [[usize; 3]; 31] = [
-    [1, 64, 1],
-    [2, 64, 1],
-    [3, 64, 1],
-    [4, 64, 1],
-    [5, 64, 1],
-    [1, 32, 1],
-    [2, 32, 1],
-    [3, 32, 1],
-    [4, 32, 1],
-    [5, 32, 1],
-    [5, 16, 1],
-    [1, 32, 2],
-    [2, 32, 2],
-    [3, 32, 2],
-    [4, 32, 2],
-    [5, 32, 2],
-    [1, 16, 2],
-    [4, 16, 2],
-    [4, 8, 2],
-    [8, 8, 2],
-    [1, 32, 4],
-    [2, 32, 4],
-    [1, 16, 4],
-    [3, 16, 4],
-    [4, 16, 4],
-    [5, 16, 4],
-    [2, 8, 4],
-    [4, 8, 4],
-    [6, 8, 4],
-    [4, 4, 4],
-    [8, 4, 4],
-];
-
-/// Lanes of a vector: products of a tile times its columns.
-const LANES: usize = 16;
 /// f32 that the cache is taken to hold: 128 KiB.
 const CACHE: usize = 32 * 1024;
 /// What the library takes for the number of rows when it chooses: it does not know it yet.
@@ -88,13 +51,14 @@ struct Kernel {
 }
 
 /// The cheapest kernel with at most so many lanes.
-fn cheapest(k: usize, n: usize, most: usize) -> Kernel {
+fn cheapest(isa: Isa, k: usize, n: usize, most: usize) -> Kernel {
     let mut best = Kernel { rows: 1, columns: 1, lanes: 1, cost: f32::INFINITY };
-    for [rows, columns, lanes] in KERNELS.into_iter().filter(|kernel| kernel[2] <= most) {
+    let vector = isa.lanes();
+    for [rows, columns, lanes] in isa.kernels().iter().copied().filter(|kernel| kernel[2] <= most) {
         // Blocks times loads of both operands, those of the right one twice as dear.
         let blocks = UNKNOWN.div_ceil(rows) as f32 * n.div_ceil(columns) as f32 * k.div_ceil(lanes) as f32;
-        let loads = (rows * 5 + columns * lanes / LANES * 11 + 9) as f32;
-        let cost = blocks * (loads + LANES as f32 * 1e-4);
+        let loads = (rows * 5 + columns * lanes / vector * 11 + 9) as f32;
+        let cost = blocks * (loads + vector as f32 * 1e-4);
         if cost < best.cost {
             best = Kernel { rows, columns, lanes, cost };
         }
@@ -103,10 +67,10 @@ fn cheapest(k: usize, n: usize, most: usize) -> Kernel {
 }
 
 /// Columns that one task takes of `n`, where the right operand is not packed.
-fn task_columns([m, k, n]: [usize; 3], kernel: Kernel) -> usize {
+fn task_columns(isa: Isa, [m, k, n]: [usize; 3], kernel: Kernel) -> usize {
     let k = k.min(1024);
     let least = m.min(64) * n.min(64);
-    let (mut columns, mut rows) = (n.min(kernel.columns.max(LANES)), m.min(16));
+    let (mut columns, mut rows) = (n.min(kernel.columns.max(isa.lanes())), m.min(16));
     loop {
         let area = columns * rows;
         if area >= least && ((rows + columns) * k >= 64 * 1024 || area >= 64 * 1024) {
@@ -128,7 +92,7 @@ impl DotOrder {
     pub fn of(mode: &Mode, in_library: bool, sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
         let library = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation);
         match library? {
-            Library::Ynnpack if in_library => Some(DotOrder::of_library(sizes, last[1])),
+            Library::Ynnpack if in_library => Some(DotOrder::of_library(mode.choices.isa, sizes, last[1])),
             Library::Ynnpack => DotOrder::of_rows(sizes, last),
         }
     }
@@ -149,33 +113,33 @@ impl DotOrder {
     }
 
     /// The library's order for f32 operands; `transposed` says that the right one has its products last.
-    pub fn of_library(sizes: [usize; 3], transposed: bool) -> DotOrder {
-        DotOrder::of_runs(sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
+    pub fn of_library(isa: Isa, sizes: [usize; 3], transposed: bool) -> DotOrder {
+        DotOrder::of_runs(isa, sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
     }
 
     /// The library's order for a convolution in `groups`, as dots of these sizes.
-    pub fn of_convolution(sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
+    pub fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
         let Convolution { taps, row, .. } = *convolution;
         let row = if groups > 1 { 1 } else { row.max(1) };
-        DotOrder::of_runs(sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
+        DotOrder::of_runs(isa, sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
     }
 
     /// The order of products in runs, for rows of which so many lie side by side; `many` says whether packing pays for a
     /// kernel that needs none.
-    fn of_runs(sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
+    fn of_runs(isa: Isa, sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
         let order = |lanes, columns| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, runs, columns };
         let [_, all, n] = sizes;
         let k = all / runs;
         let cut = |width: usize| (0..n).step_by(width).map(move |at| at..n.min(at + width));
-        let [packed, plain] = [4, 1].map(|lanes| cheapest(k, n, lanes));
+        let [packed, plain] = [4, 1].map(|lanes| cheapest(isa, k, n, lanes));
         // Packing pays where the left operand has many blocks of rows, or where the other kernels are much dearer.
         if plain.cost <= 2.0 * packed.cost && !many(plain) {
-            let columns = cut(task_columns([row, all, n], plain).max(1));
+            let columns = cut(task_columns(isa, [row, all, n], plain).max(1));
             let columns = columns.map(|columns| (columns.clone(), CACHE / (columns.len() * runs))).collect();
             return order(1, columns);
         }
         let Kernel { columns, lanes, .. } = packed;
-        let tile = LANES / lanes;
+        let tile = isa.lanes() / lanes;
         let fitting = columns * (CACHE / (columns * all.max(1))).max(1);
         let width = fitting.min(n.next_multiple_of(tile)).max(tile);
         let depth = CACHE / (width * lanes * runs) * lanes;
@@ -278,7 +242,7 @@ pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::DotOrder;
+    use super::{DotOrder, Isa};
     use crate::machine::Mode;
     use crate::machine::probe::{hash, numbers};
 
@@ -305,7 +269,7 @@ mod tests {
             ([4, 1000, 64], true, 1, 0xe30a_ae95_29bb_5f87),
         ];
         for (sizes, transposed, lanes, bits) in expected {
-            let order = DotOrder::of_library(sizes, transposed);
+            let order = DotOrder::of_library(Isa::Avx512, sizes, transposed);
             assert_eq!(order.lanes, lanes, "{sizes:?}");
             assert_eq!(hash(products(&order, sizes, transposed)), bits, "{sizes:?}");
         }
@@ -326,7 +290,7 @@ mod tests {
             ([8, 64, 10], false, 4, 12, 2728),
         ];
         for (sizes, transposed, lanes, width, depth) in seen {
-            let order = DotOrder::of_library(sizes, transposed);
+            let order = DotOrder::of_library(Isa::Avx512, sizes, transposed);
             let (columns, cut) = &order.columns[0];
             assert_eq!((order.lanes, columns.len(), *cut), (lanes, width.min(sizes[2]), depth), "{sizes:?}");
         }

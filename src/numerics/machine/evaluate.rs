@@ -1,5 +1,6 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
+use crate::analysis::Contractions;
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary, ValueId,
@@ -153,6 +154,11 @@ impl<'p> Machine<'p> {
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
+        for (position, operand) in operands.iter_mut().enumerate().filter(|_| habits.takes_rounded != 0) {
+            if habits.takes_rounded & Contractions::bit(position) != 0 && contract::is_product(operand.elements()) {
+                *operand = operand.clone().map(|products| contract::rounded(&products, self.unit.flush));
+            }
+        }
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {
             operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements())).collect()
         };
@@ -414,7 +420,9 @@ impl<'p> Machine<'p> {
         };
         let in_library = self.library_computes(instruction);
         let order = match convolution {
-            Some(convolution) if in_library => Some(DotOrder::of_convolution([m, k, n], plan.batch, convolution)),
+            Some(convolution) if in_library => {
+                Some(DotOrder::of_convolution(self.mode.choices.isa, [m, k, n], plan.batch, convolution))
+            }
             Some(_) => None,
             None => DotOrder::of(self.mode, in_library, [m, k, n], last).filter(|_| f32s),
         };

@@ -19,6 +19,7 @@ mod elements;
 mod evaluate;
 mod in_f64;
 mod integer;
+mod kernels;
 mod local_error;
 mod mode;
 mod multiply_reduce;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::analysis::{
-    Codegen, FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns, find_kept_wide,
-    find_producers, find_sum_loops,
+    Codegen, Contractions, FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns,
+    find_kept_wide, find_producers, find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
@@ -46,6 +46,8 @@ pub(super) struct Habits {
     pub divides_by: Option<Spread>,
     /// A product that is added before it is rounded.
     pub contracted: bool,
+    /// The operands that are such products for others, and rounded here ([`Contractions::bit`]).
+    pub takes_rounded: u64,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,
     /// In what order it adds up, if it is a sum.
@@ -64,9 +66,9 @@ impl Frame {
             _ => None,
         };
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let contracted = find_contractions(computation, &uses, codegen, sums);
-        let folded = find_folded_columns(computation, &contracted);
-        let sum_loops = find_sum_loops(computation, (&contracted, &uses), codegen, sums);
+        let Contractions { products, rounded } = find_contractions(computation, &uses, codegen, sums);
+        let folded = find_folded_columns(computation, &products);
+        let sum_loops = find_sum_loops(computation, (&products, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by: match i.op {
@@ -75,13 +77,14 @@ impl Frame {
                 }
                 _ => None,
             },
-            contracted: contracted[id],
+            contracted: products[id],
+            takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
             folded: folded[id],
             sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };
         let habits = instructions.iter().enumerate().map(habits).collect();
-        let producers = find_producers(computation, &uses, |id| !contracted[id]);
+        let producers = find_producers(computation, &uses, |id| !products[id]);
         let mut is_producer = vec![false; instructions.len()];
         producers.iter().flatten().for_each(|id| is_producer[*id] = true);
         let constants = instructions.iter().map(|i| constant(&i.op)).collect();

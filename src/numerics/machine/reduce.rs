@@ -185,7 +185,7 @@ fn sums_as_compiled(machine: &Machine) -> bool {
 
 /// How a sum in a loop that LLVM has vectorized is taken, if it is one.
 pub(super) fn side_by_side(machine: &Machine, sum_loop: SumLoop) -> Option<SideBySide> {
-    SideBySide::new(sum_loop, machine.unit.flush).filter(|_| sums_as_compiled(machine))
+    SideBySide::new(sum_loop, machine.mode.choices.isa, machine.unit.flush).filter(|_| sums_as_compiled(machine))
 }
 
 /// Elements of the innermost reduced dims that lie side by side; dims of one element part none.

@@ -6,27 +6,29 @@ use crate::num::flush_f32;
 
 use super::contract;
 use super::dot_order::DotOrder;
+use super::kernels::Isa;
 use super::mxu::sum_to_f32;
 
 /// How sums are taken.
 pub struct SideBySide {
     sum_loop: SumLoop,
+    isa: Isa,
     flush: bool,
 }
 
-fn order_of(LibraryDot { sizes, transposed }: LibraryDot) -> DotOrder {
-    DotOrder::of_library(sizes, transposed)
+fn order_of(isa: Isa, LibraryDot { sizes, transposed }: LibraryDot) -> DotOrder {
+    DotOrder::of_library(isa, sizes, transposed)
 }
 
 impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
-    pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
+    pub fn new(sum_loop: SumLoop, isa: Isa, flush: bool) -> Option<SideBySide> {
         let chain = match sum_loop {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => true,
             SumLoop::Rows(_) | SumLoop::Columns(_) => false,
-            SumLoop::Dot(dot) => order_of(dot).plan_of_all().is_none(),
+            SumLoop::Dot(dot) => order_of(isa, dot).plan_of_all().is_none(),
         };
-        (!chain).then_some(SideBySide { sum_loop, flush })
+        (!chain).then_some(SideBySide { sum_loop, isa, flush })
     }
 
     /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
@@ -42,7 +44,7 @@ impl SideBySide {
                 let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
-            SumLoop::Dot(dot) => match order_of(dot).plan_of_all() {
+            SumLoop::Dot(dot) => match order_of(self.isa, dot).plan_of_all() {
                 Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
                 None => contract::row_sums(terms, width, init, self.flush),
             },
@@ -155,7 +157,7 @@ const NOTHING: f32 = -0.0;
 
 #[cfg(test)]
 mod tests {
-    use super::SideBySide;
+    use super::{Isa, SideBySide};
     use crate::analysis::{Columns, Rows, SumLoop};
     use crate::machine::probe::{hash, numbers};
 
@@ -164,7 +166,7 @@ mod tests {
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
-        SideBySide::new(sum_loop, true).unwrap().sums(terms, width, 0.0, exact)
+        SideBySide::new(sum_loop, Isa::Avx512, true).unwrap().sums(terms, width, 0.0, exact)
     }
 
     fn wide(numbers: &[f32]) -> Vec<f64> {

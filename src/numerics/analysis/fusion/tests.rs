@@ -24,7 +24,7 @@ fn contracted_by(codegen: &Codegen, body: impl Fn(&mut Builder, [ValueId; 4]) ->
     let mut uses = computation.uses();
     uses[computation.root] += 1;
     let contracted = find_contractions(computation, &uses, codegen, |_| true);
-    values.into_iter().map(|id| contracted[id]).collect()
+    values.into_iter().map(|id| contracted.products[id]).collect()
 }
 
 /// Of two products the one whose operands are there first is contracted: reads are, in the order of the code.

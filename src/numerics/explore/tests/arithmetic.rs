@@ -1,6 +1,6 @@
 //! What is computed otherwise, not only rounded: sums, products, quotients and dots that a choice changes, as the machine has them.
 
-use crate::ir::{Binary, Builder, Compare, Precision, Program, ValueId};
+use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::{self, Mode};
 use crate::rewrite::Freedom;
@@ -122,6 +122,30 @@ fn a_reciprocal_has_a_witness_and_keeps_no_equality_of_rows() {
     for answer in &found.answers {
         let Answer::Reachable(witness) = answer else { panic!("{answer:?}") };
         assert_eq!(taken(&found, witness), [Freedom::Reciprocal]);
+        let chosen = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &arguments).unwrap();
+        assert_eq!(chosen[0].data().get_f64(witness.differs.element), 0.0);
+    }
+}
+
+/// What is divided by itself is 1, and as products with reciprocals in bf16 3/3 is another number than 5/5.
+#[test]
+fn a_reciprocal_of_itself_is_not_the_same_for_all() {
+    let mut b = Builder::new("quotients");
+    let x = b.parameter("x", DType::BF16, &[2, 4]).unwrap();
+    let x = b.convert(x, DType::F32).unwrap();
+    let by = b.op(Op::Slice { start: vec![0, 0], limit: vec![2, 1], stride: vec![1, 1] }, &[x]).unwrap();
+    let by = b.reshape(by, &[2]).unwrap();
+    let by = b.broadcast(by, &[2, 4], &[0]).unwrap();
+    let quotient = b.binary(Binary::Divide, x, by).unwrap();
+    let least = b.reduce(Binary::Minimum, quotient, f64::INFINITY, &[0]).unwrap();
+    let most = b.reduce(Binary::Maximum, quotient, f64::NEG_INFINITY, &[0]).unwrap();
+    let is_one = b.compare(Compare::Ge, least, most).unwrap();
+    let program = b.finish(&[("is_one", is_one)]).unwrap();
+    let arguments = [tensor(DType::BF16, &[2, 4], &[[3.0; 4], [5.0; 4]].concat())];
+    let settings = settings("v6e/default/off", &["reciprocal"]);
+    let found = explore(&program, &arguments, &[], &settings).unwrap();
+    for answer in &found.answers {
+        let Answer::Reachable(witness) = answer else { panic!("{answer:?}") };
         let chosen = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &arguments).unwrap();
         assert_eq!(chosen[0].data().get_f64(witness.differs.element), 0.0);
     }

@@ -113,7 +113,9 @@ impl Summed {
         let in_library = machine.library_computes(instruction);
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
         let order = match convolution {
-            Some(convolution) if in_library => Some(DotOrder::of_convolution([m, k, n], plan.batch, convolution)),
+            Some(convolution) if in_library => {
+                Some(DotOrder::of_convolution(machine.mode.choices.isa, [m, k, n], plan.batch, convolution))
+            }
             Some(_) => None,
             None => DotOrder::of(machine.mode, in_library, [m, k, n], last).filter(|_| f32s),
         };

@@ -10,6 +10,19 @@ use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbols::{Array, Symbols};
 
+/// What is a product that is not rounded yet, rounded: no other operation gives the same.
+pub fn round_products(operand: &mut Symbols) {
+    if let Symbols::Array(array) = operand
+        && array.exact
+    {
+        let rounded = |symbol: &Symbol| {
+            let (symbol, is_opposite) = symbol.split_sign();
+            Mixer::new("rounded product").and(symbol).symbol().with_sign(is_opposite)
+        };
+        *operand = Symbols::array(array.elements.iter().map(rounded).collect());
+    }
+}
+
 /// An operation of two operands.
 pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbols {
     let unit = &tracer.machine.unit;

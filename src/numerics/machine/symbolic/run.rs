@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use crate::analysis::Contractions;
 use crate::ir::{ComputationId, Instruction, LibraryFunction, Op, Program, Shape, movement};
 
 use super::super::evaluate::{EvalError, Machine, refuse};
@@ -13,7 +14,7 @@ use super::gathered::GatheredTerms;
 use super::packed::PackedIntegers;
 use super::symbol::{Mixer, Symbol};
 use super::symbols::{Array, Symbols};
-use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
+use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pairwise, pointwise, ranked, reduced};
 
 pub type Result<T> = std::result::Result<T, EvalError>;
 
@@ -109,8 +110,14 @@ impl<'a> Tracer<'a> {
                 },
                 (_, Some(constant)) => Symbols::of_value(constant),
                 _ => {
-                    let operands: Vec<Symbols> =
+                    let mut operands: Vec<Symbols> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
+                    let rounds = |position: usize| frame.habits[id].takes_rounded & Contractions::bit(position) != 0;
+                    operands
+                        .iter_mut()
+                        .enumerate()
+                        .filter(|(at, _)| rounds(*at))
+                        .for_each(|(_, o)| pairwise::round_products(o));
                     let shapes = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
                     for operand in &instruction.operands {
                         uses[*operand] = uses[*operand].saturating_sub(1);

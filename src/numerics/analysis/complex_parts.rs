@@ -1,0 +1,83 @@
+//! Which values of a fusion are the parts of one complex number: programs have them as arrays of real ones.
+
+use std::collections::HashMap;
+
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
+
+/// Complex numbers among the values of a fusion.
+pub struct ComplexParts {
+    /// The factors a + bi and c + di of each product, by the values that are its parts.
+    products: HashMap<ValueId, [[ValueId; 2]; 2]>,
+    /// The real part that belongs to an imaginary one.
+    reals: HashMap<ValueId, ValueId>,
+}
+
+impl ComplexParts {
+    /// Those that can be told by a product: (a + bi) (c + di) is (ac - bd) + (bc + ad) i. Factors and products are complex, and so is
+    /// what they are moved or added from, and what is made of them in one way for both parts.
+    pub fn of(computation: &Computation, fusion: Option<Fusion>) -> ComplexParts {
+        let instructions = &computation.instructions;
+        let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion == fusion);
+        let product = |id: ValueId| match instructions[id].op {
+            Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
+            _ => None,
+        };
+        let of_products = |instruction: &Instruction, binary: Binary| {
+            let [left, right] = instruction.operands[..] else { return None };
+            Some([product(left)?, product(right)?]).filter(|_| instruction.op == Op::Binary(binary))
+        };
+        let real: HashMap<[[ValueId; 2]; 2], ValueId> =
+            inside().filter_map(|(id, i)| Some((of_products(i, Binary::Subtract)?, id))).collect();
+        let mut parts = ComplexParts { products: HashMap::new(), reals: HashMap::new() };
+        let mut waiting: Vec<[ValueId; 2]> = Vec::new();
+        for (id, instruction) in inside() {
+            let Some([[b, c], [a, d]]) = of_products(instruction, Binary::Add) else { continue };
+            let Some(real) = real.get(&[[a, c], [b, d]]) else { continue };
+            parts.products.extend([*real, id].map(|part| (part, [[a, b], [c, d]])));
+            waiting.extend([[*real, id], [a, b], [c, d]]);
+        }
+        if waiting.is_empty() {
+            return parts;
+        }
+        let users = computation.users();
+        while let Some([re, im]) = waiting.pop() {
+            if re == im || parts.reals.insert(im, re).is_some() {
+                continue;
+            }
+            let is_product = parts.products.contains_key(&im);
+            let [from, to] = [re, im].map(|part| &instructions[part]);
+            if !is_product && from.op == to.op && passes(&from.op) && from.fusion == fusion && to.fusion == fusion {
+                waiting.extend(from.operands.iter().zip(&to.operands).map(|(re, im)| [*re, *im]));
+            }
+            let made = |id: ValueId| users[id].iter().copied().filter(|user| instructions[*user].fusion == fusion);
+            for of_im in made(im).filter(|user| passes(&instructions[*user].op)) {
+                let place = instructions[of_im].operands.iter().position(|operand| *operand == im);
+                let is_alike = |user: &ValueId| {
+                    let [own, other] = [*user, of_im].map(|id| &instructions[id]);
+                    own.op == other.op
+                        && own.shape == other.shape
+                        && own.operands.iter().position(|o| *o == re) == place
+                };
+                if let Some(of_re) = made(re).find(is_alike) {
+                    waiting.push([of_re, of_im]);
+                }
+            }
+        }
+        parts
+    }
+
+    /// The factors of the product of which a value is a part.
+    pub fn factors(&self, id: ValueId) -> Option<[[ValueId; 2]; 2]> {
+        self.products.get(&id).copied()
+    }
+
+    /// The real part of the number of which a value is the imaginary one; of others the value itself.
+    pub fn number(&self, id: ValueId) -> ValueId {
+        self.reals.get(&id).copied().unwrap_or(id)
+    }
+}
+
+/// Whether an operation does the same to both parts of a number.
+fn passes(op: &Op) -> bool {
+    op.class() == Class::Moves || matches!(op, Op::Binary(Binary::Add | Binary::Subtract) | Op::Select)
+}
