@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Computation, Fusion, Op, Unary, ValueId};
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 use super::kernel_functions::Functions;
 use super::known::{computed_number, left_as_it_is};
+use super::unroll::is_small;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
@@ -28,6 +29,8 @@ pub struct Emission<'c> {
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
+    /// Their ranks by what is read.
+    read: HashMap<(ValueId, Vec<Address>), u32>,
     /// The basic block that each value is computed in, in its last place.
     blocks: HashMap<ValueId, u32>,
     /// Basic blocks so far.
@@ -73,6 +76,7 @@ impl<'c> Emission<'c> {
             complex: ComplexParts::of(computation, fusion),
             ranks: HashMap::new(),
             reads: 0,
+            read: HashMap::new(),
             blocks: HashMap::new(),
             block: 0,
         }
@@ -118,9 +122,17 @@ impl<'c> Emission<'c> {
             Op::Constant(value) if value.len() == 1 => 0,
             _ if !is_inside && self.loops && self.hoists && instruction.shape.dims().is_empty() => 0,
             op if !is_inside || matches!(op, Op::Constant(_)) => {
-                self.reads += 1;
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
-                LOOP_BODY + self.reads + widening
+                // Of two reads of one address LLVM keeps the first.
+                let read = self.address(place).map(|address| (id, address));
+                match read.as_ref().and_then(|read| self.read.get(read)) {
+                    Some(rank) => *rank,
+                    None => {
+                        let rank = self.pass() + widening;
+                        self.read.extend(read.map(|read| (read, rank)));
+                        rank
+                    }
+                }
             }
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
@@ -141,7 +153,7 @@ impl<'c> Emission<'c> {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
                 self.visit_in(instruction.operands[0], &place, along)
             }
-            Op::Concatenate { .. } => {
+            Op::Concatenate { dim } => {
                 let mut highest = 0;
                 for (branch, operand) in instruction.operands.iter().enumerate() {
                     let place: Vec<ValueId> = place.iter().copied().chain([id, branch]).collect();
@@ -150,6 +162,8 @@ impl<'c> Emission<'c> {
                 match self.functions.as_ref().and_then(Functions::hero) {
                     // Each branch goes on in a loop of its own.
                     Some(hero) if hero == id => highest,
+                    // Which branch is taken is known of each iteration.
+                    _ if self.is_along_unrolled_loop(id, *dim) => highest,
                     _ => {
                         self.block += 1;
                         self.pass()
@@ -196,10 +210,99 @@ impl<'c> Emission<'c> {
         functions.before(self.computation, self.fusion, id, factors, numbers_in)
     }
 
+    /// Whether a value's dim is that of the innermost loop, and the loop is so short that LLVM unrolls it.
+    fn is_along_unrolled_loop(&self, mut id: ValueId, mut dim: usize) -> bool {
+        let instructions = &self.computation.instructions;
+        let inside = || instructions.iter().enumerate().filter(|(_, i)| i.fusion == self.fusion);
+        while let Some((reader, instruction)) = inside().find(|(at, i)| *at > id && i.operands.contains(&id)) {
+            dim = match &instruction.op {
+                Op::Transpose { permutation } => permutation.iter().position(|from| *from == dim).unwrap_or(dim),
+                Op::Broadcast { dims } => dims[dim],
+                op if matches!(op.class(), Class::Elementwise | Class::Converts)
+                    || matches!(op, Op::Copy | Op::Pad { .. }) =>
+                {
+                    dim
+                }
+                _ => return false,
+            };
+            id = reader;
+        }
+        let dims = instructions[id].shape.dims();
+        let is_innermost = dims.iter().rposition(|extent| *extent > 1) == Some(dim);
+        is_innermost && is_small(dims[dim], inside().filter(|(_, i)| !matches!(i.op, Op::Reshape | Op::Copy)).count())
+    }
+
+    /// The address that is read behind slices and in branches of a concatenate, as LLVM sees it at first: index times stride and
+    /// start for each dim, anew in each function that is called on the way, or a number.
+    fn address(&self, place: &[ValueId]) -> Option<Vec<Address>> {
+        let instructions = &self.computation.instructions;
+        let mut address: Option<Vec<Address>> = None;
+        let mut place = place.iter().copied();
+        while let Some(id) = place.next() {
+            let Instruction { op, shape, operands, .. } = &instructions[id];
+            let begun = |extent: &usize| if *extent == 1 { Address::Known(0) } else { Address::Affine(vec![(0, 1)]) };
+            let mut at = address.take().unwrap_or_else(|| shape.dims().iter().map(begun).collect());
+            if at.len() != shape.dims().len() {
+                return None;
+            }
+            match op {
+                Op::Slice { start, stride, .. } => {
+                    let calls = self.functions.as_ref().is_some_and(|functions| functions.calls(operands[0]));
+                    for (at, (start, stride)) in at.iter_mut().zip(start.iter().zip(stride)) {
+                        at.go_on(*start as isize, *stride as isize);
+                        if let (true, Address::Affine(steps)) = (calls, at) {
+                            steps.push((0, 1));
+                        }
+                    }
+                }
+                Op::Concatenate { dim } => {
+                    let branch = place.next()?;
+                    let before = operands[..branch].iter().map(|operand| instructions[*operand].shape.dims()[*dim]);
+                    at[*dim].go_on(-(before.sum::<usize>() as isize), 1);
+                    // What one branch reads no other knows of.
+                    at[*dim].enter((id as isize, branch as isize));
+                }
+                _ => return None,
+            }
+            address = Some(at);
+        }
+        address
+    }
+
     /// What loops, branches and calls leave is there where they end.
     fn pass(&mut self) -> u32 {
         self.reads += 1;
         LOOP_BODY + self.reads
+    }
+}
+
+/// Where an element lies along a dim.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Address {
+    /// Known when the code is made.
+    Known(isize),
+    /// Start and stride, of the loop's index first and then of what each function that is called is given.
+    Affine(Vec<(isize, isize)>),
+}
+
+impl Address {
+    /// The place in an array of which what has this one begins at `start`, with a stride.
+    fn go_on(&mut self, start: isize, stride: isize) {
+        match self {
+            Address::Known(at) => *at = start + *at * stride,
+            Address::Affine(steps) => {
+                if let Some((from, step)) = steps.last_mut() {
+                    (*from, *step) = (start + *from * stride, *step * stride);
+                }
+            }
+        }
+    }
+
+    /// The same in a branch.
+    fn enter(&mut self, branch: (isize, isize)) {
+        if let Address::Affine(steps) = self {
+            steps.insert(0, branch);
+        }
     }
 }
 

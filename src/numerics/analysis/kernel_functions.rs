@@ -149,6 +149,11 @@ impl Functions {
         found.into_iter().skip(1).rev().flat_map(parts).chain(called.flatten()).collect()
     }
 
+    /// Whether a value is what another function gives.
+    pub fn calls(&self, id: ValueId) -> bool {
+        self.called[id]
+    }
+
     /// Whether a complex number is what another function gives.
     fn is_called(&self, number: [ValueId; 2]) -> bool {
         number.iter().any(|part| self.called[*part])

@@ -97,6 +97,12 @@ fn place(computation: &Computation, id: ValueId, operand: ValueId, at: usize) ->
             let turned = |(dim, at): (usize, usize)| if dims.contains(&dim) { from.dims()[dim] - 1 - at } else { at };
             Some(at_index(index().enumerate().map(turned).collect()))
         }
+        // In the last step of its loop: what is the same in every step is read where the sum is.
+        Op::Reduce { dims, .. } if operand == instruction.operands[0] && instruction.operands.len() == 2 => {
+            let mut kept = index();
+            let step = |dim: usize| if dims.contains(&dim) { Some(from.dims()[dim] - 1) } else { kept.next() };
+            Some(at_index((0..from.dims().len()).map(step).collect::<Option<Vec<usize>>>()?))
+        }
         Op::Reshape | Op::Copy => Some(at),
         op => (matches!(op.class(), Class::Elementwise | Class::Converts) && from.elements() == to.elements())
             .then_some(at),
