@@ -1,6 +1,6 @@
 //! What devices exchange: each collective as operations between the values of the devices in a group.
 
-use crate::ir::{Op, ValueId};
+use crate::ir::{Fusion, Op, ValueId};
 
 use super::emit::Emitter;
 use super::error::LowerError;
@@ -102,9 +102,10 @@ fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
     let mut sum = members.next().ok_or_else(|| e.refuse("replica_groups", "a group is empty"))?;
     let region = e.attributes().callee("to_apply")?;
     let shape = e.shape(arrays(e, &sum)?[0]).clone();
-    let exchange = e.exchange(shape.element_type());
+    e.lowering.fusions += 1;
+    let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type() };
     for member in members {
-        sum = e.inline_between(region, &[sum, member], (shape.dims().to_vec(), exchange))?;
+        sum = e.inlined(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
     }
     Ok(sum)
 }

@@ -309,23 +309,8 @@ impl<'a> Emitter<'_, 'a> {
         self.inlined(name, arguments, over, None)
     }
 
-    /// What a scalar computation makes of what arrives from a device and what another has, element by element.
-    pub fn inline_between(
-        &mut self,
-        name: &str,
-        arguments: &[Value; 2],
-        (dims, exchange): (Vec<usize>, Fusion),
-    ) -> Result<Value> {
-        self.inlined(name, arguments, Some(dims), Some(exchange))
-    }
-
-    /// An exchange between devices that no other is.
-    pub fn exchange(&mut self, carries: DType) -> Fusion {
-        self.lowering.fusions += 1;
-        Fusion::Exchange { number: self.lowering.fusions, carries }
-    }
-
-    fn inlined(
+    /// What a computation makes of these arguments, element by element of dims, or in an exchange between devices.
+    pub fn inlined(
         &mut self,
         name: &str,
         arguments: &[Value],

@@ -180,6 +180,39 @@ fn complex_functions_are_those_of_xla() {
     }
 }
 
+/// Products that are read in several places, each with code of its own, and what decides which of two is contracted: parts of complex
+/// numbers, reads of one address, branches that are gone when a loop is unrolled.
+#[test]
+fn products_that_are_read_twice_are_those_of_xla() {
+    results_are_those_of_xla("read_twice", "xla-cpu/default/as-compiled");
+}
+
+/// A processor with AVX2 has other kernels.
+#[test]
+fn dots_of_the_library_are_those_of_xla_on_another_processor() {
+    results_are_those_of_xla("library_dots", "xla-cpu/default/as-compiled+isa=avx2");
+    let folder = data().join("hlo_more/cpu");
+    let (program, inputs) =
+        (program_in(&folder, "library_dots.excess_on"), tensors_in(&folder, "library_dots.inputs", "arg"));
+    let xla = tensors_in(&folder, "library_dots.excess_on.outputs", "out");
+    let wide = subject::evaluate(&program, &"xla-cpu/default/as-compiled".parse().unwrap(), &inputs).unwrap();
+    let differing: Vec<usize> =
+        (0..wide.len()).filter(|at| difference(&wide[*at], &xla[*at], None).is_some()).collect();
+    assert_eq!(differing, [3, 5]);
+}
+
+fn results_are_those_of_xla(name: &str, mode: &str) {
+    let folder = data().join("hlo_more/cpu");
+    let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
+    let xla = tensors_in(&folder, &format!("{name}.excess_on.outputs"), "out");
+    let program = program_in(&folder, &format!("{name}.excess_on"));
+    let ours = subject::evaluate(&program, &mode.parse().unwrap(), &inputs).unwrap();
+    assert_eq!(ours.len(), xla.len());
+    for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {
+        assert_eq!(difference(ours, xla, None), None, "{name} out{at}");
+    }
+}
+
 /// The definition against a fast transform: what both add in other orders differs by 2 ulps of the largest result, and by
 /// 10 of 1000 elements.
 #[test]

@@ -9,7 +9,9 @@ use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 use super::kernel_functions::Functions;
 use super::known::{computed_number, left_as_it_is};
-use super::unroll::is_small;
+
+/// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
+const UNROLLED: usize = 4;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
@@ -228,8 +230,7 @@ impl<'c> Emission<'c> {
             id = reader;
         }
         let dims = instructions[id].shape.dims();
-        let is_innermost = dims.iter().rposition(|extent| *extent > 1) == Some(dim);
-        is_innermost && is_small(dims[dim], inside().filter(|(_, i)| !matches!(i.op, Op::Reshape | Op::Copy)).count())
+        dims[dim] <= UNROLLED && dims.iter().rposition(|extent| *extent > 1) == Some(dim)
     }
 
     /// The address that is read behind slices and in branches of a concatenate, as LLVM sees it at first: index times stride and

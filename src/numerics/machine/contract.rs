@@ -64,7 +64,7 @@ pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> 
 }
 
 /// Products as an array of f32.
-pub fn rounded(products: &Value, flush: bool) -> Value {
+pub fn round_array(products: &Value, flush: bool) -> Value {
     Value::float(DType::F32, round(products.f64s(), flush))
 }
 

@@ -156,7 +156,7 @@ impl<'p> Machine<'p> {
         let (op, shape) = (&instruction.op, &instruction.shape);
         for (position, operand) in operands.iter_mut().enumerate().filter(|_| habits.takes_rounded != 0) {
             if habits.takes_rounded & Contractions::bit(position) != 0 && contract::is_product(operand.elements()) {
-                *operand = operand.clone().map(|products| contract::rounded(&products, self.unit.flush));
+                *operand = operand.clone().map(|products| contract::round_array(&products, self.unit.flush));
             }
         }
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {

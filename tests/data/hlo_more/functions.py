@@ -125,3 +125,27 @@ def transforms(a, b, c):
     made = (jnp.fft.fft(z), jnp.fft.ifft(z), jnp.fft.fftn(z), jnp.fft.ifftn(z), jnp.fft.rfft(a), jnp.fft.rfftn(a), jnp.fft.rfft(c))
     parts = tuple(part for m in made for part in (m.real, m.imag))
     return parts + (jnp.fft.irfft(half, 12), jnp.fft.irfftn(half, (3, 5, 13)))
+
+
+def read_twice(a, b, c, d, q, v):
+    """Products that are read in several places: of a complex scan, a rotation, an update, and a target."""
+    def step(first, second):
+        return second[0] * first[0], second[0] * first[1] + second[1]
+    x, y = lax.complex(a, b), lax.complex(c, d)
+    scan = lax.associative_scan(step, (x, y))[1].real
+    pairs = x[1::2] * y[::2] + y[1::2], x[1::2] * x[::2]
+    pairs = pairs[1][1::2] * pairs[0][::2] + pairs[0][1::2]
+    w, u = q[:, :1], q[:, 1:]
+    cross = jnp.cross(u, v)
+    turned = v + 2 * w * cross + 2 * jnp.cross(u, cross)
+    product = a * b
+    spread = (product + c)[:, :, None] + (product[:, :, None] - d[:, :, None] * jnp.arange(3, dtype=jnp.float32))
+    unit = q * lax.rsqrt(jnp.sum(q * q, -1, keepdims=True))
+    update = unit + jnp.sum(unit[:, :, None, None] * v[:, None, :, None] * b[:12].reshape(4, 3, 4), (1, 2))
+    returns = (a + b)[:, 1:] * 0.95 + b[:, 1:] * jnp.float32(0.05)
+    target = c + d * jnp.concatenate([returns, a[:, -1:]], 1)
+    return scan, pairs.real, pairs.imag, turned, spread, update, target
+
+
+def library_dots(*pairs):
+    return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2]))

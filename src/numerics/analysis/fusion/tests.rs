@@ -27,6 +27,33 @@ fn contracted_by(codegen: &Codegen, body: impl Fn(&mut Builder, [ValueId; 4]) ->
     values.into_iter().map(|id| contracted.products[id]).collect()
 }
 
+/// A product that a sum reads beside others has code of its own there: where it is added it is not rounded. Who reads the same
+/// elements shares the code.
+#[test]
+fn a_product_is_contracted_where_it_is_read_alone() {
+    let sum = |along: usize| {
+        let mut builder = Builder::new("m");
+        let [a, b] = ["a", "b"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
+        let product = builder.binary(Binary::Multiply, a, b).unwrap();
+        let spread = builder.broadcast(product, &[8, 8], &[along]).unwrap();
+        let root = builder.unary(Unary::Sqrt, spread).unwrap();
+        let sum = builder.reduce(Binary::Add, root, 0.0, &[1]).unwrap();
+        let result = builder.binary(Binary::Add, product, sum).unwrap();
+        let mut program = builder.finish(&[("r", result)]).unwrap();
+        let entry = program.entry;
+        let computation = &mut program.computations[entry];
+        (product..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        let mut uses = computation.uses();
+        uses[computation.root] += 1;
+        let found = find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| false);
+        let exact = [(result, 0), (spread, 0)].map(|(reader, at)| found.is_exact_for(reader, at, product));
+        (found.products[product], exact)
+    };
+    assert_eq!(sum(1), (true, [true, false]));
+    // Along the other dim it is the same in every step of the sum's loop, and computed once.
+    assert_eq!(sum(0), (false, [false, false]));
+}
+
 /// Of two products the one whose operands are there first is contracted: reads are, in the order of the code.
 #[test]
 fn a_product_of_what_is_computed_later_is_rounded() {
