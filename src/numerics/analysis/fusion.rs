@@ -45,7 +45,7 @@ impl Contractions {
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
 /// before branches behind which the sum is. Who reads other elements of a product than those at its own place has code of its
-/// own for it ([`Ways`]), and rounds there or does not. `uses` is how often each value is read, the root once more.
+/// own for it (`ways.rs`), and rounds there or does not. `uses` is how often each value is read, the root once more.
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],
