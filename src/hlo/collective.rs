@@ -105,7 +105,7 @@ fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
     e.lowering.fusions += 1;
     let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type() };
     for member in members {
-        sum = e.inlined(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
+        sum = e.inline_within(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
     }
     Ok(sum)
 }

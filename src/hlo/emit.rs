@@ -306,11 +306,11 @@ impl<'a> Emitter<'_, 'a> {
             "map" => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
         };
-        self.inlined(name, arguments, over, None)
+        self.inline_within(name, arguments, over, None)
     }
 
     /// What a computation makes of these arguments, element by element of dims, or in an exchange between devices.
-    pub fn inlined(
+    pub fn inline_within(
         &mut self,
         name: &str,
         arguments: &[Value],
