@@ -2,13 +2,13 @@
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
-use crate::analysis::FoldedColumns;
+use crate::analysis::{Contractions, FoldedColumns};
 use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::mxu::sum_to_f32;
-use super::value::Value;
+use super::value::{Operand, Value};
 
 /// The exact products of two arrays of f32, rounded in the columns that are folded; one of them may hold such products
 /// already, if the other is nothing but -1.
@@ -63,8 +63,17 @@ pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> 
     row_sums(&swapped, width, 0.0, flush)
 }
 
+/// Rounds the operands of these bits ([`Contractions::bit`]) that are products.
+pub fn round_reads(operands: &mut [Operand], positions: u64, flush: bool) {
+    for (position, operand) in operands.iter_mut().enumerate().filter(|_| positions != 0) {
+        if positions & Contractions::bit(position) != 0 && is_product(operand.elements()) {
+            *operand = operand.clone().map(|products| round_array(&products, flush));
+        }
+    }
+}
+
 /// Products as an array of f32.
-pub fn round_array(products: &Value, flush: bool) -> Value {
+fn round_array(products: &Value, flush: bool) -> Value {
     Value::float(DType::F32, round(products.f64s(), flush))
 }
 

@@ -1,6 +1,5 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use crate::analysis::Contractions;
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary, ValueId,
@@ -154,11 +153,7 @@ impl<'p> Machine<'p> {
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
-        for (position, operand) in operands.iter_mut().enumerate().filter(|_| habits.takes_rounded != 0) {
-            if habits.takes_rounded & Contractions::bit(position) != 0 && contract::is_product(operand.elements()) {
-                *operand = operand.clone().map(|products| contract::round_array(&products, self.unit.flush));
-            }
-        }
+        contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {
             operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements())).collect()
         };
