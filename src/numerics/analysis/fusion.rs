@@ -22,14 +22,19 @@ pub struct Contractions {
 }
 
 impl Contractions {
-    /// The bit of the operand at this position; who has more operands than bits, a list or a concatenate, adds none of them.
-    pub fn bit(position: usize) -> u64 {
+    /// The bit of the operand at a position; who has more operands than bits, a list or a concatenate, adds none of them.
+    fn bit(position: usize) -> u64 {
         1 << position.min(63)
+    }
+
+    /// Whether the operand at this position is among these bits.
+    pub fn holds(bits: u64, position: usize) -> bool {
+        bits & Self::bit(position) != 0
     }
 
     /// Whether `reader` takes its operand at this position before that is rounded.
     pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
-        let is_rounded = self.rounded.get(&reader).is_some_and(|positions| positions & Self::bit(position) != 0);
+        let is_rounded = self.rounded.get(&reader).is_some_and(|bits| Self::holds(*bits, position));
         self.products.get(operand) == Some(&true) && !is_rounded
     }
 }
@@ -123,8 +128,8 @@ pub fn find_contractions(
         };
         if !first.exponential {
             first.path.iter().for_each(|id| contracted[*id] = true);
-            let readers = [id].into_iter().chain(first.path.iter().copied());
-            exact.extend(readers.zip(first.path.iter().copied()));
+            let readers = || [id].into_iter().chain(first.path.iter().copied());
+            exact.extend(first.path.iter().flat_map(|read| readers().map(|reader| (reader, *read))));
         }
     }
     let mut rounded: HashMap<ValueId, u64> = HashMap::new();

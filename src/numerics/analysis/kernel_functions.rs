@@ -102,8 +102,8 @@ impl Functions {
 
     /// The values that are emitted before `root`, in that order: those of its own function that are reached through
     /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). What another
-    /// function computes is called where it is read, a factor as a whole. Complex numbers, each a real and an imaginary part, are values as any
-    /// other: `factors` gives those of the product of which a value is a part, `numbers_in` says of which others a
+    /// function computes is called where it is read, a factor as a whole. Complex numbers, each a real and an imaginary part, are
+    /// values as any other: `factors` gives those of the product of which a value is a part, `numbers_in` says of which others a
     /// number is made.
     pub fn before(
         &self,
@@ -156,7 +156,7 @@ impl Functions {
 
     /// Whether a complex number is what another function gives.
     fn is_called(&self, number: [ValueId; 2]) -> bool {
-        number.iter().any(|part| self.called[*part])
+        number.iter().any(|part| self.calls(*part))
     }
 }
 

@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::ir::{Class, Computation, Fusion, Op, ValueId, movement::row_major};
+use crate::ir::movement::{row_major, steps};
+use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 
 /// The most ways that are told apart.
 const MOST: usize = 8;
@@ -77,34 +78,24 @@ fn samples(elements: usize) -> Vec<usize> {
 fn place(computation: &Computation, id: ValueId, operand: ValueId, at: usize) -> Option<usize> {
     let instruction = &computation.instructions[id];
     let (from, to) = (&computation.instructions[operand].shape, &instruction.shape);
-    let index = || to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % extent);
-    let strides = row_major(from.dims());
-    let at_index = |index: Vec<usize>| index.iter().zip(&strides).map(|(at, step)| at * *step as usize).sum();
-    match &instruction.op {
-        Op::Broadcast { dims } => {
-            let index: Vec<usize> = index().collect();
-            Some(at_index(dims.iter().map(|dim| index[*dim]).collect()))
-        }
-        Op::Transpose { permutation } => {
-            let mut before = vec![0; permutation.len()];
-            permutation.iter().zip(index()).for_each(|(dim, at)| before[*dim] = at);
-            Some(at_index(before))
-        }
-        Op::Slice { start, stride, .. } => {
-            Some(at_index(index().zip(start).zip(stride).map(|((at, start), stride)| start + at * stride).collect()))
-        }
-        Op::Reverse { dims } => {
-            let turned = |(dim, at): (usize, usize)| if dims.contains(&dim) { from.dims()[dim] - 1 - at } else { at };
-            Some(at_index(index().enumerate().map(turned).collect()))
-        }
+    let steps = match &instruction.op {
         // In the last step of its loop: what is the same in every step is read where the sum is.
         Op::Reduce { dims, .. } if operand == instruction.operands[0] && instruction.operands.len() == 2 => {
-            let mut kept = index();
-            let step = |dim: usize| if dims.contains(&dim) { Some(from.dims()[dim] - 1) } else { kept.next() };
-            Some(at_index((0..from.dims().len()).map(step).collect::<Option<Vec<usize>>>()?))
+            let strides = row_major(from.dims());
+            let last = dims.iter().map(|dim| (from.dims()[*dim] as isize - 1) * strides[*dim]).sum();
+            Some((last, (0..strides.len()).filter(|dim| !dims.contains(dim)).map(|dim| strides[dim]).collect()))
         }
-        Op::Reshape | Op::Copy => Some(at),
-        op => (matches!(op.class(), Class::Elementwise | Class::Converts) && from.elements() == to.elements())
-            .then_some(at),
+        op => steps(op, from.dims(), to.dims().len()),
+    };
+    match (steps, &instruction.op) {
+        (Some((base, steps)), _) => {
+            let index = to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % extent);
+            usize::try_from(base + index.zip(steps).map(|(at, step)| at as isize * step).sum::<isize>()).ok()
+        }
+        (None, Op::Reshape | Op::Copy) => Some(at),
+        (None, op) => {
+            let keeps = matches!(op.class(), Class::Elementwise | Class::Converts) && from.elements() == to.elements();
+            keeps.then_some(at)
+        }
     }
 }

@@ -22,6 +22,36 @@ pub fn permute<T: Clone>(elements: &[T], dims: &[usize], order: &[usize]) -> Vec
     apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
 }
 
+/// Where in an operand of these dims the elements of a result of `rank` dims lie: the first one, and how far it is from one to the next
+/// along each dim. `None` where an operation picks elements in another way.
+pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)> {
+    let strides = row_major(dims);
+    match op {
+        Op::Broadcast { dims: along } => {
+            let mut steps = vec![0; rank];
+            for (d, out) in along.iter().enumerate() {
+                steps[*out] = strides[d];
+            }
+            Some((0, steps))
+        }
+        Op::Transpose { permutation } => Some((0, permutation.iter().map(|d| strides[*d]).collect())),
+        Op::Slice { start, stride, .. } => {
+            let base = start.iter().zip(&strides).map(|(s, step)| *s as isize * step).sum();
+            Some((base, stride.iter().zip(&strides).map(|(s, step)| *s as isize * step).collect()))
+        }
+        Op::Reverse { dims: flipped } => {
+            let mut steps = strides.clone();
+            let mut base = 0;
+            for d in flipped {
+                base += (dims[*d] as isize - 1) * strides[*d];
+                steps[*d] = -strides[*d];
+            }
+            Some((base, steps))
+        }
+        _ => None,
+    }
+}
+
 /// The result of an operation of [`super::Class::Moves`], row-major in `out_dims`.
 ///
 /// `operands` are (elements, dims); `starts` are the already read start indices of `dynamic-slice`,
@@ -41,29 +71,8 @@ pub fn apply<T: Clone>(
     let strides = row_major(dims);
     match op {
         Op::Reshape | Op::Copy | Op::OptimizationBarrier => source.to_vec(),
-        Op::Broadcast { dims: along } => {
-            let mut steps = vec![0; out_dims.len()];
-            for (d, out) in along.iter().enumerate() {
-                steps[*out] = strides[d];
-            }
-            strided(source, 0, &steps, out_dims)
-        }
-        Op::Transpose { permutation } => {
-            let steps: Vec<isize> = permutation.iter().map(|d| strides[*d]).collect();
-            strided(source, 0, &steps, out_dims)
-        }
-        Op::Slice { start, stride, .. } => {
-            let base = start.iter().zip(&strides).map(|(s, step)| *s as isize * step).sum();
-            let steps: Vec<isize> = stride.iter().zip(&strides).map(|(s, step)| *s as isize * step).collect();
-            strided(source, base, &steps, out_dims)
-        }
-        Op::Reverse { dims: flipped } => {
-            let mut steps = strides.clone();
-            let mut base = 0;
-            for d in flipped {
-                base += (dims[*d] as isize - 1) * strides[*d];
-                steps[*d] = -strides[*d];
-            }
+        Op::Broadcast { .. } | Op::Transpose { .. } | Op::Slice { .. } | Op::Reverse { .. } => {
+            let (base, steps) = steps(op, dims, out_dims.len()).unwrap_or_default();
             strided(source, base, &steps, out_dims)
         }
         Op::DynamicSlice { sizes } => strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims),

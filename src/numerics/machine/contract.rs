@@ -63,18 +63,13 @@ pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> 
     row_sums(&swapped, width, 0.0, flush)
 }
 
-/// Rounds the operands of these bits ([`Contractions::bit`]) that are products.
-pub fn round_reads(operands: &mut [Operand], positions: u64, flush: bool) {
-    for (position, operand) in operands.iter_mut().enumerate().filter(|_| positions != 0) {
-        if positions & Contractions::bit(position) != 0 && is_product(operand.elements()) {
-            *operand = operand.clone().map(|products| round_array(&products, flush));
+/// Rounds the operands among these bits ([`Contractions::holds`]) that are products.
+pub fn round_reads(operands: &mut [Operand], bits: u64, flush: bool) {
+    for (position, operand) in operands.iter_mut().enumerate().filter(|_| bits != 0) {
+        if Contractions::holds(bits, position) && is_product(operand.elements()) {
+            *operand = operand.clone().map(|products| Value::float(DType::F32, round(products.f64s(), flush)));
         }
     }
-}
-
-/// Products as an array of f32.
-fn round_array(products: &Value, flush: bool) -> Value {
-    Value::float(DType::F32, round(products.f64s(), flush))
 }
 
 /// The products, rounded after all.

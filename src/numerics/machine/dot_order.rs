@@ -88,8 +88,17 @@ fn task_columns(isa: Isa, [m, k, n]: [usize; 3], kernel: Kernel) -> usize {
 
 impl DotOrder {
     /// The order of an f32 dot in `mode`, where it is not one chain or the mode says otherwise; `last` tells which operands
-    /// have their products last.
-    pub fn of(mode: &Mode, in_library: bool, sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
+    /// have their products last, `convolution` which one in how many groups it stands for.
+    pub fn of(
+        mode: &Mode,
+        in_library: bool,
+        sizes: [usize; 3],
+        last: [bool; 2],
+        convolution: Option<(&Convolution, usize)>,
+    ) -> Option<DotOrder> {
+        if let Some((convolution, groups)) = convolution {
+            return in_library.then(|| DotOrder::of_convolution(mode.choices.isa, sizes, groups, convolution));
+        }
         let library = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation);
         match library? {
             Library::Ynnpack if in_library => Some(DotOrder::of_library(mode.choices.isa, sizes, last[1])),
@@ -118,7 +127,7 @@ impl DotOrder {
     }
 
     /// The library's order for a convolution in `groups`, as dots of these sizes.
-    pub fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
+    fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
         let Convolution { taps, row, .. } = *convolution;
         let row = if groups > 1 { 1 } else { row.max(1) };
         DotOrder::of_runs(isa, sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)

@@ -414,13 +414,8 @@ impl<'p> Machine<'p> {
             _ => None,
         };
         let in_library = self.library_computes(instruction);
-        let order = match convolution {
-            Some(convolution) if in_library => {
-                Some(DotOrder::of_convolution(self.mode.choices.isa, [m, k, n], plan.batch, convolution))
-            }
-            Some(_) => None,
-            None => DotOrder::of(self.mode, in_library, [m, k, n], last).filter(|_| f32s),
-        };
+        let groups = convolution.map(|convolution| (convolution, plan.batch));
+        let order = DotOrder::of(self.mode, in_library, [m, k, n], last, groups).filter(|_| f32s);
         let contraction =
             convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let complex = ComplexDot::new(self.library_function(instruction), [m, k, n]).filter(|_| f32s);

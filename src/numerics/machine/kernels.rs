@@ -1,6 +1,7 @@
 //! The kernels for f32 dots that YNNPACK has for a processor: the lists of google/XNNPACK, `ynnpack/kernels/dot/generator/`
 //! `x86_fp32.py`, `x86_fp32_k2.py` and `x86_fp32_k4.py`, as jaxlib 0.10.2 carries them (FACTS 3.2). Kernels without fused
-//! multiply-add are left out: one with it has the same block, or a cheaper one.
+//! multiply-add are left out: as long as the number of rows is not known, one with it has the same block or is cheaper. Once it is known
+//! the library chooses again, which AVX2 alone would show, for eight columns or less and few rows; that is not followed.
 
 /// The instructions of the processor that XLA:CPU's code runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

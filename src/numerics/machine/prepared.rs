@@ -46,7 +46,7 @@ pub(super) struct Habits {
     pub divides_by: Option<Spread>,
     /// A product that is added before it is rounded.
     pub contracted: bool,
-    /// The operands that are such products for others, and rounded here ([`Contractions::bit`]).
+    /// The operands that are such products for others, and rounded here ([`Contractions::holds`]).
     pub takes_rounded: u64,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,

@@ -100,6 +100,14 @@ fn a_contraction_has_a_witness() {
     }
 }
 
+/// Whether the rows of a value are equal, column by column.
+fn are_equal(mut b: Builder, value: ValueId) -> Program {
+    let least = b.reduce(Binary::Minimum, value, f64::INFINITY, &[0]).unwrap();
+    let most = b.reduce(Binary::Maximum, value, f64::NEG_INFINITY, &[0]).unwrap();
+    let is_one = b.compare(Compare::Ge, least, most).unwrap();
+    b.finish(&[("is_one", is_one)]).unwrap()
+}
+
 /// 41 times the rounded reciprocal of 41 is less than 1, 3 times that of 3 is not: of exact quotients that are equal one may change.
 #[test]
 fn a_reciprocal_has_a_witness_and_keeps_no_equality_of_rows() {
@@ -108,10 +116,7 @@ fn a_reciprocal_has_a_witness_and_keeps_no_equality_of_rows() {
     let by = b.parameter("by", DType::F32, &[2]).unwrap();
     let by = b.broadcast(by, &[2, 4], &[0]).unwrap();
     let quotient = b.binary(Binary::Divide, x, by).unwrap();
-    let least = b.reduce(Binary::Minimum, quotient, f64::INFINITY, &[0]).unwrap();
-    let most = b.reduce(Binary::Maximum, quotient, f64::NEG_INFINITY, &[0]).unwrap();
-    let is_one = b.compare(Compare::Ge, least, most).unwrap();
-    let program = b.finish(&[("is_one", is_one)]).unwrap();
+    let program = are_equal(b, quotient);
     let arguments = [
         Tensor::new(&[2, 4], Data::F32([[3.0; 4], [41.0; 4]].concat())),
         Tensor::new(&[2], Data::F32(vec![3.0, 41.0])),
@@ -137,10 +142,7 @@ fn a_reciprocal_of_itself_is_not_the_same_for_all() {
     let by = b.reshape(by, &[2]).unwrap();
     let by = b.broadcast(by, &[2, 4], &[0]).unwrap();
     let quotient = b.binary(Binary::Divide, x, by).unwrap();
-    let least = b.reduce(Binary::Minimum, quotient, f64::INFINITY, &[0]).unwrap();
-    let most = b.reduce(Binary::Maximum, quotient, f64::NEG_INFINITY, &[0]).unwrap();
-    let is_one = b.compare(Compare::Ge, least, most).unwrap();
-    let program = b.finish(&[("is_one", is_one)]).unwrap();
+    let program = are_equal(b, quotient);
     let arguments = [tensor(DType::BF16, &[2, 4], &[[3.0; 4], [5.0; 4]].concat())];
     let settings = settings("v6e/default/off", &["reciprocal"]);
     let found = explore(&program, &arguments, &[], &settings).unwrap();

@@ -17,11 +17,11 @@ use super::{settings, tensor};
 fn sum_is(number: f64, dtype: DType, devices: usize) -> Program {
     let mut b = Builder::new("sum_is");
     let x = b.parameter("x", dtype, &[devices]).unwrap();
-    let mut terms = (0..devices).map(|device| {
+    let mut term = |device: usize| {
         let own = Op::Slice { start: vec![device], limit: vec![device + 1], stride: vec![1] };
         b.op(own, &[x]).unwrap()
-    });
-    let terms: Vec<_> = terms.by_ref().collect();
+    };
+    let terms: Vec<_> = (0..devices).map(&mut term).collect();
     let sum = terms[1..].iter().fold(terms[0], |sum, own| b.exchange(1, sum, *own).unwrap());
     let number = b.constant(dtype, number).unwrap();
     let number = b.splat(number, &[1]).unwrap();

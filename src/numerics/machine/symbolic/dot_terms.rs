@@ -112,13 +112,8 @@ impl Summed {
         };
         let in_library = machine.library_computes(instruction);
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        let order = match convolution {
-            Some(convolution) if in_library => {
-                Some(DotOrder::of_convolution(machine.mode.choices.isa, [m, k, n], plan.batch, convolution))
-            }
-            Some(_) => None,
-            None => DotOrder::of(machine.mode, in_library, [m, k, n], last).filter(|_| f32s),
-        };
+        let groups = convolution.map(|convolution| (convolution, plan.batch));
+        let order = DotOrder::of(machine.mode, in_library, [m, k, n], last, groups).filter(|_| f32s);
         let contraction =
             convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));

@@ -164,12 +164,8 @@ fn row_sum(
 fn as_compiled(tracer: &Tracer, site: &Site) -> (bool, bool) {
     let Mode { chip, choices, .. } = tracer.machine.mode;
     let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
-    (
-        as_compiled,
-        as_compiled
-            && SideBySide::new(site.habits.sum_loop, tracer.machine.mode.choices.isa, tracer.machine.unit.flush)
-                .is_some(),
-    )
+    let side_by_side = || SideBySide::new(site.habits.sum_loop, choices.isa, tracer.machine.unit.flush);
+    (as_compiled, as_compiled && side_by_side().is_some())
 }
 
 /// What each addition is rounded to, if a sum is taken in XLA:CPU's windows.

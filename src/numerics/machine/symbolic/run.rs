@@ -112,12 +112,10 @@ impl<'a> Tracer<'a> {
                 _ => {
                     let mut operands: Vec<Symbols> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
-                    let rounds = |position: usize| frame.habits[id].takes_rounded & Contractions::bit(position) != 0;
-                    operands
-                        .iter_mut()
-                        .enumerate()
-                        .filter(|(at, _)| rounds(*at))
-                        .for_each(|(_, o)| pairwise::round_products(o));
+                    let bits = frame.habits[id].takes_rounded;
+                    for (_, read) in operands.iter_mut().enumerate().filter(|(at, _)| Contractions::holds(bits, *at)) {
+                        pairwise::round_products(read);
+                    }
                     let shapes = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
                     for operand in &instruction.operands {
                         uses[*operand] = uses[*operand].saturating_sub(1);
