@@ -33,7 +33,7 @@ impl Maker<'_> {
         let is_f32 = shape.dtype() == Some(DType::F32);
         match op {
             Op::Binary(Binary::Add) if self.permits(Freedom::Mesh) && shape.dtype().is_some_and(DType::is_float) => {
-                self.exchanged(id)
+                self.exchange(id)
             }
             Op::Binary(Binary::Multiply) if is_f32 && self.permits(Freedom::Contraction) => self.joined(id),
             Op::Binary(Binary::Divide) if is_f32 && self.permits(Freedom::Reciprocal) => self.by_reciprocal(id),

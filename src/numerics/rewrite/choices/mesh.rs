@@ -8,7 +8,7 @@ use super::{Freedom, Maker};
 impl Maker<'_> {
     /// What reads the last addition of a sum over three devices or more reads: it, or the same terms added from the last to the
     /// first, in a ring that begins halfway, or in pairs. Enclosed in any order.
-    pub(super) fn exchanged(&mut self, id: ValueId) -> ValueId {
+    pub(super) fn exchange(&mut self, id: ValueId) -> ValueId {
         let own = self.own[id];
         let Some((exchange, carries, terms)) = self.terms(id).filter(|(.., terms)| terms.len() > 2) else { return own };
         let dtype = self.made[own].shape.element_type();
