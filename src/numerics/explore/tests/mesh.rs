@@ -70,6 +70,31 @@ fn sums(terms: &[f64], round: fn(f64) -> f64) -> Vec<f64> {
     all
 }
 
+/// The sum in the order of an option: as declared, backwards, in a ring that begins halfway, in pairs.
+fn in_order(terms: &[f64], option: usize, round: fn(f64) -> f64) -> f64 {
+    let mut terms = terms.to_vec();
+    match option {
+        1 => terms.reverse(),
+        2 => {
+            let half = terms.len() / 2;
+            terms.rotate_left(half);
+        }
+        3 => return in_halves(&terms, round),
+        _ => {}
+    }
+    terms[1..].iter().fold(terms[0], |sum, term| round(sum + term))
+}
+
+fn in_halves(terms: &[f64], round: fn(f64) -> f64) -> f64 {
+    match terms {
+        [one] => *one,
+        _ => {
+            let (left, right) = terms.split_at(terms.len() / 2);
+            round(in_halves(left, round) + in_halves(right, round))
+        }
+    }
+}
+
 /// Six terms have 945 sums (11!!); all of them, sent as bf16 or as f32, lie in the enclosure, and so does what the machine makes of each
 /// option.
 #[test]
@@ -97,6 +122,11 @@ fn every_order_is_enclosed() {
                     let results: Vec<Tensor> =
                         machine::evaluate(&choices.take(&taken), &mesh.mode, &arguments).unwrap();
                     assert!(all.contains(&results[1].data().get_f64(0)), "{dtype}, option {option}");
+                    assert_eq!(
+                        results[1].data().get_f64(0),
+                        in_order(&values, option, round),
+                        "{dtype}, option {option}"
+                    );
                     assert!(outside(&enclosed, &results).iter().all(|result| result.elements.is_empty()));
                 }
             }
