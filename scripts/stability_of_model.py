@@ -1,11 +1,13 @@
-"""Counts the steps of the small language model whose token no mode can change, given the hidden state.
+"""Counts the steps of the small language model whose outcome no mode can change, given the hidden state.
 
     python3 scripts/stability_of_model.py [--ulpgate target/release/ulpgate] [--positions 1536] [--mode v5e/default/off]
+    python3 scripts/stability_of_model.py --outcome top_p   # the tokens that a sampler keeps rather than the best one; also top_k
     python3 scripts/stability_of_model.py --folder JUDGED   # the same of a model with a tied head that examples/llama.py dumped
 
 Teacher-forced over held-out text, in windows of 64 positions. The program before compilation (`prefill.before.hlo`) is cut at the
-head: its first part gives the hidden states in MODE, its second the tokens of these, `argmax(h . W)`. For each position
-`ulpgate explore --any-mode` says whether its token is proven under every chip, precision, order and permitted rounding. What is
+head: its first part gives the hidden states in MODE, its second the outcome of these: the token `argmax(h . W)`, the K tokens of
+the largest logits, in no order, or the fewest whose probabilities reach P. For each position
+`ulpgate explore --any-mode` says whether its outcome is proven under every chip, precision, order and permitted rounding. What is
 not proven is what a server would have to check. Needs nothing but Python.
 """
 
@@ -21,6 +23,46 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests/data/language_m
 WINDOW = 64
 # The parameters' order, as `scripts/decoder.py` has it.
 WEIGHTS = ["embedding", "norm", "attention_norm", "query", "key", "value", "output", "mlp_norm", "gate", "up", "down"]
+
+# What a sampler keeps, of `logits` and `probabilities` of {rows} x {n}: regions, then instructions.
+KEEP = {
+    "top_k": """
+  largest = ({of}[{rows},{k}], s32[{rows},{k}]) topk({logits}), k={k}, largest=true
+  tokens = s32[{rows},{k}] get-tuple-element(largest), index=1
+  ROOT kept = s32[{rows},{k}] sort(tokens), dimensions={{1}}, to_apply=keep.before""",
+    "top_p": """
+  ascending = f32[{rows},{n}] sort({probabilities}), dimensions={{1}}, is_stable=true, to_apply=keep.below
+  descending = f32[{rows},{n}] reverse(ascending), dimensions={{1}}
+  zero = f32[] constant(0)
+  reached = f32[{rows},{n}] reduce-window(descending, zero), window={{size=1x{n} pad=0_0x{n_less}_0}}, to_apply=keep.sum
+  p = f32[] constant({p})
+  p.all = f32[{rows},{n}] broadcast(p), dimensions={{}}
+  inside = pred[{rows},{n}] compare(reached, p.all), direction=LT
+  one = s32[{rows},{n}] convert(inside)
+  none = s32[] constant(0)
+  before = s32[{rows}] reduce(one, none), dimensions={{1}}, to_apply=keep.count
+  at = s32[{rows},1,1] reshape(before)
+  last = f32[{rows},1] gather(descending, at), offset_dims={{}}, collapsed_slice_dims={{1}}, start_index_map={{1}}, \
+operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, index_vector_dim=2, slice_sizes={{1,1}}
+  least = f32[{rows}] reshape(last)
+  least.all = f32[{rows},{n}] broadcast(least), dimensions={{0}}
+  ROOT keep = pred[{rows},{n}] compare({probabilities}, least.all), direction=GE""",
+}
+REGIONS = "".join(
+    f"""
+{name} {{
+  a = {of}[] parameter(0)
+  b = {of}[] parameter(1)
+  ROOT of = {result}
+}}
+"""
+    for name, of, result in [
+        ("keep.below", "f32", "pred[] compare(a, b), direction=LT"),
+        ("keep.sum", "f32", "f32[] add(a, b)"),
+        ("keep.count", "s32", "s32[] add(a, b)"),
+        ("keep.before", "s32", "pred[] compare(a, b), direction=LT"),
+    ]
+)
 
 
 def read(path):
@@ -43,8 +85,8 @@ def write(path, arrays):
     path.write_bytes(struct.pack("<Q", len(text)) + text + body)
 
 
-def cut(text):
-    """The program up to the hidden states, and that of the tokens of hidden states: what the head's dot takes."""
+def cut(text, outcome, sizes):
+    """The program up to the hidden states, and that of the outcome of hidden states: what the head's dot takes."""
     start = text.index("ENTRY ")
     regions, entry = text[:start], text[start:]
     hidden = re.findall(r" dot\((\S+), ", entry)[-1]
@@ -52,8 +94,9 @@ def cut(text):
     shape = re.search(rf"  {re.escape(hidden)} = (\S+) ", entry).group(1)
     before = re.sub(r"\n  ROOT .*", f"\n  ROOT hidden = ({shape}) tuple({hidden})", entry)
     lines = {m.group(1): m.group(0) for m in re.finditer(r"^  (?:ROOT )?(\S+) = .*$", entry, re.M)}
-    token = re.search(r"^  ROOT .* tuple\(\S+, (\S+), \S+\)$", entry, re.M).group(1)
-    kept, wanted = {}, [token]
+    logits, token, probabilities = re.search(r"^  ROOT .* tuple\((\S+), (\S+), (\S+)\)$", entry, re.M).groups()
+    results = {"token": token, "top_k": logits, "top_p": probabilities}
+    kept, wanted = {}, [results[outcome]]
     while wanted:
         name = wanted.pop()
         if name in kept or name == hidden:
@@ -62,8 +105,14 @@ def cut(text):
         operands = re.search(r"\w\(([^()]*)\)", lines[name].split(" = ", 1)[1]).group(1)
         wanted += [operand for operand in re.split(r", *", operands) if operand in lines]
     body = [f"  {hidden} = {shape} parameter(0)"] + [line for name, line in lines.items() if name in kept]
-    root = next(line for line in body if line.startswith(f"  {token} = "))
-    body[body.index(root)] = root.replace("  ", "  ROOT ", 1)
+    if outcome == "token":
+        root = next(line for line in body if line.startswith(f"  {token} = "))
+        body[body.index(root)] = root.replace("  ", "  ROOT ", 1)
+    else:
+        of, rows, n = re.match(rf"  {re.escape(logits)} = (\w+)\[(\d+),(\d+)\]", lines[logits]).groups()
+        known = {"of": of, "rows": rows, "n": n, "n_less": int(n) - 1, **sizes}
+        body.append(KEEP[outcome].format(logits=logits, probabilities=probabilities, **known).strip("\n"))
+        regions += REGIONS.lstrip("\n") + "\n"
     return regions + before, regions + "ENTRY head {\n" + "\n".join(body) + "\n}\n"
 
 
@@ -73,6 +122,9 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=FOLDER)
     parser.add_argument("--positions", type=int, default=1536)
     parser.add_argument("--mode", default="v5e/default/off")
+    parser.add_argument("--outcome", choices=["token", *KEEP], default="token")
+    parser.add_argument("--k", type=int, default=40, help="how many top_k keeps [40]")
+    parser.add_argument("--p", type=float, default=0.9, help="what the probabilities that top_p keeps reach [0.9]")
     parser.add_argument("explore", nargs="*", help="further arguments of explore, behind --")
     arguments = parser.parse_args()
     weights = read(arguments.folder / "decoder.safetensors")
@@ -80,7 +132,7 @@ def main():
     count, closest = {"proven": 0, "reachable": 0, "open": 0}, []
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
-        before, head = cut((arguments.folder / "prefill.before.hlo").read_text())
+        before, head = cut((arguments.folder / "prefill.before.hlo").read_text(), arguments.outcome, {"k": arguments.k, "p": arguments.p})
         (place / "hidden.hlo").write_text(before)
         (place / "head.hlo").write_text(head)
 
@@ -108,7 +160,8 @@ def main():
     steps = sum(count.values())
     print(f"{steps} steps: {count}; {100 * (1 - count['proven'] / steps):.2f} % are not proven")
     ahead = sorted(declared for declared, _ in closest)
-    print(f"ahead as declared, in ulps: median {ahead[len(ahead) // 2]:g}, {sum(a == 0 for a in ahead)} are tied")
+    if ahead:
+        print(f"ahead as declared, in ulps: median {ahead[len(ahead) // 2]:g}, {sum(a == 0 for a in ahead)} are tied")
 
 
 if __name__ == "__main__":

@@ -107,6 +107,14 @@ impl Expressions {
                     return if self.is(*a, neutral) { *b } else { *a };
                 }
             }
+            (Head::Compare(direction @ (Compare::Ne | Compare::Eq)), &[a, b]) => {
+                if let Some(same) = self.compared_predicate(*direction, a, b) {
+                    return same;
+                }
+            }
+            // What is below is not equal.
+            (Head::Binary(Binary::And), &[a, b]) if self.implies(a, b) => return a,
+            (Head::Binary(Binary::And), &[a, b]) if self.implies(b, a) => return b,
             (Head::Compare(Compare::Gt), [a, b]) => return self.intern(Head::Compare(Compare::Lt), vec![*b, *a]),
             (Head::Compare(Compare::Ge), [a, b]) => return self.intern(Head::Compare(Compare::Le), vec![*b, *a]),
             (Head::Reverse, [a]) => {
@@ -162,6 +170,21 @@ impl Expressions {
         let (Head::Compare(direction), [a, b]) = self.get(id) else { return None };
         let ordering = self.value(*a)?.partial_cmp(&self.value(*b)?)?;
         ordering.is_ne().then(|| direction.of(Some(ordering)))
+    }
+
+    /// What a comparison of a predicate with a known one is: that predicate, or its opposite.
+    fn compared_predicate(&mut self, direction: Compare, a: ExpressionId, b: ExpressionId) -> Option<ExpressionId> {
+        let (predicate, known) = if self.value(b).is_some() { (a, self.value(b)?) } else { (b, self.value(a)?) };
+        let Head::Compare(_) = self.get(predicate).0 else { return None };
+        let is_same = (direction == Compare::Eq) == (known != 0.0);
+        Some(if is_same { predicate } else { self.apply(Head::Unary(Unary::Not), vec![predicate]) })
+    }
+
+    /// Whether a number is below another where the first of two comparisons holds, and not that one where the second does.
+    fn implies(&self, below: ExpressionId, unequal: ExpressionId) -> bool {
+        let (Head::Compare(Compare::Lt), &[a, b]) = self.get(below) else { return false };
+        let (Head::Compare(Compare::Ne), &[c, d]) = self.get(unequal) else { return false };
+        (a, b) == (c, d) || (a, b) == (d, c)
     }
 
     /// The scan that `within blocks + scan of the blocks' totals` is, if this is that sum.

@@ -65,3 +65,25 @@ fn parts_that_overlap_are_not_side_by_side() {
     assert_eq!(e.get(apart), (&Head::Concatenate, &[x, y][..]));
     assert_eq!(*e.get(overlapping).0, Head::Binary(Binary::Maximum));
 }
+
+#[test]
+fn a_remainder_made_positive_is_compared_once() {
+    let mut e = Expressions::default();
+    let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+    let [zero, one] = [0.0, 1.0].map(|number| e.constant(number));
+    let compare = |e: &mut Expressions, by, a, b| e.apply(Head::Compare(by), vec![a, b]);
+    let below = compare(&mut e, Compare::Lt, x, zero);
+    // No sign differs from that of a divisor that is known to be positive.
+    assert_eq!(compare(&mut e, Compare::Ne, below, zero), below);
+    assert_eq!(compare(&mut e, Compare::Eq, one, below), below);
+    let opposite = e.apply(Head::Unary(Unary::Not), vec![below]);
+    assert_eq!(compare(&mut e, Compare::Eq, below, zero), opposite);
+    let unequal = compare(&mut e, Compare::Ne, zero, x);
+    assert_ne!(unequal, x);
+    let mut both = |a, b| e.apply(Head::Binary(Binary::And), vec![a, b]);
+    assert_eq!(both(unequal, below), below);
+    assert_eq!(both(below, unequal), below);
+    let of_another = compare(&mut e, Compare::Ne, y, zero);
+    let apart = e.apply(Head::Binary(Binary::And), vec![below, of_another]);
+    assert_eq!(*e.get(apart).0, Head::Binary(Binary::And));
+}

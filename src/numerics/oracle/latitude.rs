@@ -224,10 +224,9 @@ impl Pass<'_, Fast> {
                     let alike = alike.and_then(|other| values[other].as_ref());
                     self.one_of(id, &options, source.and_then(|source| values[source].as_ref()), alike)
                 }
-                (_, Latitude::Exact { floor }) => match self.flushed_for(instruction, operands, *floor) {
-                    Some(operands) => self.instruction(program.entry, instruction, &operands, &shapes, None)?,
-                    None => self.forget(&instruction.shape),
-                },
+                (_, Latitude::Exact { floor }) => {
+                    self.unrounded(program.entry, instruction, operands, &shapes, *floor)?
+                }
                 (_, Latitude::Rounded(rounding)) => {
                     self.computed((program.entry, id), instruction, operands, &shapes, rounding)?
                 }
@@ -243,19 +242,22 @@ impl Pass<'_, Fast> {
         Ok(values)
     }
 
-    /// The operands as an operation that rounds nothing may see them; `None` where it orders what may be flushed, and moves it
-    /// as it was.
-    fn flushed_for(
+    /// What an operation that rounds nothing gives of operands that it may flush. What orders them moves them as they were: its
+    /// results may be either, so that nothing ties them to what was flushed elsewhere.
+    fn unrounded(
         &mut self,
+        computation: ComputationId,
         instruction: &Instruction,
         operands: Vec<Value<Fast>>,
+        shapes: &[&Shape],
         floor: f64,
-    ) -> Option<Vec<Value<Fast>>> {
-        if floor == 0.0 || matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source) {
-            return Some(operands);
-        }
-        let ranks = instruction.op.class() == Class::Ranks;
-        operands.into_iter().map(|operand| self.flush(operand, floor, !ranks)).collect()
+    ) -> Result<Value<Fast>, OracleError> {
+        let sees_bits = matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source);
+        let floor = if sees_bits { 0.0 } else { floor };
+        let is_flushed = operands.iter().any(|operand| self.may_flush(operand, floor));
+        let operands: Vec<Value<Fast>> = operands.into_iter().map(|operand| self.flush(operand, floor)).collect();
+        let value = self.instruction(computation, instruction, &operands, shapes, None)?;
+        Ok(if is_flushed && instruction.op.class() == Class::Ranks { self.apart(value) } else { value })
     }
 
     fn computed(
@@ -266,10 +268,8 @@ impl Pass<'_, Fast> {
         shapes: &[&Shape],
         rounding: &Rounding,
     ) -> Result<Value<Fast>, OracleError> {
-        let flushed = operands.into_iter().map(|operand| self.flush(operand, rounding.floor, true));
-        let Some(operands) = flushed.collect::<Option<Vec<_>>>() else {
-            return Ok(self.forget(&instruction.shape));
-        };
+        let operands: Vec<Value<Fast>> =
+            operands.into_iter().map(|operand| self.flush(operand, rounding.floor)).collect();
         if let Some(additions) = &rounding.additions {
             return self.added(computation, instruction, operands, shapes, (additions, rounding));
         }

@@ -39,6 +39,7 @@ mod mpfr;
 mod order;
 mod pair;
 mod pairs;
+mod places;
 mod plan;
 mod prepared;
 mod radix;

@@ -12,6 +12,7 @@ use super::comparison::Comparison;
 use super::elements::{Element, FloatArray, Value};
 use super::evaluate::{OracleError, Pass};
 use super::order::Going;
+use super::places::{Lane, open_places};
 use super::radix;
 
 impl<A: Arithmetic> Pass<'_, A> {
@@ -29,8 +30,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         let length = dims[dim];
         let total: usize = dims.iter().product();
         let all_numbers = known.is_some_and(|comparator| self.all_numbers(&operands[comparator.key]));
-        let mut lanes = Vec::with_capacity(total / length.max(1));
-        let mut decided = true;
+        let by_numbers = known.filter(|_| all_numbers);
+        let mut lanes: Vec<(Vec<usize>, Lane)> = Vec::with_capacity(total / length.max(1));
         for lane in 0..total / length.max(1) {
             let start = lane / inner * inner * length + lane % inner;
             let positions: Vec<usize> = (0..length).map(|i| start + i * inner).collect();
@@ -44,18 +45,25 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Some(comparator) => self.order_by(comparator, operands, &positions, all_numbers),
                 None => self.order_by_region(to_apply, operands, &positions)?,
             };
-            decided &= order.is_some();
-            lanes.push((positions, order));
+            let lane = match (order, by_numbers) {
+                (Some(order), _) => Lane::Sorted(order),
+                (None, Some(Comparator { key, descending, .. })) => {
+                    Lane::Partly(self.world.places(operands[key].floats(), &positions, descending))
+                }
+                (None, None) => Lane::Open,
+            };
+            lanes.push((positions, lane));
         }
+        let decided = lanes.iter().all(|(_, lane)| matches!(lane, Lane::Sorted(_)));
         // Where each element of the result comes from.
         let mut sources: Vec<usize> = (0..total).collect();
-        for (positions, order) in &lanes {
-            for (at, source) in positions.iter().zip(order.iter().flatten()) {
-                sources[*at] = *source;
+        for (positions, lane) in &lanes {
+            for (place, at) in positions.iter().enumerate() {
+                sources[*at] = lane.element(place).unwrap_or(*at);
             }
         }
         let mut outputs = Vec::with_capacity(operands.len());
-        for operand in operands {
+        for (slot, operand) in operands.iter().enumerate() {
             let moved = match operand {
                 Value::Float(array) => Value::Float(self.world.pick(array, &sources)),
                 other => {
@@ -63,7 +71,9 @@ impl<A: Arithmetic> Pass<'_, A> {
                     Value::integer(integers.dtype, sources.iter().map(|at| integers.values[*at]).collect())
                 }
             };
-            outputs.push(if decided { moved } else { self.forget_open(&moved, &lanes) });
+            let is_key = by_numbers.is_some_and(|comparator| comparator.key == slot);
+            let key = is_key.then(|| operand.floats());
+            outputs.push(if decided { moved } else { self.forget_open(&moved, &lanes, key) });
         }
         Ok(Value::from_parts(outputs))
     }
@@ -91,20 +101,24 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(clamped))
     }
 
-    /// A sorted array in which nothing is known of the lanes whose order is open.
-    fn forget_open(&mut self, sorted: &Value<A>, lanes: &[(Vec<usize>, Option<Vec<usize>>)]) -> Value<A> {
-        let open = lanes.iter().filter(|(_, order)| order.is_none()).flat_map(|(positions, _)| positions);
+    /// A sorted array of which nothing is known where it is open what stands there; of what it was sorted by, `key`, the ends.
+    fn forget_open(
+        &mut self,
+        sorted: &Value<A>,
+        lanes: &[(Vec<usize>, Lane)],
+        key: Option<&FloatArray<A>>,
+    ) -> Value<A> {
         match sorted {
             Value::Float(array) => {
                 let mut elements = self.world.elements(array);
-                for at in open {
-                    elements[*at] = self.world.unknown();
+                for (lane, place, at) in open_places(lanes) {
+                    elements[at] = self.world.at_place(key, lane, place);
                 }
                 Value::Float(self.world.collect(elements))
             }
             other => {
                 let mut values = other.integers().values.to_vec();
-                open.for_each(|at| values[*at] = None);
+                open_places(lanes).for_each(|(_, _, at)| values[at] = None);
                 Value::integer(other.integers().dtype, values)
             }
         }
@@ -281,50 +295,44 @@ impl<A: Arithmetic> Pass<'_, A> {
         let total: usize = dims.iter().product();
         let rows = total / n.max(1);
         let all_numbers = self.all_numbers(operand);
-        let mut orders: Vec<Option<Vec<usize>>> = Vec::with_capacity(rows);
+        let mut lanes: Vec<Lane> = Vec::with_capacity(rows);
         for row in 0..rows {
             let positions: Vec<usize> = (row * n..(row + 1) * n).collect();
-            orders.push(match operand {
+            let order = match operand {
                 Value::Float(array) => {
                     match self.order_by_value(array, &positions, largest, true, all_numbers, false) {
-                        Some(order) => Some(order),
                         None => {
                             let elements = self.lane(array, &positions);
                             let world = &self.world;
                             leading(&positions, k, largest, |a, b| world.total_compare(&elements[&a], &elements[&b]))
                         }
+                        order => order,
                     }
                 }
                 other => {
                     let integers = other.integers();
                     leading(&positions, k, largest, |a, b| integers.compare(a, integers, b))
                 }
+            };
+            lanes.push(match (order, operand) {
+                (Some(order), _) => Lane::Sorted(order),
+                (None, Value::Float(array)) if all_numbers => {
+                    Lane::Partly(self.world.places(array, &positions, largest))
+                }
+                (None, _) => Lane::Open,
             });
         }
-        let mut indices = Vec::with_capacity(rows * k);
-        let mut sources = Vec::with_capacity(rows * k);
-        for (row, order) in orders.iter().enumerate() {
-            for i in 0..k {
-                let at = order.as_ref().map(|order| order[i]);
-                indices.push(at.map(|at| (at - row * n) as i64));
-                sources.push(at);
-            }
-        }
+        let places = || lanes.iter().enumerate().flat_map(|(row, lane)| (0..k).map(move |place| (row, lane, place)));
+        let indices = places().map(|(row, lane, place)| lane.element(place).map(|at| (at - row * n) as i64)).collect();
         let values = match operand {
             Value::Float(array) => {
-                let mut values = Vec::with_capacity(sources.len());
-                for at in sources {
-                    values.push(match at {
-                        Some(at) => self.world.element(array, at),
-                        None => self.world.unknown(),
-                    });
-                }
+                let values = places().map(|(_, lane, place)| self.world.at_place(Some(array), lane, place)).collect();
                 Value::Float(self.world.collect(values))
             }
             other => {
                 let integers = other.integers();
-                let value = |at: Option<usize>| integers.values[at?];
-                Value::integer(integers.dtype, sources.into_iter().map(value).collect())
+                let value = |(_, lane, place): (usize, &Lane, usize)| integers.values[lane.element(place)?];
+                Value::integer(integers.dtype, places().map(value).collect())
             }
         };
         Value::Tuple(vec![values, Value::integer(DType::S32, indices)])

@@ -220,16 +220,30 @@ impl Pass<'_, Fast> {
         Value::Float(stepped)
     }
 
-    /// A value whose floats below `floor` may count as zero. `None` where there are such and they may not be replaced.
-    pub(super) fn flush(&mut self, value: Value<Fast>, floor: f64, may_replace: bool) -> Option<Value<Fast>> {
-        let Value::Float(array) = value else { return Some(value) };
-        if floor == 0.0 || array.numbers.all(|x| !is_below(x, floor)) {
-            return Some(Value::Float(array));
+    /// Whether a value has floats that may count as zero below `floor`.
+    pub(super) fn may_flush(&self, value: &Value<Fast>, floor: f64) -> bool {
+        matches!(value, Value::Float(array) if floor > 0.0 && !array.numbers.all(|x| !is_below(x, floor)))
+    }
+
+    /// A value whose floats below `floor` may count as zero.
+    pub(super) fn flush(&mut self, value: Value<Fast>, floor: f64) -> Value<Fast> {
+        if !self.may_flush(&value, floor) {
+            return value;
         }
+        let Value::Float(array) = value else { return value };
         let with_zero =
             |x: Interval| if is_below(x, floor) { Interval { lo: x.lo.min(0.0), hi: x.hi.max(0.0) } } else { x };
         let numbers = map(&array.numbers, with_zero);
-        may_replace.then(|| Value::Float(self.stepped(array, numbers, Step::Flushed)))
+        Value::Float(self.stepped(array, numbers, Step::Flushed))
+    }
+
+    /// The floats of a value within the same ends, tied to nothing.
+    pub(super) fn apart(&mut self, value: Value<Fast>) -> Value<Fast> {
+        match value {
+            Value::Float(array) => Value::Float(self.world.fresh_numbers(array.numbers, array.len)),
+            Value::Tuple(parts) => Value::Tuple(parts.into_iter().map(|part| self.apart(part)).collect()),
+            value => value,
+        }
     }
 
     /// The largest magnitudes that the floats of a value may have.

@@ -1,4 +1,4 @@
-use crate::ir::{Binary, Builder, Compare, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Unary, ValueId};
 use crate::num::{BF16, F32};
 use crate::oracle::interval::Interval;
 use crate::tensor::{DType, Data, Tensor};
@@ -198,4 +198,67 @@ fn what_is_below_the_floor_may_be_zero() {
     assert!(of(1.0, 2.0 * large).is_unknown());
     assert_eq!(of(2.0 * large, 3.0 * large), Interval::exact(f64::INFINITY));
     assert!(of(-1e-60, 1e-60).lo < 0.0, "a zero of either sign");
+}
+
+/// A unit that flushes may rank subnormals as zeros, and moves them as they were; what is not close to zero keeps its place.
+#[test]
+fn what_is_flushed_ties_alone() {
+    let mut b = Builder::new("ranks");
+    let x = b.parameter("x", DType::F32, &[4]).unwrap();
+    let top = b.op(Op::TopK { k: 4, largest: true }, &[x]).unwrap();
+    let values = b.op(Op::GetTupleElement(0), &[top]).unwrap();
+    let indices = b.op(Op::GetTupleElement(1), &[top]).unwrap();
+    let other = b.parameter("y", DType::F32, &[4]).unwrap();
+    let flushed = b.binary(Binary::Maximum, x, other).unwrap();
+    let same = b.compare(Compare::Eq, values, flushed).unwrap();
+    let program = b.finish(&[("values", values), ("indices", indices), ("same", same)]).unwrap();
+    let latitudes = [top, flushed].map(|id| (id, Latitude::Exact { floor: f64::from(f32::MIN_POSITIVE) }));
+    let of = |xs: [f32; 4]| enclosed(&program, &[f32s(&[4], &xs), f32s(&[4], &[f32::NEG_INFINITY; 4])], &latitudes);
+    let found = of([2.0, 1.0, 1e-40, -3.0]);
+    assert_eq!(integers(&found[1]), [0, 1, 2, 3].map(Some));
+    assert_eq!(floats(&found[0])[2], Interval { lo: 0.0, hi: f64::from(1e-40f32) });
+    // Moved as it is, and flushed by the maximum: no two readings of one value.
+    assert_eq!(integers(&found[2]), [Some(1), Some(1), None, Some(1)]);
+    assert_eq!(integers(&of([2.0, 1e-40, 2e-40, -3.0])[1]), [Some(0), None, None, Some(3)]);
+}
+
+/// Of numbers that may change places each place is still known by its ends, and by its element where all others are apart.
+#[test]
+fn what_is_apart_keeps_its_place_beside_what_is_not() {
+    let n = 12;
+    let mut b = Builder::new("sorted");
+    let x = b.parameter("x", DType::F32, &[n]).unwrap();
+    let scale = b.parameter("scale", DType::F32, &[n]).unwrap();
+    let erring = b.binary(Binary::Multiply, x, scale).unwrap();
+    let top = b.op(Op::TopK { k: n, largest: true }, &[erring]).unwrap();
+    let values = b.op(Op::GetTupleElement(0), &[top]).unwrap();
+    let indices = b.op(Op::GetTupleElement(1), &[top]).unwrap();
+    let first = b.op(Op::Slice { start: vec![0], limit: vec![1], stride: vec![1] }, &[values]).unwrap();
+    let first = b.reshape(first, &[]).unwrap();
+    let first = b.broadcast(first, &[n], &[]).unwrap();
+    let is_first = b.compare(Compare::Ge, erring, first).unwrap();
+    let sorted = b.sort(&[erring], 0, false, Compare::Lt, CompareOrder::Total).unwrap();
+    let results = [("values", values), ("indices", indices), ("is_first", is_first), ("sorted", sorted)];
+    let program = b.finish(&results).unwrap();
+    let relative = 0.01;
+    let latitude = Latitude::Rounded(Rounding { relative, formats: vec![F32], ..Rounding::default() });
+    // Three are within a percent of each other, and so are zero and what lies beside it.
+    let xs = [5.0, 9.0, 1.0, 5.05, 0.0, 7.0, -2.0, 5.02, -0.0, 3.0, -8.0, 2.0];
+    let found = enclosed(&program, &[f32s(&[n], &xs), f32s(&[n], &[1.0; 12])], &[(erring, latitude)]);
+    let places = [Some(1), Some(5), None, None, None, Some(9), Some(11), Some(2), None, None, Some(6), Some(10)];
+    assert_eq!(integers(&found[1]), places);
+    // The largest is itself in every way, and nothing else is it.
+    assert_eq!(integers(&found[2]), std::array::from_fn::<_, 12, _>(|at| Some(i64::from(at == 1))));
+    // Whatever each becomes within its error, what stands at a place is within its ends, in either direction.
+    let (descending, ascending) = (floats(&found[0]), floats(&found[3]));
+    for choice in 0..1 << n {
+        let error = |at: usize| if choice >> at & 1 == 1 { 1.0 + relative } else { 1.0 - relative };
+        let mut chosen: Vec<f64> = (0..n).map(|at| f64::from((f64::from(xs[at]) * error(at)) as f32)).collect();
+        chosen.sort_by(f64::total_cmp);
+        assert!(chosen.iter().zip(ascending).all(|(x, place)| place.lo <= *x && *x <= place.hi), "{chosen:?}");
+        chosen.reverse();
+        assert!(chosen.iter().zip(descending).all(|(x, place)| place.lo <= *x && *x <= place.hi), "{chosen:?}");
+    }
+    // Which zero stands at which of their places is open.
+    assert!(descending[8..10].iter().chain(&ascending[2..4]).all(|x| *x == Interval::SIGNLESS_ZERO));
 }
