@@ -187,6 +187,12 @@ fn products_that_are_read_twice_are_those_of_xla() {
     results_are_those_of_xla("read_twice", "xla-cpu/default/as-compiled");
 }
 
+/// Loops and branches have code of their own, and what stands behind one ranks above all before it.
+#[test]
+fn products_that_are_read_apart_are_those_of_xla() {
+    results_are_those_of_xla("read_apart", "xla-cpu/default/as-compiled");
+}
+
 /// A processor with AVX2 has other kernels.
 #[test]
 fn dots_of_the_library_are_those_of_xla_on_another_processor() {

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::address::Address;
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
-use super::kernel_functions::Functions;
+use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
 
 /// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
@@ -44,19 +45,8 @@ impl<'c> Emission<'c> {
     pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
         let mut emission = Emission::nothing(computation, fusion);
         emission.hoists = codegen.hoists_first;
-        let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
-        let mut results: Vec<ValueId> = Vec::new();
-        for (id, instruction) in computation.instructions.iter().enumerate() {
-            let is_inside = instruction.fusion == fusion;
-            results.extend(
-                (!is_inside).then(|| instruction.operands.iter().copied().filter(inside)).into_iter().flatten(),
-            );
-            results.extend((is_inside && id == computation.root).then_some(id));
-        }
-        results.sort_unstable();
-        results.dedup();
-        // XLA's older emitter has no functions (`FusedIrEmitter`).
-        let has_functions = !codegen.value_by_value && !matches!(fusion, Some(Fusion::SmallCall(_)));
+        let results = results_of(computation, fusion);
+        let has_functions = has_functions(fusion, codegen);
         emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results, &emission.complex));
         if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
             emission.visit(hero);
@@ -102,11 +92,11 @@ impl<'c> Emission<'c> {
     }
 
     fn visit(&mut self, id: ValueId) {
-        self.visit_in(id, &[], true);
+        self.visit_in(id, &[], self.computation.instructions[id].shape.dims().len().checked_sub(1));
     }
 
-    /// `along` says whether the value's innermost dim is that of the innermost loop.
-    fn visit_in(&mut self, id: ValueId, place: &[ValueId], along: bool) -> u32 {
+    /// `inner` is the value's dim along which the innermost loop goes.
+    fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>) -> u32 {
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
             return *rank;
@@ -116,9 +106,10 @@ impl<'c> Emission<'c> {
         }
         let computation = self.computation;
         let instruction = &computation.instructions[id];
+        let inner = inner.filter(|inner| *inner < instruction.shape.dims().len());
         let is_inside = instruction.fusion == self.fusion;
         for value in if is_inside { self.before(id) } else { Vec::new() } {
-            self.visit_in(value, place, along);
+            self.visit_in(value, place, inner);
         }
         let rank = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => 0,
@@ -138,28 +129,26 @@ impl<'c> Emission<'c> {
             }
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
-            // It is computed before the innermost loop, where it has an order of its own.
-            Op::Broadcast { dims } if self.hoists && along && !keeps_innermost(dims, instruction.shape.dims()) => {
-                self.visit_in(instruction.operands[0], place, false);
+            // What is the same in all steps of the innermost loop is computed before it, where it has an order of its own.
+            Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !dims.contains(&inner)) => {
+                self.visit_in(instruction.operands[0], place, None);
                 0
             }
-            Op::Reshape => {
+            Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
                 let operand = instruction.operands[0];
-                let innermost = |id: ValueId| computation.instructions[id].shape.dims().last().copied();
-                self.visit_in(operand, place, along && innermost(operand) == innermost(id))
-            }
-            Op::Broadcast { .. } | Op::Copy | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
-                self.visit_in(instruction.operands[0], place, along)
+                let from = computation.instructions[operand].shape.dims();
+                let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
+                self.visit_in(operand, place, inner)
             }
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
-                self.visit_in(instruction.operands[0], &place, along)
+                self.visit_in(instruction.operands[0], &place, inner)
             }
             Op::Concatenate { dim } => {
                 let mut highest = 0;
                 for (branch, operand) in instruction.operands.iter().enumerate() {
                     let place: Vec<ValueId> = place.iter().copied().chain([id, branch]).collect();
-                    highest = highest.max(self.visit_in(*operand, &place, along));
+                    highest = highest.max(self.visit_in(*operand, &place, inner));
                 }
                 match self.functions.as_ref().and_then(Functions::hero) {
                     // Each branch goes on in a loop of its own.
@@ -168,21 +157,33 @@ impl<'c> Emission<'c> {
                     _ if self.is_along_unrolled_loop(id, *dim) => highest,
                     _ => {
                         self.block += 1;
+                        // Of branches that only read, one read of a chosen address is made.
+                        if instruction.operands.iter().any(|operand| self.computes(*operand)) {
+                            self.enter_block();
+                        }
                         self.pass()
                     }
                 }
             }
             Op::Reduce { .. } | Op::Pad { .. } | Op::Gather(_) | Op::ReduceWindow { .. } => {
-                instruction.operands.iter().for_each(|operand| {
-                    self.visit_in(*operand, place, along);
-                });
+                for operand in &instruction.operands {
+                    let from = computation.instructions[*operand].shape.dims();
+                    let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
+                    self.visit_in(*operand, place, inner);
+                }
+                let first = computation.instructions[instruction.operands[0]].shape.dims();
+                let is_reduce = matches!(instruction.op, Op::Reduce { .. });
+                if !matches!(instruction.op, Op::Gather(_)) && (!is_reduce || summed(&instruction.op, first).is_some())
+                {
+                    self.enter_block();
+                }
                 self.pass()
             }
             _ if computed_number(computation, id, self.fusion).is_some() => 0,
             op => match left_as_it_is(computation, id, self.fusion) {
-                Some(operand) => self.visit_in(operand, place, along),
+                Some(operand) => self.visit_in(operand, place, inner),
                 None => {
-                    let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, along));
+                    let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, inner));
                     let highest = ranks.max().unwrap_or(0);
                     let from = if is_call(op) { self.pass() } else { highest };
                     from + steps(op)
@@ -270,45 +271,56 @@ impl<'c> Emission<'c> {
         address
     }
 
-    /// What loops, branches and calls leave is there where they end.
+    /// What calls and branches leave is there where they end.
     fn pass(&mut self) -> u32 {
         self.reads += 1;
-        LOOP_BODY + self.reads
+        BLOCK + self.reads
+    }
+
+    /// Behind a loop or a branch, as in it, another basic block begins: what is read there has a higher rank than all that came
+    /// before, however much was computed of that (`ReassociatePass::BuildRankMap`).
+    fn enter_block(&mut self) {
+        self.reads = self.reads.next_multiple_of(BLOCK);
+    }
+
+    /// Whether anything is computed of what a value is read from.
+    fn computes(&self, id: ValueId) -> bool {
+        let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
+        let moves = matches!(op.class(), Class::Moves | Class::Source);
+        *fusion == self.fusion && (!moves || operands.iter().any(|operand| self.computes(*operand)))
     }
 }
 
-/// Where an element lies along a dim.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Address {
-    /// Known when the code is made.
-    Known(isize),
-    /// Start and stride, of the loop's index first and then of what each function that is called is given.
-    Affine(Vec<(isize, isize)>),
+/// The ranks of a basic block; indices have those of the first one.
+const BLOCK: u32 = 1 << 16;
+
+/// The last dim of more than one element along which a term is summed.
+fn summed(op: &Op, term: &[usize]) -> Option<usize> {
+    let Op::Reduce { dims, .. } = op else { return None };
+    dims.iter().copied().filter(|dim| term[*dim] > 1).max()
 }
 
-impl Address {
-    /// The place in an array of which what has this one begins at `start`, with a stride.
-    fn go_on(&mut self, start: isize, stride: isize) {
-        match self {
-            Address::Known(at) => *at = start + *at * stride,
-            Address::Affine(steps) => {
-                if let Some((from, step)) = steps.last_mut() {
-                    (*from, *step) = (start + *from * stride, *step * stride);
-                }
-            }
+/// The dim of an operand along which the innermost loop goes, where it goes along `inner` of the result; `None` for none.
+fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -> Option<usize> {
+    match op {
+        Op::Reduce { dims, .. } if from.len() == to.len() + dims.len() => {
+            let kept = |inner| (0..from.len()).filter(|dim| !dims.contains(dim)).nth(inner);
+            summed(op, from).or_else(|| inner.and_then(kept))
         }
-    }
-
-    /// The same in a branch.
-    fn enter(&mut self, branch: (isize, isize)) {
-        if let Address::Affine(steps) = self {
-            steps.insert(0, branch);
+        Op::Broadcast { dims } => dims.iter().position(|dim| Some(*dim) == inner),
+        Op::Transpose { permutation } => permutation.get(inner?).copied(),
+        Op::Reshape => {
+            let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
+            let inner = inner?;
+            (0..from.len()).find(|dim| from[*dim] == to[inner] && behind(from, *dim) == behind(to, inner))
         }
+        Op::Gather(_) | Op::ReduceWindow { .. } => {
+            let is_last = inner.is_some_and(|inner| inner + 1 == to.len());
+            from.len().checked_sub(1).filter(|_| is_last)
+        }
+        _ => inner,
     }
 }
-
-/// The rank of a loop's body, above those of the indices.
-const LOOP_BODY: u32 = 1 << 16;
 
 /// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
 /// is as a read does.

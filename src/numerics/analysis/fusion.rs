@@ -60,7 +60,8 @@ pub fn find_contractions(
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
-    let reads = Reads { computation, uses, users: &users, ways: RefCell::default() };
+    let twins = twins(computation);
+    let reads = Reads { computation, codegen, uses, users: &users, twins, ways: RefCell::default() };
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
@@ -188,24 +189,44 @@ impl Product {
     }
 }
 
+/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`).
+fn twins(computation: &Computation) -> HashMap<ValueId, Vec<ValueId>> {
+    let mut of: HashMap<(Fusion, ValueId, ValueId), Vec<ValueId>> = HashMap::new();
+    for (id, instruction) in computation.instructions.iter().enumerate() {
+        if let (Op::Binary(Binary::Multiply), Some(fusion), &[a, b]) =
+            (&instruction.op, instruction.fusion, &instruction.operands[..])
+        {
+            of.entry((fusion, a.min(b), a.max(b))).or_default().push(id);
+        }
+    }
+    let several = of.into_values().filter(|same| same.len() > 1);
+    several.flat_map(|same| same.clone().into_iter().map(move |id| (id, same.clone()))).collect()
+}
+
 /// Who reads a computation's values.
 struct Reads<'c> {
     computation: &'c Computation,
+    codegen: &'c Codegen,
     /// How often each value is read, the root once more.
     uses: &'c [usize],
     users: &'c [Vec<ValueId>],
+    /// Products of the same two values.
+    twins: HashMap<ValueId, Vec<ValueId>>,
     /// And in which ways, for fusions in which that was asked.
     ways: RefCell<HashMap<Fusion, Ways>>,
 }
 
 impl Reads<'_> {
-    /// How often the elements of a value are read with which this reader computes.
+    /// How often the elements of a value are read with which this reader computes, or those of one that is the same.
     fn alike(&self, id: ValueId, reader: ValueId) -> usize {
-        let Reads { computation, uses, users, ways } = self;
-        let Some(fusion) = computation.instructions[id].fusion.filter(|_| uses[id] > 1) else { return uses[id] };
+        let Reads { computation, codegen, uses, users, twins, ways } = self;
+        let alone = [id];
+        let same = twins.get(&id).map_or(&alone[..], Vec::as_slice);
+        let most = same.iter().map(|id| uses[*id]).sum();
+        let Some(fusion) = computation.instructions[id].fusion.filter(|_| most > 1) else { return most };
         let mut ways = ways.borrow_mut();
-        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses));
-        ways.alike(id, reader).unwrap_or(uses[id])
+        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses, codegen));
+        ways.alike(id, reader, same).unwrap_or(most)
     }
 
     /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing

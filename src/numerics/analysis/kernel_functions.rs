@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 
+use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 
 /// How the code of a fusion is put together.
@@ -24,6 +25,24 @@ struct Move<'c> {
     dims: &'c [usize],
 }
 
+/// The values of a fusion that are read outside of it.
+pub fn results_of(computation: &Computation, fusion: Option<Fusion>) -> Vec<ValueId> {
+    let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
+    let mut results: Vec<ValueId> = Vec::new();
+    for instruction in computation.instructions.iter().filter(|instruction| instruction.fusion != fusion) {
+        results.extend(instruction.operands.iter().copied().filter(inside));
+    }
+    results.extend(Some(computation.root).filter(inside));
+    results.sort_unstable();
+    results.dedup();
+    results
+}
+
+/// Whether a fusion's code is put into functions: XLA's older emitter has none (`FusedIrEmitter`).
+pub fn has_functions(fusion: Option<Fusion>, codegen: &Codegen) -> bool {
+    !codegen.value_by_value && !matches!(fusion, Some(Fusion::SmallCall(_)))
+}
+
 impl Functions {
     /// Of a fusion of which `results` are read outside, after `emitters::PartitionedComputation` and
     /// `cpu::EmitFusionKernel` of XLA: a value that is read at several places (in several functions, or along several ways
@@ -40,10 +59,7 @@ impl Functions {
         let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
         let mut inside = (0..instructions.len()).filter(|id| is_inside(*id));
         let tiled = results.len() == 1 && inside.all(|id| stays(&instructions[id].op));
-        let hero = match results {
-            [root] => hero(computation, fusion, *root),
-            _ => None,
-        };
+        let hero = hero(computation, fusion, results);
 
         let mut called = vec![false; instructions.len()];
         let mut readers: Vec<BTreeSet<ValueId>> = vec![BTreeSet::new(); instructions.len()];
@@ -167,9 +183,10 @@ enum Emitted {
     Complex([ValueId; 2]),
 }
 
-/// The one concatenate that a fusion's root is reached from through elementwise operations and bitcasts, if nothing else
+/// The one concatenate that a fusion's only result is reached from through elementwise operations and bitcasts, if nothing else
 /// reads it (`FindHero` in `codegen/ir_emission_utils.cc`).
-fn hero(computation: &Computation, fusion: Option<Fusion>, root: ValueId) -> Option<ValueId> {
+pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> Option<ValueId> {
+    let &[root] = results else { return None };
     let instructions = &computation.instructions;
     let passes = |id: ValueId| {
         let Op::Concatenate { .. } = instructions[id].op else {

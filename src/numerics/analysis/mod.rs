@@ -4,6 +4,7 @@
 //! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
+mod address;
 mod along;
 mod codegen;
 mod complex_parts;

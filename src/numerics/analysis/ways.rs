@@ -6,15 +6,50 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::ir::movement::{row_major, steps};
-use crate::ir::{Class, Computation, Fusion, Op, ValueId};
+use crate::ir::{Class, Computation, Fusion, Instruction, Op, ValueId};
+
+use super::codegen::Codegen;
+use super::kernel_functions::{has_functions, hero, results_of};
 
 /// The most ways that are told apart.
-const MOST: usize = 8;
+const MOST: usize = 16;
 /// Elements of a result by which they are told apart.
 const SAMPLES: u64 = 64;
+/// Elements of the operands of a concatenate up to which the code of all of them is one block, in which LLVM still finds equal
+/// products (`memdep-block-scan-limit` instructions apart).
+const NEAR: usize = 6;
+/// Columns of the longest loop that is taken for unrolled, and of the longest that may be.
+const COLUMNS: usize = 4;
+const MOST_COLUMNS: usize = 16;
 
-/// How many elements a result has, and for some of them which of a value's elements they are made of.
-type Way = (usize, Rc<Vec<usize>>);
+/// One way.
+#[derive(Clone, PartialEq)]
+struct Way {
+    /// How many elements the loop makes.
+    elements: usize,
+    /// The branches that its code stands in, the outermost first: operands of concatenates and pads.
+    branches: Vec<(ValueId, usize)>,
+    /// For some of the elements, which of the value's elements they are made of; `None` for none.
+    places: Rc<Vec<Option<usize>>>,
+}
+
+impl Way {
+    /// From the start of a loop over so many elements.
+    fn of(elements: usize, branches: Vec<(ValueId, usize)>) -> Way {
+        let place = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as usize % elements.max(1);
+        Way { elements, branches, places: Rc::new((0..SAMPLES).map(|at| Some(place(at))).collect()) }
+    }
+
+    /// Whether the code of one has what that of the other has computed: it stands behind it, and is of the same elements.
+    fn meets(&self, other: &Way) -> bool {
+        let depth = self.branches.len().min(other.branches.len());
+        let pairs = || self.places.iter().zip(other.places.iter()).filter_map(|(a, b)| a.zip(*b));
+        self.elements == other.elements
+            && self.branches[..depth] == other.branches[..depth]
+            && pairs().next().is_some()
+            && pairs().all(|(a, b)| a == b)
+    }
+}
 
 /// Who reads a value, in which way; `None` where the ways are not followed.
 type Reads = Option<Vec<(ValueId, Way)>>;
@@ -24,16 +59,25 @@ pub struct Ways(HashMap<ValueId, Reads>);
 
 impl Ways {
     /// Of a fusion; `users` says who reads each value, and `uses` how often it is read, the root once more.
-    pub fn new(computation: &Computation, fusion: Option<Fusion>, users: &[Vec<ValueId>], uses: &[usize]) -> Ways {
+    pub fn new(
+        computation: &Computation,
+        fusion: Option<Fusion>,
+        users: &[Vec<ValueId>],
+        uses: &[usize],
+        codegen: &Codegen,
+    ) -> Ways {
         let instructions = &computation.instructions;
+        let hero = match has_functions(fusion, codegen) {
+            true => hero(computation, fusion, &results_of(computation, fusion)),
+            false => None,
+        };
         let mut reads: HashMap<ValueId, Reads> = HashMap::new();
         for (id, instruction) in instructions.iter().enumerate().rev().filter(|(_, i)| i.fusion == fusion) {
             let is_outside = |user: &ValueId| instructions[*user].fusion != fusion;
             let own = reads.entry(id).or_insert_with(|| Some(Vec::new()));
             let is_result = uses[id] > users[id].len() || users[id].iter().any(is_outside);
             if let Some(own) = own.as_mut().filter(|_| is_result) {
-                let elements = instruction.shape.elements();
-                own.push((instructions.len(), (elements, Rc::new(samples(elements)))));
+                own.push((instructions.len(), Way::of(instruction.shape.elements(), Vec::new())));
             }
             let ways = own.as_ref().map(|own| {
                 let mut ways: Vec<Way> = Vec::new();
@@ -45,10 +89,19 @@ impl Ways {
                 ways
             });
             let ways = ways.filter(|ways| ways.len() <= MOST);
-            for operand in &instruction.operands {
-                let through = |(elements, way): &Way| {
-                    let places = way.iter().map(|at| place(computation, id, *operand, *at));
-                    Some((id, (*elements, Rc::new(places.collect::<Option<Vec<usize>>>()?))))
+            for (position, operand) in instruction.operands.iter().enumerate() {
+                let through = |way: &Way| {
+                    let mut branches = way.branches.clone();
+                    if is_branch(computation, id, hero == Some(id)) {
+                        branches.push((id, position));
+                    }
+                    if hero == Some(id) {
+                        return Some((id, Way::of(instructions[*operand].shape.elements(), branches)));
+                    }
+                    let place = |at: &Option<usize>| at.map_or(Some(None), |at| place(computation, id, position, at));
+                    let places = way.places.iter().map(place).collect::<Option<Vec<Option<usize>>>>()?;
+                    let is_seen = places.iter().any(Option::is_some);
+                    is_seen.then(|| (id, Way { branches, places: Rc::new(places), ..*way }))
                 };
                 let more: Reads = ways.as_ref().and_then(|ways| ways.iter().map(through).collect());
                 match (reads.entry(*operand).or_insert_with(|| Some(Vec::new())), more) {
@@ -60,42 +113,96 @@ impl Ways {
         Ways(reads)
     }
 
-    /// How often the elements of a value with which a reader computes are read, at most; `None` where the ways are not followed.
-    pub fn alike(&self, id: ValueId, reader: ValueId) -> Option<usize> {
-        let reads = self.0.get(&id)?.as_ref()?;
-        let own = reads.iter().filter(|(by, _)| *by == reader);
-        own.map(|(_, way)| reads.iter().filter(|(_, other)| other == way).count()).max()
+    /// How often the elements of a value with which a reader computes are read, at most, of it or of those that are the same;
+    /// `None` where the ways are not followed.
+    pub fn alike(&self, id: ValueId, reader: ValueId, same: &[ValueId]) -> Option<usize> {
+        let reads = same.iter().map(|id| self.0.get(id)?.as_deref()).collect::<Option<Vec<_>>>()?.concat();
+        let own = self.0.get(&id)?.as_ref()?.iter().filter(|(by, _)| *by == reader);
+        own.map(|(_, way)| reads.iter().filter(|(_, other)| way.meets(other)).count()).max()
     }
 }
 
-/// Places among so many, here and there.
-fn samples(elements: usize) -> Vec<usize> {
-    let place = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as usize % elements.max(1);
-    (0..SAMPLES).map(place).collect()
+/// Whether the code of a value's operands stands in branches or in loops of their own.
+fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
+    let Instruction { op, operands, shape, .. } = &computation.instructions[id];
+    match op {
+        Op::Pad { .. } => true,
+        Op::Concatenate { .. } if is_hero => operands.iter().any(|operand| {
+            let part = &computation.instructions[*operand].shape;
+            part.elements() > NEAR || part.dims().iter().filter(|extent| **extent > 1).count() > 1
+        }),
+        Op::Concatenate { dim } => is_unrolled(shape.dims(), *dim) == Some(false),
+        _ => false,
+    }
 }
 
-/// The operand's element that the element at this place is made of; `None` where that is not said.
-fn place(computation: &Computation, id: ValueId, operand: ValueId, at: usize) -> Option<usize> {
+/// Whether the loop along this dim is unrolled, so that it is known of each column which operand it is taken from; `None` where
+/// that depends on how much is computed.
+fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
+    match dims[dim] {
+        _ if dim + 1 != dims.len() => Some(false),
+        ..=COLUMNS => Some(true),
+        ..=MOST_COLUMNS => None,
+        _ => Some(false),
+    }
+}
+
+/// The element of the operand at a position that the element at this place is made of, if it is of one; `None` where that is
+/// not said.
+fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {
     let instruction = &computation.instructions[id];
-    let (from, to) = (&computation.instructions[operand].shape, &instruction.shape);
+    let shape = |id: ValueId| &computation.instructions[id].shape;
+    let (from, to) = (shape(instruction.operands[position]), &instruction.shape);
+    let index = || to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % extent);
     let steps = match &instruction.op {
         // In the last step of its loop: what is the same in every step is read where the sum is.
-        Op::Reduce { dims, .. } if operand == instruction.operands[0] && instruction.operands.len() == 2 => {
+        Op::Reduce { dims, .. } if position == 0 && instruction.operands.len() == 2 => {
             let strides = row_major(from.dims());
             let last = dims.iter().map(|dim| (from.dims()[*dim] as isize - 1) * strides[*dim]).sum();
             Some((last, (0..strides.len()).filter(|dim| !dims.contains(dim)).map(|dim| strides[dim]).collect()))
+        }
+        Op::Concatenate { dim } => {
+            let before = instruction.operands[..position].iter().map(|operand| shape(*operand).dims()[*dim]);
+            let start = before.sum::<usize>();
+            let own = start..start + from.dims()[*dim];
+            let at = index().nth(*dim)?;
+            let strides = row_major(from.dims());
+            match own.contains(&at) {
+                true => Some((-(start as isize * strides[*dim]), strides)),
+                false if !is_unrolled(to.dims(), *dim)? => return Some(None),
+                // All columns of a row are in one block: the next one that is the operand's.
+                false => {
+                    let nearest = if at < start { 0 } else { own.len().checked_sub(1)? };
+                    Some(((nearest as isize - at as isize) * strides[*dim], strides))
+                }
+            }
         }
         op => steps(op, from.dims(), to.dims().len()),
     };
     match (steps, &instruction.op) {
         (Some((base, steps)), _) => {
-            let index = to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % extent);
-            usize::try_from(base + index.zip(steps).map(|(at, step)| at as isize * step).sum::<isize>()).ok()
+            let at = base + index().zip(steps).map(|(at, step)| at as isize * step).sum::<isize>();
+            usize::try_from(at).ok().map(Some)
         }
-        (None, Op::Reshape | Op::Copy) => Some(at),
+        (None, Op::Reshape | Op::Copy) => Some(Some(at)),
+        (None, Op::Pad { low, interior, .. }) if position == 0 => {
+            let last = to.dims().len().checked_sub(1)?;
+            // All columns of a row may be in one block.
+            if from.dims()[last] != to.dims()[last] && is_unrolled(to.dims(), last) != Some(false) {
+                return None;
+            }
+            let inside =
+                index().zip(low.iter().zip(interior)).zip(from.dims()).map(|((at, (low, interior)), extent)| {
+                    let at = usize::try_from(at as i64 - low).ok()?;
+                    let step = *interior as usize + 1;
+                    (at.is_multiple_of(step) && at / step < *extent).then_some(at / step)
+                });
+            let inside: Option<Vec<usize>> = inside.collect();
+            Some(inside.map(|at| at.iter().zip(row_major(from.dims())).map(|(at, step)| at * step as usize).sum()))
+        }
         (None, op) => {
             let keeps = matches!(op.class(), Class::Elementwise | Class::Converts) && from.elements() == to.elements();
-            keeps.then_some(at)
+            keeps.then_some(Some(at))
         }
     }
 }

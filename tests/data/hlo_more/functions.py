@@ -147,5 +147,24 @@ def read_twice(a, b, c, d, q, v):
     return scan, pairs.real, pairs.imag, turned, spread, update, target
 
 
+def read_apart(a, b, c, d, p, q):
+    """Products that are read in loops or branches of their own, with their factors exchanged, and behind a sum."""
+    m, n = a * b, c * d
+    rows = jnp.stack([m + n, m - n], 1)
+    columns = jnp.stack([m[:, 0] + n[:, 0], m[:, 1] + n[:, 1], m[:, 0] - n[:, 1]], 1)
+    x, y, z, w = a[:, 0] + p[0], b[:, 1] + p[1], c[:, 2] + p[2], d[:, 3] + p[3]
+    flat = jnp.stack([x * y + z * w, x * y - z * w], 1)
+    above, below = [x * y + z * w, z * y - x * w], [x * y - z * w, z * y + x * w]
+    nested = jnp.stack([jnp.stack(above, 1), jnp.stack(below, 1)], 1)
+    beside = jnp.pad(m + n, ((0, 0), (0, 4))) + jnp.pad(m - a, ((0, 0), (4, 0)))
+    exchanged = m + c * (b * a)
+    total = jnp.sum(jnp.abs(q), -1)
+    deep = jnp.exp(jnp.sqrt(jnp.abs(p) + 1) * 0.25 - 0.5)
+    behind = deep * total + jnp.cos(p) * (total * p)
+    first, second, third = (jnp.cos(q[:, k]) for k in range(3))
+    summed = jnp.sum(p[:12, None] * (p[:12, None] * first[None] + p[1:13, None] * second[None]), 0) + third
+    return rows, columns, flat, nested, beside, exchanged, behind, summed
+
+
 def library_dots(*pairs):
     return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2]))
