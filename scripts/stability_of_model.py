@@ -6,9 +6,9 @@
 
 Teacher-forced over held-out text, in windows of 64 positions. The program before compilation (`prefill.before.hlo`) is cut at the
 head: its first part gives the hidden states in MODE, its second the outcome of these: the token `argmax(h . W)`, the K tokens of
-the largest logits, in no order, or the fewest whose probabilities reach P. For each position
-`ulpgate explore --any-mode` says whether its outcome is proven under every chip, precision, order and permitted rounding. What is
-not proven is what a server would have to check. Needs nothing but Python.
+the largest logits, those tied with the last of them among them, or the fewest whose probabilities reach P. For each position
+`ulpgate explore --any-mode` says whether its outcome is proven under every chip, precision, order and permitted rounding. Logits that
+are compared with each other stand behind a guard, as `explore --repair` writes it. What is not proven is what a server would have to check. Needs nothing but Python.
 """
 
 import argparse
@@ -27,9 +27,13 @@ WEIGHTS = ["embedding", "norm", "attention_norm", "query", "key", "value", "outp
 # What a sampler keeps, of `logits` and `probabilities` of {rows} x {n}: regions, then instructions.
 KEEP = {
     "top_k": """
-  largest = ({of}[{rows},{k}], s32[{rows},{k}]) topk({logits}), k={k}, largest=true
-  tokens = s32[{rows},{k}] get-tuple-element(largest), index=1
-  ROOT kept = s32[{rows},{k}] sort(tokens), dimensions={{1}}, to_apply=keep.before""",
+  guarded = {of}[{rows},{n}] reduce-precision({logits}), exponent_bits=8, mantissa_bits=7
+  largest = ({of}[{rows},{k}], s32[{rows},{k}]) topk(guarded), k={k}, largest=true
+  values = {of}[{rows},{k}] get-tuple-element(largest), index=0
+  last = {of}[{rows},1] slice(values), slice={{[0:{rows}], [{k_less}:{k}]}}
+  least = {of}[{rows}] reshape(last)
+  least.all = {of}[{rows},{n}] broadcast(least), dimensions={{0}}
+  ROOT keep = pred[{rows},{n}] compare(guarded, least.all), direction=GE""",
     "top_p": """
   ascending = f32[{rows},{n}] sort({probabilities}), dimensions={{1}}, is_stable=true, to_apply=keep.below
   descending = f32[{rows},{n}] reverse(ascending), dimensions={{1}}
@@ -60,7 +64,6 @@ REGIONS = "".join(
         ("keep.below", "f32", "pred[] compare(a, b), direction=LT"),
         ("keep.sum", "f32", "f32[] add(a, b)"),
         ("keep.count", "s32", "s32[] add(a, b)"),
-        ("keep.before", "s32", "pred[] compare(a, b), direction=LT"),
     ]
 )
 
@@ -110,7 +113,7 @@ def cut(text, outcome, sizes):
         body[body.index(root)] = root.replace("  ", "  ROOT ", 1)
     else:
         of, rows, n = re.match(rf"  {re.escape(logits)} = (\w+)\[(\d+),(\d+)\]", lines[logits]).groups()
-        known = {"of": of, "rows": rows, "n": n, "n_less": int(n) - 1, **sizes}
+        known = {"of": of, "rows": rows, "n": n, "n_less": int(n) - 1, "k_less": sizes["k"] - 1, **sizes}
         body.append(KEEP[outcome].format(logits=logits, probabilities=probabilities, **known).strip("\n"))
         regions += REGIONS.lstrip("\n") + "\n"
     return regions + before, regions + "ENTRY head {\n" + "\n".join(body) + "\n}\n"

@@ -334,9 +334,10 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
 
     fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
         let op = &instruction.op;
+        let all = operands;
         let (operands, starts) = operands.split_at(op.first_start().unwrap_or(operands.len()));
         let Some(starts) = starts.iter().map(|o| o.integers().starts()).collect::<Option<Vec<_>>>() else {
-            return self.forget(&instruction.shape);
+            return self.read_from_open_starts(instruction, all, shapes);
         };
         let starts = starts.concat();
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };

@@ -36,6 +36,7 @@ pub mod interval;
 mod isa;
 mod latitude;
 mod mpfr;
+mod open_starts;
 mod order;
 mod pair;
 mod pairs;

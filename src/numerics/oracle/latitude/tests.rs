@@ -1,4 +1,4 @@
-use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Builder, Compare, CompareOrder, GatherDims, Op, Program, Unary, ValueId};
 use crate::num::{BF16, F32};
 use crate::oracle::interval::Interval;
 use crate::tensor::{DType, Data, Tensor};
@@ -261,4 +261,33 @@ fn what_is_apart_keeps_its_place_beside_what_is_not() {
     }
     // Which zero stands at which of their places is open.
     assert!(descending[8..10].iter().chain(&ascending[2..4]).all(|x| *x == Interval::SIGNLESS_ZERO));
+}
+
+/// Where a start is open nothing is known of what another start would move, and all of the rest.
+#[test]
+fn what_a_known_start_reads_is_known_beside_an_open_one() {
+    let mut b = Builder::new("gathered");
+    let x = b.parameter("x", DType::F32, &[4]).unwrap();
+    let scale = b.parameter("scale", DType::F32, &[4]).unwrap();
+    let erring = b.binary(Binary::Multiply, x, scale).unwrap();
+    let top = b.op(Op::TopK { k: 2, largest: true }, &[erring]).unwrap();
+    let indices = b.op(Op::GetTupleElement(1), &[top]).unwrap();
+    let numbers = |width: usize| GatherDims {
+        offset_dims: vec![1],
+        collapsed_slice_dims: vec![],
+        operand_batching_dims: vec![],
+        start_indices_batching_dims: vec![],
+        start_index_map: vec![0],
+        index_vector_dim: 1,
+        slice_sizes: vec![width],
+    };
+    let [one, all] = [1, 4].map(|width| b.op(Op::Gather(numbers(width)), &[x, indices]).unwrap());
+    let program = b.finish(&[("one", one), ("all", all)]).unwrap();
+    let latitude = Latitude::Rounded(Rounding { relative: 0.01, formats: vec![F32], ..Rounding::default() });
+    let xs = [1.0, 9.0, 1.001, 0.5];
+    let found = enclosed(&program, &[f32s(&[4], &xs), f32s(&[4], &[1.0; 4])], &[(erring, latitude)]);
+    assert_eq!(floats(&found[0])[0], Interval::exact(9.0));
+    assert!(floats(&found[0])[1].is_unknown());
+    // There is but one place to start at.
+    assert_eq!(floats(&found[1])[4..], xs.map(|x| Interval::exact(f64::from(x))));
 }

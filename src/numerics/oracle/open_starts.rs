@@ -1,0 +1,57 @@
+//! What is read where it is open where reading starts.
+
+use crate::ir::{Instruction, Op, Shape, movement};
+
+use super::arithmetic::Arithmetic;
+use super::elements::{Integers, Value};
+use super::evaluate::Pass;
+
+impl Integers {
+    /// All of them as start indices, those that are not known in the place of `open`.
+    fn starts_or(&self, open: i64) -> Vec<i64> {
+        let start = |at| self.number(at).map_or(open, |start| i64::try_from(start).unwrap_or(i64::MAX));
+        (0..self.values.len()).map(start).collect()
+    }
+}
+
+impl<A: Arithmetic> Pass<'_, A> {
+    /// A gather or a slice of which not all starts are known: nothing is known of the elements that another start would move.
+    ///
+    /// A start is clamped into its range, and what it moves lies the farther the larger it is: elements that the first of all starts and the last
+    /// take from one place are from there whatever the starts are.
+    pub(super) fn read_from_open_starts(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[Value<A>],
+        shapes: &[&Shape],
+    ) -> Value<A> {
+        let op = &instruction.op;
+        let Some(first_start) = op.first_start().filter(|_| matches!(op, Op::Gather(_) | Op::DynamicSlice { .. }))
+        else {
+            return self.forget(&instruction.shape);
+        };
+        let (dims, out_dims) = (shapes[0].dims(), instruction.shape.dims());
+        let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
+        let places: Vec<usize> = (0..shapes[0].elements()).collect();
+        let [first, last] = [i64::MIN, i64::MAX].map(|open| {
+            let starts: Vec<i64> =
+                operands[first_start..].iter().flat_map(|starts| starts.integers().starts_or(open)).collect();
+            movement::apply(op, &[(&places[..], dims)], &starts, starts_dims, out_dims)
+        });
+        match &operands[0] {
+            Value::Float(array) => {
+                let element = |(first, last): (&usize, &usize)| match first == last {
+                    true => self.world.element(array, *first),
+                    false => self.world.unknown(),
+                };
+                let elements = first.iter().zip(&last).map(element).collect();
+                Value::Float(self.world.collect(elements))
+            }
+            other => {
+                let integers = other.integers();
+                let element = |(first, last): (&usize, &usize)| integers.values[*first].filter(|_| first == last);
+                Value::integer(integers.dtype, first.iter().zip(&last).map(element).collect())
+            }
+        }
+    }
+}
