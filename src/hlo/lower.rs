@@ -329,11 +329,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them: its
-    /// parts are one code, as those of a fusion are.
+    /// parts are one code, as those of a fusion are. So is a dot in a small loop, whose code is compiled along with it.
     fn code_of_its_own(&mut self, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
         let has_parts = match instruction.opcode.as_str() {
             "reduce" => true,
             "multiply" => parameter_list::is_complex(&instruction.shape),
+            "dot" => scope.small_call && !parameter_list::is_complex(&instruction.shape),
             _ => false,
         };
         if !self.is_code || scope.fusion.is_some() || !has_parts {
