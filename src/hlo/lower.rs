@@ -240,7 +240,7 @@ pub(super) struct Lowering<'a> {
     /// Whether what XLA:CPU leaves to libraries stands as a call.
     pub libraries: bool,
     /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
-    is_code: bool,
+    pub is_code: bool,
 }
 
 impl<'a> Lowering<'a> {

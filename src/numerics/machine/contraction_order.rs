@@ -224,3 +224,33 @@ fn shards_by_column(m: usize, n: usize) -> bool {
     let uneven = columns < 4 * NR && !n.is_multiple_of(2 * NR) && (m.is_multiple_of(2 * NR) || m / n >= 6);
     !(rows >= NR && (columns < NR || uneven) || columns < 16 * NR && m > 32 * n)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::of_dot;
+    use crate::machine::Mode;
+    use crate::machine::probe::{hash, numbers};
+
+    /// The bits that jaxlib 0.10.2 computed on a processor with AVX2: products in five pieces, results in blocks of both sides,
+    /// products shared among threads and cut, a row behind a block that a chain sums, and rows and columns left over.
+    #[test]
+    fn dots_outside_of_fusions_are_those_of_xla() {
+        let expected = [
+            ([5, 2000, 5], 0x32d3_1ea5_a9d9_619a),
+            ([200, 64, 200], 0x2fcf_6099_288c_e765),
+            ([100, 1000, 30], 0xa110_c82e_088e_1bc2),
+            ([49, 410, 4], 0xa56b_e005_8ba2_46ed),
+            ([97, 20, 130], 0x4e79_4fd9_340e_3a43),
+            ([4, 700, 50], 0xbdda_07fa_fff0_2592),
+        ];
+        let unit = "xla-cpu/default/off".parse::<Mode>().unwrap().matrix_unit();
+        for (sizes, bits) in expected {
+            let [m, k, n] = sizes;
+            let mut state = 1;
+            let (lhs, rhs) = (numbers(&mut state, m * k), numbers(&mut state, k * n));
+            let mut out = vec![0.0; m * n];
+            of_dot(sizes).unwrap().matmul(&lhs, &rhs, &unit, &mut out);
+            assert_eq!(hash(out), bits, "{sizes:?}");
+        }
+    }
+}

@@ -53,11 +53,8 @@ impl DotSum {
                 complex.or_else(|| DotOrder::of_rows(sizes, last).map(DotSum::Lanes))
             }
             _ if in_library => Some(DotSum::Lanes(DotOrder::of_library(isa, sizes, last[1]))),
-            _ => match DotOrder::of_rows(sizes, last) {
-                Some(rows) => Some(DotSum::Lanes(rows)),
-                None if isa == Isa::Avx2 => of_no_library(sizes, instruction.fusion).map(DotSum::Blocks),
-                None => None,
-            },
+            _ if isa == Isa::Avx2 => of_no_library(sizes, last, instruction.fusion),
+            _ => DotOrder::of_rows(sizes, last).map(DotSum::Lanes),
         }
     }
 
@@ -80,15 +77,17 @@ impl DotSum {
     }
 }
 
-/// The order of a dot that XLA's own code or Eigen computes on a processor with AVX2, but for rows times a vector (`xla/service/cpu/`
-/// `dot_op_emitter.cc`).
-fn of_no_library(sizes: [usize; 3], fusion: Option<Fusion>) -> Option<BlockOrder> {
+/// The order of a dot that XLA's own code or Eigen computes on a processor with AVX2 (`xla/service/cpu/dot_op_emitter.cc`).
+fn of_no_library(sizes: [usize; 3], last: [bool; 2], fusion: Option<Fusion>) -> Option<DotSum> {
     /// The largest extent that has XLA write out the loops.
     const SMALL: usize = 3;
     let [m, k, n] = sizes;
-    match sizes {
-        [1, ..] | [.., 1] => BlockOrder::of_columns(sizes),
-        _ if m.min(k) <= SMALL && k.min(n) <= SMALL || fusion.is_some_and(Fusion::is_compiled) => None,
-        _ => contraction_order::of_dot(sizes),
+    let rows = || DotOrder::of_rows(sizes, last).map(DotSum::Lanes);
+    match fusion {
+        Some(Fusion::Compiled(_)) => None,
+        _ if m == 1 || n == 1 => rows().or_else(|| BlockOrder::of_columns(sizes).map(DotSum::Blocks)),
+        Some(Fusion::SmallCall(_)) => None,
+        _ if m.min(k) <= SMALL && k.min(n) <= SMALL => None,
+        _ => contraction_order::of_dot(sizes).map(DotSum::Blocks),
     }
 }
