@@ -1,5 +1,6 @@
 //! Dots that are cut into blocks of results, each summed in its own way.
 
+use std::iter;
 use std::ops::Range;
 
 use crate::num::flush_f32;
@@ -63,7 +64,7 @@ impl BlockOrder {
     /// One block of all results.
     pub fn of_all(sizes: [usize; 3], form: Form) -> Option<BlockOrder> {
         let [m, k, n] = sizes;
-        BlockOrder::new(sizes, vec![vec![Block::new(0..m, 0..n, [0..k], form)]])
+        BlockOrder::new(sizes, vec![vec![Block::new(0..m, 0..n, iter::once(0..k), form)]])
     }
 
     /// XLA's own order of a vector times a matrix with its products first: the result that is left over alone by vectors of eight, and
@@ -82,7 +83,7 @@ impl BlockOrder {
         }
         let block = |results: Range<usize>, form: Form| {
             let [rows, columns] = if n == 1 { [results, 0..1] } else { [0..1, results] };
-            Block::new(rows, columns, [0..k], form)
+            Block::new(rows, columns, iter::once(0..k), form)
         };
         let others = if alone == 0 { 1..results } else { 0..alone };
         let rounded = Form::Chain { rounded: VECTOR };

@@ -198,8 +198,8 @@ fn block_of_one(k: usize, depth: usize, [m, n]: [usize; 2]) -> [usize; 2] {
         return [m, n];
     }
     let (cache, most) = match 4 * k * n {
-        ..=1024 => (L1, m),
-        ..=32768 => (L2, m.min(576)),
+        0..=1024 => (L1, m),
+        1025..=32768 => (L2, m.min(576)),
         _ => (L2_OF_ONE_THREAD, m),
     };
     match (cache / (3 * 4 * k)).min(most) {
