@@ -58,7 +58,7 @@ impl BlockOrder {
             [blocks] => blocks.iter().all(|block| matches!(block.pieces[..], [Piece { form: Form::FUSED, .. }])),
             _ => false,
         };
-        (!is_chain && sizes[1] > 0).then_some(BlockOrder { sizes, parts })
+        (!is_chain && !sizes.contains(&0)).then_some(BlockOrder { sizes, parts })
     }
 
     /// One block of all results.
@@ -92,7 +92,7 @@ impl BlockOrder {
 
     /// Numbers that tell how the result in this row and column is summed; `None` where it is one fused chain.
     pub fn of_place(&self, row: usize, column: usize) -> Option<Vec<usize>> {
-        let of = |blocks: &'_ Vec<Block>| {
+        let of = |blocks: &Vec<Block>| {
             let block = blocks.iter().find(|block| block.rows.contains(&row) && block.columns.contains(&column));
             block.map(|block| block.pieces.clone()).unwrap_or_default()
         };

@@ -78,6 +78,7 @@ pub fn of_convolution(isa: Isa, sizes: [usize; 3], convolution: &Convolution) ->
     };
     BlockOrder::new(sizes, parts)
 }
+
 impl Threads {
     fn of(m: usize, n: usize, k: usize, right: f64) -> Threads {
         let bandwidth = |narrow: bool| if narrow { 2.0 } else { 1.0 };
@@ -209,8 +210,8 @@ fn block_of_one(k: usize, depth: usize, [m, n]: [usize; 2]) -> [usize; 2] {
     }
 }
 
-/// The size of pieces of `whole`, at most so large, smaller by multiples of `step` where the last one is then nearly as large:
-/// `spare` less than what is left over is shared out.
+/// The size of equal pieces of `whole`: `most`, less multiples of `step` as far as the last piece, which `spare` is the most of, can take
+/// over what the others leave.
 fn even(whole: usize, most: usize, step: usize, spare: usize) -> usize {
     match whole % most {
         0 => most,
