@@ -328,8 +328,8 @@ impl<'a> Lowering<'a> {
         Ok(self.computations.len() - 1)
     }
 
-    /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them: its
-    /// parts are one code, as those of a fusion are. So is a dot in a small loop, whose code is compiled along with it.
+    /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them, whose
+    /// parts are one code as those of a fusion are, and of a dot that is compiled along with a small loop.
     fn code_of_its_own(&mut self, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
         let has_parts = match instruction.opcode.as_str() {
             "reduce" => true,

@@ -8,8 +8,8 @@ use super::chip::Library;
 use super::complex_dot::ComplexDot;
 use super::contraction_order;
 use super::dot_order::DotOrder;
-use super::evaluate::Machine;
 use super::kernels::Isa;
+use super::mode::Mode;
 use super::mxu::Unit;
 
 /// How the products of a dot are summed.
@@ -24,15 +24,11 @@ pub enum DotSum {
 
 impl DotSum {
     /// The order of a dot of operands of these types; `None` where each result is one fused chain, or the mode says otherwise.
-    pub fn new(
-        machine: &Machine,
-        instruction: &Instruction,
-        dtypes: [Option<DType>; 2],
-        plan: &DotPlan,
-    ) -> Option<DotSum> {
-        let mode = machine.mode;
+    pub fn new(mode: &Mode, instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<DotSum> {
         let Library::Ynnpack = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation)?;
-        let (isa, in_library) = (mode.choices.isa, machine.library_computes(instruction));
+        let in_library =
+            instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom(_)));
+        let isa = mode.choices.isa;
         let sizes = [plan.m, plan.k, plan.n];
         if dtypes == [Some(DType::BF16); 2] && in_library && isa == Isa::Avx2 {
             return BlockOrder::of_all(sizes, Form::Pairs).map(DotSum::Blocks);
@@ -41,7 +37,7 @@ impl DotSum {
             return None;
         }
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        match machine.library_function(instruction) {
+        match instruction.library.as_deref() {
             Some(LibraryFunction::Convolution(convolution)) if in_library => {
                 Some(DotSum::Lanes(DotOrder::of_convolution(isa, sizes, plan.batch, convolution)))
             }

@@ -406,7 +406,7 @@ impl<'p> Machine<'p> {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
         let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
-        let sum = DotSum::new(self, instruction, [shapes[0].dtype(), shapes[1].dtype()], &plan);
+        let sum = DotSum::new(self.mode, instruction, [shapes[0].dtype(), shapes[1].dtype()], &plan);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];

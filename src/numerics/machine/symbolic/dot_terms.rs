@@ -96,7 +96,7 @@ impl Summed {
             matrix.accumulation = Accumulation::Block;
         }
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
-        let order = DotSum::new(machine, instruction, dtypes, plan).filter(|_| matrix_unit);
+        let order = DotSum::new(machine.mode, instruction, dtypes, plan).filter(|_| matrix_unit);
         let text = match unit {
             DotUnit::Matrix(_) if matches!(order, Some(DotSum::Complex(_))) => {
                 format!("parts of complex numbers {:?}", matrix.flush)
