@@ -240,7 +240,7 @@ pub(super) struct Lowering<'a> {
     /// Whether what XLA:CPU leaves to libraries stands as a call.
     pub libraries: bool,
     /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
-    is_code: bool,
+    pub is_code: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -328,15 +328,15 @@ impl<'a> Lowering<'a> {
         Ok(self.computations.len() - 1)
     }
 
-    /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them: its
-    /// parts are one code, as those of a fusion are.
+    /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them, whose
+    /// parts are one code as those of a fusion are, and of a dot that is compiled along with a small loop.
     fn code_of_its_own(&mut self, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
-        let has_parts = match instruction.opcode.as_str() {
-            "reduce" => true,
-            "multiply" => parameter_list::is_complex(&instruction.shape),
+        let is_code_of_its_own = match (instruction.opcode.as_str(), parameter_list::is_complex(&instruction.shape)) {
+            ("reduce", _) | ("multiply", true) => true,
+            ("dot", false) => scope.small_call,
             _ => false,
         };
-        if !self.is_code || scope.fusion.is_some() || !has_parts {
+        if !self.is_code || scope.fusion.is_some() || !is_code_of_its_own {
             return None;
         }
         self.fusions += 1;

@@ -20,7 +20,8 @@ fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
 /// How a product takes its operands: the precision asked for each, and whether both are rounded to bf16 first.
 type Passes = ([Precision; 2], bool);
 
-/// What the operation's attributes ask for.
+/// What the operation's attributes ask for. A compiled file that has no plans for a matrix unit is XLA:CPU's, which computes f32 operands as
+/// they are, whatever algorithm was asked for.
 fn passes(e: &Emitter) -> Result<Passes> {
     let attributes = e.attributes();
     let known = [Precision::Default, Precision::High, Precision::Highest];
@@ -31,7 +32,7 @@ fn passes(e: &Emitter) -> Result<Passes> {
     }
     match attributes.word("algorithm") {
         None | Some("dot_unset" | "unset") => Ok((precision, false)),
-        Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], true)),
+        Some("dot_bf16_bf16_f32") => Ok(([Precision::Default; 2], !e.lowering.is_code)),
         Some("dot_bf16_bf16_f32_x3") => Ok(([Precision::High; 2], false)),
         Some("dot_bf16_bf16_f32_x6") => Ok(([Precision::Highest; 2], false)),
         Some(other) => {

@@ -207,6 +207,15 @@ fn dots_of_the_library_are_those_of_xla_on_another_processor() {
     assert_eq!(differing, [3, 5]);
 }
 
+/// Rows and columns that are left over, products cut in pieces, matrices times vectors, a batch, a dot in a fusion and one in a small
+/// loop, none of which a library fusion takes; and few columns and rows in one, with sums that are taken for dots.
+#[test]
+fn other_dots_are_those_of_xla_on_another_processor() {
+    for name in ["plain_dots", "narrow_dots"] {
+        results_are_those_of_xla(name, "xla-cpu/default/as-compiled+isa=avx2");
+    }
+}
+
 fn results_are_those_of_xla(name: &str, mode: &str) {
     let folder = data().join("hlo_more/cpu");
     let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");

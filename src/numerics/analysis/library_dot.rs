@@ -11,8 +11,10 @@ use crate::tensor::DType;
 pub struct LibraryDot {
     /// Rows, products and columns, for each place of the dims that stay.
     pub sizes: [usize; 3],
-    /// Whether the right operand has its products innermost.
+    /// Whether the right operand has its products innermost, beside columns.
     pub transposed: bool,
+    /// Without columns, the places of each operand's other dims.
+    pub batches: [usize; 2],
 }
 
 impl LibraryDot {
@@ -53,7 +55,12 @@ impl LibraryDot {
         let columns = stays(&left, rows);
         rows.or(columns)?;
         let sizes = [rows.map_or(1, |dim| left[dim]), left[products], columns.map_or(1, |dim| right[dim])];
-        Some(LibraryDot { sizes, transposed: products == 0 })
+        let others = order[1..].iter().copied().filter(|dim| Some(*dim) != rows);
+        let batches = [&left, &right].map(|extents| match columns {
+            None => others.clone().map(|dim| extents[dim]).product(),
+            Some(_) => 1,
+        });
+        Some(LibraryDot { sizes, transposed: products == 0 && columns.is_some(), batches })
     }
 }
 

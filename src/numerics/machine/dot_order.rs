@@ -12,12 +12,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::analysis::LibraryDot;
 use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
 
-use super::chip::Library;
 use super::kernels::Isa;
-use super::mode::Mode;
 use super::mxu::{self, Passes, Unit};
 
 /// f32 that the cache is taken to hold: 128 KiB.
@@ -37,8 +36,21 @@ pub struct DotOrder {
     paired: usize,
     /// Runs of equally many products, one after the other, which lanes and cuts begin anew: the taps of a convolution.
     runs: usize,
-    /// Columns, and how many products of a run are summed before the sum joins the others.
-    columns: Vec<(Range<usize>, usize)>,
+    /// Rows that lie side by side, each stretch of which is shared out alike.
+    row: usize,
+    tasks: Vec<Task>,
+}
+
+/// Results that one call computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Task {
+    /// Rows of each stretch.
+    rows: Range<usize>,
+    columns: Range<usize>,
+    /// Products of a run that are summed before the sum joins the others.
+    depth: usize,
+    /// Whether products are added before they are rounded.
+    fused: bool,
 }
 
 /// A kernel: its block, and what the library estimates that a dot costs with it.
@@ -47,65 +59,49 @@ struct Kernel {
     rows: usize,
     columns: usize,
     lanes: usize,
+    fused: bool,
     cost: f32,
 }
 
 /// The cheapest kernel with at most so many lanes.
-fn cheapest(isa: Isa, k: usize, n: usize, most: usize) -> Kernel {
-    let mut best = Kernel { rows: 1, columns: 1, lanes: 1, cost: f32::INFINITY };
+fn cheapest(isa: Isa, [m, k, n]: [usize; 3], most: usize) -> Kernel {
+    let mut best = Kernel { rows: 1, columns: 1, lanes: 1, fused: true, cost: f32::INFINITY };
     let vector = isa.lanes();
-    for [rows, columns, lanes] in isa.kernels().iter().copied().filter(|kernel| kernel[2] <= most) {
+    let fused = isa.kernels().iter().map(|kernel| (*kernel, true)).filter(|(kernel, _)| kernel[2] <= most);
+    let others = isa.kernels_without_fma().iter().map(|[rows, columns]| ([*rows, *columns, 1], false));
+    for ([rows, columns, lanes], fused) in fused.chain(others) {
         // Blocks times loads of both operands, those of the right one twice as dear.
-        let blocks = UNKNOWN.div_ceil(rows) as f32 * n.div_ceil(columns) as f32 * k.div_ceil(lanes) as f32;
+        let blocks = m.div_ceil(rows) as f32 * n.div_ceil(columns) as f32 * k.div_ceil(lanes) as f32;
         let loads = (rows * 5 + columns * lanes / vector * 11 + 9) as f32;
         let cost = blocks * (loads + vector as f32 * 1e-4);
         if cost < best.cost {
-            best = Kernel { rows, columns, lanes, cost };
+            best = Kernel { rows, columns, lanes, fused, cost };
         }
     }
     best
 }
 
-/// Columns that one task takes of `n`, where the right operand is not packed.
-fn task_columns(isa: Isa, [m, k, n]: [usize; 3], kernel: Kernel) -> usize {
+/// Rows and columns that one task takes, where the right operand is not packed.
+fn task_sizes(isa: Isa, [m, k, n]: [usize; 3], kernel: Kernel) -> [usize; 2] {
     let k = k.min(1024);
     let least = m.min(64) * n.min(64);
     let (mut columns, mut rows) = (n.min(kernel.columns.max(isa.lanes())), m.min(16));
     loop {
         let area = columns * rows;
         if area >= least && ((rows + columns) * k >= 64 * 1024 || area >= 64 * 1024) {
-            return columns;
+            return [rows, columns];
         }
         if (4 * columns < rows || rows >= m) && columns < n {
             columns *= 2;
         } else if (rows < 4 * columns || columns >= n) && rows < m {
             rows *= 2;
         } else {
-            return columns;
+            return [rows, columns];
         }
     }
 }
 
 impl DotOrder {
-    /// The order of an f32 dot in `mode`, where it is not one chain or the mode says otherwise; `last` tells which operands
-    /// have their products last, `convolution` which one in how many groups it stands for.
-    pub fn of(
-        mode: &Mode,
-        in_library: bool,
-        sizes: [usize; 3],
-        last: [bool; 2],
-        convolution: Option<(&Convolution, usize)>,
-    ) -> Option<DotOrder> {
-        if let Some((convolution, groups)) = convolution {
-            return in_library.then(|| DotOrder::of_convolution(mode.choices.isa, sizes, groups, convolution));
-        }
-        let library = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation);
-        match library? {
-            Library::Ynnpack if in_library => Some(DotOrder::of_library(mode.choices.isa, sizes, last[1])),
-            Library::Ynnpack => DotOrder::of_rows(sizes, last),
-        }
-    }
-
     /// XLA's own order where one operand is a vector and the other has its products last, as `last` says of both.
     pub fn of_rows(sizes: [usize; 3], last: [bool; 2]) -> Option<DotOrder> {
         /// Lanes of a vector, and rows that are taken at a time.
@@ -117,8 +113,8 @@ impl DotOrder {
             [m, _, 1] if last[0] => m,
             _ => return None,
         };
-        let columns = vec![(0..n, k.max(1))];
-        Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, runs: 1, columns })
+        let tasks = vec![Task { rows: 0..m, columns: 0..n, depth: k.max(1), fused: true }];
+        Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, runs: 1, row: m, tasks })
     }
 
     /// The library's order for f32 operands; `transposed` says that the right one has its products last.
@@ -126,8 +122,14 @@ impl DotOrder {
         DotOrder::of_runs(isa, sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
     }
 
+    /// The library's order for a sum of products that it takes for a dot.
+    pub fn of_sum(isa: Isa, &LibraryDot { sizes, transposed, batches: [left, right] }: &LibraryDot) -> DotOrder {
+        let many = |plain: Kernel| sizes[0].div_ceil(plain.rows) * left > 10 * right;
+        DotOrder::of_runs(isa, sizes, 1, sizes[0], |plain| transposed || many(plain))
+    }
+
     /// The library's order for a convolution in `groups`, as dots of these sizes.
-    fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
+    pub fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
         let Convolution { taps, row, .. } = *convolution;
         let row = if groups > 1 { 1 } else { row.max(1) };
         DotOrder::of_runs(isa, sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
@@ -136,54 +138,85 @@ impl DotOrder {
     /// The order of products in runs, for rows of which so many lie side by side; `many` says whether packing pays for a
     /// kernel that needs none.
     fn of_runs(isa: Isa, sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
-        let order = |lanes, columns| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, runs, columns };
+        let order = |lanes, tasks| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, runs, row, tasks };
         let [_, all, n] = sizes;
         let k = all / runs;
-        let cut = |width: usize| (0..n).step_by(width).map(move |at| at..n.min(at + width));
-        let [packed, plain] = [4, 1].map(|lanes| cheapest(isa, k, n, lanes));
+        let cut = |size: usize, width: usize| {
+            let width = width.max(1);
+            (0..size).step_by(width).map(move |at| at..size.min(at + width))
+        };
+        let [packed, plain] = [4, 1].map(|lanes| cheapest(isa, [UNKNOWN, k, n], lanes));
         // Packing pays where the left operand has many blocks of rows, or where the other kernels are much dearer.
         if plain.cost <= 2.0 * packed.cost && !many(plain) {
-            let columns = cut(task_columns(isa, [row, all, n], plain).max(1));
-            let columns = columns.map(|columns| (columns.clone(), CACHE / (columns.len() * runs))).collect();
-            return order(1, columns);
+            let [rows, columns] = task_sizes(isa, [row, all, n], plain);
+            let of_columns = |columns: Range<usize>| {
+                let depth = CACHE / (columns.len() * runs);
+                // Its kernel is chosen for the rows and columns that a task has.
+                let task = |rows: Range<usize>| {
+                    let fused = cheapest(isa, [rows.len(), k, columns.len()], 1).fused;
+                    Task { rows, columns: columns.clone(), depth, fused }
+                };
+                let mut tasks: Vec<Task> = Vec::new();
+                for next in cut(row, rows).map(task) {
+                    match tasks.last_mut() {
+                        Some(last) if last.fused == next.fused => last.rows.end = next.rows.end,
+                        _ => tasks.push(next),
+                    }
+                }
+                tasks
+            };
+            return order(1, cut(n, columns).flat_map(of_columns).collect());
         }
         let Kernel { columns, lanes, .. } = packed;
         let tile = isa.lanes() / lanes;
         let fitting = columns * (CACHE / (columns * all.max(1))).max(1);
         let width = fitting.min(n.next_multiple_of(tile)).max(tile);
         let depth = CACHE / (width * lanes * runs) * lanes;
-        order(lanes, cut(width).map(|columns| (columns, depth)).collect())
+        order(lanes, cut(n, width).map(|columns| Task { rows: 0..row, columns, depth, fused: true }).collect())
     }
 
-    /// What decides how the result at place `at`, in this column, is summed: lanes, those of the rest, whether neighbours join,
-    /// runs, and the products between two cuts. `None` where it is one chain.
-    pub fn of_place(&self, at: usize, column: usize) -> Option<[usize; 5]> {
-        let run = self.sizes[1] / self.runs;
-        let (_, depth) = self.columns.iter().find(|(columns, _)| columns.contains(&column))?;
-        let depth = if *depth == 0 { run.max(1) } else { (*depth).min(run) };
+    /// What decides how the result at place `at` is summed: lanes, those of the rest, whether neighbours join, runs, the products
+    /// between two cuts, and whether they are fused. `None` where it is one chain.
+    pub fn of_place(&self, at: usize) -> Option<[usize; 6]> {
+        let (row, column) = (at / self.sizes[2] % self.row, at % self.sizes[2]);
+        let task = self.tasks.iter().find(|task| task.columns.contains(&column) && task.rows.contains(&row))?;
+        self.of_task(task, at < self.paired)
+    }
+
+    fn of_task(&self, task: &Task, paired: bool) -> Option<[usize; 6]> {
+        let (run, depth, fused) = (self.run(), self.depth(task).min(self.run()), usize::from(task.fused));
         match self.lanes {
-            1 if depth >= run => None,
-            1 => Some([1, 1, 0, self.runs, depth]),
-            lanes => Some([lanes, self.rest, usize::from(at < self.paired), self.runs, depth]),
+            1 if depth >= run && task.fused => None,
+            1 if depth >= run => Some([1, 1, 0, 1, run, fused]),
+            1 => Some([1, 1, 0, self.runs, depth, fused]),
+            lanes => Some([lanes, self.rest, usize::from(paired), self.runs, depth, fused]),
         }
     }
 
-    /// Lanes and the products between two cuts, where they are the same for all results and there is more than one chain.
-    pub fn plan_of_all(&self) -> Option<[usize; 2]> {
-        let [_, k, n] = self.sizes;
-        let mut plans = (0..n).map(|column| self.of_place(0, column));
+    /// Products of a run.
+    fn run(&self) -> usize {
+        self.sizes[1] / self.runs
+    }
+
+    /// Products between two cuts. A cut that is too fine for one product is none.
+    fn depth(&self, task: &Task) -> usize {
+        if task.depth == 0 { self.run().max(1) } else { task.depth }
+    }
+
+    /// Lanes, the products between two cuts, and whether they are fused, where all results have the same and there is more than
+    /// one fused chain.
+    pub fn plan_of_all(&self) -> Option<([usize; 2], bool)> {
+        let mut plans = self.tasks.iter().map(|task| self.of_task(task, true));
         let first = plans.next()?;
-        let [lanes, .., depth] = first.filter(|_| self.runs == 1 && plans.all(|plan| plan == first))?;
-        Some([lanes, depth.min(k.max(1))])
+        let [lanes, .., depth, fused] = first.filter(|_| self.runs == 1 && plans.all(|plan| plan == first))?;
+        Some(([lanes, depth.min(self.sizes[1].max(1))], fused == 1))
     }
 
     /// The products of row-major operands, on the unit of a mode, into `out`.
     pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
-        let [m, k, n] = self.sizes;
-        let run = k / self.runs;
-        // A cut that is too fine for one product is none.
-        let depth_of = |depth: usize| if depth == 0 { run.max(1) } else { depth };
-        if k == 0 || self.lanes == 1 && self.columns.iter().all(|(_, depth)| depth_of(*depth) >= run) {
+        let [_, k, n] = self.sizes;
+        let run = self.run();
+        if k == 0 || self.tasks.iter().all(|task| self.of_task(task, true).is_none()) {
             return mxu::matmul(lhs, rhs, self.sizes, Passes::F32, unit, out);
         }
         let add = |a: f32, b: f32| {
@@ -191,15 +224,19 @@ impl DotOrder {
             if sum.is_nan() { f32::NAN } else { sum }
         };
         let joined = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect::<Vec<f32>>();
-        let sums_of = |(columns, depth): &(Range<usize>, usize)| {
-            let width = columns.len();
+        let is_of = |task: &Task, row: usize| task.rows.contains(&(row % self.row));
+        let sums_of = |task: &Task| {
+            let (columns, width) = (&task.columns, task.columns.len());
+            let rows: Vec<&[f32]> =
+                lhs.chunks(k).enumerate().filter(|(row, _)| is_of(task, *row)).map(|(_, row)| row).collect();
+            let unit = Unit { fused: unit.fused && task.fused, ..*unit };
             // The sums of the products of these numbers.
             let lane = |numbers: Vec<usize>| {
-                let left: Vec<f32> = lhs.chunks(k).flat_map(|row| numbers.iter().map(|at| row[*at])).collect();
+                let left: Vec<f32> = rows.iter().flat_map(|row| numbers.iter().map(|at| row[*at])).collect();
                 let mut right = Vec::with_capacity(numbers.len() * width);
                 numbers.iter().for_each(|at| right.extend_from_slice(&rhs[at * n..][columns.clone()]));
-                let mut sums = vec![0.0; m * width];
-                mxu::matmul(&left, &right, [m, numbers.len(), width], Passes::F32, unit, &mut sums);
+                let mut sums = vec![0.0; rows.len() * width];
+                mxu::matmul(&left, &right, [rows.len(), numbers.len(), width], Passes::F32, &unit, &mut sums);
                 sums
             };
             // Products of these numbers in these runs, each lane's summed run by run.
@@ -213,23 +250,24 @@ impl DotOrder {
                         true => add(parts[2 * i][at], parts[2 * i + 1][at]),
                         false => add(parts[i][at], parts[i + half][at]),
                     };
-                    parts = (0..half).map(|i| (0..m * width).map(|at| pair(at, i)).collect()).collect();
+                    parts = (0..half).map(|i| (0..rows.len() * width).map(|at| pair(at, i)).collect()).collect();
                 }
                 parts.swap_remove(0)
             };
             // Lanes that the last products do not fill have zeros in their place.
             let whole = run - run % self.lanes;
-            let depth = depth_of(*depth);
+            let depth = self.depth(task);
             let starts = (0..whole).step_by(depth);
             let starts = starts.map(|at| (0..self.runs, at..whole.min(at + depth), self.lanes));
             let tails = (0..self.runs).filter(|_| whole < run).map(|at| (at..at + 1, whole..run, self.rest));
             let stretches = starts.chain(tails).map(|(runs, numbers, lanes)| stretch(runs, numbers, lanes));
             stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default()
         };
-        let sums: Vec<Vec<f32>> = self.columns.par_iter().map(sums_of).collect();
-        for ((columns, _), sums) in self.columns.iter().zip(sums) {
-            for (row, sums) in out.chunks_mut(n).zip(sums.chunks(columns.len())) {
-                row[columns.clone()].copy_from_slice(sums);
+        let sums: Vec<Vec<f32>> = self.tasks.par_iter().map(sums_of).collect();
+        for (task, sums) in self.tasks.iter().zip(sums) {
+            let rows = out.chunks_mut(n).enumerate().filter(|(row, _)| is_of(task, *row));
+            for ((_, row), sums) in rows.zip(sums.chunks(task.columns.len())) {
+                row[task.columns.clone()].copy_from_slice(sums);
             }
         }
     }
@@ -300,8 +338,8 @@ mod tests {
         ];
         for (sizes, transposed, lanes, width, depth) in seen {
             let order = DotOrder::of_library(Isa::Avx512, sizes, transposed);
-            let (columns, cut) = &order.columns[0];
-            assert_eq!((order.lanes, columns.len(), *cut), (lanes, width.min(sizes[2]), depth), "{sizes:?}");
+            let task = &order.tasks[0];
+            assert_eq!((order.lanes, task.columns.len(), task.depth), (lanes, width.min(sizes[2]), depth), "{sizes:?}");
         }
     }
 

@@ -7,9 +7,8 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
-use super::complex_dot::ComplexDot;
-use super::contraction_order::ContractionOrder;
-use super::dot_order::{self, DotOrder};
+use super::dot_order;
+use super::dot_sum::DotSum;
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::mxu;
@@ -407,31 +406,15 @@ impl<'p> Machine<'p> {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
         let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
-        let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        let f32s = shapes.iter().all(|shape| shape.dtype() == Some(DType::F32));
-        let convolution = match self.library_function(instruction) {
-            Some(LibraryFunction::Convolution(convolution)) if f32s => Some(convolution),
-            _ => None,
-        };
-        let in_library = self.library_computes(instruction);
-        let groups = convolution.map(|convolution| (convolution, plan.batch));
-        let order = DotOrder::of(self.mode, in_library, [m, k, n], last, groups).filter(|_| f32s);
-        let contraction =
-            convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
-        let complex = ComplexDot::new(self.library_function(instruction), [m, k, n]).filter(|_| f32s);
+        let sum = DotSum::new(self.mode, instruction, [shapes[0].dtype(), shapes[1].dtype()], &plan);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];
             let b = &rhs.f32s()[at * k * n..(at + 1) * k * n];
             let out = &mut out[at * m * n..(at + 1) * m * n];
-            if let (DotUnit::Matrix(_), Some(contraction)) = (unit, &contraction) {
-                contraction.matmul(a, b, &matrix, out);
-                continue;
-            }
-            match (unit, &complex, &order) {
-                (DotUnit::Matrix(_), Some(order), _) => order.matmul(a, b, &matrix, out),
-                (DotUnit::Matrix(_), None, Some(order)) => order.matmul(a, b, &matrix, out),
-                (DotUnit::Matrix(passes), None, None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
+            match (unit, &sum) {
+                (DotUnit::Matrix(_), Some(sum)) => sum.matmul(a, b, &matrix, out),
+                (DotUnit::Matrix(passes), None) => mxu::matmul(a, b, [m, k, n], passes, &matrix, out),
                 (DotUnit::Double, ..) => unreachable!("f64 operands are taken above"),
                 (DotUnit::Vector, ..) => {
                     let right = if in_rows { Right::Rows(b) } else { Right::Columns(b) };

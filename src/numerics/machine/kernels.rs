@@ -1,7 +1,6 @@
 //! The kernels for f32 dots that YNNPACK has for a processor: the lists of google/XNNPACK, `ynnpack/kernels/dot/generator/`
-//! `x86_fp32.py`, `x86_fp32_k2.py` and `x86_fp32_k4.py`, as jaxlib 0.10.2 carries them (FACTS 3.2). Kernels without fused
-//! multiply-add are left out: as long as the number of rows is not known, one with it has the same block or is cheaper. Once it is known
-//! the library chooses again, which AVX2 alone would show, for eight columns or less and few rows; that is not followed.
+//! `x86_fp32.py`, `x86_fp32_k2.py` and `x86_fp32_k4.py`, as jaxlib 0.10.2 carries them (FACTS 3.2). Of the kernels without fused
+//! multiply-add only those stand here that no kernel with it matches in its block: with AVX-512 none is ever the cheapest.
 
 /// The instructions of the processor that XLA:CPU's code runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +49,14 @@ impl Isa {
         match self {
             Isa::Avx512 => AVX512,
             Isa::Avx2 => AVX2,
+        }
+    }
+
+    /// Rows and columns of the blocks that kernels of one product without fused multiply-add take, which the library lists last.
+    pub const fn kernels_without_fma(self) -> &'static [[usize; 2]] {
+        match self {
+            Isa::Avx512 => &[],
+            Isa::Avx2 => &[[4, 8], [6, 8]],
         }
     }
 }

@@ -8,12 +8,14 @@
 
 mod alike;
 mod arrange;
+mod block_order;
 mod blocks;
 mod chip;
 mod complex_dot;
 mod contract;
 mod contraction_order;
 mod dot_order;
+mod dot_sum;
 mod ducc;
 mod elements;
 mod evaluate;
@@ -34,6 +36,7 @@ mod refinement;
 mod replay;
 mod scalar;
 pub mod select;
+mod sgemm;
 mod side_by_side;
 mod sum;
 mod symbolic;

@@ -1,7 +1,7 @@
 //! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`crate::analysis::SumLoop`]): several
 //! elements side by side.
 
-use crate::analysis::{Columns, LibraryDot, Rows, SumLoop};
+use crate::analysis::{Columns, Rows, SumLoop};
 use crate::num::flush_f32;
 
 use super::contract;
@@ -16,17 +16,13 @@ pub struct SideBySide {
     flush: bool,
 }
 
-fn order_of(isa: Isa, LibraryDot { sizes, transposed }: LibraryDot) -> DotOrder {
-    DotOrder::of_library(isa, sizes, transposed)
-}
-
 impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
     pub fn new(sum_loop: SumLoop, isa: Isa, flush: bool) -> Option<SideBySide> {
         let chain = match sum_loop {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => true,
             SumLoop::Rows(_) | SumLoop::Columns(_) => false,
-            SumLoop::Dot(dot) => order_of(isa, dot).plan_of_all().is_none(),
+            SumLoop::Dot(dot) => DotOrder::of_sum(isa, &dot).plan_of_all().is_none(),
         };
         (!chain).then_some(SideBySide { sum_loop, isa, flush })
     }
@@ -44,8 +40,13 @@ impl SideBySide {
                 let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
-            SumLoop::Dot(dot) => match order_of(self.isa, dot).plan_of_all() {
-                Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
+            SumLoop::Dot(dot) => match DotOrder::of_sum(self.isa, &dot).plan_of_all() {
+                Some((plan, fused)) => {
+                    let rounded = if fused { Vec::new() } else { contract::round(terms, self.flush) };
+                    let rounded: Vec<f64> = rounded.into_iter().map(f64::from).collect();
+                    let terms = if fused { terms } else { &rounded };
+                    terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect()
+                }
                 None => contract::row_sums(terms, width, init, self.flush),
             },
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => {

@@ -168,3 +168,16 @@ def read_apart(a, b, c, d, p, q):
 
 def library_dots(*pairs):
     return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2]))
+
+
+def plain_dots(w, z, *pairs):
+    """Dots that no library fusion takes: products come first in both operands, the last dim but one; and one in a small loop."""
+    def step(count, x):
+        return count + 1, x.T @ z
+    return tuple(jnp.swapaxes(x, -1, -2) @ y for x, y in zip(pairs[::2], pairs[1::2])) + (lax.scan(step, 0, w)[1],)
+
+
+def narrow_dots(a, b, c, d, *pairs):
+    """Dots of few columns, and sums of products that are taken for dots."""
+    sums = jnp.sum(a * lax.broadcast_in_dim(b, a.shape, (0, 2)), -1), jnp.sum(c * d, -1)
+    return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2])) + sums

@@ -2,12 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use crate::ir::{Binary, DotDims, DotPlan, LibraryFunction, Precision, movement};
+use crate::ir::{Binary, DotDims, DotPlan, Precision, movement};
 use crate::tensor::DType;
 
-use super::super::complex_dot::ComplexDot;
-use super::super::contraction_order::ContractionOrder;
-use super::super::dot_order::DotOrder;
+use super::super::dot_sum::DotSum;
 use super::super::mode::DotUnit;
 use super::super::mxu::{Accumulation, Passes};
 use super::super::sum::{RowSum, SumSite};
@@ -58,7 +56,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
         for (i, row) in rows.iter().enumerate() {
             for (j, column) in columns.iter().enumerate() {
                 let (a, b) = if summed.commutes { (row.min(column), row.max(column)) } else { (row, column) };
-                let result = summed.mixer(i * n + j, j).and(*a).and(*b).symbol();
+                let result = summed.mixer(i * n + j, n).and(*a).and(*b).symbol();
                 let float = dtype.is_float() && dtypes[0].is_some_and(|dtype| dtype != DType::F64);
                 out.push(if float { round(result, dtype) } else { result });
             }
@@ -70,8 +68,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
 /// How the products of a dot are summed, place by place.
 struct Summed {
     mixer: Mixer,
-    order: Option<DotOrder>,
-    complex: Option<(ComplexDot, usize)>,
+    order: Option<DotSum>,
     /// Whether both operands are taken alike.
     commutes: bool,
     /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
@@ -88,14 +85,7 @@ impl Summed {
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
-            return Summed {
-                mixer,
-                order: None,
-                complex: None,
-                commutes: true,
-                rounds_operands: false,
-                on_vector_unit: None,
-            };
+            return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
         let unit = machine.mode.dot(precision, dtypes, [m, n]);
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
@@ -105,56 +95,33 @@ impl Summed {
         if matrix.accumulation == Accumulation::Tiled && matrix.k_block.is_none() {
             matrix.accumulation = Accumulation::Block;
         }
-        let f32s = dtypes.iter().all(|dtype| *dtype == Some(DType::F32));
-        let convolution = match machine.library_function(instruction) {
-            Some(LibraryFunction::Convolution(convolution)) if f32s => Some(convolution),
-            _ => None,
-        };
-        let in_library = machine.library_computes(instruction);
-        let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        let groups = convolution.map(|convolution| (convolution, plan.batch));
-        let order = DotOrder::of(machine.mode, in_library, [m, k, n], last, groups).filter(|_| f32s);
-        let contraction =
-            convolution.filter(|_| !in_library).and_then(|convolution| ContractionOrder::new([m, k, n], convolution));
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
-        let order = order.filter(|_| matrix_unit && contraction.is_none());
-        let complex = ComplexDot::new(machine.library_function(instruction), [m, k, n]).filter(|_| f32s && matrix_unit);
-        let order = order.filter(|_| complex.is_none());
+        let order = DotSum::new(machine.mode, instruction, dtypes, plan).filter(|_| matrix_unit);
         let text = match unit {
-            DotUnit::Matrix(_) if complex.is_some() => format!("parts of complex numbers {:?}", matrix.flush),
+            DotUnit::Matrix(_) if matches!(order, Some(DotSum::Complex(_))) => {
+                format!("parts of complex numbers {:?}", matrix.flush)
+            }
             DotUnit::Double => "f64".to_string(),
             DotUnit::Vector => {
                 format!("vector {:?} {:?}", machine.mode.choices.reduce, machine.unit.flush)
             }
-            DotUnit::Matrix(passes) => match &contraction {
-                Some(contraction) => format!("{contraction:?} {matrix:?}"),
-                None if passes == Passes::One => format!("{:?} {matrix:?}", Passes::Exact),
-                None => format!("{passes:?} {matrix:?}"),
-            },
+            DotUnit::Matrix(Passes::One) => format!("{:?} {matrix:?}", Passes::Exact),
+            DotUnit::Matrix(passes) => format!("{passes:?} {matrix:?}"),
         };
         // Products of parts are added in an order that tells the operands apart.
         let commutes = !matches!(unit, DotUnit::Matrix(Passes::Three | Passes::Six));
-        let rounds_operands = contraction.is_none() && unit == DotUnit::Matrix(Passes::One);
+        let rounds_operands = unit == DotUnit::Matrix(Passes::One);
         let reduce = machine.mode.choices.reduce;
         let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
             let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
             SumPlan::new(&RowSum::new(machine.mode, &site).plan(&[k]), machine.unit.flush)
         });
-        let complex = complex.map(|complex| (complex, n));
-        Summed { mixer: Mixer::new(&format!("dot {text}")), order, complex, commutes, rounds_operands, on_vector_unit }
+        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands, on_vector_unit }
     }
 
-    fn mixer(&self, at: usize, column: usize) -> Mixer {
-        if let Some((complex, n)) = &self.complex {
-            let [sums, shared] = complex.of_place(at / n, column);
-            return self.mixer.and_count(sums).and_count(shared);
-        }
-        match self.order.as_ref().and_then(|order| order.of_place(at, column)) {
-            Some([lanes, rest, paired, runs, depth]) => {
-                let mixer = self.mixer.and_count(lanes).and_count(rest).and_count(paired);
-                mixer.and_count(runs).and_count(depth)
-            }
-            None => self.mixer,
-        }
+    /// That of the result at place `at` of `[m,n]`.
+    fn mixer(&self, at: usize, n: usize) -> Mixer {
+        let numbers = self.order.as_ref().and_then(|order| order.of_place(at, n)).unwrap_or_default();
+        numbers.into_iter().fold(self.mixer, Mixer::and_count)
     }
 }
