@@ -46,6 +46,8 @@ pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Optio
     // Dims that run along nothing stay in the place of their extent.
     let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {
         [] => vec![(*extent, None)],
+        // Of a dim that is sliced the loop runs along a part.
+        [(dim, _)] => vec![(*extent, Some(*dim))],
         dims => dims.iter().map(|dim| (dim.1, Some(dim.0))).collect(),
     });
     let mut parts = parts.filter(|(extent, _)| *extent != 1);

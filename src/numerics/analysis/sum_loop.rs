@@ -7,11 +7,14 @@
 
 use std::fmt;
 
-use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, Shape, ValueId, Window, WindowDim};
+use crate::ir::{
+    Computation, ComputationId, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId, Window, WindowDim,
+};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::emission::is_no_negative_zero;
+use super::inner_product::Inner;
 use super::library_dot::LibraryDot;
 use super::sum_term::{RUN, Term};
 use super::unroll::{LOOP, is_small, is_unrolled};
@@ -25,7 +28,7 @@ pub enum SumLoop {
     /// before it is rounded.
     ChainOfTwo,
     /// One after the other, products rounded before they are added: several sums are taken side by side.
-    ChainOfRounded,
+    ChainOfRounded(Beside),
     /// Several rows side by side.
     Rows(Rows),
     /// Several elements of each row side by side.
@@ -37,11 +40,28 @@ pub enum SumLoop {
 impl fmt::Display for SumLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => write!(f, "one after the other"),
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => write!(f, "one after the other"),
             SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes * rows.registers),
             SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
             SumLoop::Dot(LibraryDot { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
         }
+    }
+}
+
+/// Sums that are taken side by side: so many of each `extent`; those left over are taken alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// How many.
+    pub count: usize,
+    /// Of how many: one turn of the loop over them.
+    pub extent: usize,
+}
+
+impl Beside {
+    /// Each sum as it is taken, of what it is side by side with others and alone.
+    pub fn choose(self, beside: Vec<f32>, alone: Vec<f32>) -> Vec<f32> {
+        let sums = beside.into_iter().zip(alone).enumerate();
+        sums.map(|(at, (beside, alone))| if at % self.extent < self.count { beside } else { alone }).collect()
     }
 }
 
@@ -85,6 +105,10 @@ pub struct Columns {
 /// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
 const REST: usize = 16;
 
+/// Columns of rows that are read as one run of memory whose terms are computed for all of a run's elements at once, and not
+/// joined with the sum.
+const JOIN_ROUNDED: [usize; 5] = [2, 3, 4, 6, 8];
+
 /// Registers that may take turns (x86's `getMaxInterleaveFactor`).
 const MOST_REGISTERS: usize = 4;
 
@@ -92,21 +116,25 @@ const MOST_REGISTERS: usize = 4;
 const REST_IN_LANES: usize = 16;
 
 /// For each value of a computation, how it is added up if it is a sum of f32 in a fusion that is compiled; `sums` says which
-/// regions add, `products` which values are products that are not rounded (`find_contractions`), and `uses` how often each value
-/// is read.
+/// regions add, `products` which values are products that are not rounded (`find_contractions`), `inner` which belong to terms whose
+/// products join one after the other (`find_inner_products`), and `uses` how often each value is read.
 pub fn find_sum_loops(
     computation: &Computation,
-    (products, uses): (&[bool], &[usize]),
+    (products, inner, uses): (&[bool], &[Option<Inner>], &[usize]),
     codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Vec<SumLoop> {
     let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
+        // The two parts are added at once, which the vectorizer does not do.
+        (Op::Reduce { .. }, _) if instruction.library.as_deref() == Some(&LibraryFunction::ComplexSum) => {
+            SumLoop::Chain
+        }
         (Op::Reduce { dims, to_apply }, &[term, init])
             if instruction.fusion.is_some_and(Fusion::is_compiled)
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
-            of_sum(computation, instruction, dims, [term, init], products[term], codegen)
+            of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()), codegen)
         }
         (Op::Reduce { to_apply, .. }, &[term, _])
             if matches!(instruction.fusion, Some(Fusion::Custom(_))) && products[term] && sums(*to_apply) =>
@@ -131,7 +159,7 @@ fn of_sum(
     instruction: &Instruction,
     dims: &[usize],
     [id, init]: [ValueId; 2],
-    is_product: bool,
+    (is_product, joins): (bool, bool),
     codegen: &Codegen,
 ) -> SumLoop {
     let extents = computation.instructions[id].shape.dims();
@@ -143,15 +171,18 @@ fn of_sum(
     let mut columns = extents[innermost];
     let count: usize = dims.iter().map(|d| extents[*d]).product();
     let zero = is_zero(computation, init);
-    let from_products = is_product && zero && is_no_negative_zero(computation, id, codegen);
+    let from_products = (is_product || joins) && zero && is_no_negative_zero(computation, id, codegen);
     let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
     let mut term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
     // A loop with one within is not the innermost one.
     let may_unroll = codegen.free_loops || !term.sums();
     if !may_unroll || !is_unrolled(columns, term.instructions()) {
         let starts_with_two = from_products && around.is_none();
-        let columns = Columns::new(columns, starts_with_two, term.widest(), |lanes| term.cost_along(lanes));
-        return columns.filter(|_| term.is_regular()).map_or(SumLoop::Chain, SumLoop::Columns);
+        // Calls for one element at a time cost as much masked.
+        let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
+        let columns = Columns::new(columns, starts_with_two, widest, |lanes| term.cost_along(lanes));
+        let columns = columns.filter(|columns| term.is_regular() && !(columns.masked && term.is_opaque()));
+        return columns.map_or(SumLoop::Chain, SumLoop::Columns);
     }
     while let Some(rows) = around.filter(|_| codegen.free_loops) {
         if !is_unrolled(extents[rows], columns * (term.instructions() + LOOP)) {
@@ -164,7 +195,10 @@ fn of_sum(
     // A loop over what is summed is inside of one over what is kept.
     let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, &term));
     let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
-    let rounds_products = columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1);
+    let rounds_products = match joins {
+        true => JOIN_ROUNDED.contains(&columns) && term.reads_runs(),
+        false => columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1),
+    };
     match (lanes, around) {
         (Some(lanes), Some(around)) => {
             let extent = extents[around];
@@ -172,7 +206,10 @@ fn of_sum(
             let starts_with_two = from_products && extent * columns == count && extent == lanes * registers;
             SumLoop::Rows(Rows { lanes, registers, columns, extent, rounds_products, starts_with_two })
         }
-        (Some(_), None) if rounds_products => SumLoop::ChainOfRounded,
+        (Some(lanes), None) if rounds_products => {
+            let extent = outside.map_or(1, |rows| extents[rows]);
+            SumLoop::ChainOfRounded(Beside { count: extent / lanes * lanes, extent })
+        }
         _ if from_products && (is_small(count, term.instructions()) || codegen.free_loops && columns == count) => {
             SumLoop::ChainOfTwo
         }
@@ -201,7 +238,7 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
     let instructions = vec![of(0, &all), of(1, &[])];
     let sum = Instruction { fusion, ..of(2, &kept) };
     let computation = Computation { name: String::new(), instructions, root: 0 };
-    of_sum(&computation, &sum, &reduced, [0, 1], false, codegen)
+    of_sum(&computation, &sum, &reduced, [0, 1], (false, false), codegen)
 }
 
 /// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
-use crate::tensor::DType;
 
 use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
 use super::known::{known_number, negated_by};
+use super::sum_weight::{OF_CALL, cost_apart, is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
 
 /// More values than any fusion of a program has.
@@ -40,6 +40,10 @@ pub struct Term<'c> {
     gathers: bool,
     only_multiplies: bool,
     sums: bool,
+    /// Whether a step that leaves out lanes cannot compute it.
+    opaque: bool,
+    /// Whether functions are called for one element at a time.
+    calls_alone: bool,
 }
 
 impl<'c> Term<'c> {
@@ -69,9 +73,11 @@ impl<'c> Term<'c> {
             gathers: codegen.gathers,
             only_multiplies: true,
             sums: false,
+            opaque: false,
+            calls_alone: false,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
-        term.visit(id, &dims.map(|dim| vec![dim]).collect::<Along>());
+        term.visit(without_sign(computation, fusion, id), &dims.map(|dim| vec![dim]).collect::<Along>());
         term.instructions += usize::from(term.shares_index());
         term
     }
@@ -87,6 +93,11 @@ impl<'c> Term<'c> {
         (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
     }
 
+    /// Whether rows are read as runs of memory, and nothing else.
+    pub fn reads_runs(&self) -> bool {
+        self.reads.iter().all(|along| self.is_run(along))
+    }
+
     /// How many arrays are read that change from row to row.
     pub fn arrays(&self) -> usize {
         self.rows_read + self.reads.iter().filter(|along| self.changes_around(along)).count()
@@ -99,6 +110,16 @@ impl<'c> Term<'c> {
 
     pub fn sums(&self) -> bool {
         self.sums
+    }
+
+    /// Whether a step that leaves out lanes cannot compute it.
+    pub fn is_opaque(&self) -> bool {
+        self.opaque
+    }
+
+    /// Whether functions are called for one element at a time.
+    pub fn calls_alone(&self) -> bool {
+        self.calls_alone
     }
 
     /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
@@ -216,6 +237,7 @@ impl<'c> Term<'c> {
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Convert
+            | Op::BitcastConvert
             | Op::Compare { .. }
             | Op::Select
             | Op::Clamp
@@ -228,7 +250,12 @@ impl<'c> Term<'c> {
                 self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
-                for operand in operands {
+                self.opaque |= is_opaque(computation, instruction);
+                self.calls_alone |= is_scalar_call(&instruction.op);
+                let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+                let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
+                let operands: Vec<ValueId> = operands.iter().map(added).collect();
+                for operand in &operands {
                     let dims = computation.instructions[*operand].shape.dims().len();
                     let along = if dims == along.len() { along.clone() } else { Along::new() };
                     self.visit(*operand, &along);
@@ -337,31 +364,11 @@ impl<'c> Term<'c> {
 
     /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
     fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
-        let instruction = &self.computation.instructions[id];
-        let from = || self.computation.instructions[instruction.operands[0]].shape.dtype();
-        match &instruction.op {
+        match self.computation.instructions[id].op {
             // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
-            Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
+            Op::Select if self.stays(self.computation.instructions[id].operands[0], along) => (0, 0),
             _ if self.negates_what_stays(id, along) => (0, 0),
-            Op::Unary(unary) => match unary {
-                Unary::Exponential | Unary::Log => (1, OF_CALL),
-                Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
-                Unary::Logistic => (4, OF_CALL),
-                Unary::ExponentialMinusOne => (13, 13),
-                Unary::Erf => (16, 16),
-                Unary::Sqrt => (1, 3),
-                Unary::Sign => (6, 6),
-                Unary::IsFinite => (3, 3),
-                _ => (1, 1),
-            },
-            Op::Binary(Binary::Divide) => (1, 3),
-            Op::Binary(Binary::Maximum | Binary::Minimum) => (2, 2),
-            Op::Binary(Binary::Remainder) => (4, 4),
-            Op::Clamp => (4, 4),
-            Op::ReducePrecision { .. } => (12, 12),
-            Op::Convert if instruction.shape.dtype() == Some(DType::BF16) => (4, 4),
-            Op::Convert if from() == Some(DType::BF16) => (2, 2),
-            _ => (1, 1),
+            _ => weight(self.computation, id),
         }
     }
 }
@@ -375,26 +382,8 @@ pub const RUN: usize = 8;
 /// What an iteration of a loop costs beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
 
-/// What a call for several elements costs, however many.
-const OF_CALL: usize = 6;
-
 /// Elements of the widest register that is used.
 pub const WIDEST: usize = 8;
 
 /// Elements of the widest function that is called: XLA has logarithm and exponential for 4, 8 and 16.
 const MOST_OF_A_CALL: usize = 16;
-
-/// What it costs to read an element of each of so many rows that stand apart, and to put it into its lane; up to eight columns of
-/// rows that follow each other are read as one run of memory.
-fn cost_apart(lanes: usize, columns: usize) -> f64 {
-    match (lanes, columns) {
-        (1, _) => 1.0,
-        (2 | 4, ..=8) => 2.0,
-        (_, ..=6) => 4.9,
-        (_, ..=8) => 6.7,
-        (2, _) => 5.0,
-        (4, _) => 12.0,
-        (8, _) => 26.0,
-        _ => 52.0,
-    }
-}

@@ -30,7 +30,8 @@ fn of_release(
     made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
     let mut products = vec![false; computation.instructions.len()];
     products[term] = true;
-    find_sum_loops(computation, (&products, &computation.uses()), codegen, |_| true)[sum]
+    let inner = vec![None; products.len()];
+    find_sum_loops(computation, (&products, &inner, &computation.uses()), codegen, |_| true)[sum]
 }
 
 fn square(builder: &mut Builder, x: ValueId) -> Built {
@@ -214,7 +215,10 @@ fn windows_of_two_dims_take_rows_side_by_side() {
         *window = Window(dims.to_vec());
         instruction.fusion = Some(Fusion::Compiled(0));
         let products = vec![false; computation.instructions.len()];
-        rows(find_sum_loops(computation, (&products, &computation.uses()), &Codegen::JAXLIB_0_10_2, |_| true)[sums]).0
+        let inner = vec![None; products.len()];
+        let loops =
+            find_sum_loops(computation, (&products, &inner, &computation.uses()), &Codegen::JAXLIB_0_10_2, |_| true);
+        rows(loops[sums]).0
     };
     assert_eq!([of([32, 8], 0), of([32, 1], 0), of([32, 8], 32)], [4, 1, 1]);
 }

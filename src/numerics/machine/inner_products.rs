@@ -1,0 +1,67 @@
+//! Terms of several products that join a sum one after the other ([`crate::analysis::find_inner_products`]): the products, that
+//! which joins first in front.
+
+use crate::analysis::{Inner, SumLoop};
+use crate::ir::{Binary, Op, Unary};
+use crate::tensor::DType;
+
+use super::contract::{self, Addend};
+use super::evaluate::Machine;
+use super::reduce::sums_as_compiled;
+use super::side_by_side::SideBySide;
+use super::value::{Operand, Value};
+
+/// The value of an operation within such a term; the operands as they were if it is none.
+pub fn value(
+    machine: &Machine,
+    (inner, op): (Option<Inner>, &Op),
+    operands: Vec<Operand>,
+    count: usize,
+) -> Result<Value, Vec<Operand>> {
+    let whole = |operands: Vec<Operand>| operands.into_iter().map(|operand| operand.into_whole(count));
+    let products = |operand: &Operand| matches!(operand.elements(), Value::Double(_) | Value::Tuple(_));
+    match inner {
+        Some(Inner::Sum(first)) if operands.iter().all(products) => {
+            let mut operands: Vec<Value> = whole(operands).collect();
+            let first = operands.swap_remove(first).into_parts();
+            match first.as_slice() {
+                [product] if !sums_as_compiled(machine) => {
+                    let flush = machine.unit.flush;
+                    let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
+                    Ok(contract::sum(Binary::Add, &operands[0], &rounded, flush))
+                }
+                _ => Ok(Value::Tuple(first.into_iter().chain(operands).collect())),
+            }
+        }
+        Some(Inner::Moved) if *op == Op::Unary(Unary::Negate) && matches!(operands[0].elements(), Value::Tuple(_)) => {
+            let parts = whole(operands).flat_map(Value::into_parts);
+            Ok(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()))
+        }
+        _ => Err(operands),
+    }
+}
+
+/// The f32 sums of rows of `width` such terms.
+pub fn sums(
+    products: &[Value],
+    width: usize,
+    init: f32,
+    (sum_loop, side_by_side): (SumLoop, Option<SideBySide>),
+    flush: bool,
+) -> Vec<f32> {
+    let count = products.first().map_or(0, Value::len);
+    let joined: Vec<f64> = (0..count).flat_map(|at| products.iter().map(move |products| products.f64s()[at])).collect();
+    let terms: Vec<&[f64]> = joined.chunks(products.len().max(1)).collect();
+    match (side_by_side, sum_loop) {
+        (Some(sum), _) => sum.sums(&terms, width, init, true),
+        (None, SumLoop::ChainOfTwo) => contract::row_sums_of_two(&terms, width, flush),
+        (None, SumLoop::ChainOfRounded(beside)) => {
+            let rounded: Vec<f64> = terms.iter().map(|term| term.rounded(flush)).collect();
+            beside.choose(
+                contract::row_sums(&rounded, width, init, flush),
+                contract::row_sums(&terms, width, init, flush),
+            )
+        }
+        _ => contract::row_sums(&terms, width, init, flush),
+    }
+}
