@@ -22,6 +22,18 @@ pub fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
     along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
 }
 
+/// In the place of a dim: what lies between elements of which only some are taken.
+const BETWEEN: usize = SOMEWHERE + 1;
+
+/// What an array's dims run along of which one element in so many is taken.
+pub fn between(along: &Along, strides: &[usize]) -> Along {
+    let of = |(dims, stride): (&Dims, &usize)| {
+        let skips = (*stride > 1 && !dims.is_empty()).then_some((BETWEEN, *stride));
+        dims.iter().copied().chain(skips).collect()
+    };
+    along.iter().zip(strides).map(of).collect()
+}
+
 /// What an array's dims run along as its elements lie in memory: dims of one element are no dims, and parts of one dim that
 /// follow each other are one.
 pub fn in_memory(extents: &[usize], along: &Along) -> Along {

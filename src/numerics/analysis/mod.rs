@@ -39,7 +39,7 @@ pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, is_spread,
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
-pub use sum_loop::{Beside, Columns, Rows, SumLoop, find_sum_loops};
+pub use sum_loop::{Beside, Columns, Rows, Step, SumLoop, find_sum_loops};
 
 use std::sync::OnceLock;
 

@@ -16,8 +16,8 @@ use super::codegen::Codegen;
 use super::emission::is_no_negative_zero;
 use super::inner_product::Inner;
 use super::library_dot::LibraryDot;
-use super::sum_term::{RUN, Term};
-use super::unroll::{LOOP, is_small, is_unrolled};
+use super::sum_term::{RUN, Term, WIDEST};
+use super::unroll::{LOOP, UNROLLED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ impl Beside {
 pub struct Rows {
     /// How many rows.
     pub lanes: usize,
+    /// Rows that are left over at least.
+    pub alone: usize,
     /// Registers of so many rows that take turns.
     pub registers: usize,
     /// Elements of a row.
@@ -96,9 +98,28 @@ pub struct Columns {
     pub registers: usize,
     /// Whether the last step leaves out lanes, so that nothing is left over.
     pub masked: bool,
+    /// Elements that are left over at least.
+    pub alone: usize,
     /// Lanes of a register for what is left over; 1 where it follows element by element.
     pub lanes_of_rest: usize,
+    /// Whether there is no loop left: then the registers join term by term.
+    pub unrolled: bool,
     /// Whether the first register begins with two products too: nothing is added to its first ones.
+    pub starts_with_two: bool,
+}
+
+/// A step of a loop over the innermost dim.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Elements of the widest register.
+    pub widest: usize,
+    /// Registers that may take turns.
+    pub most_registers: usize,
+    /// Instructions for each element, but the addition.
+    pub operations: usize,
+    /// Whether the last element stays alone.
+    pub leaves_last: bool,
+    /// Whether no zero is added to the first product.
     pub starts_with_two: bool,
 }
 
@@ -180,7 +201,15 @@ fn of_sum(
         let starts_with_two = from_products && around.is_none();
         // Calls for one element at a time cost as much masked.
         let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
-        let columns = Columns::new(columns, starts_with_two, widest, |lanes| term.cost_along(lanes));
+        let is_within = extents.iter().filter(|extent| **extent > 1).count() > 1;
+        let step = Step {
+            widest,
+            most_registers: term.most_registers(is_within),
+            operations: term.operations(),
+            leaves_last: term.leaves_last(false),
+            starts_with_two,
+        };
+        let columns = Columns::new(columns, step, |lanes| term.cost_along(lanes));
         let columns = columns.filter(|columns| term.is_regular() && !(columns.masked && term.is_opaque()));
         return columns.map_or(SumLoop::Chain, SumLoop::Columns);
     }
@@ -193,10 +222,11 @@ fn of_sum(
         term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
     }
     // A loop over what is summed is inside of one over what is kept.
-    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, &term));
+    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, (&term, codegen)));
     let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
     let rounds_products = match joins {
         true => JOIN_ROUNDED.contains(&columns) && term.reads_runs(),
+        false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.products().is_some(),
         false => columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1),
     };
     match (lanes, around) {
@@ -204,7 +234,8 @@ fn of_sum(
             let extent = extents[around];
             let registers = if codegen.free_loops { registers(extent, lanes) } else { 1 };
             let starts_with_two = from_products && extent * columns == count && extent == lanes * registers;
-            SumLoop::Rows(Rows { lanes, registers, columns, extent, rounds_products, starts_with_two })
+            let alone = usize::from(extent >= REST && term.leaves_last(true));
+            SumLoop::Rows(Rows { lanes, alone, registers, columns, extent, rounds_products, starts_with_two })
         }
         (Some(lanes), None) if rounds_products => {
             let extent = outside.map_or(1, |rows| extents[rows]);
@@ -242,7 +273,7 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
 }
 
 /// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.
-fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
+fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen)) -> Option<usize> {
     if !term.is_regular() {
         return None;
     }
@@ -256,7 +287,7 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
     };
     let mut best = (None, rows as f64 * term.cost(1, columns));
     for lanes in candidates {
-        if lanes == 2 && (rows > 2 || term.arrays() > 1) {
+        if lanes == 2 && (rows > 2 || codegen.masks && term.arrays() > 1) {
             continue;
         }
         if cost(lanes) < best.1 {
@@ -269,20 +300,48 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
 impl Columns {
     /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
     /// each element alone.
-    pub fn new(extent: usize, starts_with_two: bool, widest: usize, cost: impl Fn(usize) -> f64) -> Option<Columns> {
+    pub fn new(extent: usize, step: Step, cost: impl Fn(usize) -> f64) -> Option<Columns> {
+        let Step { widest, most_registers, operations, leaves_last, starts_with_two } = step;
         if extent <= 2 {
             return None;
         }
         if extent < REST {
             let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
-            return Some(Columns { extent, lanes, registers: 1, masked, lanes_of_rest: 1, starts_with_two });
+            let unrolled = extent.div_ceil(lanes) * (operations + 1) < UNROLLED;
+            let starts_with_two = starts_with_two && unrolled;
+            return Some(Columns {
+                extent,
+                lanes,
+                registers: 1,
+                masked,
+                alone: 0,
+                lanes_of_rest: 1,
+                unrolled,
+                starts_with_two,
+            });
         }
+        let alone = usize::from(leaves_last);
         let lanes = cheapest(extent, widest, &cost);
-        let registers = registers(extent, lanes);
+        let registers = registers(extent - alone, lanes).min(1 << most_registers.ilog2());
+        let turns = (extent - alone) / (lanes * registers);
         let rest = extent % (lanes * registers);
-        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { cheapest(rest, widest, &cost) } else { 1 };
-        (lanes > 1).then_some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
+        let lanes_of_rest = match lanes * registers >= REST_IN_LANES {
+            true if leaves_last => {
+                if rest > WIDEST {
+                    WIDEST
+                } else {
+                    1
+                }
+            }
+            true => cheapest(rest, widest, &cost),
+            false => 1,
+        };
+        let unrolled = turns * registers * (operations + 1) < UNROLLED;
+        let starts_with_two = starts_with_two && unrolled;
+        let columns =
+            Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled, starts_with_two };
+        (lanes > 1).then_some(columns)
     }
 }
 

@@ -1,14 +1,20 @@
 //! What a term of a sum costs in the loops that LLVM makes of the sum.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
 
-use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, in_memory, lies_beside};
+use super::along::{Along, Dims, SOMEWHERE, before_reshape, between, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
 use super::known::{known_number, negated_by};
-use super::sum_weight::{OF_CALL, cost_apart, is_opaque, is_scalar_call, weight, without_sign};
+use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
+
+mod cost;
+mod live;
+mod strides;
+
+use strides::Strides;
 
 /// More values than any fusion of a program has.
 const MOST_VALUES: usize = 20_000;
@@ -19,7 +25,13 @@ pub struct Term<'c> {
     fusion: Option<Fusion>,
     innermost: usize,
     around: Option<usize>,
-    seen: HashSet<(ValueId, Along)>,
+    seen: HashSet<(ValueId, Along, Vec<usize>)>,
+    /// Where the slices begin through which a value is visited.
+    place: Vec<usize>,
+    /// The arrays that are read in the innermost loop, and how.
+    strides: Vec<Strides>,
+    /// The operations in the innermost loop.
+    operations: BTreeSet<ValueId>,
     /// Reads in the innermost loop.
     reads: Vec<Along>,
     /// Values of a row, and constants.
@@ -36,6 +48,8 @@ pub struct Term<'c> {
     slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
+    /// Whether the processor has masks.
+    masks: bool,
     /// Whether elements that stand apart are read by gathers.
     gathers: bool,
     only_multiplies: bool,
@@ -61,6 +75,10 @@ impl<'c> Term<'c> {
             innermost,
             around,
             seen: HashSet::new(),
+            place: Vec::new(),
+            strides: Vec::new(),
+            operations: BTreeSet::new(),
+            masks: codegen.masks,
             reads: Vec::new(),
             spread: 0,
             rows_read: 0,
@@ -112,9 +130,30 @@ impl<'c> Term<'c> {
         self.sums
     }
 
-    /// Whether a step that leaves out lanes cannot compute it.
+    /// Whether a step that leaves out lanes cannot compute it. Without masks it reads only what lies side by side.
     pub fn is_opaque(&self) -> bool {
-        self.opaque
+        self.opaque || !self.masks && !self.reads.iter().all(|along| lies_beside(along, Some(self.innermost)))
+    }
+
+    /// The same, without what indices are computed by.
+    pub fn operations(&self) -> usize {
+        self.instructions - usize::from(self.shares_index())
+    }
+
+    /// Whether, of the elements that lie between those of two iterations of the innermost loop, or of that around it, some are read,
+    /// but not the last ones: reading up to there may go beyond the end, and so the last iteration stays alone
+    /// (`InterleavedAccessInfo::requiresScalarEpilogue`).
+    pub fn leaves_last(&self, around: bool) -> bool {
+        Strides::leave_last(&self.strides, usize::from(around))
+    }
+
+    /// Registers that may take turns (`selectInterleaveCount`), for the arrays and the vectors of a step; `is_within` says whether the
+    /// loop is in another one.
+    pub fn most_registers(&self, is_within: bool) -> usize {
+        let arrays: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
+        let general = (if is_within { 13usize } else { 14 }).saturating_sub(arrays.len()) / 2;
+        let vectors: usize = if self.masks { 32 } else { 16 };
+        general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
     }
 
     /// Whether functions are called for one element at a time.
@@ -128,59 +167,10 @@ impl<'c> Term<'c> {
         if self.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
     }
 
-    /// What a step over so many elements of the innermost dim costs.
-    pub fn cost_along(&self, lanes: usize) -> f64 {
-        let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
-        let beside = self.reads.iter().filter(beside).count();
-        self.cost_of_element([beside, self.reads.len() - beside], lanes, usize::MAX)
-    }
-
-    /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
-    /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
-    /// run of memory. What is the same for all rows stands outside of the loop.
-    pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
-        let changing = self.reads.iter().filter(|along| self.changes_around(along));
-        let [mut beside, mut run, mut apart] = [0; 3];
-        for along in changing {
-            let kind = match () {
-                () if lies_beside(along, self.around) => &mut beside,
-                () if self.is_run(along) && !(self.gathers && columns > RUN) => &mut run,
-                () => &mut apart,
-            };
-            *kind += 1;
-        }
-        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
-        columns as f64 * each + OF_LOOP
-    }
-
-    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane.
-    fn cost_strided(&self, lanes: usize) -> f64 {
-        match lanes {
-            // x86's `getGSVectorCost`.
-            4.. if self.gathers => (lanes + 2) as f64,
-            8 => 24.5,
-            _ => cost_apart(lanes, usize::MAX),
-        }
-    }
-
     /// Whether a read's columns lie side by side, and its rows one after the other.
     fn is_run(&self, along: &Along) -> bool {
         let mut dims = along.iter().flatten().rev().map(|(dim, _)| *dim);
         dims.next() == Some(self.innermost) && dims.next() == self.around && self.around.is_some()
-    }
-
-    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
-        let more = match lanes {
-            2 => self.calls as f64 * 6.5,
-            8 => self.slow as f64 * 2.0,
-            16 => self.slow as f64 * 4.0,
-            _ => 0.0,
-        };
-        let addition = 1;
-        let called = self.calls * OF_CALL;
-        let simple = beside + (self.arithmetic - called) + usize::from(self.shares_index()) + addition;
-        // Sixteen elements are two registers.
-        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }
 
     fn changes_around(&self, along: &Along) -> bool {
@@ -207,7 +197,7 @@ impl<'c> Term<'c> {
             self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
             return;
         }
-        if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone())) {
+        if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone(), self.place.clone())) {
             return;
         }
         let operands = &instruction.operands;
@@ -233,7 +223,12 @@ impl<'c> Term<'c> {
             },
             Op::Copy => self.visit(operands[0], along),
             // The first index is part of the address.
-            Op::Slice { stride, .. } if stride.iter().all(|stride| *stride == 1) => self.visit(operands[0], along),
+            Op::Slice { start, stride, .. } => {
+                let length = self.place.len();
+                self.place.extend(start.iter().zip(stride).map(|(start, stride)| start * stride.max(&1)));
+                self.visit(operands[0], &between(along, stride));
+                self.place.truncate(length);
+            }
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Convert
@@ -242,6 +237,7 @@ impl<'c> Term<'c> {
             | Op::Select
             | Op::Clamp
             | Op::ReducePrecision { .. } => {
+                self.operations.insert(id);
                 let (instructions, arithmetic) = self.weight(id, along);
                 self.instructions += instructions;
                 self.arithmetic += arithmetic;
@@ -250,7 +246,7 @@ impl<'c> Term<'c> {
                 self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
-                self.opaque |= is_opaque(computation, instruction);
+                self.opaque |= is_opaque(instruction);
                 self.calls_alone |= is_scalar_call(&instruction.op);
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
                 let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
@@ -271,6 +267,7 @@ impl<'c> Term<'c> {
         let shape = &self.computation.instructions[id].shape;
         self.instructions += 1;
         self.reads.push(in_memory(shape.dims(), along));
+        self.strides.push(Strides::new((id, &self.place), shape.dims(), along, [Some(self.innermost), self.around]));
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }
 
@@ -378,9 +375,6 @@ const WITHIN: usize = 1 << 16;
 
 /// The most columns whose elements LLVM reads as one run of memory (`MaxInterleaveGroupFactor`).
 pub const RUN: usize = 8;
-
-/// What an iteration of a loop costs beside its body.
-const OF_LOOP: f64 = 5.0 / 3.0;
 
 /// Elements of the widest register that is used.
 pub const WIDEST: usize = 8;

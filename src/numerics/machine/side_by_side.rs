@@ -88,7 +88,7 @@ impl SideBySide {
     fn turns<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
         let turn = |sum: f32, terms: &[T]| {
             let step = rows.columns * rows.lanes * rows.registers;
-            let (whole, left) = terms.split_at(terms.len() / step * step);
+            let (whole, left) = terms.split_at(terms.len().saturating_sub(rows.alone * rows.columns) / step * step);
             let sum = if exact && rows.rounds_products {
                 let rounded: Vec<f64> = whole.iter().map(|term| term.rounded(self.flush)).collect();
                 self.rows(rows, &rounded, sum, false)
@@ -116,22 +116,20 @@ impl SideBySide {
     }
 
     fn columns<T: Addend>(&self, columns: &Columns, row: &[T], sum: f32, exact: bool) -> f32 {
-        let Columns { lanes, registers, .. } = *columns;
-        let whole = if columns.masked { row.len() } else { row.len() / (lanes * registers) * lanes * registers };
+        let Columns { lanes, registers, alone, .. } = *columns;
+        let step = lanes * registers;
+        let whole = if columns.masked { row.len() } else { row.len().saturating_sub(alone) / step * step };
         let (row, left) = row.split_at(whole);
-        let once = whole <= lanes * registers;
-        let lane = |register: usize, lane: usize| {
-            let own = row.iter().skip(register * lanes + lane).step_by(lanes * registers);
-            let sum = if (register, lane) == (0, 0) { sum } else { NOTHING };
-            let two = exact && (register > 0 || columns.starts_with_two);
-            self.lane(sum, own.copied().collect(), two)
+        let own = |register: usize, lane: usize| {
+            let own: Vec<T> = row.iter().skip(register * lanes + lane).step_by(step).copied().collect();
+            own
         };
         let join = |at: usize| {
-            let first = lane(0, at);
-            // A register that took one turn holds a product, which joins before it is rounded.
-            let joined = |sum: f32, register: usize| match row.get(register * lanes + at) {
-                Some(product) if once => self.add(sum, *product),
-                _ => self.add(sum, f64::from(lane(register, at))),
+            let first = self.lane(if at == 0 { sum } else { NOTHING }, own(0, at), exact && columns.starts_with_two);
+            // Without a loop the terms of the other registers join one by one, the second, a product with the first one, before that.
+            let joined = |sum: f32, register: usize| match exact && columns.unrolled {
+                true => self.lane(sum, own(register, at), true),
+                false => self.add(sum, f64::from(self.chain(NOTHING, &own(register, at)))),
             };
             (1..registers).fold(first, joined)
         };
@@ -140,7 +138,7 @@ impl SideBySide {
             return self.chain(sum, left);
         }
         let lanes = columns.lanes_of_rest;
-        let (left, last) = left.split_at(left.len() / lanes * lanes);
+        let (left, last) = left.split_at(left.len().saturating_sub(alone) / lanes * lanes);
         let lane =
             |lane: usize| self.chain(if lane == 0 { sum } else { NOTHING }, left.iter().skip(lane).step_by(lanes));
         self.chain(self.halves((0..lanes).map(lane).collect()), last)
@@ -159,11 +157,19 @@ impl SideBySide {
 #[cfg(test)]
 mod tests {
     use super::{Isa, SideBySide};
-    use crate::analysis::{Columns, Rows, SumLoop};
+    use crate::analysis::{Columns, Rows, Step, SumLoop};
     use crate::machine::probe::{hash, numbers};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
-        SumLoop::Rows(Rows { lanes, registers: 1, columns, extent: 1 << 20, rounds_products, starts_with_two: false })
+        SumLoop::Rows(Rows {
+            lanes,
+            alone: 0,
+            registers: 1,
+            columns,
+            extent: 1 << 20,
+            rounds_products,
+            starts_with_two: false,
+        })
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
@@ -203,7 +209,8 @@ mod tests {
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {
-            let columns = SumLoop::Columns(Columns::new(extent, false, 8, |_| 1.0).unwrap());
+            let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, starts_with_two: false };
+            let columns = SumLoop::Columns(Columns::new(extent, step, |_| 1.0).unwrap());
             let mut terms = vec![1.0; extent];
             (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));
             sums(columns, &terms, extent, false)[0]

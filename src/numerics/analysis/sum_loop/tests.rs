@@ -1,4 +1,4 @@
-use super::{Codegen, Columns, SumLoop, find_sum_loops};
+use super::{Codegen, Columns, Step, SumLoop, find_sum_loops};
 use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId, Window, WindowDim};
 use crate::tensor::DType;
 
@@ -177,7 +177,8 @@ fn a_gather_may_stand_in_a_loop() {
 #[test]
 fn columns_fill_registers_by_their_number() {
     let columns = |extent: usize| {
-        let columns = Columns::new(extent, false, 8, |_| 1.0).unwrap();
+        let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, starts_with_two: false };
+        let columns = Columns::new(extent, step, |_| 1.0).unwrap();
         (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
     };
     for (extent, expected) in [
