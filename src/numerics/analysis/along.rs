@@ -87,7 +87,7 @@ pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::{before_reshape, in_memory};
+    use super::{BETWEEN, before_reshape, between, in_memory};
 
     #[test]
     fn dims_are_joined_and_parted() {
@@ -103,6 +103,11 @@ mod tests {
         }
         assert_eq!(in_memory(&[2, 16, 2, 3], &parted), along);
         assert_eq!(in_memory(&[32, 1, 6], &vec![vec![(0, 32)], vec![], vec![(1, 6)]]), along);
+        // Of a dim of which a part is taken all elements lie in memory.
+        let part = vec![vec![(0, 4)], vec![(1, 12)]];
+        let lies = vec![vec![(0, 4), (1, 13)], vec![], vec![]];
+        assert_eq!(before_reshape(&[52, 1, 1], &[4, 13], &part), Some(lies));
+        assert_eq!(between(&part, &[1, 2]), vec![vec![(0, 4)], vec![(1, 12), (BETWEEN, 2)]]);
         // Elements of one index among five lie apart.
         let apart = vec![vec![(0, 32)], vec![], vec![(1, 6)]];
         assert_eq!(in_memory(&[32, 5, 6], &apart), apart);

@@ -225,7 +225,10 @@ fn of_sum(
     let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, (&term, codegen)));
     let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
     let rounds_products = match joins {
-        true => JOIN_ROUNDED.contains(&columns) && term.reads_runs(),
+        true => {
+            let whole = columns < RUN || lanes == Some(WIDEST) || around.is_none();
+            JOIN_ROUNDED.contains(&columns) && whole && term.reads_runs()
+        }
         false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.products().is_some(),
         false => columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1),
     };
@@ -308,7 +311,8 @@ impl Columns {
         if extent < REST {
             let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
-            let unrolled = extent.div_ceil(lanes) * (operations + 1) < UNROLLED;
+            let turns = extent.div_ceil(lanes);
+            let unrolled = turns == 1 || turns * (operations + 1) < UNROLLED;
             let starts_with_two = starts_with_two && unrolled;
             return Some(Columns {
                 extent,
@@ -327,17 +331,12 @@ impl Columns {
         let turns = (extent - alone) / (lanes * registers);
         let rest = extent % (lanes * registers);
         let lanes_of_rest = match lanes * registers >= REST_IN_LANES {
-            true if leaves_last => {
-                if rest > WIDEST {
-                    WIDEST
-                } else {
-                    1
-                }
-            }
+            true if leaves_last && rest <= lanes => 1,
+            true if leaves_last => lanes,
             true => cheapest(rest, widest, &cost),
             false => 1,
         };
-        let unrolled = turns * registers * (operations + 1) < UNROLLED;
+        let unrolled = turns == 1 || turns * registers * (operations + 1) < UNROLLED;
         let starts_with_two = starts_with_two && unrolled;
         let columns =
             Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled, starts_with_two };

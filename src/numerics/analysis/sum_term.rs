@@ -130,9 +130,10 @@ impl<'c> Term<'c> {
         self.sums
     }
 
-    /// Whether a step that leaves out lanes cannot compute it. Without masks it reads only what lies side by side.
+    /// Whether a step that leaves out lanes cannot compute it. Without masks it reads only f32 that lie side by side.
     pub fn is_opaque(&self) -> bool {
-        self.opaque || !self.masks && !self.reads.iter().all(|along| lies_beside(along, Some(self.innermost)))
+        let beside = |along: &Along| lies_beside(along, Some(self.innermost));
+        self.opaque || !self.masks && (self.reads_narrow || !self.reads.iter().all(beside))
     }
 
     /// The same, without what indices are computed by.
@@ -283,6 +284,7 @@ impl<'c> Term<'c> {
         self.reads[first..].iter_mut().for_each(|along| along.truncate(end_of(along)));
         let is_fixed = of_starts.concat().is_empty();
         if changes_with(&of_starts, self.innermost) {
+            self.opaque = true;
             let columns = numbers.start_index_map.len();
             // Measured are 6, 14 and 24 for vectors of one, two and three, a read of the vector and that of the element among
             // them. A place that stays is computed before the loop.

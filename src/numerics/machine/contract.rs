@@ -48,6 +48,9 @@ pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
 
 /// What a sum adds at once: a number or a product, or several that join it one after the other.
 pub trait Addend: Copy {
+    /// Whether the first term of a register joins the second where both join others; two products each do not.
+    fn joins_second(self) -> bool;
+
     /// The sum with it, rounded once for each product.
     fn add_to(self, sum: f32, flush: bool) -> f32;
 
@@ -61,6 +64,10 @@ pub trait Addend: Copy {
 pub const NOTHING: f32 = -0.0;
 
 impl Addend for f64 {
+    fn joins_second(self) -> bool {
+        true
+    }
+
     fn add_to(self, sum: f32, flush: bool) -> f32 {
         let sum = sum_to_f32(f64::from(sum), self);
         if flush { flush_f32(sum) } else { sum }
@@ -68,6 +75,10 @@ impl Addend for f64 {
 }
 
 impl Addend for &[f64] {
+    fn joins_second(self) -> bool {
+        self.len() != 2
+    }
+
     fn add_to(self, sum: f32, flush: bool) -> f32 {
         self.iter().fold(sum, |sum, product| product.add_to(sum, flush))
     }

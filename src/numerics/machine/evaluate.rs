@@ -155,11 +155,8 @@ impl<'p> Machine<'p> {
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
         contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
-        if habits.inner.is_some() {
-            match inner_products::value(self, (habits.inner, op), operands, shape.elements()) {
-                Ok(value) => return Ok(Operand::whole(value)),
-                Err(others) => operands = others,
-            }
+        if let Some(value) = inner_products::value(self, (habits.inner, op), &mut operands, shape.elements()) {
+            return Ok(Operand::whole(value));
         }
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {
             operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements())).collect()

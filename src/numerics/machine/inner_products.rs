@@ -11,34 +11,35 @@ use super::reduce::sums_as_compiled;
 use super::side_by_side::SideBySide;
 use super::value::{Operand, Value};
 
-/// The value of an operation within such a term; the operands as they were if it is none.
+/// The value of an operation within such a term; `None`, and the operands as they were, if it is none.
 pub fn value(
     machine: &Machine,
     (inner, op): (Option<Inner>, &Op),
-    operands: Vec<Operand>,
+    operands: &mut Vec<Operand>,
     count: usize,
-) -> Result<Value, Vec<Operand>> {
-    let whole = |operands: Vec<Operand>| operands.into_iter().map(|operand| operand.into_whole(count));
+) -> Option<Value> {
     let products = |operand: &Operand| matches!(operand.elements(), Value::Double(_) | Value::Tuple(_));
-    match inner {
-        Some(Inner::Sum(first)) if operands.iter().all(products) => {
-            let mut operands: Vec<Value> = whole(operands).collect();
-            let first = operands.swap_remove(first).into_parts();
-            match first.as_slice() {
-                [product] if !sums_as_compiled(machine) => {
-                    let flush = machine.unit.flush;
-                    let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
-                    Ok(contract::sum(Binary::Add, &operands[0], &rounded, flush))
-                }
-                _ => Ok(Value::Tuple(first.into_iter().chain(operands).collect())),
-            }
-        }
-        Some(Inner::Moved) if *op == Op::Unary(Unary::Negate) && matches!(operands[0].elements(), Value::Tuple(_)) => {
-            let parts = whole(operands).flat_map(Value::into_parts);
-            Ok(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()))
-        }
-        _ => Err(operands),
+    let negates = *op == Op::Unary(Unary::Negate) && matches!(operands[0].elements(), Value::Tuple(_));
+    let is_own = match inner? {
+        Inner::Sum(_) => operands.iter().all(products),
+        Inner::Moved => negates,
+        Inner::Product => false,
+    };
+    if !is_own {
+        return None;
     }
+    let mut operands: Vec<Value> = operands.drain(..).map(|operand| operand.into_whole(count)).collect();
+    let Some(Inner::Sum(first)) = inner else {
+        let parts = operands.into_iter().flat_map(Value::into_parts);
+        return Some(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()));
+    };
+    let first = operands.swap_remove(first).into_parts();
+    if let ([product], false) = (&first[..], sums_as_compiled(machine)) {
+        let flush = machine.unit.flush;
+        let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
+        return Some(contract::sum(Binary::Add, &operands[0], &rounded, flush));
+    }
+    Some(Value::Tuple(first.into_iter().chain(operands).collect()))
 }
 
 /// The f32 sums of rows of `width` such terms.

@@ -128,7 +128,11 @@ impl SideBySide {
             let first = self.lane(if at == 0 { sum } else { NOTHING }, own(0, at), exact && columns.starts_with_two);
             // Without a loop the terms of the other registers join one by one, the second, a product with the first one, before that.
             let joined = |sum: f32, register: usize| match exact && columns.unrolled {
-                true => self.lane(sum, own(register, at), true),
+                true => {
+                    let own = own(register, at);
+                    let swaps = own.first().is_some_and(|term| term.joins_second());
+                    self.lane(sum, own, swaps)
+                }
                 false => self.add(sum, f64::from(self.chain(NOTHING, &own(register, at)))),
             };
             (1..registers).fold(first, joined)

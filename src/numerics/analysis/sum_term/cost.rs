@@ -14,8 +14,8 @@ impl Term<'_> {
         let beside = self.reads.iter().filter(beside).count();
         let apart = self.reads.len() - beside;
         if !self.masks {
-            return self.cost_of_element([beside, 0], lanes, usize::MAX)
-                + (apart * cost_apart_without_masks(lanes)) as f64;
+            let read = (apart * cost_apart_without_masks(lanes)) as f64;
+            return in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read);
         }
         self.cost_of_element([beside, apart], lanes, usize::MAX)
     }
@@ -37,8 +37,7 @@ impl Term<'_> {
         if !self.masks {
             let read =
                 run * cost_of_run_without_masks(lanes, columns) + apart * columns * cost_apart_without_masks(lanes);
-            // In thirds, so that equal costs are equal.
-            return 3.0 * (columns as f64 * self.cost_of_element([beside, 0], lanes, columns) + read as f64) + 5.0;
+            return in_thirds(columns as f64 * self.cost_of_element([beside, 0], lanes, columns) + read as f64);
         }
         let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
         columns as f64 * each + OF_LOOP
@@ -67,4 +66,9 @@ impl Term<'_> {
         // Sixteen elements are two registers.
         (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }
+}
+
+/// What an iteration costs whose body costs so much, in thirds: so what costs as much is equal.
+fn in_thirds(body: f64) -> f64 {
+    3.0 * body + 3.0 * OF_LOOP
 }

@@ -1,5 +1,7 @@
 //! How far apart elements lie that a loop reads.
 
+use std::collections::HashSet;
+
 use super::super::along::Along;
 use super::{RUN, WITHIN};
 use crate::ir::ValueId;
@@ -46,6 +48,13 @@ impl Strides {
     /// The array.
     pub fn array(&self) -> ValueId {
         self.array
+    }
+
+    /// At how many places an array is read whose elements lie so far apart in the innermost loop.
+    pub fn places(reads: &[Strides], array: ValueId, far: impl Fn(usize) -> bool) -> usize {
+        let own = reads.iter().filter(|read| read.array == array);
+        let places = own.filter(|read| read.loops[0].is_some_and(|(stride, _)| far(stride)));
+        places.map(|read| &read.place).collect::<HashSet<_>>().len()
     }
 
     /// Whether of some array the last elements between two iterations' are not read.
