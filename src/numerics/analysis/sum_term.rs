@@ -10,7 +10,7 @@ use super::known::{known_number, negated_by};
 use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
 
-mod cost;
+mod lane_cost;
 mod live;
 mod strides;
 

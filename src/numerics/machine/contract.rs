@@ -55,7 +55,7 @@ pub trait Addend: Copy {
     fn add_to(self, sum: f32, flush: bool) -> f32;
 
     /// What it is alone.
-    fn rounded(self, flush: bool) -> f64 {
+    fn alone(self, flush: bool) -> f64 {
         f64::from(self.add_to(NOTHING, flush))
     }
 }

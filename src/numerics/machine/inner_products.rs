@@ -57,7 +57,7 @@ pub fn sums(
         (Some(sum), _) => sum.sums(&terms, width, init, true),
         (None, SumLoop::ChainOfTwo) => contract::row_sums_of_two(&terms, width, flush),
         (None, SumLoop::ChainOfRounded(beside)) => {
-            let rounded: Vec<f64> = terms.iter().map(|term| term.rounded(flush)).collect();
+            let rounded: Vec<f64> = terms.iter().map(|term| term.alone(flush)).collect();
             beside.choose(
                 contract::row_sums(&rounded, width, init, flush),
                 contract::row_sums(&terms, width, init, flush),

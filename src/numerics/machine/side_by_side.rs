@@ -90,7 +90,7 @@ impl SideBySide {
             let step = rows.columns * rows.lanes * rows.registers;
             let (whole, left) = terms.split_at(terms.len().saturating_sub(rows.alone * rows.columns) / step * step);
             let sum = if exact && rows.rounds_products {
-                let rounded: Vec<f64> = whole.iter().map(|term| term.rounded(self.flush)).collect();
+                let rounded: Vec<f64> = whole.iter().map(|term| term.alone(self.flush)).collect();
                 self.rows(rows, &rounded, sum, false)
             } else {
                 self.rows(rows, whole, sum, exact)
@@ -120,13 +120,12 @@ impl SideBySide {
         let step = lanes * registers;
         let whole = if columns.masked { row.len() } else { row.len().saturating_sub(alone) / step * step };
         let (row, left) = row.split_at(whole);
-        let own = |register: usize, lane: usize| {
-            let own: Vec<T> = row.iter().skip(register * lanes + lane).step_by(step).copied().collect();
-            own
+        let own = |register: usize, lane: usize| -> Vec<T> {
+            row.iter().skip(register * lanes + lane).step_by(step).copied().collect()
         };
         let join = |at: usize| {
             let first = self.lane(if at == 0 { sum } else { NOTHING }, own(0, at), exact && columns.starts_with_two);
-            // Without a loop the terms of the other registers join one by one, the second, a product with the first one, before that.
+            // Without a loop the terms of the other registers join one by one.
             let joined = |sum: f32, register: usize| match exact && columns.unrolled {
                 true => {
                     let own = own(register, at);
