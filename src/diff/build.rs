@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::analysis::{
-    Analysis, Contractions, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_sum_loops,
+    Analysis, Contractions, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_inner_products,
+    find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
@@ -73,7 +74,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         let contractions = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
         let contractions = contractions.unwrap_or_default();
         let products = &contractions.products;
-        let sum_loops = habits.codegen.map(|codegen| find_sum_loops(computation, (products, &uses), &codegen, sums));
+        let sum_loops = habits.codegen.map(|codegen| {
+            let inner = find_inner_products(computation, (&contractions, &uses), &codegen, sums);
+            find_sum_loops(computation, (products, &inner, &uses), &codegen, sums)
+        });
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), fold::constants(computation, &analysis.regions));
@@ -236,7 +240,9 @@ impl<'p, 'e> Builder<'p, 'e> {
     fn adds_in_full(&self, id: ValueId, sum: &Instruction) -> bool {
         let adds = match sum.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,
-            Op::Reduce { .. } => self.sum_loops.get(id).is_some_and(|order| *order != SumLoop::ChainOfRounded),
+            Op::Reduce { .. } => {
+                self.sum_loops.get(id).is_some_and(|order| !matches!(order, SumLoop::ChainOfRounded(_)))
+            }
             _ => false,
         };
         let mut operands = sum.operands.iter().enumerate();

@@ -109,7 +109,12 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
                 let lowered = e.over_arrays(&operands);
                 e.part = false;
                 match lowered? {
-                    Value::Array(id) => *part = id,
+                    Value::Array(id) => {
+                        if let Instruction { op: Op::Reduce { .. }, library, .. } = &mut e.body.instructions[id] {
+                            *library = Some(Arc::new(LibraryFunction::ComplexSum));
+                        }
+                        *part = id;
+                    }
                     _ => return Err(e.unknown("several complex arrays at once are not supported")),
                 }
             }

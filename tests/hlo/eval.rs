@@ -193,6 +193,14 @@ fn products_that_are_read_apart_are_those_of_xla() {
     results_are_those_of_xla("read_apart", "xla-cpu/default/as-compiled");
 }
 
+/// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
+#[test]
+fn sums_in_loops_are_those_of_xla() {
+    for name in ["sums_of_products", "sums_in_strides"] {
+        results_are_those_of_xla(name, "xla-cpu/default/as-compiled+isa=avx2");
+    }
+}
+
 /// A processor with AVX2 has other kernels.
 #[test]
 fn dots_of_the_library_are_those_of_xla_on_another_processor() {

@@ -22,6 +22,18 @@ pub fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
     along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
 }
 
+/// In the place of a dim: what lies between elements of which only some are taken.
+const BETWEEN: usize = SOMEWHERE + 1;
+
+/// What an array's dims run along of which one element in so many is taken.
+pub fn between(along: &Along, strides: &[usize]) -> Along {
+    let of = |(dims, stride): (&Dims, &usize)| {
+        let skips = (*stride > 1 && !dims.is_empty()).then_some((BETWEEN, *stride));
+        dims.iter().copied().chain(skips).collect()
+    };
+    along.iter().zip(strides).map(of).collect()
+}
+
 /// What an array's dims run along as its elements lie in memory: dims of one element are no dims, and parts of one dim that
 /// follow each other are one.
 pub fn in_memory(extents: &[usize], along: &Along) -> Along {
@@ -46,6 +58,8 @@ pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Optio
     // Dims that run along nothing stay in the place of their extent.
     let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {
         [] => vec![(*extent, None)],
+        // Of a dim that is sliced the loop runs along a part.
+        [(dim, _)] => vec![(*extent, Some(*dim))],
         dims => dims.iter().map(|dim| (dim.1, Some(dim.0))).collect(),
     });
     let mut parts = parts.filter(|(extent, _)| *extent != 1);
@@ -73,7 +87,7 @@ pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::{before_reshape, in_memory};
+    use super::{BETWEEN, before_reshape, between, in_memory};
 
     #[test]
     fn dims_are_joined_and_parted() {
@@ -89,6 +103,11 @@ mod tests {
         }
         assert_eq!(in_memory(&[2, 16, 2, 3], &parted), along);
         assert_eq!(in_memory(&[32, 1, 6], &vec![vec![(0, 32)], vec![], vec![(1, 6)]]), along);
+        // Of a dim of which a part is taken all elements lie in memory.
+        let part = vec![vec![(0, 4)], vec![(1, 12)]];
+        let lies = vec![vec![(0, 4), (1, 13)], vec![], vec![]];
+        assert_eq!(before_reshape(&[52, 1, 1], &[4, 13], &part), Some(lies));
+        assert_eq!(between(&part, &[1, 2]), vec![vec![(0, 4)], vec![(1, 12), (BETWEEN, 2)]]);
         // Elements of one index among five lie apart.
         let apart = vec![vec![(0, 32)], vec![], vec![(1, 6)]];
         assert_eq!(in_memory(&[32, 5, 6], &apart), apart);

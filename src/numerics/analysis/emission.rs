@@ -352,6 +352,8 @@ pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Cod
         Op::Binary(Binary::Multiply) => {
             codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
         }
+        // A sum is -0 only of two.
+        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand, codegen)),
         Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
             is_no_negative_zero(computation, operands[0], codegen)
         }

@@ -11,6 +11,7 @@ mod complex_parts;
 mod emission;
 mod folding;
 mod fusion;
+mod inner_product;
 mod kernel_functions;
 mod known;
 mod lattice;
@@ -23,12 +24,14 @@ mod producers;
 mod region;
 mod sum_loop;
 mod sum_term;
+mod sum_weight;
 mod unroll;
 mod ways;
 
 pub use codegen::Codegen;
 pub use folding::{FoldedColumns, find_folded_columns};
 pub use fusion::{Contractions, find_contractions, find_kept_wide};
+pub use inner_product::{Inner, find_inner_products};
 pub use lattice::Precision;
 pub use library_dot::LibraryDot;
 pub use liveness::{find_live, live};
@@ -37,7 +40,7 @@ pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, is_spread,
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
-pub use sum_loop::{Columns, Rows, SumLoop, find_sum_loops};
+pub use sum_loop::{Beside, Columns, Rows, Step, SumLoop, find_sum_loops};
 
 use std::sync::OnceLock;
 

@@ -7,14 +7,17 @@
 
 use std::fmt;
 
-use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, Shape, ValueId, Window, WindowDim};
+use crate::ir::{
+    Computation, ComputationId, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId, Window, WindowDim,
+};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
 use super::emission::is_no_negative_zero;
+use super::inner_product::Inner;
 use super::library_dot::LibraryDot;
-use super::sum_term::{RUN, Term};
-use super::unroll::{LOOP, is_small, is_unrolled};
+use super::sum_term::{RUN, Term, WIDEST};
+use super::unroll::{LOOP, UNROLLED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +28,7 @@ pub enum SumLoop {
     /// before it is rounded.
     ChainOfTwo,
     /// One after the other, products rounded before they are added: several sums are taken side by side.
-    ChainOfRounded,
+    ChainOfRounded(Beside),
     /// Several rows side by side.
     Rows(Rows),
     /// Several elements of each row side by side.
@@ -37,11 +40,28 @@ pub enum SumLoop {
 impl fmt::Display for SumLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => write!(f, "one after the other"),
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => write!(f, "one after the other"),
             SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes * rows.registers),
             SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
             SumLoop::Dot(LibraryDot { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
         }
+    }
+}
+
+/// Sums that are taken side by side: so many of each `extent`; those left over are taken alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// How many.
+    pub count: usize,
+    /// Of how many: one turn of the loop over them.
+    pub extent: usize,
+}
+
+impl Beside {
+    /// Each sum as it is taken, of what it is side by side with others and alone.
+    pub fn choose(self, beside: Vec<f32>, alone: Vec<f32>) -> Vec<f32> {
+        let sums = beside.into_iter().zip(alone).enumerate();
+        sums.map(|(at, (beside, alone))| if at % self.extent < self.count { beside } else { alone }).collect()
     }
 }
 
@@ -51,6 +71,8 @@ impl fmt::Display for SumLoop {
 pub struct Rows {
     /// How many rows.
     pub lanes: usize,
+    /// Rows that are left over at least.
+    pub alone: usize,
     /// Registers of so many rows that take turns.
     pub registers: usize,
     /// Elements of a row.
@@ -76,14 +98,37 @@ pub struct Columns {
     pub registers: usize,
     /// Whether the last step leaves out lanes, so that nothing is left over.
     pub masked: bool,
+    /// Elements that are left over at least.
+    pub alone: usize,
     /// Lanes of a register for what is left over; 1 where it follows element by element.
     pub lanes_of_rest: usize,
+    /// Whether there is no loop left: then the registers join term by term.
+    pub unrolled: bool,
     /// Whether the first register begins with two products too: nothing is added to its first ones.
+    pub starts_with_two: bool,
+}
+
+/// A step of a loop over the innermost dim.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Elements of the widest register.
+    pub widest: usize,
+    /// Registers that may take turns.
+    pub most_registers: usize,
+    /// Instructions for each element, but the addition.
+    pub operations: usize,
+    /// Whether the last element stays alone.
+    pub leaves_last: bool,
+    /// Whether no zero is added to the first product.
     pub starts_with_two: bool,
 }
 
 /// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
 const REST: usize = 16;
+
+/// Columns of rows that are read as one run of memory whose terms are computed for all of a run's elements at once, and not
+/// joined with the sum.
+const JOIN_ROUNDED: [usize; 5] = [2, 3, 4, 6, 8];
 
 /// Registers that may take turns (x86's `getMaxInterleaveFactor`).
 const MOST_REGISTERS: usize = 4;
@@ -92,21 +137,25 @@ const MOST_REGISTERS: usize = 4;
 const REST_IN_LANES: usize = 16;
 
 /// For each value of a computation, how it is added up if it is a sum of f32 in a fusion that is compiled; `sums` says which
-/// regions add, `products` which values are products that are not rounded (`find_contractions`), and `uses` how often each value
-/// is read.
+/// regions add, `products` which values are products that are not rounded (`find_contractions`), `inner` which belong to terms whose
+/// products join one after the other (`find_inner_products`), and `uses` how often each value is read.
 pub fn find_sum_loops(
     computation: &Computation,
-    (products, uses): (&[bool], &[usize]),
+    (products, inner, uses): (&[bool], &[Option<Inner>], &[usize]),
     codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Vec<SumLoop> {
     let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
+        // The two parts are added at once, which the vectorizer does not do.
+        (Op::Reduce { .. }, _) if instruction.library.as_deref() == Some(&LibraryFunction::ComplexSum) => {
+            SumLoop::Chain
+        }
         (Op::Reduce { dims, to_apply }, &[term, init])
             if instruction.fusion.is_some_and(Fusion::is_compiled)
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
-            of_sum(computation, instruction, dims, [term, init], products[term], codegen)
+            of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()), codegen)
         }
         (Op::Reduce { to_apply, .. }, &[term, _])
             if matches!(instruction.fusion, Some(Fusion::Custom(_))) && products[term] && sums(*to_apply) =>
@@ -131,7 +180,7 @@ fn of_sum(
     instruction: &Instruction,
     dims: &[usize],
     [id, init]: [ValueId; 2],
-    is_product: bool,
+    (is_product, joins): (bool, bool),
     codegen: &Codegen,
 ) -> SumLoop {
     let extents = computation.instructions[id].shape.dims();
@@ -143,15 +192,26 @@ fn of_sum(
     let mut columns = extents[innermost];
     let count: usize = dims.iter().map(|d| extents[*d]).product();
     let zero = is_zero(computation, init);
-    let from_products = is_product && zero && is_no_negative_zero(computation, id, codegen);
+    let from_products = (is_product || joins) && zero && is_no_negative_zero(computation, id, codegen);
     let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
     let mut term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
     // A loop with one within is not the innermost one.
     let may_unroll = codegen.free_loops || !term.sums();
     if !may_unroll || !is_unrolled(columns, term.instructions()) {
         let starts_with_two = from_products && around.is_none();
-        let columns = Columns::new(columns, starts_with_two, term.widest(), |lanes| term.cost_along(lanes));
-        return columns.filter(|_| term.is_regular()).map_or(SumLoop::Chain, SumLoop::Columns);
+        // Calls for one element at a time cost as much masked.
+        let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
+        let is_within = extents.iter().filter(|extent| **extent > 1).count() > 1;
+        let step = Step {
+            widest,
+            most_registers: term.most_registers(is_within),
+            operations: term.operations(),
+            leaves_last: term.leaves_last(false),
+            starts_with_two,
+        };
+        let columns = Columns::new(columns, step, |lanes| term.cost_along(lanes));
+        let columns = columns.filter(|columns| term.is_regular() && !(columns.masked && term.is_opaque()));
+        return columns.map_or(SumLoop::Chain, SumLoop::Columns);
     }
     while let Some(rows) = around.filter(|_| codegen.free_loops) {
         if !is_unrolled(extents[rows], columns * (term.instructions() + LOOP)) {
@@ -162,17 +222,28 @@ fn of_sum(
         term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
     }
     // A loop over what is summed is inside of one over what is kept.
-    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, &term));
+    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, (&term, codegen)));
     let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
-    let rounds_products = columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1);
+    let rounds_products = match joins {
+        true => {
+            let whole = columns < RUN || lanes == Some(WIDEST) || around.is_none();
+            JOIN_ROUNDED.contains(&columns) && whole && term.reads_runs()
+        }
+        false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.products().is_some(),
+        false => columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1),
+    };
     match (lanes, around) {
         (Some(lanes), Some(around)) => {
             let extent = extents[around];
             let registers = if codegen.free_loops { registers(extent, lanes) } else { 1 };
             let starts_with_two = from_products && extent * columns == count && extent == lanes * registers;
-            SumLoop::Rows(Rows { lanes, registers, columns, extent, rounds_products, starts_with_two })
+            let alone = usize::from(extent >= REST && term.leaves_last(true));
+            SumLoop::Rows(Rows { lanes, alone, registers, columns, extent, rounds_products, starts_with_two })
         }
-        (Some(_), None) if rounds_products => SumLoop::ChainOfRounded,
+        (Some(lanes), None) if rounds_products => {
+            let extent = outside.map_or(1, |rows| extents[rows]);
+            SumLoop::ChainOfRounded(Beside { count: extent / lanes * lanes, extent })
+        }
         _ if from_products && (is_small(count, term.instructions()) || codegen.free_loops && columns == count) => {
             SumLoop::ChainOfTwo
         }
@@ -201,11 +272,11 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
     let instructions = vec![of(0, &all), of(1, &[])];
     let sum = Instruction { fusion, ..of(2, &kept) };
     let computation = Computation { name: String::new(), instructions, root: 0 };
-    of_sum(&computation, &sum, &reduced, [0, 1], false, codegen)
+    of_sum(&computation, &sum, &reduced, [0, 1], (false, false), codegen)
 }
 
 /// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.
-fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
+fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen)) -> Option<usize> {
     if !term.is_regular() {
         return None;
     }
@@ -219,7 +290,7 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
     };
     let mut best = (None, rows as f64 * term.cost(1, columns));
     for lanes in candidates {
-        if lanes == 2 && (rows > 2 || term.arrays() > 1) {
+        if lanes == 2 && (rows > 2 || codegen.masks && term.arrays() > 1) {
             continue;
         }
         if cost(lanes) < best.1 {
@@ -232,20 +303,44 @@ fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
 impl Columns {
     /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
     /// each element alone.
-    pub fn new(extent: usize, starts_with_two: bool, widest: usize, cost: impl Fn(usize) -> f64) -> Option<Columns> {
+    pub fn new(extent: usize, step: Step, cost: impl Fn(usize) -> f64) -> Option<Columns> {
+        let Step { widest, most_registers, operations, leaves_last, starts_with_two } = step;
         if extent <= 2 {
             return None;
         }
         if extent < REST {
             let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
-            return Some(Columns { extent, lanes, registers: 1, masked, lanes_of_rest: 1, starts_with_two });
+            let turns = extent.div_ceil(lanes);
+            let unrolled = turns == 1 || turns * (operations + 1) < UNROLLED;
+            let starts_with_two = starts_with_two && unrolled;
+            return Some(Columns {
+                extent,
+                lanes,
+                registers: 1,
+                masked,
+                alone: 0,
+                lanes_of_rest: 1,
+                unrolled,
+                starts_with_two,
+            });
         }
+        let alone = usize::from(leaves_last);
         let lanes = cheapest(extent, widest, &cost);
-        let registers = registers(extent, lanes);
+        let registers = registers(extent - alone, lanes).min(1 << most_registers.ilog2());
+        let turns = (extent - alone) / (lanes * registers);
         let rest = extent % (lanes * registers);
-        let lanes_of_rest = if lanes * registers >= REST_IN_LANES { cheapest(rest, widest, &cost) } else { 1 };
-        (lanes > 1).then_some(Columns { extent, lanes, registers, masked: false, lanes_of_rest, starts_with_two })
+        let lanes_of_rest = match lanes * registers >= REST_IN_LANES {
+            true if leaves_last && rest <= lanes => 1,
+            true if leaves_last => lanes,
+            true => cheapest(rest, widest, &cost),
+            false => 1,
+        };
+        let unrolled = turns == 1 || turns * registers * (operations + 1) < UNROLLED;
+        let starts_with_two = starts_with_two && unrolled;
+        let columns =
+            Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled, starts_with_two };
+        (lanes > 1).then_some(columns)
     }
 }
 

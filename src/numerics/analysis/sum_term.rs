@@ -1,14 +1,20 @@
 //! What a term of a sum costs in the loops that LLVM makes of the sum.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
-use crate::tensor::DType;
 
-use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with, end_of, in_memory, lies_beside};
+use super::along::{Along, Dims, SOMEWHERE, before_reshape, between, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
 use super::known::{known_number, negated_by};
+use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
+
+mod lane_cost;
+mod live;
+mod strides;
+
+use strides::Strides;
 
 /// More values than any fusion of a program has.
 const MOST_VALUES: usize = 20_000;
@@ -19,7 +25,13 @@ pub struct Term<'c> {
     fusion: Option<Fusion>,
     innermost: usize,
     around: Option<usize>,
-    seen: HashSet<(ValueId, Along)>,
+    seen: HashSet<(ValueId, Along, Vec<usize>)>,
+    /// Where the slices begin through which a value is visited.
+    place: Vec<usize>,
+    /// The arrays that are read in the innermost loop, and how.
+    strides: Vec<Strides>,
+    /// The operations in the innermost loop.
+    operations: BTreeSet<ValueId>,
     /// Reads in the innermost loop.
     reads: Vec<Along>,
     /// Values of a row, and constants.
@@ -36,10 +48,16 @@ pub struct Term<'c> {
     slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
+    /// Whether the processor has masks.
+    masks: bool,
     /// Whether elements that stand apart are read by gathers.
     gathers: bool,
     only_multiplies: bool,
     sums: bool,
+    /// Whether a step that leaves out lanes cannot compute it.
+    opaque: bool,
+    /// Whether functions are called for one element at a time.
+    calls_alone: bool,
 }
 
 impl<'c> Term<'c> {
@@ -57,6 +75,10 @@ impl<'c> Term<'c> {
             innermost,
             around,
             seen: HashSet::new(),
+            place: Vec::new(),
+            strides: Vec::new(),
+            operations: BTreeSet::new(),
+            masks: codegen.masks,
             reads: Vec::new(),
             spread: 0,
             rows_read: 0,
@@ -69,9 +91,11 @@ impl<'c> Term<'c> {
             gathers: codegen.gathers,
             only_multiplies: true,
             sums: false,
+            opaque: false,
+            calls_alone: false,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
-        term.visit(id, &dims.map(|dim| vec![dim]).collect::<Along>());
+        term.visit(without_sign(computation, fusion, id), &dims.map(|dim| vec![dim]).collect::<Along>());
         term.instructions += usize::from(term.shares_index());
         term
     }
@@ -85,6 +109,11 @@ impl<'c> Term<'c> {
     pub fn products(&self) -> Option<usize> {
         let apart = |along: &Along| self.is_run(along);
         (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
+    }
+
+    /// Whether rows are read as runs of memory, and nothing else.
+    pub fn reads_runs(&self) -> bool {
+        self.reads.iter().all(|along| self.is_run(along))
     }
 
     /// How many arrays are read that change from row to row.
@@ -101,65 +130,48 @@ impl<'c> Term<'c> {
         self.sums
     }
 
+    /// Whether a step that leaves out lanes cannot compute it. Without masks it reads only f32 that lie side by side.
+    pub fn is_opaque(&self) -> bool {
+        let beside = |along: &Along| lies_beside(along, Some(self.innermost));
+        self.opaque || !self.masks && (self.reads_narrow || !self.reads.iter().all(beside))
+    }
+
+    /// The same, without what indices are computed by.
+    pub fn operations(&self) -> usize {
+        self.instructions - usize::from(self.shares_index())
+    }
+
+    /// Whether, of the elements that lie between those of two iterations of the innermost loop, or of that around it, some are read,
+    /// but not the last ones: reading up to there may go beyond the end, and so the last iteration stays alone
+    /// (`InterleavedAccessInfo::requiresScalarEpilogue`).
+    pub fn leaves_last(&self, around: bool) -> bool {
+        Strides::leave_last(&self.strides, usize::from(around))
+    }
+
+    /// Registers that may take turns (`selectInterleaveCount`), for the arrays and the vectors of a step; `is_within` says whether the
+    /// loop is in another one.
+    pub fn most_registers(&self, is_within: bool) -> usize {
+        let arrays: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
+        let general = (if is_within { 13usize } else { 14 }).saturating_sub(arrays.len()) / 2;
+        let vectors: usize = if self.masks { 32 } else { 16 };
+        general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
+    }
+
+    /// Whether functions are called for one element at a time.
+    pub fn calls_alone(&self) -> bool {
+        self.calls_alone
+    }
+
     /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
     /// is read says how many (`LoopVectorizationCostModel::useMaxBandwidth`), else the widest.
     pub fn widest(&self) -> usize {
         if self.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
     }
 
-    /// What a step over so many elements of the innermost dim costs.
-    pub fn cost_along(&self, lanes: usize) -> f64 {
-        let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
-        let beside = self.reads.iter().filter(beside).count();
-        self.cost_of_element([beside, self.reads.len() - beside], lanes, usize::MAX)
-    }
-
-    /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
-    /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
-    /// run of memory. What is the same for all rows stands outside of the loop.
-    pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
-        let changing = self.reads.iter().filter(|along| self.changes_around(along));
-        let [mut beside, mut run, mut apart] = [0; 3];
-        for along in changing {
-            let kind = match () {
-                () if lies_beside(along, self.around) => &mut beside,
-                () if self.is_run(along) && !(self.gathers && columns > RUN) => &mut run,
-                () => &mut apart,
-            };
-            *kind += 1;
-        }
-        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
-        columns as f64 * each + OF_LOOP
-    }
-
-    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane.
-    fn cost_strided(&self, lanes: usize) -> f64 {
-        match lanes {
-            // x86's `getGSVectorCost`.
-            4.. if self.gathers => (lanes + 2) as f64,
-            8 => 24.5,
-            _ => cost_apart(lanes, usize::MAX),
-        }
-    }
-
     /// Whether a read's columns lie side by side, and its rows one after the other.
     fn is_run(&self, along: &Along) -> bool {
         let mut dims = along.iter().flatten().rev().map(|(dim, _)| *dim);
         dims.next() == Some(self.innermost) && dims.next() == self.around && self.around.is_some()
-    }
-
-    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
-        let more = match lanes {
-            2 => self.calls as f64 * 6.5,
-            8 => self.slow as f64 * 2.0,
-            16 => self.slow as f64 * 4.0,
-            _ => 0.0,
-        };
-        let addition = 1;
-        let called = self.calls * OF_CALL;
-        let simple = beside + (self.arithmetic - called) + usize::from(self.shares_index()) + addition;
-        // Sixteen elements are two registers.
-        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }
 
     fn changes_around(&self, along: &Along) -> bool {
@@ -186,7 +198,7 @@ impl<'c> Term<'c> {
             self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
             return;
         }
-        if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone())) {
+        if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone(), self.place.clone())) {
             return;
         }
         let operands = &instruction.operands;
@@ -212,14 +224,21 @@ impl<'c> Term<'c> {
             },
             Op::Copy => self.visit(operands[0], along),
             // The first index is part of the address.
-            Op::Slice { stride, .. } if stride.iter().all(|stride| *stride == 1) => self.visit(operands[0], along),
+            Op::Slice { start, stride, .. } => {
+                let length = self.place.len();
+                self.place.extend(start.iter().zip(stride).map(|(start, stride)| start * stride.max(&1)));
+                self.visit(operands[0], &between(along, stride));
+                self.place.truncate(length);
+            }
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Convert
+            | Op::BitcastConvert
             | Op::Compare { .. }
             | Op::Select
             | Op::Clamp
             | Op::ReducePrecision { .. } => {
+                self.operations.insert(id);
                 let (instructions, arithmetic) = self.weight(id, along);
                 self.instructions += instructions;
                 self.arithmetic += arithmetic;
@@ -228,7 +247,12 @@ impl<'c> Term<'c> {
                 self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
-                for operand in operands {
+                self.opaque |= is_opaque(instruction);
+                self.calls_alone |= is_scalar_call(&instruction.op);
+                let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+                let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
+                let operands: Vec<ValueId> = operands.iter().map(added).collect();
+                for operand in &operands {
                     let dims = computation.instructions[*operand].shape.dims().len();
                     let along = if dims == along.len() { along.clone() } else { Along::new() };
                     self.visit(*operand, &along);
@@ -244,6 +268,7 @@ impl<'c> Term<'c> {
         let shape = &self.computation.instructions[id].shape;
         self.instructions += 1;
         self.reads.push(in_memory(shape.dims(), along));
+        self.strides.push(Strides::new((id, &self.place), shape.dims(), along, [Some(self.innermost), self.around]));
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }
 
@@ -259,6 +284,7 @@ impl<'c> Term<'c> {
         self.reads[first..].iter_mut().for_each(|along| along.truncate(end_of(along)));
         let is_fixed = of_starts.concat().is_empty();
         if changes_with(&of_starts, self.innermost) {
+            self.opaque = true;
             let columns = numbers.start_index_map.len();
             // Measured are 6, 14 and 24 for vectors of one, two and three, a read of the vector and that of the element among
             // them. A place that stays is computed before the loop.
@@ -337,31 +363,11 @@ impl<'c> Term<'c> {
 
     /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
     fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
-        let instruction = &self.computation.instructions[id];
-        let from = || self.computation.instructions[instruction.operands[0]].shape.dtype();
-        match &instruction.op {
+        match self.computation.instructions[id].op {
             // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
-            Op::Select if self.stays(instruction.operands[0], along) => (0, 0),
+            Op::Select if self.stays(self.computation.instructions[id].operands[0], along) => (0, 0),
             _ if self.negates_what_stays(id, along) => (0, 0),
-            Op::Unary(unary) => match unary {
-                Unary::Exponential | Unary::Log => (1, OF_CALL),
-                Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
-                Unary::Logistic => (4, OF_CALL),
-                Unary::ExponentialMinusOne => (13, 13),
-                Unary::Erf => (16, 16),
-                Unary::Sqrt => (1, 3),
-                Unary::Sign => (6, 6),
-                Unary::IsFinite => (3, 3),
-                _ => (1, 1),
-            },
-            Op::Binary(Binary::Divide) => (1, 3),
-            Op::Binary(Binary::Maximum | Binary::Minimum) => (2, 2),
-            Op::Binary(Binary::Remainder) => (4, 4),
-            Op::Clamp => (4, 4),
-            Op::ReducePrecision { .. } => (12, 12),
-            Op::Convert if instruction.shape.dtype() == Some(DType::BF16) => (4, 4),
-            Op::Convert if from() == Some(DType::BF16) => (2, 2),
-            _ => (1, 1),
+            _ => weight(self.computation, id),
         }
     }
 }
@@ -372,29 +378,8 @@ const WITHIN: usize = 1 << 16;
 /// The most columns whose elements LLVM reads as one run of memory (`MaxInterleaveGroupFactor`).
 pub const RUN: usize = 8;
 
-/// What an iteration of a loop costs beside its body.
-const OF_LOOP: f64 = 5.0 / 3.0;
-
-/// What a call for several elements costs, however many.
-const OF_CALL: usize = 6;
-
 /// Elements of the widest register that is used.
 pub const WIDEST: usize = 8;
 
 /// Elements of the widest function that is called: XLA has logarithm and exponential for 4, 8 and 16.
 const MOST_OF_A_CALL: usize = 16;
-
-/// What it costs to read an element of each of so many rows that stand apart, and to put it into its lane; up to eight columns of
-/// rows that follow each other are read as one run of memory.
-fn cost_apart(lanes: usize, columns: usize) -> f64 {
-    match (lanes, columns) {
-        (1, _) => 1.0,
-        (2 | 4, ..=8) => 2.0,
-        (_, ..=6) => 4.9,
-        (_, ..=8) => 6.7,
-        (2, _) => 5.0,
-        (4, _) => 12.0,
-        (8, _) => 26.0,
-        _ => 52.0,
-    }
-}

@@ -1,7 +1,7 @@
 //! Loops that LLVM unrolls before it vectorizes (`LoopFullUnrollPass` at its third level).
 
 /// LLVM's threshold of a loop's size that is unrolled (`UnrollThresholdAggressive`).
-const UNROLLED: usize = 300;
+pub const UNROLLED: usize = 300;
 
 /// Iterations up to which LLVM looks at what unrolling saves (`unroll-max-iteration-count-to-analyze`).
 pub const ANALYZED: usize = 10;

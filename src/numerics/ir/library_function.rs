@@ -9,6 +9,9 @@ pub enum LibraryFunction {
     Convolution(Convolution),
     /// Beside one of the four dots of parts that a dot of complex numbers is.
     ComplexDot,
+    /// Beside one of the two sums of parts that a sum of complex numbers is: its code is not a library's, but that of neither
+    /// part alone.
+    ComplexSum,
 }
 
 /// A discrete Fourier transform over an array's last dims.

@@ -46,20 +46,58 @@ pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 
+/// What a sum adds at once: a number or a product, or several that join it one after the other.
+pub trait Addend: Copy {
+    /// Whether the first term of a register joins the second where both join others; two products each do not.
+    fn joins_second(self) -> bool;
+
+    /// The sum with it, rounded once for each product.
+    fn add_to(self, sum: f32, flush: bool) -> f32;
+
+    /// What it is alone.
+    fn alone(self, flush: bool) -> f64 {
+        f64::from(self.add_to(NOTHING, flush))
+    }
+}
+
+/// What lanes begin with: adding it changes nothing.
+pub const NOTHING: f32 = -0.0;
+
+impl Addend for f64 {
+    fn joins_second(self) -> bool {
+        true
+    }
+
+    fn add_to(self, sum: f32, flush: bool) -> f32 {
+        let sum = sum_to_f32(f64::from(sum), self);
+        if flush { flush_f32(sum) } else { sum }
+    }
+}
+
+impl Addend for &[f64] {
+    fn joins_second(self) -> bool {
+        self.len() != 2
+    }
+
+    fn add_to(self, sum: f32, flush: bool) -> f32 {
+        self.iter().fold(sum, |sum, product| product.add_to(sum, flush))
+    }
+}
+
 /// The f32 sums of rows of `width` products, each added to the sum so far before it is rounded.
-pub fn row_sums(products: &[f64], width: usize, init: f32, flush: bool) -> Vec<f32> {
-    let flushed = |sum: f32| if flush { flush_f32(sum) } else { sum };
-    let chain = |row: &[f64]| row.iter().fold(flushed(init), |sum, p| flushed(sum_to_f32(f64::from(sum), *p)));
+pub fn row_sums<T: Addend>(products: &[T], width: usize, init: f32, flush: bool) -> Vec<f32> {
+    let init = if flush { flush_f32(init) } else { init };
+    let chain = |row: &[T]| row.iter().fold(init, |sum, p| p.add_to(sum, flush));
     products.chunks(width.max(1)).map(chain).collect()
 }
 
 /// The f32 sums of rows of `width` products that begin with the first two, of which the second is rounded.
-pub fn row_sums_of_two(products: &[f64], width: usize, flush: bool) -> Vec<f32> {
-    let starts = |row: &[f64]| match *row {
+pub fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> Vec<f32> {
+    let starts = |row: &[T]| match *row {
         [first, second, ..] => [second, first].into_iter().chain(row[2..].iter().copied()).collect(),
         _ => row.to_vec(),
     };
-    let swapped: Vec<f64> = products.chunks(width.max(1)).flat_map(starts).collect();
+    let swapped: Vec<T> = products.chunks(width.max(1)).flat_map(starts).collect();
     row_sums(&swapped, width, 0.0, flush)
 }
 

@@ -1,5 +1,6 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
+use crate::analysis::Inner;
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
     Op, Precision, Program, Shape, TRIP_BOUND, Unary, ValueId,
@@ -15,7 +16,7 @@ use super::mxu;
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Side, Spread, VectorUnit};
-use super::{arrange, contract, ducc, integer, rank, reduce, tiles};
+use super::{arrange, contract, ducc, inner_products, integer, rank, reduce, tiles};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -86,7 +87,7 @@ pub(super) fn take_operands(
 impl<'p> Machine<'p> {
     /// What is known of each computation.
     pub fn frames(&self) -> &'p [Frame] {
-        self.prepared.frames(&self.unit.release.codegen)
+        self.prepared.frames(&self.unit.release.codegen.with_masks(self.mode.choices.isa.masks()))
     }
 
     /// The results of the whole program.
@@ -153,6 +154,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
         contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
+        if let Some(value) = inner_products::value(self, (habits.inner, op), &mut operands, shape.elements()) {
+            return Ok(Operand::whole(value));
+        }
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {
             operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements())).collect()
         };
@@ -200,7 +204,7 @@ impl<'p> Machine<'p> {
                 let right = operands.swap_remove(1);
                 let left = one(operands);
                 let joins = self.unit.contracts || instruction.fusion == Some(Fusion::Joined);
-                if joins && habits.contracted {
+                if joins && (habits.contracted || habits.inner == Some(Inner::Product)) {
                     contract::product(&left, &right.into_whole(left.len()), habits.folded, self.unit.flush)
                 } else if shape.dtype() == Some(DType::F32)
                     && [&left, right.elements()].into_iter().any(contract::is_product)
@@ -241,9 +245,8 @@ impl<'p> Machine<'p> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot) | None => {
-                    self.call(*to_apply, written_out(operands))?
-                }
+                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot | LibraryFunction::ComplexSum)
+                | None => self.call(*to_apply, written_out(operands))?,
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);

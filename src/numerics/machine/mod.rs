@@ -20,6 +20,7 @@ mod ducc;
 mod elements;
 mod evaluate;
 mod in_f64;
+mod inner_products;
 mod integer;
 mod kernels;
 mod local_error;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::analysis::{
-    Codegen, Contractions, FoldedColumns, Reducer, Regions, SumLoop, find_contractions, find_folded_columns,
-    find_kept_wide, find_producers, find_sum_loops,
+    Codegen, Contractions, FoldedColumns, Inner, Reducer, Regions, SumLoop, find_contractions, find_folded_columns,
+    find_inner_products, find_kept_wide, find_producers, find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
@@ -48,6 +48,8 @@ pub(super) struct Habits {
     pub contracted: bool,
     /// The operands that are such products for others, and rounded here ([`Contractions::holds`]).
     pub takes_rounded: u64,
+    /// What it is of a term whose products join a sum one after the other.
+    pub inner: Option<Inner>,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,
     /// In what order it adds up, if it is a sum.
@@ -66,9 +68,11 @@ impl Frame {
             _ => None,
         };
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let Contractions { products, rounded } = find_contractions(computation, &uses, codegen, sums);
+        let contractions = find_contractions(computation, &uses, codegen, sums);
+        let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
+        let Contractions { products, rounded } = contractions;
         let folded = find_folded_columns(computation, &products);
-        let sum_loops = find_sum_loops(computation, (&products, &uses), codegen, sums);
+        let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by: match i.op {
@@ -79,12 +83,13 @@ impl Frame {
             },
             contracted: products[id],
             takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
+            inner: inner[id],
             folded: folded[id],
             sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };
         let habits = instructions.iter().enumerate().map(habits).collect();
-        let producers = find_producers(computation, &uses, |id| !products[id]);
+        let producers = find_producers(computation, &uses, |id| !products[id] && inner[id].is_none());
         let mut is_producer = vec![false; instructions.len()];
         producers.iter().flatten().for_each(|id| is_producer[*id] = true);
         let constants = instructions.iter().map(|i| constant(&i.op)).collect();

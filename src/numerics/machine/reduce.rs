@@ -13,7 +13,7 @@ use super::side_by_side::SideBySide;
 use super::sum::{RowSum, SumSite};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
-use super::{arrange, contract, integer, select};
+use super::{arrange, contract, inner_products, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -49,7 +49,12 @@ pub(super) fn reduce(
         _ => operand.into_whole(shape.elements()),
     });
     // Reduced dims go last, so that each result's elements lie together.
-    let rows: Vec<Value> = whole.by_ref().take(count).map(|o| arrange::permute(&o, dims, &order)).collect();
+    let permute = |value: &Value| arrange::permute(value, dims, &order);
+    let rows = whole.by_ref().take(count).map(|value| match value {
+        Value::Tuple(products) => Value::Tuple(products.iter().map(permute).collect()),
+        array => permute(&array),
+    });
+    let rows: Vec<Value> = rows.collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let site = |dtype: DType, init: f32| site(dims, reduced, &extents, (dtype, init), instruction.fusion);
@@ -78,13 +83,21 @@ pub(super) fn reduce(
                 match side_by_side {
                     Some(sum) => sum.sums(products, width, init, true),
                     None if sum_loop == SumLoop::ChainOfTwo => contract::row_sums_of_two(products, width, unit.flush),
-                    None if sum_loop == SumLoop::ChainOfRounded && sums_as_compiled(machine) => {
-                        let rounded: Vec<f32> = contract::round(products, unit.flush);
-                        RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init)
-                    }
-                    None => contract::row_sums(products, width, init, unit.flush),
+                    None => match sum_loop {
+                        SumLoop::ChainOfRounded(beside) if sums_as_compiled(machine) => {
+                            let rounded: Vec<f32> = contract::round(products, unit.flush);
+                            let rounded =
+                                RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init);
+                            beside.choose(rounded, contract::row_sums(products, width, init, unit.flush))
+                        }
+                        _ => contract::row_sums(products, width, init, unit.flush),
+                    },
                 },
             )
+        }
+        (Some(Reducer::Binary(Binary::Add)), [Value::Tuple(products)]) if width > 0 => {
+            let init = inits[0].f32s()[0];
+            Value::float(DType::F32, inner_products::sums(products, width, init, (sum_loop, side_by_side), unit.flush))
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -178,7 +191,7 @@ pub(super) fn site<'a>(
 }
 
 /// Whether the mode leaves sums as XLA:CPU compiles them.
-fn sums_as_compiled(machine: &Machine) -> bool {
+pub(super) fn sums_as_compiled(machine: &Machine) -> bool {
     let Mode { chip, choices, .. } = machine.mode;
     chip.library.is_some() && choices.reduce == chip.sum
 }

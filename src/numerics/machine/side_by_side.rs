@@ -4,10 +4,9 @@
 use crate::analysis::{Columns, Rows, SumLoop};
 use crate::num::flush_f32;
 
-use super::contract;
+use super::contract::{self, Addend, NOTHING};
 use super::dot_order::DotOrder;
 use super::kernels::Isa;
-use super::mxu::sum_to_f32;
 
 /// How sums are taken.
 pub struct SideBySide {
@@ -20,7 +19,7 @@ impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
     pub fn new(sum_loop: SumLoop, isa: Isa, flush: bool) -> Option<SideBySide> {
         let chain = match sum_loop {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => true,
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => true,
             SumLoop::Rows(_) | SumLoop::Columns(_) => false,
             SumLoop::Dot(dot) => DotOrder::of_sum(isa, &dot).plan_of_all().is_none(),
         };
@@ -28,28 +27,23 @@ impl SideBySide {
     }
 
     /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
-    pub fn sums(&self, terms: &[f64], width: usize, init: f32, exact: bool) -> Vec<f32> {
+    pub fn sums<T: Addend>(&self, terms: &[T], width: usize, init: f32, exact: bool) -> Vec<f32> {
         match self.sum_loop {
-            SumLoop::Rows(rows) if exact && rows.rounds_products => {
-                let rounded: Vec<f64> = contract::round(terms, self.flush).into_iter().map(f64::from).collect();
-                rounded.chunks(width).map(|terms| self.turns(&rows, terms, init, false)).collect()
-            }
             SumLoop::Rows(rows) => terms.chunks(width).map(|terms| self.turns(&rows, terms, init, exact)).collect(),
             SumLoop::Columns(columns) => {
-                let row = |sum: f32, row: &[f64]| self.columns(&columns, row, sum, exact);
-                let of_rows = |terms: &[f64]| terms.chunks(columns.extent).fold(self.flushed(init), row);
+                let row = |sum: f32, row: &[T]| self.columns(&columns, row, sum, exact);
+                let of_rows = |terms: &[T]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
             SumLoop::Dot(dot) => match DotOrder::of_sum(self.isa, &dot).plan_of_all() {
-                Some((plan, fused)) => {
-                    let rounded = if fused { Vec::new() } else { contract::round(terms, self.flush) };
-                    let rounded: Vec<f64> = rounded.into_iter().map(f64::from).collect();
-                    let terms = if fused { terms } else { &rounded };
-                    terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect()
+                Some((plan, true)) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
+                Some((plan, false)) => {
+                    let rounded: Vec<f64> = terms.iter().map(|term| term.alone(self.flush)).collect();
+                    rounded.chunks(width).map(|terms| self.dot(plan, terms, init)).collect()
                 }
                 None => contract::row_sums(terms, width, init, self.flush),
             },
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded => {
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => {
                 contract::row_sums(terms, width, init, self.flush)
             }
         }
@@ -59,16 +53,16 @@ impl SideBySide {
         if self.flush { flush_f32(sum) } else { sum }
     }
 
-    fn add(&self, sum: f32, term: f64) -> f32 {
-        self.flushed(sum_to_f32(f64::from(sum), term))
+    fn add(&self, sum: f32, term: impl Addend) -> f32 {
+        term.add_to(sum, self.flush)
     }
 
-    fn chain<'t>(&self, sum: f32, terms: impl IntoIterator<Item = &'t f64>) -> f32 {
+    fn chain<'t, T: Addend + 't>(&self, sum: f32, terms: impl IntoIterator<Item = &'t T>) -> f32 {
         terms.into_iter().fold(sum, |sum, term| self.add(sum, *term))
     }
 
     /// A lane's sum. Where nothing is added to the first product, that is one of two.
-    fn lane(&self, sum: f32, mut terms: Vec<f64>, starts_with_two: bool) -> f32 {
+    fn lane<T: Addend>(&self, sum: f32, mut terms: Vec<T>, starts_with_two: bool) -> f32 {
         if starts_with_two && terms.len() > 1 {
             terms.swap(0, 1);
         }
@@ -76,8 +70,8 @@ impl SideBySide {
     }
 
     /// In lanes that join neighbour by neighbour, between two cuts; what the lanes do not take whole follows in lanes of its own.
-    fn dot(&self, [lanes, depth]: [usize; 2], terms: &[f64], init: f32) -> f32 {
-        let stretch = |terms: &[f64]| {
+    fn dot<T: Addend>(&self, [lanes, depth]: [usize; 2], terms: &[T], init: f32) -> f32 {
+        let stretch = |terms: &[T]| {
             let lane = |lane: usize| self.chain(0.0, terms.iter().skip(lane).step_by(lanes));
             let mut sums: Vec<f32> = (0..lanes).map(lane).collect();
             while sums.len() > 1 {
@@ -91,44 +85,54 @@ impl SideBySide {
         sums.fold(self.flushed(init), |sum, stretch| self.add(stretch, f64::from(sum)))
     }
 
-    fn turns(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
-        let turn = |sum: f32, terms: &[f64]| self.rows(rows, terms, sum, exact);
+    fn turns<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
+        let turn = |sum: f32, terms: &[T]| {
+            let step = rows.columns * rows.lanes * rows.registers;
+            let (whole, left) = terms.split_at(terms.len().saturating_sub(rows.alone * rows.columns) / step * step);
+            let sum = if exact && rows.rounds_products {
+                let rounded: Vec<f64> = whole.iter().map(|term| term.alone(self.flush)).collect();
+                self.rows(rows, &rounded, sum, false)
+            } else {
+                self.rows(rows, whole, sum, exact)
+            };
+            self.chain(sum, left)
+        };
         terms.chunks(rows.columns * rows.extent).fold(init, turn)
     }
 
-    fn rows(&self, rows: &Rows, terms: &[f64], init: f32, exact: bool) -> f32 {
+    /// Rows in lanes, none of them left over.
+    fn rows<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
         let Rows { lanes, registers, columns, .. } = *rows;
-        let step = columns * lanes * registers;
-        let (whole, left) = terms.split_at(terms.len() / step * step);
-        let once = whole.len() == step;
+        let once = terms.len() == columns * lanes * registers;
         let lane = |register: usize, lane: usize| {
-            let own = whole.chunks(columns).skip(register * lanes + lane).step_by(lanes * registers);
+            let own = terms.chunks(columns).skip(register * lanes + lane).step_by(lanes * registers);
             let sum = if (register, lane) == (0, 0) { self.flushed(init) } else { NOTHING };
             let two = rows.starts_with_two || register > 0 && once;
             self.lane(sum, own.flatten().copied().collect(), exact && two)
         };
         let join =
-            |at: usize| (1..registers).fold(lane(0, at), |sum, register| self.add(sum, lane(register, at).into()));
-        self.chain(self.halves((0..lanes).map(join).collect()), left)
+            |at: usize| (1..registers).fold(lane(0, at), |sum, register| self.add(sum, f64::from(lane(register, at))));
+        self.halves((0..lanes).map(join).collect())
     }
 
-    fn columns(&self, columns: &Columns, row: &[f64], sum: f32, exact: bool) -> f32 {
-        let Columns { lanes, registers, .. } = *columns;
-        let whole = if columns.masked { row.len() } else { row.len() / (lanes * registers) * lanes * registers };
+    fn columns<T: Addend>(&self, columns: &Columns, row: &[T], sum: f32, exact: bool) -> f32 {
+        let Columns { lanes, registers, alone, .. } = *columns;
+        let step = lanes * registers;
+        let whole = if columns.masked { row.len() } else { row.len().saturating_sub(alone) / step * step };
         let (row, left) = row.split_at(whole);
-        let once = whole <= lanes * registers;
-        let lane = |register: usize, lane: usize| {
-            let own = row.iter().skip(register * lanes + lane).step_by(lanes * registers);
-            let sum = if (register, lane) == (0, 0) { sum } else { NOTHING };
-            let two = exact && (register > 0 || columns.starts_with_two);
-            self.lane(sum, own.copied().collect(), two)
+        let own = |register: usize, lane: usize| -> Vec<T> {
+            row.iter().skip(register * lanes + lane).step_by(step).copied().collect()
         };
         let join = |at: usize| {
-            let first = lane(0, at);
-            // A register that took one turn holds a product, which joins before it is rounded.
-            let joined = |sum: f32, register: usize| match row.get(register * lanes + at) {
-                Some(product) if once => self.add(sum, *product),
-                _ => self.add(sum, lane(register, at).into()),
+            let first = self.lane(if at == 0 { sum } else { NOTHING }, own(0, at), exact && columns.starts_with_two);
+            // Without a loop the terms of the other registers join one by one.
+            let joined = |sum: f32, register: usize| match exact && columns.unrolled {
+                true => {
+                    let own = own(register, at);
+                    let swaps = own.first().is_some_and(|term| term.joins_second());
+                    self.lane(sum, own, swaps)
+                }
+                false => self.add(sum, f64::from(self.chain(NOTHING, &own(register, at)))),
             };
             (1..registers).fold(first, joined)
         };
@@ -137,7 +141,7 @@ impl SideBySide {
             return self.chain(sum, left);
         }
         let lanes = columns.lanes_of_rest;
-        let (left, last) = left.split_at(left.len() / lanes * lanes);
+        let (left, last) = left.split_at(left.len().saturating_sub(alone) / lanes * lanes);
         let lane =
             |lane: usize| self.chain(if lane == 0 { sum } else { NOTHING }, left.iter().skip(lane).step_by(lanes));
         self.chain(self.halves((0..lanes).map(lane).collect()), last)
@@ -147,23 +151,28 @@ impl SideBySide {
     fn halves(&self, mut lanes: Vec<f32>) -> f32 {
         while lanes.len() > 1 {
             let upper = lanes.split_off(lanes.len() / 2);
-            lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = self.add(*a, b.into()));
+            lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = self.add(*a, f64::from(b)));
         }
         lanes[0]
     }
 }
 
-/// What lanes begin with: adding it changes nothing.
-const NOTHING: f32 = -0.0;
-
 #[cfg(test)]
 mod tests {
     use super::{Isa, SideBySide};
-    use crate::analysis::{Columns, Rows, SumLoop};
+    use crate::analysis::{Columns, Rows, Step, SumLoop};
     use crate::machine::probe::{hash, numbers};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
-        SumLoop::Rows(Rows { lanes, registers: 1, columns, extent: 1 << 20, rounds_products, starts_with_two: false })
+        SumLoop::Rows(Rows {
+            lanes,
+            alone: 0,
+            registers: 1,
+            columns,
+            extent: 1 << 20,
+            rounds_products,
+            starts_with_two: false,
+        })
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
@@ -203,7 +212,8 @@ mod tests {
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {
-            let columns = SumLoop::Columns(Columns::new(extent, false, 8, |_| 1.0).unwrap());
+            let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, starts_with_two: false };
+            let columns = SumLoop::Columns(Columns::new(extent, step, |_| 1.0).unwrap());
             let mut terms = vec![1.0; extent];
             (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));
             sums(columns, &terms, extent, false)[0]

@@ -181,3 +181,47 @@ def narrow_dots(a, b, c, d, *pairs):
     """Dots of few columns, and sums of products that are taken for dots."""
     sums = jnp.sum(a * lax.broadcast_in_dim(b, a.shape, (0, 2)), -1), jnp.sum(c * d, -1)
     return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2])) + sums
+
+
+def sums_of_products(a, b, c, d):
+    """Terms of a sum whose products join it one after the other, or do not; sums of complex numbers; terms with no masks."""
+    def over(shape, function, *dims):
+        return jnp.sum(function(*(v.reshape(shape) for v in (a, b, c, d))), dims or 1)
+    two = lambda a, b, c, d: a * b + c * d
+    three = lambda a, b, c, d: (a * b + c * d) + a * d
+    rows = [v.reshape(32, 12) for v in (a, b, c, d)]
+    sums = [over(shape, two) for shape in ((32, 12), (64, 6), (24, 16), (12, 32), (128, 3), (8, 48), (48, 8))]
+    sums += [over((12, 4, 8), two, 1, 2), over((32, 12), two, 0), over((32, 12), three), over((12, 32), three)]
+    sums += [over((32, 12), lambda a, b, c, d: a * b - c * d), over((32, 12), lambda *v: -two(*v))]
+    sums += [over((32, 12), lambda a, b, c, d: (c - a * b) + d * d), over((32, 12), lambda *v: two(*v) * v[0])]
+    sums += [over((128, 3), lambda a, b, c, d: a * a + b * b), over((12, 32), lambda a, b, c, d: a * a + b * b)]
+    sums += [lax.reduce(two(*rows), jnp.float32(0.5), lax.add, (1,))]
+    a, b, c, d = rows
+    z = [jnp.sum(x, 1) for x in (lax.complex(a, b) * lax.complex(c, d), lax.complex(a * b, jnp.exp(c)))]
+    sums += [part for x in z for part in (x.real, x.imag)]
+    sums += [jnp.sum(f(a * a + 1.0), 1) for f in (jnp.log1p, jnp.tanh, jnp.sin, jnp.exp, lax.erf, jnp.round)]
+    return tuple(sums)
+
+
+def sums_in_strides(a, b, m, x, p, q):
+    """Sums along reads with gaps, that leave the last element alone, and in fewer registers where many vectors are needed."""
+    def weighted(v, w, steps):
+        for i in range(steps):
+            v = v * jnp.float32(1.01 + i / 100) + w if i % 2 else v + jnp.float32(0.3)
+        return v
+    sums = [jnp.sum(weighted(a[:, :n], b[:, :n], 20), 1) for n in (32, 28, 24, 16, 12)]
+    sums += [jnp.sum(weighted(a[:, :n, :3], b[:, :n, :3], 4), (1, 2)) for n in (32, 20, 16)]
+    odd = m[:, 1::2]
+    sums += [jnp.sum(weighted(m[:, ::2], odd, 20), 1), jnp.sum(weighted(odd, odd, 20), 1), jnp.sum(weighted(m[:, ::3], x[:, :22], 14), 1)]
+    for n in 4, 7, 10:
+        roots = [jnp.sqrt(x * x + jnp.float32(1.1 * i + 0.3)) for i in range(n)]
+        up = roots[-1]
+        for root in roots[-2::-1]:
+            up = up * root + jnp.float32(0.7)
+        for root in roots:
+            up = up * root * jnp.float32(0.1) - jnp.float32(0.3)
+        sums += [jnp.sum(up[:, :k], 1) for k in (32, 28, 20)]
+    for shape in (2, 20, 8), (5, 16, 4), (4, 16, 5), (40, 8), (80, 4):
+        product = p.reshape(shape) * q.reshape(shape)
+        sums.append(jnp.sum(product, tuple(range(1, len(shape)))))
+    return tuple(sums)

@@ -1,4 +1,4 @@
-use super::{Codegen, Columns, SumLoop, find_sum_loops};
+use super::{Codegen, Columns, Step, SumLoop, find_sum_loops};
 use crate::ir::{Binary, Builder, Fusion, GatherDims, Op, ShapeError, Unary, ValueId, Window, WindowDim};
 use crate::tensor::DType;
 
@@ -30,7 +30,8 @@ fn of_release(
     made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
     let mut products = vec![false; computation.instructions.len()];
     products[term] = true;
-    find_sum_loops(computation, (&products, &computation.uses()), codegen, |_| true)[sum]
+    let inner = vec![None; products.len()];
+    find_sum_loops(computation, (&products, &inner, &computation.uses()), codegen, |_| true)[sum]
 }
 
 fn square(builder: &mut Builder, x: ValueId) -> Built {
@@ -176,7 +177,8 @@ fn a_gather_may_stand_in_a_loop() {
 #[test]
 fn columns_fill_registers_by_their_number() {
     let columns = |extent: usize| {
-        let columns = Columns::new(extent, false, 8, |_| 1.0).unwrap();
+        let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, starts_with_two: false };
+        let columns = Columns::new(extent, step, |_| 1.0).unwrap();
         (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
     };
     for (extent, expected) in [
@@ -214,7 +216,10 @@ fn windows_of_two_dims_take_rows_side_by_side() {
         *window = Window(dims.to_vec());
         instruction.fusion = Some(Fusion::Compiled(0));
         let products = vec![false; computation.instructions.len()];
-        rows(find_sum_loops(computation, (&products, &computation.uses()), &Codegen::JAXLIB_0_10_2, |_| true)[sums]).0
+        let inner = vec![None; products.len()];
+        let loops =
+            find_sum_loops(computation, (&products, &inner, &computation.uses()), &Codegen::JAXLIB_0_10_2, |_| true);
+        rows(loops[sums]).0
     };
     assert_eq!([of([32, 8], 0), of([32, 1], 0), of([32, 8], 32)], [4, 1, 1]);
 }

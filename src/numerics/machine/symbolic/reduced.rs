@@ -193,7 +193,9 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
         (true, true) if side_by_side => format!("products {:?}", site.habits.sum_loop),
         (true, true) => match site.habits.sum_loop {
             SumLoop::ChainOfTwo => "products, two at first".to_string(),
-            SumLoop::ChainOfRounded if as_compiled => format!("rounded products {}", row_sum(DType::F32)),
+            SumLoop::ChainOfRounded(beside) if as_compiled => {
+                format!("rounded products {beside:?} {}", row_sum(DType::F32))
+            }
             _ => "products".to_string(),
         },
     };

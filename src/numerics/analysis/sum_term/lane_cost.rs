@@ -1,0 +1,74 @@
+//! What steps of a sum's loop cost for so many lanes.
+
+use super::super::along::{Along, lies_beside};
+use super::super::sum_weight::{OF_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks};
+use super::{RUN, Term, WIDEST};
+
+/// What an iteration of a loop costs beside its body.
+const OF_LOOP: f64 = 5.0 / 3.0;
+
+impl Term<'_> {
+    /// What a step over so many elements of the innermost dim costs.
+    pub fn cost_along(&self, lanes: usize) -> f64 {
+        let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
+        let beside = self.reads.iter().filter(beside).count();
+        let apart = self.reads.len() - beside;
+        if !self.masks {
+            let read = (apart * cost_apart_without_masks(lanes)) as f64;
+            return in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read);
+        }
+        self.cost_of_element([beside, apart], lanes, usize::MAX)
+    }
+
+    /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
+    /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
+    /// run of memory. What is the same for all rows stands outside of the loop.
+    pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
+        let changing = self.reads.iter().filter(|along| self.changes_around(along));
+        let [mut beside, mut run, mut apart] = [0; 3];
+        for along in changing {
+            let kind = match () {
+                () if lies_beside(along, self.around) => &mut beside,
+                () if self.is_run(along) && !(self.gathers && columns > RUN) => &mut run,
+                () => &mut apart,
+            };
+            *kind += 1;
+        }
+        if !self.masks {
+            let read =
+                run * cost_of_run_without_masks(lanes, columns) + apart * columns * cost_apart_without_masks(lanes);
+            return in_thirds(columns as f64 * self.cost_of_element([beside, 0], lanes, columns) + read as f64);
+        }
+        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
+        columns as f64 * each + OF_LOOP
+    }
+
+    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane.
+    fn cost_strided(&self, lanes: usize) -> f64 {
+        match lanes {
+            // x86's `getGSVectorCost`.
+            4.. if self.gathers => (lanes + 2) as f64,
+            8 => 24.5,
+            _ => cost_apart(lanes, usize::MAX),
+        }
+    }
+
+    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
+        let more = match lanes {
+            2 => self.calls as f64 * 6.5,
+            8 => self.slow as f64 * 2.0,
+            16 => self.slow as f64 * 4.0,
+            _ => 0.0,
+        };
+        let addition = 1;
+        let called = self.calls * OF_CALL;
+        let simple = beside + (self.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;
+        // Sixteen elements are two registers.
+        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
+    }
+}
+
+/// What an iteration costs whose body costs so much, in thirds: so what costs as much is equal.
+fn in_thirds(body: f64) -> f64 {
+    3.0 * body + 3.0 * OF_LOOP
+}

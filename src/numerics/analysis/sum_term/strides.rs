@@ -1,0 +1,81 @@
+//! How far apart elements lie that a loop reads.
+
+use std::collections::HashSet;
+
+use super::super::along::Along;
+use super::{RUN, WITHIN};
+use crate::ir::ValueId;
+
+/// One read of an array.
+pub struct Strides {
+    array: ValueId,
+    /// Where the slices begin through which it is read.
+    place: Vec<usize>,
+    /// For the innermost loop and the one around it: elements between those of two iterations, and how many of these are read.
+    loops: [Option<(usize, usize)>; 2],
+}
+
+impl Strides {
+    /// Of an array whose dims run along the term's.
+    pub fn new(
+        (array, place): (ValueId, &[usize]),
+        extents: &[usize],
+        along: &Along,
+        loops: [Option<usize>; 2],
+    ) -> Strides {
+        let mut strides = Strides { array, place: place.to_vec(), loops: [None; 2] };
+        let mut behind = 1;
+        // The elements inside that are read in one iteration: of the innermost loop, and of the one around it.
+        let mut read = [1; 2];
+        for (extent, parts) in extents.iter().zip(along).rev() {
+            let mut step = behind;
+            for (dim, part) in parts.iter().rev() {
+                for (level, own) in loops.iter().enumerate() {
+                    if *own == Some(*dim) && strides.loops[level].is_none() {
+                        strides.loops[level] = Some((step, read[level]));
+                    }
+                }
+                let within = (WITHIN..2 * WITHIN).contains(dim);
+                read[0] *= if within { *part } else { 1 };
+                read[1] *= if within || loops[0] == Some(*dim) { *part } else { 1 };
+                step *= part;
+            }
+            behind *= extent;
+        }
+        strides
+    }
+
+    /// The array.
+    pub fn array(&self) -> ValueId {
+        self.array
+    }
+
+    /// At how many places an array is read whose elements lie so far apart in the innermost loop.
+    pub fn places(reads: &[Strides], array: ValueId, far: impl Fn(usize) -> bool) -> usize {
+        let own = reads.iter().filter(|read| read.array == array);
+        let places = own.filter(|read| read.loops[0].is_some_and(|(stride, _)| far(stride)));
+        places.map(|read| &read.place).collect::<HashSet<_>>().len()
+    }
+
+    /// Whether of some array the last elements between two iterations' are not read.
+    pub fn leave_last(reads: &[Strides], level: usize) -> bool {
+        let read_of = |array: ValueId, stride: usize| -> usize {
+            let mut places: Vec<&[usize]> = Vec::new();
+            let mut count = 0;
+            for read in reads.iter().filter(|read| read.array == array) {
+                match read.loops[level] {
+                    Some((other, read_once)) if other == stride && !places.contains(&&read.place[..]) => {
+                        places.push(&read.place);
+                        count += read_once;
+                    }
+                    _ => {}
+                }
+            }
+            count
+        };
+        reads.iter().any(|read| match read.loops[level] {
+            Some((stride, _)) => (2..=RUN).contains(&stride) && read_of(read.array, stride) < stride,
+            None => false,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! What single operations of a sum's term are in LLVM's loops: instructions, and costs as x86's `TargetTransformInfo` has them.
+
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::tensor::DType;
+
+/// What a call for several elements costs, however many.
+pub const OF_CALL: usize = 6;
+
+/// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
+pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
+    let instruction = &computation.instructions[id];
+    let from = || computation.instructions[instruction.operands[0]].shape.dtype();
+    let is_float = |dtype: Option<DType>| dtype.is_some_and(DType::is_float);
+    match &instruction.op {
+        Op::Unary(unary) => match unary {
+            Unary::Exponential | Unary::Log => (1, OF_CALL),
+            Unary::Abs | Unary::RoundNearestAfz if is_float(from()) => (2, 1),
+            Unary::Tanh | Unary::Rsqrt | Unary::LogPlusOne => (2, 6),
+            Unary::Logistic => (4, OF_CALL),
+            Unary::ExponentialMinusOne => (13, 13),
+            Unary::Erf => (23, 23),
+            Unary::Sqrt => (1, 3),
+            Unary::Sign => (6, 6),
+            Unary::IsFinite => (3, 3),
+            _ => (1, 1),
+        },
+        Op::Binary(Binary::Divide) => (1, 3),
+        Op::Binary(Binary::Maximum | Binary::Minimum) => (2, 2),
+        Op::Binary(Binary::Remainder) => (4, 4),
+        Op::Clamp => (4, 4),
+        Op::ReducePrecision { .. } => (12, 12),
+        Op::Convert if instruction.shape.dtype() == Some(DType::BF16) => (4, 4),
+        Op::Convert if from() == Some(DType::BF16) => (2, 2),
+        // What has no integer is brought into their range.
+        Op::Convert
+            if is_float(from()) && instruction.shape.dtype().is_some_and(|to| !to.is_float() && to != DType::Pred) =>
+        {
+            (7, 7)
+        }
+        _ => (1, 1),
+    }
+}
+
+/// Whether an operation is or has a call of a function that LLVM knows nothing of, or whose bits it cannot leave out: it cannot
+/// be masked (`LoopVectorizationLegality::canFoldTailByMasking`).
+pub fn is_opaque(instruction: &Instruction) -> bool {
+    match &instruction.op {
+        Op::Unary(Unary::ExponentialMinusOne | Unary::LogPlusOne | Unary::Rsqrt | Unary::Tanh) => true,
+        Op::Convert => instruction.shape.dtype() == Some(DType::BF16),
+        _ => false,
+    }
+}
+
+/// Whether an operation is a call of a function for one element at a time.
+pub fn is_scalar_call(op: &Op) -> bool {
+    matches!(op, Op::Unary(Unary::Sine | Unary::Cosine) | Op::Binary(Binary::Power | Binary::Atan2))
+}
+
+/// What is added or subtracted in an operand's place: LLVM subtracts where the opposite is added.
+pub fn without_sign(computation: &Computation, fusion: Option<Fusion>, id: ValueId) -> ValueId {
+    let instruction = &computation.instructions[id];
+    match instruction.op {
+        Op::Unary(Unary::Negate) if instruction.fusion == fusion => instruction.operands[0],
+        _ => id,
+    }
+}
+
+/// What it costs to read an element of each of so many rows that stand apart, and to put it into its lane; up to eight columns of
+/// rows that follow each other are read as one run of memory.
+pub fn cost_apart(lanes: usize, columns: usize) -> f64 {
+    match (lanes, columns) {
+        (1, _) => 1.0,
+        (2 | 4, ..=8) => 2.0,
+        (_, ..=6) => 4.9,
+        (_, ..=8) => 6.7,
+        (2, _) => 5.0,
+        (4, _) => 12.0,
+        (8, _) => 26.0,
+        _ => 52.0,
+    }
+}
+
+/// The same without masks (AVX2).
+pub fn cost_apart_without_masks(lanes: usize) -> usize {
+    // An element is put into its lane, and all but the first into their halves.
+    2 * lanes - 1
+}
+
+/// What it costs without masks to read so many rows of so many columns that are one run of memory: whole registers, and what parts them
+/// (x86's `getInterleavedMemoryOpCost`).
+pub fn cost_of_run_without_masks(lanes: usize, columns: usize) -> usize {
+    let parts = match (columns, lanes) {
+        (2, 2 | 4) => 2,
+        (2, 8) => 4,
+        (3, 2 | 4) => 3,
+        (3, 8) => 7,
+        (4, 2) => 4,
+        (4, 4) => 8,
+        (4, 8) => 16,
+        (6, 2) => 6,
+        (6, 4) => 15,
+        (6, 8) => 31,
+        (8, 8) => 40,
+        _ => return columns * cost_apart_without_masks(lanes),
+    };
+    (columns * lanes).div_ceil(8) + parts
+}

@@ -1,0 +1,68 @@
+//! Terms of several products that join a sum one after the other ([`crate::analysis::find_inner_products`]): the products, that
+//! which joins first in front.
+
+use crate::analysis::{Inner, SumLoop};
+use crate::ir::{Binary, Op, Unary};
+use crate::tensor::DType;
+
+use super::contract::{self, Addend};
+use super::evaluate::Machine;
+use super::reduce::sums_as_compiled;
+use super::side_by_side::SideBySide;
+use super::value::{Operand, Value};
+
+/// The value of an operation within such a term; `None`, and the operands as they were, if it is none.
+pub fn value(
+    machine: &Machine,
+    (inner, op): (Option<Inner>, &Op),
+    operands: &mut Vec<Operand>,
+    count: usize,
+) -> Option<Value> {
+    let products = |operand: &Operand| matches!(operand.elements(), Value::Double(_) | Value::Tuple(_));
+    let negates = *op == Op::Unary(Unary::Negate) && matches!(operands[0].elements(), Value::Tuple(_));
+    let is_own = match inner? {
+        Inner::Sum(_) => operands.iter().all(products),
+        Inner::Moved => negates,
+        Inner::Product => false,
+    };
+    if !is_own {
+        return None;
+    }
+    let mut operands: Vec<Value> = operands.drain(..).map(|operand| operand.into_whole(count)).collect();
+    let Some(Inner::Sum(first)) = inner else {
+        let parts = operands.into_iter().flat_map(Value::into_parts);
+        return Some(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()));
+    };
+    let first = operands.swap_remove(first).into_parts();
+    if let ([product], false) = (&first[..], sums_as_compiled(machine)) {
+        let flush = machine.unit.flush;
+        let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
+        return Some(contract::sum(Binary::Add, &operands[0], &rounded, flush));
+    }
+    Some(Value::Tuple(first.into_iter().chain(operands).collect()))
+}
+
+/// The f32 sums of rows of `width` such terms.
+pub fn sums(
+    products: &[Value],
+    width: usize,
+    init: f32,
+    (sum_loop, side_by_side): (SumLoop, Option<SideBySide>),
+    flush: bool,
+) -> Vec<f32> {
+    let count = products.first().map_or(0, Value::len);
+    let joined: Vec<f64> = (0..count).flat_map(|at| products.iter().map(move |products| products.f64s()[at])).collect();
+    let terms: Vec<&[f64]> = joined.chunks(products.len().max(1)).collect();
+    match (side_by_side, sum_loop) {
+        (Some(sum), _) => sum.sums(&terms, width, init, true),
+        (None, SumLoop::ChainOfTwo) => contract::row_sums_of_two(&terms, width, flush),
+        (None, SumLoop::ChainOfRounded(beside)) => {
+            let rounded: Vec<f64> = terms.iter().map(|term| term.alone(flush)).collect();
+            beside.choose(
+                contract::row_sums(&rounded, width, init, flush),
+                contract::row_sums(&terms, width, init, flush),
+            )
+        }
+        _ => contract::row_sums(&terms, width, init, flush),
+    }
+}
