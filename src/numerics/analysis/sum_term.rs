@@ -278,8 +278,10 @@ impl<'c> Term<'c> {
         let mut of_vectors = (0..along.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| &along[d]);
         let mut vector = |d: usize| if d == numbers.index_vector_dim { None } else { of_vectors.next() };
         let of_starts: Along = (0..dims.len()).map(|d| vector(d).cloned().unwrap_or_default()).collect();
-        let first = self.reads.len();
+        let (first, first_stride) = (self.reads.len(), self.strides.len());
         self.visit(starts, &of_starts);
+        // All numbers of a vector are read.
+        self.strides[first_stride..].iter_mut().for_each(|strides| strides.widen(numbers.start_index_map.len()));
         // Vectors that lie side by side are read as one run of memory.
         self.reads[first..].iter_mut().for_each(|along| along.truncate(end_of(along)));
         let is_fixed = of_starts.concat().is_empty();

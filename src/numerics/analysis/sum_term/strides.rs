@@ -45,6 +45,11 @@ impl Strides {
         strides
     }
 
+    /// So many elements that follow each other are read, and not one.
+    pub fn widen(&mut self, count: usize) {
+        self.loops.iter_mut().flatten().for_each(|(_, read)| *read *= count);
+    }
+
     /// The array.
     pub fn array(&self) -> ValueId {
         self.array
