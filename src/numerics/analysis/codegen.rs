@@ -17,11 +17,25 @@ pub struct Codegen {
     pub sums_are_dots: bool,
     /// Whether LLVM sees that a square times a positive number is not -0.
     pub signs_of_products: bool,
+    /// Whether the processor writes some elements of a register alone (AVX-512).
+    pub masks: bool,
 }
 
 impl Codegen {
     /// All of them.
-    pub const ALL: [Codegen; 3] = [Codegen::JAXLIB_0_10_2, Codegen::JAXLIB_0_8_1, Codegen::JAXLIB_0_6_2];
+    pub const ALL: [Codegen; 6] = [
+        Codegen::JAXLIB_0_10_2,
+        Codegen::JAXLIB_0_8_1,
+        Codegen::JAXLIB_0_6_2,
+        Codegen::JAXLIB_0_10_2.with_masks(false),
+        Codegen::JAXLIB_0_8_1.with_masks(false),
+        Codegen::JAXLIB_0_6_2.with_masks(false),
+    ];
+    /// The same for a processor that has masks, or none.
+    pub const fn with_masks(self, masks: bool) -> Codegen {
+        Codegen { masks, ..self }
+    }
+
     /// jaxlib 0.10.2.
     pub const JAXLIB_0_10_2: Codegen = Codegen {
         value_by_value: false,
@@ -30,6 +44,7 @@ impl Codegen {
         gathers: false,
         sums_are_dots: true,
         signs_of_products: true,
+        masks: true,
     };
     /// jaxlib 0.8.1.
     pub const JAXLIB_0_8_1: Codegen =
@@ -42,5 +57,6 @@ impl Codegen {
         gathers: true,
         sums_are_dots: false,
         signs_of_products: false,
+        masks: true,
     };
 }

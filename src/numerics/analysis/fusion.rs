@@ -90,7 +90,7 @@ pub fn find_contractions(
             }
             None => instruction.operands.iter().filter_map(|operand| reads.product(*operand, id)).collect(),
         };
-        if let (true, Op::Binary(Binary::Subtract)) = (terms.is_empty(), &instruction.op) {
+        if let (true, true, Op::Binary(Binary::Subtract)) = (codegen.masks, terms.is_empty(), &instruction.op) {
             terms.extend(reads.product_behind_choice(instruction));
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {

@@ -87,7 +87,7 @@ pub(super) fn take_operands(
 impl<'p> Machine<'p> {
     /// What is known of each computation.
     pub fn frames(&self) -> &'p [Frame] {
-        self.prepared.frames(&self.unit.release.codegen)
+        self.prepared.frames(&self.unit.release.codegen.with_masks(self.mode.choices.isa.masks()))
     }
 
     /// The results of the whole program.

@@ -45,6 +45,11 @@ impl Isa {
         }
     }
 
+    /// Whether some elements of a vector can be written alone.
+    pub const fn masks(self) -> bool {
+        matches!(self, Isa::Avx512)
+    }
+
     /// Rows, columns and products of the blocks that the kernels take, in the library's order.
     pub const fn kernels(self) -> &'static [[usize; 3]] {
         match self {

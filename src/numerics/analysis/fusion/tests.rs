@@ -151,8 +151,8 @@ fn negations_and_choices_hide_no_product() {
     };
     assert_eq!(by(-1.0), [true, true, false]);
     assert_eq!(by(-2.0), [false, true, false]);
-    let choice = |zero: f64, binary: Binary| {
-        contracted(|builder, [a, b, c, d]| {
+    let choice = |masks: bool, zero: f64, binary: Binary| {
+        contracted_by(&Codegen::JAXLIB_0_10_2.with_masks(masks), |builder, [a, b, c, d]| {
             let zero = builder.constant(DType::F32, zero)?;
             let zero = builder.splat(zero, &[8])?;
             let predicate = builder.compare(Compare::Gt, d, zero)?;
@@ -161,9 +161,10 @@ fn negations_and_choices_hide_no_product() {
             Ok(vec![product, chosen, builder.binary(binary, c, chosen)?])
         })
     };
-    assert_eq!(choice(0.0, Binary::Subtract), [true, true, false]);
-    assert_eq!(choice(0.0, Binary::Add), [false, false, false]);
-    assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
+    assert_eq!(choice(true, 0.0, Binary::Subtract), [true, true, false]);
+    assert_eq!(choice(false, 0.0, Binary::Subtract), [false, false, false]);
+    assert_eq!(choice(true, 0.0, Binary::Add), [false, false, false]);
+    assert_eq!(choice(true, 1.0, Binary::Subtract), [false, false, false]);
 }
 
 /// The LLVM IR of `jax.scipy.special.kl_div` in jaxlib 0.8.1: one choice, after the difference.
