@@ -20,6 +20,7 @@ mod pattern;
 mod precision;
 mod producers;
 mod region;
+mod signs;
 mod sum_loop;
 mod sum_term;
 mod unroll;
