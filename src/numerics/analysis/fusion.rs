@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::choices::is_known;
 use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
 use super::known::{known_number, negated_by};
@@ -234,6 +235,12 @@ impl Reads<'_> {
                     let exponential = *op == Op::Unary(Unary::Exponential);
                     let term = || Term::new(computation, read, &|id, reader| self.alike(id, reader));
                     return varies_inside(computation, id).then(|| Product { path, term: term(), exponential });
+                }
+                Op::Select if is_known(computation, instruction) => {
+                    let sides = instruction.operands[1..].iter().filter_map(|side| self.product(*side, id));
+                    let joined = sides.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
+                    path.extend(joined.path);
+                    return Some(Product { path, ..joined });
                 }
                 Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
                 Op::Broadcast { .. }

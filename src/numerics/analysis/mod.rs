@@ -5,6 +5,7 @@
 //! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
 
 mod along;
+mod choices;
 mod codegen;
 mod complex_parts;
 mod emission;
