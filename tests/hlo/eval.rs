@@ -201,6 +201,18 @@ fn sums_in_loops_are_those_of_xla() {
     }
 }
 
+/// Negations and numbers in the factors of two products that are added decide which one is contracted.
+#[test]
+fn sums_of_products_with_signs_are_those_of_xla() {
+    results_are_those_of_xla("signs", "xla-cpu/default/as-compiled+isa=avx2");
+}
+
+/// A choice that depends on indices alone is known when the code is made: the product behind it is contracted.
+#[test]
+fn products_behind_known_choices_are_those_of_xla() {
+    results_are_those_of_xla("known_choices", "xla-cpu/default/as-compiled+isa=avx2");
+}
+
 /// A processor with AVX2 has other kernels.
 #[test]
 fn dots_of_the_library_are_those_of_xla_on_another_processor() {

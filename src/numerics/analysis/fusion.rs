@@ -6,10 +6,12 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::choices::is_known;
 use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
 use super::known::{known_number, negated_by};
 use super::library_dot::LibraryDot;
+use super::signs::{Signs, Term};
 use super::ways::Ways;
 
 /// Products that are added before they are rounded.
@@ -100,29 +102,13 @@ pub fn find_contractions(
         }
         let first = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
-                let subtracts = *binary == Binary::Subtract;
-                match (left.negated, right.negated != subtracts) {
-                    // So does its Reassociate with a negative constant factor of one of them.
-                    (false, false) if left.opposite != right.opposite => {
-                        if left.opposite {
-                            right
-                        } else {
-                            left
-                        }
-                    }
-                    // A sum of both, in the order of their ranks.
-                    (false, false) => {
-                        let emission = emissions
-                            .entry(fusion)
-                            .or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-                        let [one, other] = [left.path[0], right.path[0]];
-                        if emission.exchanges(id, [one, other]) { right } else { left }
-                    }
-                    // LLVM's InstCombine makes c - ab of (-a)b + c.
-                    (true, false) => right,
-                    (true, true) if !subtracts || left.exponential => right,
-                    (_, true) => left,
-                }
+                let terms = [left.term.clone(), right.term.clone()];
+                let exchanges = || {
+                    let emission =
+                        emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+                    emission.exchanges(id, [left.path[0], right.path[0]])
+                };
+                if Signs::new(*binary == Binary::Subtract, terms).first(exchanges) == 0 { left } else { right }
             }
             ([only], ..) => only,
             _ => continue,
@@ -173,10 +159,8 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
 struct Product {
     /// The values from the operand back to the product.
     path: Vec<ValueId>,
-    /// Whether it is negated, on the way or by one of its factors, and no factor is a constant.
-    negated: bool,
-    /// Whether a constant factor is negative, after it has taken up such a sign.
-    opposite: bool,
+    /// What the sum has in it.
+    term: Term,
     /// Whether it is the last product of an exponential: that with a power of two, which is exact.
     exponential: bool,
 }
@@ -249,11 +233,8 @@ impl Reads<'_> {
     fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
         let fusion = computation.instructions[reader].fusion;
-        let is_bare =
-            |id: &ValueId| computation.instructions[*id].fusion == fusion && negated_by(computation, *id).is_some();
-        let known = |id: &ValueId| known_number(computation, *id, fusion);
+        let read = [id, reader];
         let mut path = Vec::new();
-        let mut negated = false;
         loop {
             let instruction = &computation.instructions[id];
             if self.alike(id, reader) != 1 || instruction.fusion != fusion {
@@ -262,7 +243,6 @@ impl Reads<'_> {
             path.push(id);
             reader = id;
             if let Some(operand) = negated_by(computation, id) {
-                negated = !negated;
                 id = operand;
                 continue;
             }
@@ -271,13 +251,17 @@ impl Reads<'_> {
                 Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => {
                     return None;
                 }
+                Op::Binary(Binary::Multiply) if is_choice_of_products(computation, uses, instruction) => return None,
                 op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
                     let exponential = *op == Op::Unary(Unary::Exponential);
-                    negated ^= !exponential && instruction.operands.iter().filter(|id| is_bare(id)).count() == 1;
-                    let constant = instruction.operands.iter().filter(|_| !exponential).find_map(known);
-                    let opposite = constant.is_some_and(|factor| factor.is_sign_negative() != negated);
-                    negated &= constant.is_none();
-                    return varies_inside(computation, id).then_some(Product { path, negated, opposite, exponential });
+                    let term = || Term::new(computation, read, &|id, reader| self.alike(id, reader));
+                    return varies_inside(computation, id).then(|| Product { path, term: term(), exponential });
+                }
+                Op::Select if is_known(computation, instruction) => {
+                    let sides = instruction.operands[1..].iter().filter_map(|side| self.product(*side, id));
+                    let joined = sides.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
+                    path.extend(joined.path);
+                    return Some(Product { path, ..joined });
                 }
                 Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
                 Op::Broadcast { .. }
@@ -324,6 +308,23 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
         *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
     };
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
+}
+
+/// Whether a product is that of a number and a choice with a number on one side: LLVM multiplies each side
+/// (`InstCombinerImpl::FoldOpIntoSelect`). A choice of the larger or smaller one stays.
+fn is_choice_of_products(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
+    let [a, b] = product.operands[..] else { return false };
+    let is_known = |id: ValueId| known_number(computation, id, product.fusion).is_some();
+    let is_choice = |id: ValueId| {
+        let choice = &computation.instructions[id];
+        let &[predicate, on_true, on_false] = &choice.operands[..] else { return false };
+        let compare = &computation.instructions[predicate];
+        let is_extremum = matches!(compare.op, Op::Compare { .. })
+            && [on_true, on_false].iter().all(|side| compare.operands.contains(side));
+        let is_alone = choice.op == Op::Select && choice.fusion == product.fusion && uses[id] == 1;
+        is_alone && !is_extremum && (is_known(on_true) || is_known(on_false))
+    };
+    is_known(a) && is_choice(b) || is_known(b) && is_choice(a)
 }
 
 /// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.

@@ -6,6 +6,7 @@
 
 mod address;
 mod along;
+mod choices;
 mod codegen;
 mod complex_parts;
 mod emission;
@@ -22,6 +23,7 @@ mod pattern;
 mod precision;
 mod producers;
 mod region;
+mod signs;
 mod sum_loop;
 mod sum_term;
 mod sum_weight;

@@ -166,6 +166,31 @@ def read_apart(a, b, c, d, p, q):
     return rows, columns, flat, nested, beside, exchanged, behind, summed
 
 
+def signs(a, b, c, d, e):
+    """Sums of two products with negations and numbers in their factors: LLVM moves these, and contracts the one that is then first."""
+    g = a > b
+    return (
+        (a * -b) * c + d * e, d * e + (a * -b) * c, d * e - (-(a * b)) * c, ((-a) / b) * c + d * e, d * e + (a / -b) * c,
+        (a * -b) * c + (d * -e) * a, (a * -b) * c - (d * -e) * a, (-d) * e - ((-a) * b) * c, -((a * -b) * c) - d * e,
+        ((a * -3.0) * c) + d * e, d * e - (a * -3.0) * c, (-3.0 / b) * c + d * e, (-(3.0 * a)) * c - d * e,
+        (-a) * b - (c * d) * 2.5, ((-a) * b) * 2.5 + d * e, jnp.where(g, -a, -b) * c + d * e,
+        (-jnp.where(g, b, a)) * c + d * e, d * (-jnp.where(g, -a, c)) + b * -e, (-jnp.exp(a)) * c * b + d * e,
+        jnp.where(g, c, 0.5) * 2.5 + (-d) * e, -(a - b) * c * d + d * e, b - jnp.where(g, c * d, 0.0),
+    )
+
+
+def known_choices(a, b, c, d, e, f):
+    """Products behind choices that LLVM knows when it makes the code, and some that it does not."""
+    def chosen(x, y, z, of):
+        row, column = (lax.broadcasted_iota(jnp.int32, x.shape, dim) for dim in range(2))
+        return jnp.where(of(row, column), x * z, y * 0.3) - y
+    predicates = (
+        lambda i, j: i != 0, lambda i, j: i >= 5, lambda i, j: (i % 2) == 0, lambda i, j: j != 0, lambda i, j: j >= 3, lambda i, j: j < 70,
+        lambda i, j: (j * 7 + 3 >= 0) & (j - 5 <= 100), lambda i, j: ~(j == 99), lambda i, j: i <= j,
+    )
+    return tuple(chosen(*arrays, of) for arrays in ((a, b, c), (d, e, f)) for of in predicates)
+
+
 def library_dots(*pairs):
     return tuple(x @ y for x, y in zip(pairs[::2], pairs[1::2]))
 

@@ -1,0 +1,214 @@
+//! Choices that are none in the code that LLVM makes: their predicates are known, or are the same in the whole innermost loop.
+
+use std::collections::HashMap;
+
+use crate::ir::{Binary, Compare, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::tensor::DType;
+
+use super::unroll::is_small;
+
+/// The most iterations that LLVM peels off a loop for what is known behind them (`unroll-peel-max-count`).
+const PEELED: usize = 7;
+
+/// What a loop may be long together with what is peeled off.
+const LARGEST: usize = 300;
+
+/// Columns of the longest loop that is unrolled in whole registers (measured).
+const UNROLLED_IN_REGISTERS: usize = 160;
+
+/// Elements of a register.
+const LANES: usize = 8;
+
+/// Whether a predicate decides nothing in the innermost loop over `like`, the choice by it: it is the same in the whole loop, which
+/// LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the index, in all iterations or behind a few that are
+/// peeled off; or the loop is unrolled, one element after the other or in registers in each of which it is the same.
+pub fn is_known(computation: &Computation, choice: &Instruction) -> bool {
+    let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return false };
+    let dims = choice.shape.dims();
+    let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { return false };
+    if is_same_inside(computation, predicate, innermost) {
+        return true;
+    }
+    let columns = dims[innermost];
+    let in_columns = |first: usize, last: usize| {
+        let span = [first, last].map(|at| at as i64);
+        let mut values = Values { computation, fusion, span, found: HashMap::new() };
+        values.of(predicate, Some(innermost)).filter(|[low, high]| low == high).map(|[value, _]| value)
+    };
+    let instructions = instructions(computation, fusion);
+    let peeled = PEELED.min((LARGEST / (instructions + 2)).saturating_sub(1));
+    if (0..=peeled.min(columns - 1)).any(|first| in_columns(first, columns - 1).is_some()) {
+        return true;
+    }
+    // What is left behind the last full register is taken by its half, and then one by one.
+    let register =
+        |at: usize| [LANES, LANES / 2].into_iter().map(move |lanes| at / lanes * lanes..at / lanes * lanes + lanes);
+    let whole = |at: usize| register(at).find(|lanes| lanes.end <= columns).map_or(at, |lanes| lanes.start);
+    let is_alone = is_small(columns, instructions);
+    (is_alone || columns <= UNROLLED_IN_REGISTERS)
+        && (0..columns).all(|at| {
+            let value = in_columns(at, at);
+            let first = if is_alone { at } else { whole(at) };
+            value.is_some() && in_columns(first, first) == value
+        })
+}
+
+/// Operations and reads for each element of a fusion.
+fn instructions(computation: &Computation, fusion: Fusion) -> usize {
+    let instructions = &computation.instructions;
+    let inside = || instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
+    let computes = |op: &Op| {
+        matches!(op, Op::Binary(_) | Op::Unary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert)
+    };
+    let is_read = |id: &&ValueId| {
+        let Instruction { op, shape, fusion: own, .. } = &instructions[**id];
+        *own != Some(fusion) && !matches!(op, Op::Constant(_)) && shape.elements() > 1
+    };
+    let mut read: Vec<&ValueId> =
+        inside().flat_map(|instruction| instruction.operands.iter()).filter(is_read).collect();
+    read.sort_unstable();
+    read.dedup();
+    // A sum's addition is counted with the loop, what is stored is not.
+    let stores = if inside().any(|instruction| matches!(instruction.op, Op::Reduce { .. })) { 0 } else { 2 };
+    stores
+        + read.len()
+        + inside().filter(|instruction| computes(&instruction.op) && instruction.shape.elements() > 1).count()
+}
+
+/// Whether a value is the same along a dim of it, as far as its fusion says.
+fn is_same_inside(computation: &Computation, id: ValueId, dim: usize) -> bool {
+    let Instruction { op, shape, operands, .. } = &computation.instructions[id];
+    match op {
+        _ if shape.elements() == 1 => true,
+        Op::Iota { dim: counted } => *counted != dim,
+        Op::Broadcast { dims } => match dims.iter().position(|to| *to == dim) {
+            Some(from) => is_same_inside(computation, operands[0], from),
+            None => true,
+        },
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert | Op::Copy => {
+            operands.iter().all(|operand| is_same_inside(computation, *operand, dim))
+        }
+        _ => false,
+    }
+}
+
+/// Ends of what integers and predicates of a fusion may be.
+struct Values<'c> {
+    computation: &'c Computation,
+    fusion: Fusion,
+    /// The first and the last index along the innermost dim.
+    span: [i64; 2],
+    found: HashMap<(ValueId, Option<usize>), Option<[i64; 2]>>,
+}
+
+impl Values<'_> {
+    /// The least and the most that a value is, of which this dim is the innermost one of the loop; `None` where that is not known.
+    fn of(&mut self, id: ValueId, dim: Option<usize>) -> Option<[i64; 2]> {
+        if let Some(found) = self.found.get(&(id, dim)) {
+            return *found;
+        }
+        let ends = self.ends(id, dim).filter(|ends| self.fit(id, *ends));
+        self.found.insert((id, dim), ends);
+        ends
+    }
+
+    fn ends(&mut self, id: ValueId, dim: Option<usize>) -> Option<[i64; 2]> {
+        let computation = self.computation;
+        let Instruction { op, shape, operands, fusion, .. } = &computation.instructions[id];
+        let dtype = shape.dtype()?;
+        if dtype.is_float() {
+            return None;
+        }
+        match op {
+            Op::Constant(value) if value.len() == 1 => value.data().to_i64s().first().map(|number| [*number; 2]),
+            _ if *fusion != Some(self.fusion) => None,
+            Op::Iota { dim: counted } if Some(*counted) == dim => Some(self.span),
+            Op::Iota { dim: counted } => Some([0, shape.dims()[*counted] as i64 - 1]),
+            Op::Broadcast { dims } => self.of(operands[0], dims.iter().position(|to| Some(*to) == dim)),
+            Op::Copy | Op::Convert => self.of(operands[0], dim),
+            Op::Unary(Unary::Negate) => self.of(operands[0], dim).map(|[low, high]| [-high, -low]),
+            Op::Unary(Unary::Not) if dtype == DType::Pred => {
+                self.of(operands[0], dim).map(|[low, high]| [1 - high, 1 - low])
+            }
+            Op::Binary(binary) => {
+                let (left, right) = (self.of(operands[0], dim)?, self.of(operands[1], dim)?);
+                joined(*binary, left, right)
+            }
+            Op::Compare { direction, .. } => {
+                let (left, right) = (self.of(operands[0], dim)?, self.of(operands[1], dim)?);
+                Some(compared(*direction, left, right))
+            }
+            Op::Clamp => {
+                let [low, value, high] = [0, 1, 2].map(|at| self.of(operands[at], dim));
+                joined(Binary::Minimum, joined(Binary::Maximum, low?, value?)?, high?)
+            }
+            Op::Select => match (self.of(operands[0], dim)?, self.of(operands[1], dim), self.of(operands[2], dim)) {
+                ([1, 1], on_true, _) => on_true,
+                ([0, 0], _, on_false) => on_false,
+                (_, on_true, on_false) => {
+                    let ([low, high], [least, most]) = (on_true?, on_false?);
+                    Some([low.min(least), high.max(most)])
+                }
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether numbers between these do not wrap.
+    fn fit(&self, id: ValueId, [low, high]: [i64; 2]) -> bool {
+        let (least, most) = match self.computation.instructions[id].shape.dtype() {
+            Some(DType::Pred) => (0, 1),
+            Some(DType::S32) => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            Some(DType::U32) => (0, i64::from(u32::MAX)),
+            Some(DType::S64) => (-WIDE, WIDE),
+            _ => return false,
+        };
+        least <= low && high <= most
+    }
+}
+
+/// More than any index times a number.
+const WIDE: i64 = 1 << 52;
+
+/// The ends of what an operation makes of numbers between these.
+fn joined(binary: Binary, left: [i64; 2], right: [i64; 2]) -> Option<[i64; 2]> {
+    let ([a, b], [c, d]) = (left, right);
+    let is_known = a == b && c == d;
+    Some(match binary {
+        Binary::Add => [a.checked_add(c)?, b.checked_add(d)?],
+        Binary::Subtract => [a.checked_sub(d)?, b.checked_sub(c)?],
+        Binary::Multiply => {
+            let products = [a.checked_mul(c)?, a.checked_mul(d)?, b.checked_mul(c)?, b.checked_mul(d)?];
+            [*products.iter().min()?, *products.iter().max()?]
+        }
+        Binary::Maximum => [a.max(c), b.max(d)],
+        Binary::Minimum => [a.min(c), b.min(d)],
+        Binary::And if is_known => [a & c; 2],
+        Binary::And if a >= 0 && c >= 0 => [if b == 1 && d == 1 { a & c } else { 0 }, b.min(d)],
+        Binary::Or if is_known => [a | c; 2],
+        Binary::Or if a >= 0 && c >= 0 && b <= 1 && d <= 1 => [a | c, b | d],
+        Binary::Xor if is_known => [a ^ c; 2],
+        Binary::Divide if is_known && c != 0 => [a / c; 2],
+        Binary::Remainder if is_known && c != 0 => [a % c; 2],
+        Binary::ShiftLeft if c == d && (0..32).contains(&c) => [a.checked_mul(1 << c)?, b.checked_mul(1 << c)?],
+        Binary::ShiftRightArithmetic if c == d && (0..32).contains(&c) => [a >> c, b >> c],
+        Binary::ShiftRightLogical if a >= 0 && c == d && (0..32).contains(&c) => [a >> c, b >> c],
+        _ => return None,
+    })
+}
+
+/// Whether numbers between these compare so: in all cases, in none, or in some.
+fn compared(direction: Compare, [a, b]: [i64; 2], [c, d]: [i64; 2]) -> [i64; 2] {
+    let (always, never) = match direction {
+        Compare::Lt => (b < c, a >= d),
+        Compare::Le => (b <= c, a > d),
+        Compare::Gt => (a > d, b <= c),
+        Compare::Ge => (a >= d, b < c),
+        Compare::Eq => (a == b && c == d && a == c, b < c || a > d),
+        Compare::Ne => (b < c || a > d, a == b && c == d && a == c),
+    };
+    [i64::from(always), i64::from(!never)]
+}
+
+#[cfg(test)]
+mod tests;
