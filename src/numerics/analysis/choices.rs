@@ -85,6 +85,8 @@ fn is_same_inside(computation: &Computation, id: ValueId, dim: usize) -> bool {
             Some(from) => is_same_inside(computation, operands[0], from),
             None => true,
         },
+        Op::Reshape => dim_before(computation.instructions[operands[0]].shape.dims(), shape.dims(), dim)
+            .is_some_and(|dim| is_same_inside(computation, operands[0], dim)),
         Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert | Op::Copy => {
             operands.iter().all(|operand| is_same_inside(computation, *operand, dim))
         }
@@ -116,16 +118,28 @@ impl Values<'_> {
         let computation = self.computation;
         let Instruction { op, shape, operands, fusion, .. } = &computation.instructions[id];
         let dtype = shape.dtype()?;
-        if dtype.is_float() {
+        // Of floats that are whole numbers it knows where the loop is unrolled.
+        if dtype.is_float() && (dtype != DType::F32 || self.span[0] != self.span[1]) {
             return None;
         }
         match op {
+            Op::Constant(value) if value.len() == 1 && dtype.is_float() => {
+                let number = *value.data().to_f32s().first()?;
+                (number.fract() == 0.0 && number.abs() < WHOLE as f32).then_some([number as i64; 2])
+            }
             Op::Constant(value) if value.len() == 1 => value.data().to_i64s().first().map(|number| [*number; 2]),
             _ if *fusion != Some(self.fusion) => None,
             Op::Iota { dim: counted } if Some(*counted) == dim => Some(self.span),
+            Op::Iota { .. } if dtype.is_float() => None,
             Op::Iota { dim: counted } => Some([0, shape.dims()[*counted] as i64 - 1]),
             Op::Broadcast { dims } => self.of(operands[0], dims.iter().position(|to| Some(*to) == dim)),
+            Op::Reshape => {
+                let from = computation.instructions[operands[0]].shape.dims();
+                let dim = dim.map(|dim| dim_before(from, shape.dims(), dim));
+                if dim == Some(None) { None } else { self.of(operands[0], dim.flatten()) }
+            }
             Op::Copy | Op::Convert => self.of(operands[0], dim),
+            Op::Binary(Binary::Divide) if dtype.is_float() => None,
             Op::Unary(Unary::Negate) => self.of(operands[0], dim).map(|[low, high]| [-high, -low]),
             Op::Unary(Unary::Not) if dtype == DType::Pred => {
                 self.of(operands[0], dim).map(|[low, high]| [1 - high, 1 - low])
@@ -161,6 +175,7 @@ impl Values<'_> {
             Some(DType::S32) => (i64::from(i32::MIN), i64::from(i32::MAX)),
             Some(DType::U32) => (0, i64::from(u32::MAX)),
             Some(DType::S64) => (-WIDE, WIDE),
+            Some(DType::F32) => (-WHOLE, WHOLE),
             _ => return false,
         };
         least <= low && high <= most
@@ -169,6 +184,18 @@ impl Values<'_> {
 
 /// More than any index times a number.
 const WIDE: i64 = 1 << 52;
+
+/// Up to which all whole numbers are f32.
+const WHOLE: i64 = 1 << 24;
+
+/// The dim before a reshape that changes dims of one element alone.
+fn dim_before(from: &[usize], to: &[usize], dim: usize) -> Option<usize> {
+    let long = |dims: &[usize]| dims.iter().copied().enumerate().filter(|(_, extent)| *extent > 1).collect::<Vec<_>>();
+    let (from, to) = (long(from), long(to));
+    let is_same = from.iter().map(|(_, extent)| extent).eq(to.iter().map(|(_, extent)| extent));
+    let at = to.iter().position(|(at, _)| *at == dim).filter(|_| is_same)?;
+    Some(from[at].0)
+}
 
 /// The ends of what an operation makes of numbers between these.
 fn joined(binary: Binary, left: [i64; 2], right: [i64; 2]) -> Option<[i64; 2]> {

@@ -54,6 +54,18 @@ fn choices_by_indices_are_known() {
 #[test]
 fn choices_by_both_indices_and_by_numbers_are_not_known() {
     assert!(!known([16, 12], |builder, [row, column]| builder.compare(Compare::Le, row, column)));
+    // Floats that count are known where the loop is unrolled.
+    let count = |columns: usize| {
+        known([16, columns], |builder, _| {
+            let index = builder.iota(DType::F32, &[1, columns], 1)?;
+            let index = builder.reshape(index, &[columns])?;
+            let index = builder.broadcast(index, &[16, columns], &[1])?;
+            let zero = builder.constant(DType::F32, 0.0)?;
+            let zero = builder.splat(zero, &[16, columns])?;
+            builder.compare(Compare::Ne, index, zero)
+        })
+    };
+    assert_eq!([12, 1000].map(count), [true, false]);
     // Rows end before columns begin.
     let apart = |builder: &mut Builder, [row, column]: [ValueId; 2]| {
         let sixteen = builder.constant(DType::S32, 16.0)?;
