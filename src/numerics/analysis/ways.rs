@@ -139,11 +139,11 @@ fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
 /// Whether the loop along this dim is unrolled, so that it is known of each column which operand it is taken from; `None` where
 /// that depends on how much is computed.
 fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
-    match dims[dim] {
-        _ if dim + 1 != dims.len() => Some(false),
-        ..=COLUMNS => Some(true),
-        ..=MOST_COLUMNS => None,
-        _ => Some(false),
+    let extent = dims[dim];
+    match dim + 1 == dims.len() && extent <= MOST_COLUMNS {
+        true if extent <= COLUMNS => Some(true),
+        true => None,
+        false => Some(false),
     }
 }
 
@@ -194,7 +194,7 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
             let inside =
                 index().zip(low.iter().zip(interior)).zip(from.dims()).map(|((at, (low, interior)), extent)| {
                     let at = usize::try_from(at as i64 - low).ok()?;
-                    let step = *interior as usize + 1;
+                    let step = *interior + 1;
                     (at.is_multiple_of(step) && at / step < *extent).then_some(at / step)
                 });
             let inside: Option<Vec<usize>> = inside.collect();

@@ -53,10 +53,8 @@ impl<A: Arithmetic> World<A> {
             }
         };
         let (lo, hi) = (end(false), end(true));
-        let [by_lo, by_hi] = [
-            radix::sort_order(positions, descending, false, lo),
-            radix::sort_order(positions, descending, false, hi),
-        ];
+        let [by_lo, by_hi] =
+            [radix::sort_order(positions, descending, false, lo), radix::sort_order(positions, descending, false, hi)];
         // Of the end that faces the elements before a place, and of that which faces those behind it, the closest.
         let (front, back): (&dyn Fn(usize) -> f64, &dyn Fn(usize) -> f64) =
             if descending { (&hi, &lo) } else { (&lo, &hi) };
