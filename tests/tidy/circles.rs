@@ -46,6 +46,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "contract",
             "ducc",
             "evaluate",
+            "inner_products",
             "integer",
             "prepared",
             "rank",

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::choices::is_known;
 use super::codegen::Codegen;
 use super::emission::{Emission, keeps_innermost};
 use super::known::{known_number, negated_by};
+use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
 use super::signs::{Signs, Term};
 use super::ways::Ways;

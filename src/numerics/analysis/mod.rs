@@ -6,7 +6,6 @@
 
 mod address;
 mod along;
-mod choices;
 mod codegen;
 mod complex_parts;
 mod emission;
@@ -15,6 +14,7 @@ mod fusion;
 mod inner_product;
 mod kernel_functions;
 mod known;
+mod known_choice;
 mod lattice;
 mod library_dot;
 mod liveness;
