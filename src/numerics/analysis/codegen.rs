@@ -31,6 +31,7 @@ impl Codegen {
         Codegen::JAXLIB_0_8_1.with_masks(false),
         Codegen::JAXLIB_0_6_2.with_masks(false),
     ];
+
     /// The same for a processor that has masks, or none.
     pub const fn with_masks(self, masks: bool) -> Codegen {
         Codegen { masks, ..self }

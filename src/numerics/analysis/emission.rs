@@ -12,7 +12,7 @@ use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
 
 /// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
-const UNROLLED: usize = 4;
+pub const UNROLLED: usize = 4;
 
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;

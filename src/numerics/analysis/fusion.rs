@@ -11,7 +11,7 @@ use super::emission::{Emission, keeps_innermost};
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
-use super::signs::{Signs, Term};
+use super::signs::{Signs, Term, moves};
 use super::ways::Ways;
 
 /// Products that are added before they are rounded.
@@ -264,15 +264,7 @@ impl Reads<'_> {
                     return Some(Product { path, ..joined });
                 }
                 Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
-                Op::Broadcast { .. }
-                | Op::Copy
-                | Op::DynamicSlice { .. }
-                | Op::Reshape
-                | Op::Reverse { .. }
-                | Op::Slice { .. }
-                | Op::Transpose { .. } => {
-                    id = instruction.operands[0];
-                }
+                op if matches!(op, Op::Broadcast { .. }) || moves(op) => id = instruction.operands[0],
                 _ => return None,
             }
         }

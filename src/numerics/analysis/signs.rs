@@ -163,7 +163,7 @@ impl Term {
 }
 
 /// Whether an operation leaves the elements as they are, wherever they go.
-fn moves(op: &Op) -> bool {
+pub fn moves(op: &Op) -> bool {
     matches!(
         op,
         Op::Copy | Op::DynamicSlice { .. } | Op::Reshape | Op::Reverse { .. } | Op::Slice { .. } | Op::Transpose { .. }

@@ -9,6 +9,7 @@ use crate::ir::movement::{row_major, steps};
 use crate::ir::{Class, Computation, Fusion, Instruction, Op, ValueId};
 
 use super::codegen::Codegen;
+use super::emission::UNROLLED;
 use super::kernel_functions::{has_functions, hero, results_of};
 
 /// The most ways that are told apart.
@@ -18,8 +19,7 @@ const SAMPLES: u64 = 64;
 /// Elements of the operands of a concatenate up to which the code of all of them is one block, in which LLVM still finds equal
 /// products (`memdep-block-scan-limit` instructions apart).
 const NEAR: usize = 6;
-/// Columns of the longest loop that is taken for unrolled, and of the longest that may be.
-const COLUMNS: usize = 4;
+/// Columns of the longest loop that may be unrolled.
 const MOST_COLUMNS: usize = 16;
 
 /// One way.
@@ -141,7 +141,7 @@ fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
 fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
     let extent = dims[dim];
     match dim + 1 == dims.len() && extent <= MOST_COLUMNS {
-        true if extent <= COLUMNS => Some(true),
+        true if extent <= UNROLLED => Some(true),
         true => None,
         false => Some(false),
     }

@@ -47,11 +47,14 @@ impl Integers {
         Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
     }
 
-    /// All of them as start indices, where they are known. No array reaches beyond 64 bits: what does may as well be the
-    /// largest index.
+    /// One as a start index, where it is known. No array reaches beyond 64 bits: what does may as well be the largest index.
+    pub fn start(&self, at: usize) -> Option<i64> {
+        Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX))
+    }
+
+    /// All of them as start indices, where they are known.
     pub fn starts(&self) -> Option<Vec<i64>> {
-        let start = |at| Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX));
-        (0..self.values.len()).map(start).collect()
+        (0..self.values.len()).map(|at| self.start(at)).collect()
     }
 }
 

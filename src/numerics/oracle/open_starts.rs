@@ -6,14 +6,6 @@ use super::arithmetic::Arithmetic;
 use super::elements::{Integers, Value};
 use super::evaluate::Pass;
 
-impl Integers {
-    /// All of them as start indices, those that are not known in the place of `open`.
-    fn starts_or(&self, open: i64) -> Vec<i64> {
-        let start = |at| self.number(at).map_or(open, |start| i64::try_from(start).unwrap_or(i64::MAX));
-        (0..self.values.len()).map(start).collect()
-    }
-}
-
 impl<A: Arithmetic> Pass<'_, A> {
     /// A gather or a slice of which not all starts are known: nothing is known of the elements that another start would move.
     ///
@@ -34,8 +26,10 @@ impl<A: Arithmetic> Pass<'_, A> {
         let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
         let places: Vec<usize> = (0..shapes[0].elements()).collect();
         let [first, last] = [i64::MIN, i64::MAX].map(|open| {
+            let starts = operands[first_start..].iter().map(Value::integers);
+            let start = |starts: &Integers, at| starts.start(at).unwrap_or(open);
             let starts: Vec<i64> =
-                operands[first_start..].iter().flat_map(|starts| starts.integers().starts_or(open)).collect();
+                starts.flat_map(|starts| (0..starts.values.len()).map(move |at| start(starts, at))).collect();
             movement::apply(op, &[(&places[..], dims)], &starts, starts_dims, out_dims)
         });
         match &operands[0] {
