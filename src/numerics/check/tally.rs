@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn the_weightiest_witnesses_are_kept_one_a_row() {
         let kept = |tally: &Tally| tally.judge(true).witnesses.iter().map(|w| w.index).collect::<Vec<_>>();
-        let all = [(1.0, 0, 1), (3.0, 0, 2), (2.0, 0, 3), (3.0, 1, 4), (1.0, 2, 5), (2.0, 3, 6), (f64::NAN, 4, 7)];
+        let all = [(1.0, 0, 1), (4.0, 0, 2), (3.5, 0, 3), (3.0, 1, 4), (1.0, 2, 5), (2.0, 3, 6), (f64::NAN, 4, 7)];
         let mut whole = Tally::default();
         all.iter().for_each(|(weight, row, index)| whole.witness(*weight, || witness(*row, *index)));
         assert_eq!(kept(&whole), [7, 2, 4]);
