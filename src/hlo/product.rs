@@ -57,45 +57,56 @@ pub(super) fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Re
 
 /// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
 /// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
-/// integers, and the predicates that mask them, are widened to the result's type, which it accumulates in.
+/// integers, and the predicates that mask them, are widened to the result's type, which it accumulates in; if that is a float,
+/// integers of 8 bits and fewer accumulate in s32, as a matrix unit does, and the sum is rounded.
 fn product(
     e: &mut Emitter,
     dims: DotDims,
     mut operands: [ValueId; 2],
-    (precision, rounds): Passes,
+    (mut precision, rounds): Passes,
     shape: Option<Shape>,
 ) -> Result<ValueId> {
+    let dtype_of = |e: &Emitter, id: ValueId| e.shape(id).dtype();
+    let convert = |e: &mut Emitter, operand: &mut ValueId, dtype: DType| -> Result<()> {
+        if dtype_of(e, *operand) != Some(dtype) {
+            let shape = e.shape(*operand).with_dtype(dtype);
+            *operand = e.emit(Op::Convert, vec![*operand], Some(shape))?;
+        }
+        Ok(())
+    };
     if rounds {
         for operand in &mut operands {
-            let narrow = e.shape(*operand).with_dtype(DType::BF16);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(narrow))?;
+            convert(e, operand, DType::BF16)?;
         }
     }
     let given = shape.as_ref().and_then(Shape::dtype);
-    let float = operands.iter().filter_map(|o| e.shape(*o).dtype()).find(|dtype| dtype.is_float());
-    for operand in &mut operands {
-        let (Some(float), Some(dtype)) = (float, e.shape(*operand).dtype()) else { continue };
-        // An integer of 8 bits is a number of any format with as many, sign included; a wider one becomes what the result is,
-        // as XLA's `OperandUpcaster` has it.
-        let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
-        let number = if dtype == DType::Pred || dtype.is_integer() && dtype.bits() <= 8 && holds {
-            Some(float)
-        } else {
-            given.filter(|given| dtype.is_integer() && given.is_float() && given.bits() >= 32)
-        };
-        if let Some(number) = number {
-            let number = e.shape(*operand).with_dtype(number);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(number))?;
+    let dtypes = operands.map(|operand| dtype_of(e, operand));
+    let is_whole = |dtype: Option<DType>| dtype.is_some_and(|dtype| dtype.is_integer() || dtype == DType::Pred);
+    let is_short = |dtype: Option<DType>| dtype.is_some_and(|dtype| dtype == DType::Pred || dtype.bits() <= 8);
+    let gives_float = given.is_some_and(DType::is_float);
+    if dtypes.into_iter().all(is_whole) && (!gives_float || dtypes.into_iter().all(is_short)) {
+        let sum = given.filter(|_| !gives_float).unwrap_or(DType::S32);
+        for operand in &mut operands {
+            convert(e, operand, sum)?;
         }
+        let summed = shape.as_ref().map(|shape| shape.with_dtype(sum));
+        let mut result = e.emit(Op::Dot { dims, precision }, operands.to_vec(), summed)?;
+        if let Some(given) = given {
+            convert(e, &mut result, given)?;
+        }
+        return Ok(result);
     }
-    for operand in &mut operands {
-        if let (Some(given), Some(dtype)) = (given, e.shape(*operand).dtype())
-            && given.is_integer()
-            && (dtype.is_integer() || dtype == DType::Pred)
-            && dtype != given
-        {
-            let wide = e.shape(*operand).with_dtype(given);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(wide))?;
+    let float = dtypes.into_iter().flatten().find(|dtype| dtype.is_float()).or(given);
+    for (operand, precision) in operands.iter_mut().zip(&mut precision) {
+        let (Some(float), dtype) = (float, dtype_of(e, *operand)) else { continue };
+        // An integer of 8 bits is a number of any format with as many, sign included; a wider one is one of f32, or of the
+        // result's type if that is wider, and taken whole (FACTS 9).
+        let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
+        if is_whole(dtype) && is_short(dtype) && holds || dtype == Some(DType::Pred) {
+            convert(e, operand, float)?;
+        } else if is_whole(dtype) {
+            convert(e, operand, given.filter(|given| given.is_float() && given.bits() >= 32).unwrap_or(DType::F32))?;
+            *precision = Precision::Highest;
         }
     }
     e.widest(&mut operands)?;

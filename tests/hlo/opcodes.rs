@@ -288,7 +288,23 @@ fn dots_of_integers_accumulate_in_their_result() {
     let mixed = "HloModule m\n\nENTRY e {\n  x = s8[2,3] parameter(0)\n  y = bf16[2,3] parameter(1)\n  ROOT d = f32[2,2] dot(x, y), \
                  lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
     let y = Tensor::new(&[2, 3], Data::from_f64s(DType::BF16, &[0.5, 1.0, 2.0, -1.0, 0.25, 4.0]).unwrap());
-    assert_eq!(both(mixed, &[x, y]), [[444.5, 412.75, -63.0, 128.25]]);
+    assert_eq!(both(mixed, &[x.clone(), y]), [[444.5, 412.75, -63.0, 128.25]]);
+    // A float result is the whole sum, rounded once: 48387 is no bf16.
+    let rounded = text.replace("s32[2,2]", "bf16[2,2]");
+    let y = integers(DType::S8, &[2, 3], &[127, 127, 127, 2, -3, 5]);
+    let [machine, truth] = worlds::both("cpu/f32/as-compiled", &program(&rounded), &[x.clone(), y]);
+    assert_eq!([machine, truth], [[[48384.0, 508.0, -16128.0, -260.0]], [[48387.0, 508.0, -16129.0, -259.0]]]);
+    // A wide integer beside a bf16 is a number of f32, whatever the result is, and taken whole.
+    let wide = mixed.replace("s8[2,3]", "s32[2,3]");
+    let x = integers(DType::S32, &[2, 3], &[65537, 0, 0, -65535, 1, 0]);
+    let y = Tensor::new(&[2, 3], Data::from_f64s(DType::BF16, &[1.0, -65536.0, 0.0, -1.0, 0.5, 0.0]).unwrap());
+    assert_eq!(
+        agreed("v5e/default/as-compiled", &wide, &[x.clone(), y.clone()]),
+        [[65537.0, -65537.0, -131071.0, 65535.5]]
+    );
+    let [machine, _] =
+        worlds::both("v5e/default/as-compiled", &program(&wide.replace("f32[2,2]", "bf16[2,2]")), &[x, y]);
+    assert_eq!(machine, [[65536.0, -65536.0, -131072.0, 65536.0]]);
     // A mask picks, as the TPU compiler writes it for an associative scan of indices.
     let masked = "HloModule m\n\nENTRY e {\n  x = u32[2,3] parameter(0)\n  y = pred[2,3] parameter(1)\n  ROOT d = u32[2,2] dot(x, y), \
                   lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
