@@ -18,6 +18,11 @@ impl Ratio {
     fn is_plain(&self) -> bool {
         self.number.abs() == 1.0 && self.denominator.is_none()
     }
+
+    /// Whether it is a value times a power of two, which rounds nothing: of a product it does not matter which factor has it.
+    fn is_scaled(&self) -> bool {
+        self.number.to_bits() << 12 == 0 && self.numerator.is_some()
+    }
 }
 
 impl<'p, 'e> Builder<'p, 'e> {
@@ -27,7 +32,10 @@ impl<'p, 'e> Builder<'p, 'e> {
         let &[left, right] = &instruction.operands[..] else { return None };
         let [a, b] = [left, right].map(|id| self.ratio(id));
         let is_reciprocal = |ratio: &Ratio| ratio.numerator.is_none() && ratio.denominator.is_some();
-        if a.is_plain() && b.is_plain() || binary == Binary::Multiply && !is_reciprocal(&a) && !is_reciprocal(&b) {
+        let is_scaled = [&a, &b].into_iter().all(Ratio::is_scaled) && a.number.abs() * b.number.abs() != 1.0;
+        if a.is_plain() && b.is_plain()
+            || binary == Binary::Multiply && !is_reciprocal(&a) && !is_reciprocal(&b) && !is_scaled
+        {
             return None;
         }
         let (numerators, denominators, number) = match binary {
