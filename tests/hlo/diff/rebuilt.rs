@@ -249,6 +249,46 @@ fn quotients_of_quotients_are_one_quotient() {
     assert_ne!(of(&divided, &negated.replace("negate(x)", "copy(x)")), of(&divided, &negated));
 }
 
+/// Two reciprocals for a quotient of a quotient are told of where it is made, and have nothing left to be told of.
+#[test]
+fn reciprocals_of_a_quotient_of_quotients_are_its_steps() {
+    let values = "e = f32[4] exponential(x); f = f32[4] tanh(x); h = f32[4] sine(x); ";
+    let twice = format!("{values}g = f32[4] divide(e, f); ROOT r = f32[4] divide(g, h)");
+    let one = "u = f32[] constant(1); o = f32[4] broadcast(u), dimensions={}; ";
+    let by_reciprocals = format!(
+        "{values}{one}i = f32[4] divide(o, f); j = f32[4] divide(o, h); g = f32[4] multiply(e, i); ROOT r = f32[4] multiply(g, j)"
+    );
+    let found = of_texts(&entry(&twice), &entry(&by_reciprocals));
+    let by = |name: &str, what: &str| format!("precision-changed {name}: {what} -> multiply by the reciprocal");
+    assert_eq!(lines(&found), [by("g", "divide"), by("r", "divide a quotient")]);
+    assert_eq!(found.unmatched, [Vec::<String>::new(), Vec::new()]);
+}
+
+/// Whichever factor of a product has a power of two, as in the gradient of a mean square: nothing is rounded by it.
+#[test]
+fn powers_of_two_may_be_with_either_factor() {
+    let with = |first: &str, second: &str, divisor: &str| {
+        format!(
+            "c = f32[] constant({first}); d = f32[4] broadcast(c), dimensions={{}}; t = f32[] constant({second}); u = f32[4] \
+             broadcast(t), dimensions={{}}; e = f32[4] exponential(x); f = f32[4] tanh(x); {divisor}a = f32[4] multiply(e, d); \
+             b = f32[4] multiply(f, u); ROOT r = f32[4] multiply(a, b)"
+        )
+    };
+    for divisor in ["", "h = f32[4] sine(x); e = f32[4] divide(f, h); "] {
+        let divided = |text: String| match divisor {
+            "" => text,
+            _ => text.replace("e = f32[4] exponential(x); ", ""),
+        };
+        let both = divided(with("-0.0078125", "2", divisor));
+        assert_eq!(of(&both, &divided(with("-0.015625", "1", divisor))), NOTHING);
+        assert_eq!(of(&both, &divided(with("1", "-0.015625", divisor))), NOTHING);
+        assert_ne!(of(&both, &divided(with("1", "0.015625", divisor))), NOTHING);
+        assert_ne!(of(&both, &divided(with("1", "-0.0078125", divisor))), NOTHING);
+        // A third rounds wherever it is.
+        assert_ne!(of(&divided(with("3", "1", divisor)), &divided(with("1", "3", divisor))), NOTHING);
+    }
+}
+
 /// Exact integers that floats have part in are computed in any way; which way a mask goes is not.
 #[test]
 fn integers_of_floats_are_what_they_are_made_of() {
