@@ -20,6 +20,7 @@ use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
 use super::rule::Role;
 use super::sign;
+use super::step::without_steps;
 use super::vertex::Value;
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
@@ -49,7 +50,19 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     // Several elements of one tuple may have the same to tell.
     let mut told = BTreeSet::new();
     changes.retain(|change| told.insert(change.to_string()));
+    // What a value is made of that is told of as made otherwise has no counterpart.
+    let is_made_otherwise = |change: &&Change| {
+        matches!(change.kind, ChangeKind::PrecisionChanged | ChangeKind::OperationChanged) && !sign::is_of_zeros(change)
+    };
+    let names: BTreeSet<&str> = changes.iter().filter(is_made_otherwise).map(|change| change.name.as_str()).collect();
+    let values = pair.before.values.iter().enumerate();
+    let made_otherwise = values
+        .filter(|(id, value)| value.is_computed() && names.contains(pair.before.name(*id)))
+        .map(|(_, value)| value.expression())
+        .collect();
     let [left, right] = pair.without_counterpart();
+    let left = without_steps(&pair.before, left, &made_otherwise);
+    let right = without_steps(&pair.after, right, &made_otherwise);
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
     let names = |graph: &Graph, ids: Vec<ValueId>| {

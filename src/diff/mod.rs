@@ -38,6 +38,7 @@ mod rule;
 mod scores;
 mod sign;
 mod spread;
+mod step;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};

@@ -1,0 +1,38 @@
+//! Steps of what is told of: values without a counterpart that nothing else reads.
+
+use std::collections::BTreeSet;
+
+use crate::ir::ValueId;
+
+use super::expression::ExpressionId;
+use super::graph::Graph;
+use super::rule::Role;
+
+/// Those of `alone`, values without a counterpart, that more reads than the values `told`, which are made otherwise than in the
+/// other program. How those are made is told of; the steps on the way to them have nothing that could be told beside that.
+pub(super) fn without_steps(graph: &Graph, alone: Vec<ValueId>, told: &BTreeSet<ExpressionId>) -> Vec<ValueId> {
+    let instructions = &graph.entry().instructions;
+    let own: BTreeSet<ExpressionId> = alone.iter().map(|id| graph.values[*id].expression()).collect();
+    // What is read by one that is no step, and what is read at all. Readers stand behind what they read.
+    let (mut has_other, mut has_reader) = (vec![false; instructions.len()], vec![false; instructions.len()]);
+    for (id, instruction) in instructions.iter().enumerate().rev() {
+        let value = &graph.values[id];
+        if !value.live {
+            continue;
+        }
+        let is_step = match value.role {
+            Role::Moves { .. } => has_reader[id] && !has_other[id],
+            Role::Computes if told.contains(&value.expression()) => true,
+            Role::Computes if own.contains(&value.expression()) => has_reader[id] && !has_other[id],
+            _ => false,
+        };
+        for operand in &instruction.operands {
+            has_reader[*operand] = true;
+            has_other[*operand] |= !is_step;
+        }
+    }
+    let is_step = |id: &ValueId| has_reader[*id] && !has_other[*id];
+    let mut alone = alone;
+    alone.retain(|id| !graph.instances(graph.values[*id].expression()).iter().all(is_step));
+    alone
+}
