@@ -8,6 +8,7 @@ use crate::ir::{Binary, Op, ValueId};
 use crate::machine::Chip;
 
 use super::change::{Change, ChangeKind, Difference, number};
+use super::change_steps::without_steps;
 use super::choice::find_choices;
 use super::disagree::{Disagreement, disagreements};
 use super::edited::find_edits;
@@ -20,7 +21,6 @@ use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
 use super::rule::Role;
 use super::sign;
-use super::step::without_steps;
 use super::vertex::Value;
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added

@@ -13,6 +13,7 @@
 mod build;
 mod callee;
 mod change;
+mod change_steps;
 mod choice;
 mod compare;
 mod counted;
@@ -38,7 +39,6 @@ mod rule;
 mod scores;
 mod sign;
 mod spread;
-mod step;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
