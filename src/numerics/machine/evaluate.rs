@@ -196,7 +196,7 @@ impl<'p> Machine<'p> {
                 Value::float(dtype, values)
             }
             Op::Unary(unary) => {
-                folded::unary(*unary, one(operands), habits.folding(self.unit.contracts), |v| self.unary(*unary, v))
+                folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| self.unary(*unary, v))
             }
             Op::Binary(binary) => {
                 let commutes = matches!(binary, Binary::Add | Binary::Multiply) && !habits.contracted;

@@ -62,7 +62,7 @@ pub(super) struct Habits {
 
 impl Habits {
     /// The columns in which a compiler has computed a function, if it contracts.
-    pub fn folding(&self, contracts: bool) -> Option<FoldedFunction> {
+    pub fn constants(&self, contracts: bool) -> Option<FoldedFunction> {
         self.folded_function.filter(|_| contracts)
     }
 }

@@ -13,7 +13,7 @@ pub struct Strides {
     place: Vec<usize>,
     /// For the innermost loop and the one around it: elements between those of two iterations, and how many of these are read.
     loops: [Option<(usize, usize)>; 2],
-    /// Along what its dims run, last first, and how far apart elements are there.
+    /// Along what its dims run, last first, and how far apart neighbours are there.
     steps: Vec<(usize, usize)>,
 }
 
@@ -32,7 +32,9 @@ impl Strides {
         for (extent, parts) in extents.iter().zip(along).rev() {
             let mut step = behind;
             for (dim, part) in parts.iter().rev() {
-                strides.steps.push((*dim, step));
+                if strides.steps.iter().all(|(known, _)| known != dim) {
+                    strides.steps.push((*dim, step));
+                }
                 for (level, own) in loops.iter().enumerate() {
                     if *own == Some(*dim) && strides.loops[level].is_none() {
                         strides.loops[level] = Some((step, read[level]));
