@@ -213,6 +213,25 @@ fn products_behind_known_choices_are_those_of_xla() {
     results_are_those_of_xla("known_choices", "xla-cpu/default/as-compiled+isa=avx2");
 }
 
+/// Narrowed factors, a concatenate's reader, sums that are read at once, loops that a compiler has computed, and products that leave
+/// all loops.
+#[test]
+fn orders_of_code_are_those_of_xla() {
+    results_are_those_of_xla("code_orders", "xla-cpu/default/as-compiled");
+}
+
+/// Indices of reads that stand apart, and sums of sums.
+#[test]
+fn sums_of_code_are_those_of_xla() {
+    results_are_those_of_xla("sums_of_code", "xla-cpu/default/as-compiled");
+}
+
+/// The library adds products of bf16 in pairs.
+#[test]
+fn narrow_dots_of_the_library_are_those_of_xla() {
+    results_are_those_of_xla("narrow_library_dots", "xla-cpu/default/as-compiled");
+}
+
 /// A processor with AVX2 has other kernels.
 #[test]
 fn dots_of_the_library_are_those_of_xla_on_another_processor() {

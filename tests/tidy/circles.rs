@@ -46,6 +46,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "contract",
             "ducc",
             "evaluate",
+            "folded",
             "inner_products",
             "integer",
             "prepared",

@@ -17,6 +17,8 @@ pub struct Codegen {
     pub sums_are_dots: bool,
     /// Whether LLVM sees that a square times a positive number is not -0.
     pub signs_of_products: bool,
+    /// Whether a conversion to bf16 is a call of `xla.fptrunc` until LLVM has put operands in order.
+    pub calls_to_narrow: bool,
     /// Whether the processor writes some elements of a register alone (AVX-512).
     pub masks: bool,
 }
@@ -45,6 +47,7 @@ impl Codegen {
         gathers: false,
         sums_are_dots: true,
         signs_of_products: true,
+        calls_to_narrow: true,
         masks: true,
     };
     /// jaxlib 0.8.1.
@@ -58,6 +61,7 @@ impl Codegen {
         gathers: true,
         sums_are_dots: false,
         signs_of_products: false,
+        calls_to_narrow: false,
         masks: true,
     };
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::address::Address;
@@ -17,6 +17,8 @@ pub const UNROLLED: usize = 4;
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
 
+type Ranks = HashMap<(ValueId, Vec<ValueId>), u32>;
+
 /// When a value can be there, as LLVM ranks it.
 pub struct Emission<'c> {
     computation: &'c Computation,
@@ -28,8 +30,12 @@ pub struct Emission<'c> {
     /// Whether what does not change in the innermost loop is computed before it.
     hoists: bool,
     complex: ComplexParts,
+    /// Whether a conversion to bf16 is a call.
+    calls_to_narrow: bool,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
-    ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
+    ranks: Ranks,
+    /// The same in the function that reads the operands of a concatenate that is taken apart, to which they are an argument.
+    ranks_alone: Ranks,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
     /// Their ranks by what is read.
@@ -45,12 +51,22 @@ impl<'c> Emission<'c> {
     pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
         let mut emission = Emission::nothing(computation, fusion);
         emission.hoists = codegen.hoists_first;
+        emission.calls_to_narrow = codegen.calls_to_narrow;
         let results = results_of(computation, fusion);
         let has_functions = has_functions(fusion, codegen);
-        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results, &emission.complex));
+        let functions = |of: &Emission| Functions::new(computation, fusion, &results, &of.complex);
+        emission.functions = has_functions.then(|| functions(&emission));
         if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
-            emission.visit(hero);
-            emission.functions.iter_mut().for_each(Functions::enter_epilogue);
+            let mut alone = Emission { hoists: false, ..Emission::nothing(computation, fusion) };
+            alone.calls_to_narrow = codegen.calls_to_narrow;
+            alone.functions = Some(functions(&alone));
+            alone.ranks.insert((hero, Vec::new()), ARGUMENT);
+            for emission in [&mut alone, &mut emission] {
+                emission.visit(hero);
+                emission.functions.iter_mut().for_each(Functions::enter_epilogue);
+            }
+            results.iter().for_each(|result| alone.visit(*result));
+            emission.ranks_alone = alone.ranks;
         }
         results.into_iter().for_each(|result| emission.visit(result));
         emission
@@ -65,8 +81,10 @@ impl<'c> Emission<'c> {
             functions: None,
             loops,
             hoists: true,
+            calls_to_narrow: true,
             complex: ComplexParts::of(computation, fusion),
             ranks: HashMap::new(),
+            ranks_alone: HashMap::new(),
             reads: 0,
             read: HashMap::new(),
             blocks: HashMap::new(),
@@ -76,12 +94,16 @@ impl<'c> Emission<'c> {
 
     /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
     /// first (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has rank 0, a read that of
-    /// the position that it stands at, everything else one more than the highest rank among its operands.
+    /// the position that it stands at, everything else one more than the highest rank among its operands. What is level stays as
+    /// it was in a function of its own.
     pub fn exchanges(&self, reader: ValueId, [left, right]: [ValueId; 2]) -> bool {
         let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place);
         places.min().is_some_and(|place| {
-            let rank = |operand: ValueId| self.ranks.get(&(operand, place.clone()));
-            rank(right) < rank(left)
+            let order = |ranks: &Ranks| {
+                let rank = |operand: ValueId| ranks.get(&(operand, place.clone()));
+                rank(right).cmp(&rank(left))
+            };
+            order(&self.ranks).then_with(|| order(&self.ranks_alone)).is_lt()
         })
     }
 
@@ -172,12 +194,19 @@ impl<'c> Emission<'c> {
                     self.visit_in(*operand, place, inner);
                 }
                 let first = computation.instructions[instruction.operands[0]].shape.dims();
-                let is_reduce = matches!(instruction.op, Op::Reduce { .. });
-                if !matches!(instruction.op, Op::Gather(_)) && (!is_reduce || summed(&instruction.op, first).is_some())
-                {
+                let loops = match &instruction.op {
+                    Op::Reduce { .. } => summed(&instruction.op, first).is_some(),
+                    op => matches!(op, Op::ReduceWindow { .. }),
+                };
+                if loops || matches!(instruction.op, Op::Pad { .. }) {
                     self.enter_block();
                 }
-                self.pass()
+                let rank = self.pass();
+                // What is read behind a loop is in a block of its own.
+                if loops {
+                    self.enter_block();
+                }
+                rank
             }
             _ if computed_number(computation, id, self.fusion).is_some() => 0,
             op => match left_as_it_is(computation, id, self.fusion) {
@@ -185,8 +214,10 @@ impl<'c> Emission<'c> {
                 None => {
                     let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, inner));
                     let highest = ranks.max().unwrap_or(0);
-                    let from = if is_call(op) { self.pass() } else { highest };
-                    from + steps(op)
+                    let narrows =
+                        self.calls_to_narrow && *op == Op::Convert && instruction.shape.dtype() == Some(DType::BF16);
+                    let from = if narrows || is_call(op) { self.pass() } else { highest };
+                    from + if narrows { NARROWED } else { steps(op) }
                 }
             },
         };
@@ -291,6 +322,12 @@ impl<'c> Emission<'c> {
     }
 }
 
+/// What a call gives as bf16 is two integers and shifted, before it is f32 again.
+const NARROWED: u32 = 3;
+
+/// A function's arguments are there before all that it reads.
+const ARGUMENT: u32 = 1;
+
 /// The ranks of a basic block; indices have those of the first one.
 const BLOCK: u32 = 1 << 16;
 
@@ -340,39 +377,6 @@ fn steps(op: &Op) -> u32 {
         Op::Clamp => 2,
         _ if is_call(op) => 0,
         _ => 1,
-    }
-}
-
-/// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
-pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
-    let instruction = &computation.instructions[id];
-    let operands = &instruction.operands;
-    match &instruction.op {
-        Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
-        Op::Binary(Binary::Multiply) => {
-            codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
-        }
-        // A sum is -0 only of two.
-        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand, codegen)),
-        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
-            is_no_negative_zero(computation, operands[0], codegen)
-        }
-        _ => has_no_sign(computation, id),
-    }
-}
-
-/// Whether LLVM sees that a value's sign bit is clear.
-fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
-    let instruction = &computation.instructions[id];
-    let operands = &instruction.operands;
-    match &instruction.op {
-        Op::Constant(value) => value.data().to_f32s().iter().all(|v| v.is_sign_positive()),
-        Op::Binary(Binary::Multiply) => {
-            operands[0] == operands[1] || operands.iter().all(|operand| has_no_sign(computation, *operand))
-        }
-        Op::Unary(Unary::Abs | Unary::Exponential) => true,
-        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => has_no_sign(computation, operands[0]),
-        _ => false,
     }
 }
 

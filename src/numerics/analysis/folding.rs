@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::tensor::DType;
 
 use super::emission::keeps_innermost;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
@@ -15,6 +16,46 @@ pub struct FoldedColumns {
     pub width: usize,
     /// The first of them that is folded; all behind it are.
     pub first: usize,
+}
+
+/// A function of f32 in columns that a compiler has computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedFunction {
+    /// These columns.
+    pub columns: FoldedColumns,
+    /// Whether they hold the nearest value: where the loop is unrolled before it is vectorized, the function is still one, and the
+    /// compiler asks its C library; behind that it is a polynomial, of which each operation is rounded.
+    pub nearest: bool,
+}
+
+/// For each exponential and logarithm of f32 in a compiled fusion, the columns that LLVM folds ([`find_folded_columns`]). Not
+/// followed: logarithms in loops that are vectorized first.
+pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunction>> {
+    let mut found = vec![None; computation.instructions.len()];
+    let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
+    let mut known = Known::new();
+    let mut inside: Option<Vec<bool>> = None;
+    for (id, instruction) in computation.instructions.iter().enumerate() {
+        let Instruction { fusion: Some(fusion), shape, op: Op::Unary(unary), .. } = instruction else { continue };
+        let is_one = matches!(unary, Unary::Exponential | Unary::Log) && shape.dtype() == Some(DType::F32);
+        let innermost = shape.dims().iter().rposition(|extent| *extent > 1);
+        let Some(innermost) = innermost.filter(|_| is_one && fusion.is_compiled()) else { continue };
+        if !depends_on(computation, *fusion, (id, innermost), &mut known) {
+            continue;
+        }
+        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
+        let Some(code) = code else { continue };
+        if code.reads > 0 && !inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id] {
+            continue;
+        }
+        let width = shape.dims()[innermost];
+        let nearest = code.is_unrolled_first(width);
+        let first = if nearest { 0 } else { code.first_folded(width) };
+        let followed = nearest || *unary == Unary::Exponential;
+        let columns = FoldedColumns { width, first };
+        found[id] = (followed && first < width).then_some(FoldedFunction { columns, nearest });
+    }
+    found
 }
 
 /// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless: those of
@@ -33,6 +74,10 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
         let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
+        if !is_known && leaves_loops_over_rows(computation, *fusion, id) {
+            found[id] = Some(FoldedColumns { width: dims[innermost], first: 0 });
+            continue;
+        }
         if !is_known && !leaves_a_loop(computation, *fusion, id) {
             continue;
         }
@@ -68,13 +113,17 @@ struct Code {
     /// Reads that change from element to element, and others, of which one is counted.
     reads: usize,
     reads_rows: bool,
+    /// Exponentials and logarithms, which LLVM does not look through when it works out what unrolling saves.
+    functions: usize,
+    /// Calls of sine and cosine: with one, one register is taken at a time.
+    calls: usize,
 }
 
 impl Code {
     /// `None` where there are operations that are not folded, or whose cost is not known.
     fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
-        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false };
+        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false, functions: 0, calls: 0 };
         let mut read = HashSet::new();
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
             let dims = instruction.shape.dims();
@@ -89,6 +138,8 @@ impl Code {
                 continue;
             }
             code.operations += operations;
+            code.functions += usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log)));
+            code.calls += usize::from(matches!(instruction.op, Op::Unary(Unary::Sine | Unary::Cosine)));
             let innermost = dims.iter().rposition(|extent| *extent > 1);
             if innermost.is_some_and(|dim| operations > 0 && depends_on(computation, fusion, (id, dim), known)) {
                 code.folded += operations;
@@ -100,9 +151,9 @@ impl Code {
 
     /// The first of so many columns that is folded, with all behind it.
     fn first_folded(&self, width: usize) -> usize {
-        let Code { operations, folded, reads, .. } = *self;
+        let Code { operations, folded, reads, functions, calls, .. } = *self;
         let operations = operations + reads;
-        let registers = if reads > 0 && operations > SHORT { 1 } else { REGISTERS };
+        let registers = if calls > 0 || reads > 0 && operations > SHORT { 1 } else { REGISTERS };
         let step = LANES * registers;
         let steps = width / step;
         // Beside the operations there are the index made a float and the store, an index and an address for each register, and
@@ -110,8 +161,17 @@ impl Code {
         let instructions = registers * (operations + 2) + registers + usize::from(reads > 0);
         let saved = registers * (folded + 1) + registers + LOOP;
         let unrolled = is_small(steps, instructions)
-            || steps <= ANALYZED && (reads == 0 || is_worth_unrolling(steps, instructions + LOOP, saved));
+            || steps <= ANALYZED
+                && functions + calls == 0
+                && (reads == 0 || is_worth_unrolling(steps, instructions + LOOP, saved));
         if unrolled { 0 } else { steps * step }
+    }
+
+    /// Whether the loop over so many columns is unrolled before it is vectorized: an element has an index, the same as a float, an
+    /// address and the store, and each function is one instruction.
+    fn is_unrolled_first(&self, width: usize) -> bool {
+        let Code { operations, reads, functions, calls, .. } = *self;
+        is_small(width, operations + reads + LOOP - functions * (FUNCTION - 1) - calls * (CALL - 1))
     }
 
     /// Whether the loop over so many columns is unrolled, by its size alone.
@@ -125,11 +185,15 @@ impl Code {
 /// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
 /// computes it before that loop, and selects instructions there, where nothing is added to it.
 fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
+    let dims = computation.instructions[product].shape.dims();
+    dims.iter().filter(|extent| **extent > 1).count() == 1
+        && is_of_fewer_elements_than_its_sum(computation, fusion, product)
+}
+
+/// Whether a product is spread along more dims before it is added.
+fn is_of_fewer_elements_than_its_sum(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let instructions = &computation.instructions;
     let shape = &instructions[product].shape;
-    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
-        return false;
-    }
     let reader_of = |id: ValueId| {
         let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
         (instructions[reader].fusion == Some(fusion)).then_some(reader)
@@ -146,6 +210,36 @@ fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) ->
     })
 }
 
+/// Instructions of an exponential or a logarithm of a register, as LLVM counts them.
+const FUNCTION: usize = 2;
+
+/// Those of a sine or cosine: a call of eight.
+const CALL: usize = 22;
+
+/// Whether a product of rows and columns is the same in the loops around those, and its sum is not, and both loops are gone: that
+/// over up to eight columns unrolled, that over four or eight rows one step of as many lanes. So it is computed before the loops.
+/// Eight rows pay up to six columns, or where functions are called (FACTS 3.2). Followed where all elements stand as they are read.
+fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
+    let shape = &computation.instructions[product].shape;
+    let mut extents = shape.dims().iter().copied().filter(|extent| *extent > 1);
+    let (Some(rows), Some(columns), None) = (extents.next(), extents.next(), extents.next()) else { return false };
+    let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
+    let calls = inside().any(|i| matches!(i.op, Op::Unary(Unary::Exponential | Unary::Tanh | Unary::Log)));
+    let most = match rows {
+        4 => 8,
+        8 if calls => 8,
+        8 => 6,
+        _ => return false,
+    };
+    let stays = |op: &Op| match op.class() {
+        Class::Moves => matches!(op, Op::Broadcast { .. } | Op::Reshape | Op::Copy | Op::Slice { .. }),
+        Class::Elementwise | Class::Converts | Class::Source => true,
+        _ => matches!(op, Op::Reduce { .. }),
+    };
+    let stays = inside().all(|instruction| stays(&instruction.op));
+    stays && columns <= most && is_of_fewer_elements_than_its_sum(computation, fusion, product)
+}
+
 /// How many instructions an operation is for each element; `None` for those that are not folded.
 fn operations(op: &Op) -> Option<usize> {
     Some(match op {
@@ -155,7 +249,9 @@ fn operations(op: &Op) -> Option<usize> {
         // Two comparisons and a choice.
         Op::Binary(Binary::Maximum | Binary::Minimum) => 3,
         Op::Clamp => 6,
-        Op::Unary(Unary::Negate | Unary::Abs) | Op::Compare { .. } | Op::Select => 1,
+        Op::Unary(Unary::Exponential | Unary::Log) => FUNCTION,
+        Op::Unary(Unary::Sine | Unary::Cosine) => CALL,
+        Op::Unary(Unary::Negate | Unary::Abs | Unary::Sqrt) | Op::Compare { .. } | Op::Select => 1,
         _ => return None,
     })
 }

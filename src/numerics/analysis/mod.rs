@@ -18,6 +18,7 @@ mod known_choice;
 mod lattice;
 mod library_dot;
 mod liveness;
+mod negative_zero;
 mod numbering;
 mod pattern;
 mod precision;
@@ -31,7 +32,7 @@ mod unroll;
 mod ways;
 
 pub use codegen::Codegen;
-pub use folding::{FoldedColumns, find_folded_columns};
+pub use folding::{FoldedColumns, FoldedFunction, find_folded_columns, find_folded_functions};
 pub use fusion::{Contractions, find_contractions, find_kept_wide};
 pub use inner_product::{Inner, find_inner_products};
 pub use lattice::Precision;

@@ -13,10 +13,10 @@ use crate::ir::{
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::emission::is_no_negative_zero;
 use super::inner_product::Inner;
 use super::library_dot::LibraryDot;
-use super::sum_term::{RUN, Term, WIDEST};
+use super::negative_zero::is_no_negative_zero;
+use super::sum_term::{OF_LOOP, RUN, Term, WIDEST};
 use super::unroll::{LOOP, UNROLLED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
@@ -121,6 +121,8 @@ pub struct Step {
     pub leaves_last: bool,
     /// Whether no zero is added to the first product.
     pub starts_with_two: bool,
+    /// Whether each term is a sum, whose elements may stand apart: then few terms pay no more than many.
+    pub is_of_sums: bool,
 }
 
 /// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
@@ -208,6 +210,7 @@ fn of_sum(
             operations: term.operations(),
             leaves_last: term.leaves_last(false),
             starts_with_two,
+            is_of_sums: term.sums(),
         };
         let columns = Columns::new(columns, step, |lanes| term.cost_along(lanes));
         let columns = columns.filter(|columns| term.is_regular() && !(columns.masked && term.is_opaque()));
@@ -304,7 +307,7 @@ impl Columns {
     /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
     /// each element alone.
     pub fn new(extent: usize, step: Step, cost: impl Fn(usize) -> f64) -> Option<Columns> {
-        let Step { widest, most_registers, operations, leaves_last, starts_with_two } = step;
+        let Step { widest, most_registers, operations, leaves_last, starts_with_two, is_of_sums } = step;
         if extent <= 2 {
             return None;
         }
@@ -312,6 +315,9 @@ impl Columns {
             let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
             let turns = extent.div_ceil(lanes);
+            if is_of_sums && turns as f64 * (cost(lanes) + OF_LOOP) >= extent as f64 * (cost(1) + OF_LOOP) {
+                return None;
+            }
             let unrolled = turns == 1 || turns * (operations + 1) < UNROLLED;
             let starts_with_two = starts_with_two && unrolled;
             return Some(Columns {

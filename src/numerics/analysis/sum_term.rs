@@ -10,10 +10,12 @@ use super::known::{known_number, negated_by};
 use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
 
+mod indices;
 mod lane_cost;
 mod live;
 mod strides;
 
+pub use lane_cost::OF_LOOP;
 use strides::Strides;
 
 /// More values than any fusion of a program has.
@@ -96,7 +98,7 @@ impl<'c> Term<'c> {
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
         term.visit(without_sign(computation, fusion, id), &dims.map(|dim| vec![dim]).collect::<Along>());
-        term.instructions += usize::from(term.shares_index());
+        term.instructions += term.indices();
         term
     }
 
@@ -138,7 +140,7 @@ impl<'c> Term<'c> {
 
     /// The same, without what indices are computed by.
     pub fn operations(&self) -> usize {
-        self.instructions - usize::from(self.shares_index())
+        self.instructions - self.indices()
     }
 
     /// Whether, of the elements that lie between those of two iterations of the innermost loop, or of that around it, some are read,
@@ -176,17 +178,6 @@ impl<'c> Term<'c> {
 
     fn changes_around(&self, along: &Along) -> bool {
         self.around.is_some_and(|around| changes_with(along, around))
-    }
-
-    /// Whether an index is computed for several reads; for one it is part of the read.
-    fn shares_index(&self) -> bool {
-        // Elements of a reduction within are at places of their own.
-        let changes = |along: &Along| {
-            along.iter().filter(|dims| !dims.is_empty()).count() > 1
-                && along.iter().flatten().all(|(dim, _)| *dim < WITHIN)
-        };
-        let mut reads = self.reads.iter().enumerate();
-        reads.any(|(i, along)| changes(along) && self.reads[i + 1..].contains(along))
     }
 
     fn visit(&mut self, id: ValueId, along: &Along) {

@@ -30,7 +30,7 @@ impl DotSum {
             instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom(_)));
         let isa = mode.choices.isa;
         let sizes = [plan.m, plan.k, plan.n];
-        if dtypes == [Some(DType::BF16); 2] && in_library && isa == Isa::Avx2 {
+        if dtypes == [Some(DType::BF16); 2] && in_library {
             return BlockOrder::of_all(sizes, Form::Pairs).map(DotSum::Blocks);
         }
         if dtypes != [Some(DType::F32); 2] {

@@ -8,15 +8,13 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::chip::Library;
-use super::dot_order;
 use super::dot_sum::DotSum;
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
-use super::mxu;
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Side, Spread, VectorUnit};
-use super::{arrange, contract, ducc, inner_products, integer, rank, reduce, tiles};
+use super::{arrange, contract, dot_order, ducc, folded, inner_products, integer, mxu, rank, reduce, tiles};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -197,7 +195,9 @@ impl<'p> Machine<'p> {
                 vector::library_exponential(&mut values, self.unit.flush);
                 Value::float(dtype, values)
             }
-            Op::Unary(unary) => self.unary(*unary, one(operands)),
+            Op::Unary(unary) => {
+                folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| self.unary(*unary, v))
+            }
             Op::Binary(binary) => {
                 let commutes = matches!(binary, Binary::Add | Binary::Multiply) && !habits.contracted;
                 Operand::put_broadcast_last(&mut operands, commutes);

@@ -19,6 +19,7 @@ mod dot_sum;
 mod ducc;
 mod elements;
 mod evaluate;
+mod folded;
 mod in_f64;
 mod inner_products;
 mod integer;

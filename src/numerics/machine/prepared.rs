@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::analysis::{
-    Codegen, Contractions, FoldedColumns, Inner, Reducer, Regions, SumLoop, find_contractions, find_folded_columns,
-    find_inner_products, find_kept_wide, find_producers, find_sum_loops,
+    Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, find_contractions,
+    find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_producers, find_sum_loops,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
@@ -52,10 +52,19 @@ pub(super) struct Habits {
     pub inner: Option<Inner>,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,
+    /// The columns in which a compiler has computed a function.
+    pub folded_function: Option<FoldedFunction>,
     /// In what order it adds up, if it is a sum.
     pub sum_loop: SumLoop,
     /// A rounding to bf16 that a library leaves out.
     pub kept_wide: bool,
+}
+
+impl Habits {
+    /// The columns in which a compiler has computed a function, if it contracts.
+    pub fn constants(&self, contracts: bool) -> Option<FoldedFunction> {
+        self.folded_function.filter(|_| contracts)
+    }
 }
 
 impl Frame {
@@ -72,6 +81,7 @@ impl Frame {
         let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
         let Contractions { products, rounded } = contractions;
         let folded = find_folded_columns(computation, &products);
+        let folded_functions = find_folded_functions(computation);
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses);
         let habits = |(id, i): (usize, &Instruction)| Habits {
@@ -85,6 +95,7 @@ impl Frame {
             takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
             inner: inner[id],
             folded: folded[id],
+            folded_function: folded_functions[id],
             sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };

@@ -212,7 +212,14 @@ mod tests {
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {
-            let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, starts_with_two: false };
+            let step = Step {
+                widest: 8,
+                most_registers: 4,
+                operations: 1,
+                leaves_last: false,
+                starts_with_two: false,
+                is_of_sums: false,
+            };
             let columns = SumLoop::Columns(Columns::new(extent, step, |_| 1.0).unwrap());
             let mut terms = vec![1.0; extent];
             (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));

@@ -250,3 +250,31 @@ def sums_in_strides(a, b, m, x, p, q):
         product = p.reshape(shape) * q.reshape(shape)
         sums.append(jnp.sum(product, tuple(range(1, len(shape)))))
     return tuple(sums)
+
+
+def code_orders(x, t, v, c, a, d):
+    """Sums of two products whose operands are narrowed on the way, joined, or read behind a loop; what a compiler computes of indices; and
+    products that leave all loops."""
+    angles = t[0, :12]
+    rotated = jnp.concatenate((-x[..., 8:], x[..., :8]), -1)
+    parts = (a @ d).reshape(6, 12, 2).astype(jnp.float32)
+    turned = lax.complex(parts[..., 0], parts[..., 1]) * lax.complex(jnp.cos(angles), jnp.sin(angles))
+    out = [x.astype(jnp.float32) * jnp.cos(t) + rotated.astype(jnp.float32) * jnp.sin(t), jnp.stack((turned.real, turned.imag), -1)]
+    wide, double = a.astype(jnp.float32), a * 2
+    out += [double.astype(jnp.float32) * 0.02 + wide * 0.0196, (jnp.sum(v[:, :, 0], 1) ** 2 + 0.5) * 0.75 + v[:, 0, 1] * 0.25]
+    index = jnp.arange(128, dtype=jnp.float32)
+    out += [jnp.exp(index[:n] * -0.0575) for n in (16, 40, 128)] + [jnp.log(index[:24] * 0.0575 + 0.7)]
+    out += [jnp.sin((index[:24] + 0.5) * jnp.float32(2 / 3) - 0.5 - index[:5, None]), v[:, :4] + c[:4] * jnp.float32(0.3)]
+    return tuple(out + [jnp.exp(v + c * jnp.float32(0.3))])
+
+
+def sums_of_code(v, r, k, e):
+    """Sums along reads that stand apart, with indices of their own, and sums of sums."""
+    apart = [jnp.sum((r[:, :n] * e[:, :n, None]) * k[:, :n, None].astype(jnp.float32), 1) for n in (27, 28, 29)]
+    apart += [jnp.sum(((r[:, :n] * r[:, :n] + r[:, :n]) * r[:, :n] + r[:, :n]) * r[:, :n] + r[:, :n], 1) for n in (29, 30)]
+    return tuple(apart + [jnp.sum(jnp.sum(v[..., :n] * v[..., :n], 2) * jnp.float32(1 / 3) + v[..., 0], 1) for n in (9, 16)])
+
+
+def narrow_library_dots(*pairs):
+    """Dots of bf16 in a library fusion: the second product of each pair joins the sum first."""
+    return tuple(jnp.matmul(x, y, preferred_element_type=jnp.float32) for x, y in zip(pairs[::2], pairs[1::2]))

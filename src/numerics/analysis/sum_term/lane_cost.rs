@@ -1,23 +1,34 @@
 //! What steps of a sum's loop cost for so many lanes.
 
-use super::super::along::{Along, lies_beside};
+use super::super::along::{Along, SOMEWHERE, lies_beside};
 use super::super::sum_weight::{OF_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks};
-use super::{RUN, Term, WIDEST};
+use super::{RUN, Term, WIDEST, WITHIN};
+
+/// What it costs to read an element of each of eight sums within, and to put it into its lane.
+const OF_SUM_WITHIN: f64 = 23.0;
 
 /// What an iteration of a loop costs beside its body.
-const OF_LOOP: f64 = 5.0 / 3.0;
+pub const OF_LOOP: f64 = 5.0 / 3.0;
 
 impl Term<'_> {
     /// What a step over so many elements of the innermost dim costs.
     pub fn cost_along(&self, lanes: usize) -> f64 {
         let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
         let beside = self.reads.iter().filter(beside).count();
-        let apart = self.reads.len() - beside;
         if !self.masks {
+            let apart = self.reads.len() - beside;
             let read = (apart * cost_apart_without_masks(lanes)) as f64;
             return in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read);
         }
-        self.cost_of_element([beside, apart], lanes, usize::MAX)
+        // The elements of a sum within are one run of memory where they are few.
+        let cost_of_read = |along: &Along| match along.iter().flatten().next_back() {
+            Some((WITHIN..SOMEWHERE, columns)) if lanes == WIDEST && *columns > RUN => OF_SUM_WITHIN,
+            Some((WITHIN..SOMEWHERE, columns)) => cost_apart(lanes, *columns),
+            _ => cost_apart(lanes, usize::MAX),
+        };
+        let apart = self.reads.iter().filter(|along| !lies_beside(along, Some(self.innermost)));
+        let read: f64 = apart.map(cost_of_read).sum();
+        self.cost_of_element([beside, 0], lanes, usize::MAX) + read
     }
 
     /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An

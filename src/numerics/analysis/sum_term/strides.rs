@@ -13,6 +13,8 @@ pub struct Strides {
     place: Vec<usize>,
     /// For the innermost loop and the one around it: elements between those of two iterations, and how many of these are read.
     loops: [Option<(usize, usize)>; 2],
+    /// Along what its dims run, last first, and how far apart neighbours are there.
+    steps: Vec<(usize, usize)>,
 }
 
 impl Strides {
@@ -23,13 +25,16 @@ impl Strides {
         along: &Along,
         loops: [Option<usize>; 2],
     ) -> Strides {
-        let mut strides = Strides { array, place: place.to_vec(), loops: [None; 2] };
+        let mut strides = Strides { array, place: place.to_vec(), loops: [None; 2], steps: Vec::new() };
         let mut behind = 1;
         // The elements inside that are read in one iteration: of the innermost loop, and of the one around it.
         let mut read = [1; 2];
         for (extent, parts) in extents.iter().zip(along).rev() {
             let mut step = behind;
             for (dim, part) in parts.iter().rev() {
+                if strides.steps.iter().all(|(known, _)| known != dim) {
+                    strides.steps.push((*dim, step));
+                }
                 for (level, own) in loops.iter().enumerate() {
                     if *own == Some(*dim) && strides.loops[level].is_none() {
                         strides.loops[level] = Some((step, read[level]));
@@ -48,6 +53,11 @@ impl Strides {
     /// So many elements that follow each other are read, and not one.
     pub fn widen(&mut self, count: usize) {
         self.loops.iter_mut().flatten().for_each(|(_, read)| *read *= count);
+    }
+
+    /// Whether the elements of another read are as far apart.
+    pub fn is_as_far(&self, other: &Strides) -> bool {
+        self.steps == other.steps
     }
 
     /// The array.

@@ -94,6 +94,12 @@ impl Problem<'_> {
         Pass { accumulation: self.unit.accumulation, products }
     }
 
+    /// What the sum of a block is added to: a chain that XLA:CPU flushes is what its last step gives, -0 too.
+    pub fn initial_sum(&self) -> f32 {
+        let whole = self.k > 0 && self.unit.accumulation == Accumulation::Chain;
+        if whole && self.pass().products == Products::FusedFlushed { -0.0 } else { 0.0 }
+    }
+
     pub fn is_shallow(&self) -> bool {
         self.k <= SHALLOW
     }
@@ -274,7 +280,7 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
             for strip in strips.clone() {
                 let at = at * of_pass + first + strip;
                 if stretch.start == 0 {
-                    sums[at] = [[0.0; C]; R];
+                    sums[at] = [[problem.initial_sum(); C]; R];
                 }
                 let tile = Tile {
                     left: self.left.tile(*left, strip).as_chunks::<R>().0,

@@ -53,7 +53,8 @@ impl Problem<'_> {
             left.reset(form, k, rows);
             let window = Window { first: 0, rows, width: k, stride: k };
             isa.run(Strips::<1>(Packing { source, window, form, measure: false, packed: &mut left }));
-            isa.run(Band::<A> { passes, left: &left, right: &right, k, n, out, arithmetic: PhantomData });
+            let initial = self.initial_sum();
+            isa.run(Band::<A> { passes, left: &left, right: &right, k, n, initial, out, arithmetic: PhantomData });
         });
     }
 }
@@ -66,6 +67,8 @@ struct Band<'a, A> {
     right: &'a Packed,
     k: usize,
     n: usize,
+    /// What sums are added to.
+    initial: f32,
     out: &'a mut [f32],
     arithmetic: PhantomData<A>,
 }
@@ -87,7 +90,7 @@ impl<A: Arithmetic> Band<'_, A> {
     /// Sums the passes over these parts of the operands.
     #[inline(always)]
     fn sum<const P: usize>(self, pairs: [[usize; 2]; P]) {
-        let Band { k, n, .. } = self;
+        let Band { k, n, initial, .. } = self;
         let parts = pairs.map(|[left, right]| (self.left.part(left), self.right.part(right).as_chunks::<PANEL>().0));
         for first in (0..n).step_by(STRIPE * PANEL) {
             for (row, out) in self.out.chunks_exact_mut(n).enumerate() {
@@ -97,7 +100,7 @@ impl<A: Arithmetic> Band<'_, A> {
                     let mut sums = [[0.0; PANEL]; P];
                     for pass in 0..P {
                         let (left, right) = operands[pass];
-                        sums[pass] = chain::<A>(left, &right[panel * k..][..k]);
+                        sums[pass] = chain::<A>(left, &right[panel * k..][..k], initial);
                     }
                     if let Ok(out) = out.try_into() {
                         add(sums.each_ref(), out);
@@ -114,7 +117,7 @@ impl<A: Arithmetic> Band<'_, A> {
 
 /// One row times one panel.
 #[inline(always)]
-fn chain<A: Arithmetic>(row: &[f32], panel: &[[f32; PANEL]]) -> [f32; PANEL] {
+fn chain<A: Arithmetic>(row: &[f32], panel: &[[f32; PANEL]], initial: f32) -> [f32; PANEL] {
     let mut sum = [0.0f32; PANEL];
     for (a, b) in row.iter().zip(panel) {
         for j in 0..PANEL {
@@ -123,7 +126,7 @@ fn chain<A: Arithmetic>(row: &[f32], panel: &[[f32; PANEL]]) -> [f32; PANEL] {
     }
     // As in tiles, a block's sum joins those before it, of which there are none.
     for j in 0..PANEL {
-        sum[j] = A::add(0.0, sum[j]);
+        sum[j] = A::add(initial, sum[j]);
     }
     sum
 }

@@ -84,7 +84,7 @@ impl<'a, A: Arithmetic> Stripe<'a, A> {
         let part = &mut blocks[..width];
         let matrix = |at: usize| &rhs[at * n + first..][..width];
         let block = self.problem.block();
-        sums.fill(0.0);
+        sums.fill(self.problem.initial_sum());
         for start in (0..k).step_by(block) {
             let end = k.min(start.saturating_add(block));
             part.fill(0.0);

@@ -192,6 +192,19 @@ fn flushed_sums_and_products_keep_their_sign() {
     }
 }
 
+/// A chain of fused multiply-adds that is flushed at its end: XLA:CPU stores what the last one gives (jaxlib 0.10.2).
+#[test]
+fn flushed_chains_of_xla_cpu_may_be_negative_zeros() {
+    let unit = Unit { accumulation: Accumulation::Chain, flush: true, fused: true, ..TPU };
+    for [m, n] in [[1, 1], [1, 80], [6, 80], [16, 16]] {
+        let (a, b) = ([0.0, -1.3e-36].repeat(m), [vec![1.0; n], vec![4e-3; n]].concat());
+        agrees_on(&a, &b, [m, 2, n], Passes::F32, &unit);
+        let out = matmul(&a, &b, [m, 2, n], Passes::F32, &unit);
+        assert!(out.iter().all(|sum| sum.to_bits() == (-0.0f32).to_bits()), "[{m},{n}]: {out:?}");
+    }
+    assert!(matmul(&[], &[], [1, 0, 1], Passes::F32, &unit)[0].is_sign_positive());
+}
+
 /// Between bf16's largest number and f32's, nearest is an infinity whose rest would be NaN.
 #[test]
 fn nearest_parts_of_finite_operands_are_finite() {

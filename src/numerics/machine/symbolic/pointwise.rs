@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
+use super::super::folded;
 use super::super::integer::{self, conversion_steps};
 use super::super::vector::{self, ErrorModel, VectorUnit};
 use super::pairwise::{self, Operation};
@@ -86,7 +87,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             let own = if tracer.machine.library_computes(instruction) && *unary == Unary::Exponential {
                 "library"
             } else {
-                ""
+                folded::name(site.habits.constants(tracer.machine.unit.contracts))
             };
             let function = Function::new(*unary, from, to, &tracer.machine.unit, own);
             let applied: Vec<Symbol> = site.of(0).iter().map(|symbol| function.of(*symbol)).collect();

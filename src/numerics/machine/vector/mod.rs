@@ -37,6 +37,7 @@ pub(super) use simd::prefetch;
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};
+pub(super) use xla::folded_exponential;
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]

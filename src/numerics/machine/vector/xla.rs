@@ -113,18 +113,31 @@ impl Polynomial for Sine {
 /// Cephes expf. Results below 2^-126 are 0, those above 88.7228 infinite.
 struct Exponential;
 
+impl Exponential {
+    const P: [f32; 6] = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_6e-1, 5e-1];
+}
+
 impl Polynomial for Exponential {
     #[inline(always)]
     fn value(x: f32) -> f32 {
-        const P: [f32; 6] = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_6e-1, 5e-1];
         let x = clamped(x, -87.8, 88.8);
         let n = clamped(x.mul_add(std::f32::consts::LOG2_E, 0.5).floor(), -127.0, 127.0);
         // ln 2 in two parts; the first has so few bits that its product with n is exact.
         let r = (-n).mul_add(-2.121_944_4e-4, (-n).mul_add(355.0 / 512.0, x));
-        let e = horner(r, &P).mul_add(r * r, r) + 1.0;
+        let e = horner(r, &Self::P).mul_add(r * r, r) + 1.0;
         // 2^n by its code; n = -127 gives 0.
         e * f32::from_bits(((n as i32 + 127) << 23) as u32)
     }
+}
+
+/// The same where a compiler computes it of a constant: each operation is rounded.
+pub fn folded_exponential(x: f32) -> f32 {
+    let x = clamped(x, -87.8, 88.8);
+    let n = clamped((x * std::f32::consts::LOG2_E + 0.5).floor(), -127.0, 127.0);
+    let r = (x - n * (355.0 / 512.0)) - n * -2.121_944_4e-4;
+    let sum = Exponential::P[1..].iter().fold(Exponential::P[0], |sum, c| sum * r + c);
+    let e = (r + sum * (r * r)) + 1.0;
+    e * f32::from_bits(((n as i32 + 127) << 23) as u32)
 }
 
 /// Cephes logf. Subnormal arguments count as 0.

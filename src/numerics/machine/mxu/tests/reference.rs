@@ -80,7 +80,9 @@ fn stretch(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
 fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
     let block = if unit.accumulation == Accumulation::Chain { usize::MAX } else { unit.block.get() };
     let settle = |v: f32| if matches!(products, Products::Flushed | Products::FusedFlushed) { flush_f32(v) } else { v };
-    let mut sum = 0.0;
+    // A fused chain that flushes is what its last step gives.
+    let is_chain = unit.accumulation == Accumulation::Chain && !a.is_empty();
+    let mut sum = if is_chain && products == Products::FusedFlushed { -0.0 } else { 0.0 };
     let whole = a.len().max(1);
     for (a, b) in a.chunks(block.min(whole)).zip(b.chunks(block.min(whole))) {
         // Every product as a number that f64 holds.

@@ -1,0 +1,38 @@
+//! Functions of constants, which a compiler has computed ([`crate::analysis::find_folded_functions`]).
+
+use crate::analysis::FoldedFunction;
+use crate::ir::Unary;
+use crate::tensor::DType;
+
+use super::value::Value;
+use super::vector;
+
+/// An elementwise operation of one operand, which `own` computes but for the columns that a compiler has computed.
+pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: impl Fn(Value) -> Value) -> Value {
+    let (arguments, FoldedFunction { columns, nearest }) = match (&operand, folded) {
+        (Value::Float(DType::F32, arguments), Some(folded)) => (arguments.clone(), folded),
+        _ => return own(operand),
+    };
+    let Value::Float(dtype, results) = own(operand) else { unreachable!("f32 is held as floats") };
+    let mut results = results.into_vec();
+    for (at, (result, argument)) in results.iter_mut().zip(arguments.iter()).enumerate() {
+        if at % columns.width >= columns.first {
+            *result = match (unary, nearest) {
+                (Unary::Exponential, true) => core_math::exp(f64::from(*argument)) as f32,
+                (Unary::Exponential, false) => vector::folded_exponential(*argument),
+                (Unary::Log, _) => core_math::log(f64::from(*argument)) as f32,
+                _ => *result,
+            };
+        }
+    }
+    Value::float(dtype, results)
+}
+
+/// What a function is called by where some columns are computed so: its results count as another's.
+pub fn name(folded: Option<FoldedFunction>) -> &'static str {
+    match folded {
+        Some(FoldedFunction { nearest: true, .. }) => "folded, nearest",
+        Some(_) => "folded",
+        None => "",
+    }
+}
