@@ -95,6 +95,9 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
             let re = binary(Binary::Subtract, ac, bd)?;
             let [bc, ad] = [binary(Binary::Multiply, *b, *c)?, binary(Binary::Multiply, *a, *d)?];
             let im = binary(Binary::Add, bc, ad)?;
+            for part in [re, im] {
+                e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
+            }
             Ok(Value::Complex([re, im]))
         }
         _ if APART.contains(&opcode) => {

@@ -4,11 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::tensor::DType;
 
-use super::emission::keeps_innermost;
+use super::innermost::keeps_innermost;
+use super::sum_weight::weight;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 
-/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
+/// Where the products of a value are rounded although they are added, or a function is that of f64: columns that a compiler has
+/// computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedColumns {
     /// The columns of the value, along its innermost dim of more than one element.
@@ -25,23 +28,30 @@ pub struct FoldedColumns {
 /// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
 pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
     let mut found = vec![None; products.len()];
-    let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
+    let mut codes: HashMap<Fusion, Code> = HashMap::new();
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
-    for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
-        let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
+    for (id, contracted) in products.iter().enumerate() {
+        let Instruction { fusion: Some(fusion), shape, op, .. } = &computation.instructions[id] else { continue };
+        let is_function = is_folded_function(op) && shape.dtype() == Some(DType::F32) && fusion.is_compiled();
+        if !contracted && !is_function {
+            continue;
+        }
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
         let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
-        if !is_known && !leaves_a_loop(computation, *fusion, id) {
+        if !is_known && (is_function || !leaves_a_loop(computation, *fusion, id)) {
             continue;
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
-        let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
         if !is_known {
             let width = dims[innermost];
             found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
+        } else if code.has_others {
+            let width = loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
+            let is_folded = is_inside() && code.is_unrolled(width);
+            found[id] = is_folded.then_some(FoldedColumns { width: dims[innermost], first: 0 });
         } else if code.reads == 0 || is_inside() {
             let columns = loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
             found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
@@ -68,13 +78,14 @@ struct Code {
     /// Reads that change from element to element, and others, of which one is counted.
     reads: usize,
     reads_rows: bool,
+    /// Whether there are operations that are not folded here.
+    has_others: bool,
 }
 
 impl Code {
-    /// `None` where there are operations that are not folded, or whose cost is not known.
-    fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
+    fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Code {
         let instructions = &computation.instructions;
-        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false };
+        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false, has_others: false };
         let mut read = HashSet::new();
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
             let dims = instruction.shape.dims();
@@ -84,7 +95,9 @@ impl Code {
                 code.reads_rows |= spreads;
                 code.reads += usize::from(!spreads && read.insert(*operand));
             }
-            let operations = operations(&instruction.op)?;
+            let folded = operations(&instruction.op);
+            code.has_others |= folded.is_none();
+            let operations = folded.unwrap_or_else(|| weight(computation, id).0);
             if dims.iter().all(|extent| *extent == 1) {
                 continue;
             }
@@ -95,7 +108,7 @@ impl Code {
             }
         }
         code.reads = code.reads.max(usize::from(code.reads_rows));
-        Some(code)
+        code
     }
 
     /// The first of so many columns that is folded, with all behind it.
@@ -117,33 +130,43 @@ impl Code {
     /// Whether the loop over so many columns is unrolled, by its size alone.
     fn is_unrolled(&self, width: usize) -> bool {
         let operations = self.operations + self.reads;
+        if self.has_others {
+            // Before it is vectorized, with the index made a float and the store.
+            return is_small(width, operations + 2);
+        }
         let registers = if operations > SHORT { 1 } else { REGISTERS };
         is_small(width / (LANES * registers), registers * (operations + 1))
     }
 }
 
-/// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
-/// computes it before that loop, and selects instructions there, where nothing is added to it.
+/// Whether a product is the same in the loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
+/// computes it before the loop around it, and selects instructions there, where nothing is added to it.
 fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let instructions = &computation.instructions;
-    let shape = &instructions[product].shape;
-    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
-        return false;
-    }
     let reader_of = |id: ValueId| {
         let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
         (instructions[reader].fusion == Some(fusion)).then_some(reader)
     };
+    let mut leaves = false;
     let mut reader = reader_of(product);
     while let Some(id) = reader
         && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
     {
+        if let Op::Broadcast { dims: along } = &instructions[id].op {
+            let dims = instructions[id].shape.dims();
+            let mut loops = (0..dims.len()).rev().filter(|dim| dims[*dim] > 1);
+            let is_read = [loops.next(), loops.next()].map(|dim| dim.map(|dim| along.contains(&dim)));
+            leaves |= is_read == [Some(true), Some(false)];
+        }
         reader = reader_of(id);
     }
-    reader.is_some_and(|sum| {
-        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
-        adds && instructions[sum].shape.elements() > shape.elements()
-    })
+    let adds = |sum: ValueId| matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
+    leaves && reader.is_some_and(adds)
+}
+
+/// Whether LLVM computes a function of a number that it knows, in f64 (`ConstantFoldScalarCall`).
+fn is_folded_function(op: &Op) -> bool {
+    matches!(op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Sine | Unary::Cosine))
 }
 
 /// How many instructions an operation is for each element; `None` for those that are not folded.

@@ -6,12 +6,14 @@
 
 mod address;
 mod along;
+mod calls;
 mod codegen;
 mod complex_parts;
 mod emission;
 mod folding;
 mod fusion;
 mod inner_product;
+mod innermost;
 mod kernel_functions;
 mod known;
 mod known_choice;
@@ -20,6 +22,7 @@ mod library_dot;
 mod liveness;
 mod numbering;
 mod pattern;
+mod places;
 mod precision;
 mod producers;
 mod region;

@@ -3,7 +3,7 @@
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
 use crate::analysis::{Contractions, FoldedColumns};
-use crate::ir::Binary;
+use crate::ir::{Binary, Unary};
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
@@ -39,10 +39,20 @@ pub fn is_product(operand: &Value) -> bool {
     matches!(operand, Value::Double(_))
 }
 
-/// The f32 sums or differences of products and numbers, each rounded once.
-pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
+/// The f32 sums or differences of products and numbers, each rounded once; of two products of which `left_first` says for each
+/// element which one is taken as it is, the other one is rounded before.
+pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool]>, flush: bool) -> Value {
     let sign = if binary == Binary::Subtract { -1.0 } else { 1.0 };
-    let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i, flush), sign * given(right, i, flush)));
+    let rounded = |product: f64| f64::from(round_one(product, flush));
+    let pairs = (0..left.len()).map(|i| {
+        let (left, right) = (given(left, i, flush), given(right, i, flush));
+        match left_first.map(|first| first[i]) {
+            Some(true) => (left, rounded(right)),
+            Some(false) => (rounded(left), right),
+            None => (left, right),
+        }
+    });
+    let sums = pairs.map(|(left, right)| sum_to_f32(left, sign * right));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 
@@ -101,6 +111,18 @@ pub fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> 
     row_sums(&swapped, width, 0.0, flush)
 }
 
+/// A function of numbers that LLVM knows, which it computes in f64 and rounds.
+pub fn folded_function(unary: Unary, numbers: &Value) -> Value {
+    let function = match unary {
+        Unary::Exponential => f64::exp,
+        Unary::Log => f64::ln,
+        Unary::Sine => f64::sin,
+        _ => f64::cos,
+    };
+    let folded = numbers.f32s().iter().map(|number| function(f64::from(*number)) as f32);
+    Value::float(DType::F32, folded.collect())
+}
+
 /// Rounds the operands among these bits ([`Contractions::holds`]) that are products.
 pub fn round_reads(operands: &mut [Operand], bits: u64, flush: bool) {
     for (position, operand) in operands.iter_mut().enumerate().filter(|_| bits != 0) {
@@ -112,7 +134,11 @@ pub fn round_reads(operands: &mut [Operand], bits: u64, flush: bool) {
 
 /// The products, rounded after all.
 pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
-    products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()
+    products.iter().map(|product| round_one(*product, flush)).collect()
+}
+
+fn round_one(product: f64, flush: bool) -> f32 {
+    if flush { flush_f32(product as f32) } else { product as f32 }
 }
 
 #[cfg(test)]
