@@ -172,7 +172,8 @@ impl<'c> Emission<'c> {
 
     fn visit(&mut self, id: ValueId) {
         let dims = self.computation.instructions[id].shape.dims();
-        let inner = of_result(&self.computation.instructions[id]);
+        let hero = self.functions.as_ref().and_then(Functions::hero);
+        let inner = of_result(self.computation, hero, id);
         self.visit_in(id, &[], inner.or(dims.len().checked_sub(1)), &address::begun(dims));
     }
 

@@ -28,7 +28,7 @@ pub struct FoldedColumns {
 /// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
 pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
     let mut found = vec![None; products.len()];
-    let mut codes: HashMap<Fusion, Code> = HashMap::new();
+    let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
     for (id, contracted) in products.iter().enumerate() {
@@ -44,6 +44,7 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
             continue;
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
+        let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
         if !is_known {
             let width = dims[innermost];
@@ -83,7 +84,8 @@ struct Code {
 }
 
 impl Code {
-    fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Code {
+    /// `None` where there are moves or sums whose cost is not known.
+    fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
         let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false, has_others: false };
         let mut read = HashSet::new();
@@ -97,7 +99,11 @@ impl Code {
             }
             let folded = operations(&instruction.op);
             code.has_others |= folded.is_none();
-            let operations = folded.unwrap_or_else(|| weight(computation, id).0);
+            let operations = match (folded, &instruction.op) {
+                (Some(operations), _) => operations,
+                (None, Op::Unary(_)) => weight(computation, id).0,
+                _ => return None,
+            };
             if dims.iter().all(|extent| *extent == 1) {
                 continue;
             }
@@ -108,7 +114,7 @@ impl Code {
             }
         }
         code.reads = code.reads.max(usize::from(code.reads_rows));
-        code
+        Some(code)
     }
 
     /// The first of so many columns that is folded, with all behind it.

@@ -249,7 +249,8 @@ impl Reads<'_> {
         let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
         let Op::Broadcast { dims } = op else { return true };
         let mut innermost = self.innermost.borrow_mut();
-        let innermost = innermost.entry(*fusion).or_insert_with(|| Innermost::new(self.computation, *fusion));
+        let innermost =
+            innermost.entry(*fusion).or_insert_with(|| Innermost::new(self.computation, *fusion, self.codegen));
         innermost.keeps(id, dims, shape.dims())
     }
 

@@ -4,23 +4,34 @@ use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Instruction, Op, ValueId};
 
-use super::kernel_functions::results_of;
+use super::codegen::Codegen;
+use super::kernel_functions::{has_functions, hero, results_of};
 
 /// These dims, `None` where several readers disagree. What is summed or gathered has loops of its own.
 pub struct Innermost(HashMap<ValueId, Option<usize>>);
 
-/// The dim along which the innermost loop over a result goes, if it has more than one element.
-pub fn of_result(result: &Instruction) -> Option<usize> {
-    result.minor.or_else(|| result.shape.dims().iter().rposition(|extent| *extent > 1))
+/// The dim along which the innermost loop over a result goes, if it has more than one element; of a concatenate that is taken apart
+/// each operand has a loop of its own.
+pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: ValueId) -> Option<usize> {
+    let Instruction { shape, minor, .. } = &computation.instructions[result];
+    let last = |dims: &[usize]| dims.iter().rposition(|extent| *extent > 1);
+    let part = hero.map(|hero| computation.instructions[hero].operands[0]);
+    let part = part.map(|part| computation.instructions[part].shape.dims());
+    match part.filter(|part| part.len() == shape.dims().len()) {
+        Some(part) => last(part),
+        None => minor.or_else(|| last(shape.dims())),
+    }
 }
 
 impl Innermost {
     /// Of a fusion.
-    pub fn new(computation: &Computation, fusion: Option<Fusion>) -> Innermost {
+    pub fn new(computation: &Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Innermost {
         let instructions = &computation.instructions;
+        let results = results_of(computation, fusion);
+        let hero = if has_functions(fusion, codegen) { hero(computation, fusion, &results) } else { None };
         let mut found: HashMap<ValueId, Option<usize>> = HashMap::new();
-        for result in results_of(computation, fusion) {
-            found.insert(result, of_result(&instructions[result]));
+        for result in results {
+            found.insert(result, of_result(computation, hero, result));
         }
         for id in (0..instructions.len()).rev().filter(|id| instructions[*id].fusion == fusion) {
             let instruction = &instructions[id];
