@@ -275,6 +275,16 @@ mod tests {
     }
 
     #[test]
+    fn minor_dims_are_those_that_are_not_last() {
+        let of = |dims: &[usize], minor_to_major: &[u64]| minor_dim(dims, Some(&layout(minor_to_major, &[])));
+        assert_eq!(of(&[12, 10, 2], &[0, 1, 2]), Some(0));
+        assert_eq!(of(&[12, 10, 2], &[2, 0, 1]), None);
+        // Dims of one element lie anywhere.
+        assert_eq!([of(&[12, 1], &[0, 1]), of(&[12, 10, 1], &[2, 0, 1])], [None, Some(0)]);
+        assert_eq!(minor_dim(&[12, 10], None), None);
+    }
+
+    #[test]
     fn layouts_without_padding_are_transposes() {
         let tiled = layout(&[1, 0], &[&[8, 128], &[2, 1]]);
         let others = [
