@@ -42,3 +42,31 @@ impl Calls {
         Calls { known: self.declared, ..Calls::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Calls;
+
+    /// A function that calls another one reads what that reads, too; what was read before it is read by neither.
+    #[test]
+    fn arrays_that_are_read_first_are_declared() {
+        let mut calls = Calls::default();
+        for reads in [&[1, 2][..], &[], &[3]] {
+            calls.begin();
+            calls.begin();
+            reads.iter().for_each(|array| calls.read(Some(*array)));
+            calls.end();
+            calls.read(None);
+            calls.end();
+        }
+        calls.begin();
+        calls.read(Some(4));
+        calls.begin();
+        calls.read(Some(5));
+        calls.end();
+        calls.end();
+        let mut again = calls.again();
+        let declared: Vec<u32> = (0..8).map(|_| again.begin()).collect();
+        assert_eq!(declared, [2, 2, 0, 0, 0, 0, 2, 0]);
+    }
+}
