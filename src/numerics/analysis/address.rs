@@ -5,6 +5,9 @@ use std::hash::{Hash, Hasher};
 
 use crate::ir::{Instruction, Op, ValueId};
 
+/// The moves between a value and what is read outside: slices, sums, and concatenates each with a branch.
+pub type Place = Vec<ValueId>;
+
 /// Where an element lies along a dim.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Address {

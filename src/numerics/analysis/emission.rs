@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, HashMap};
 use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::address::{self, Address};
+use super::address::{self, Address, Place};
 use super::calls::Calls;
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 use super::innermost::{dim_before, is_loop, of_result};
 use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
-use super::places::Place;
 
 /// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
 pub const UNROLLED: usize = 4;

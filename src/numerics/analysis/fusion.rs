@@ -8,12 +8,12 @@ use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Una
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
+use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
 use super::innermost::Innermost;
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
-use super::places::elements_in_places;
 use super::signs::{Signs, Term, moves};
 use super::ways::Ways;
 

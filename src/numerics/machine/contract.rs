@@ -114,10 +114,10 @@ pub fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> 
 /// A function of numbers that LLVM knows, which it computes in f64 and rounds.
 pub fn folded_function(unary: Unary, numbers: &Value) -> Value {
     let function = match unary {
-        Unary::Exponential => f64::exp,
-        Unary::Log => f64::ln,
-        Unary::Sine => f64::sin,
-        _ => f64::cos,
+        Unary::Exponential => core_math::exp,
+        Unary::Log => core_math::log,
+        Unary::Sine => core_math::sin,
+        _ => core_math::cos,
     };
     let folded = numbers.f32s().iter().map(|number| function(f64::from(*number)) as f32);
     Value::float(DType::F32, folded.collect())

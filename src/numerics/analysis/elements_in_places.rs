@@ -5,12 +5,10 @@ use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Op, ValueId};
 
+use super::address::Place;
 use super::innermost::is_loop;
 use super::kernel_functions::results_of;
 use super::ways::element_read;
-
-/// The moves between a value and what is read outside: slices, and concatenates each with a branch.
-pub type Place = Vec<ValueId>;
 
 /// The most elements of values in places that are told apart.
 const MOST: usize = 1 << 20;
