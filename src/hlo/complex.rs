@@ -9,7 +9,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::parameter_list::is_complex;
-use super::{complex_function as function, complex_more as more, operation};
+use super::{complex_function as function, complex_more as more, complex_row as row, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -95,6 +95,9 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
             let re = binary(Binary::Subtract, ac, bd)?;
             let [bc, ad] = [binary(Binary::Multiply, *b, *c)?, binary(Binary::Multiply, *a, *d)?];
             let im = binary(Binary::Add, bc, ad)?;
+            for part in [re, im] {
+                e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
+            }
             Ok(Value::Complex([re, im]))
         }
         _ if APART.contains(&opcode) => {
@@ -124,6 +127,9 @@ pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         ("exponential", [Value::Complex(x)]) => Ok(Value::Complex(function::exponential(e, *x)?)),
         ("log", [Value::Complex(x)]) => Ok(Value::Complex(function::log(e, *x)?)),
         ("dot", [Value::Complex(x), Value::Complex(y)]) => {
+            if let Some(parts) = row::product(e, *x, *y)? {
+                return Ok(Value::Complex(parts));
+            }
             let mut product = |x: ValueId, y: ValueId| {
                 e.part = true;
                 let product = e.over_arrays(&[Value::Array(x), Value::Array(y)]);

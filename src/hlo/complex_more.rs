@@ -1,8 +1,8 @@
 //! More functions of complex numbers, in textbook formulas: modelling choice, since XLA:CPU's differ in last bits.
 
-use crate::ir::{Binary, Compare, Unary};
+use crate::ir::{Binary, Compare, Unary, ValueId};
 
-use super::complex_function::{Parts, abs, binary, compare, divide, exponential, log, select, unary};
+use super::complex_function::{Parts, abs, binary, compare, divide, exponential, select, unary};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::number;
@@ -125,24 +125,47 @@ fn tanh(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
     Ok([binary(e, Binary::Divide, re, divisor)?, binary(e, Binary::Divide, im, divisor)?])
 }
 
-/// `e^(y ln x)`; of zero it is zero, but one where `y` is zero.
-pub(super) fn power(e: &mut Emitter, x: Parts, y: Parts) -> Result<Parts> {
-    let [a, b] = log(e, x)?;
-    let [c, d] = y;
-    let (ac, bd) = (binary(e, Binary::Multiply, a, c)?, binary(e, Binary::Multiply, b, d)?);
-    let (ad, bc) = (binary(e, Binary::Multiply, a, d)?, binary(e, Binary::Multiply, b, c)?);
-    let exponent = [binary(e, Binary::Subtract, ac, bd)?, binary(e, Binary::Add, ad, bc)?];
-    let result = exponential(e, exponent)?;
-    let (zero, one) = (number(e, a, 0.0)?, number(e, a, 1.0)?);
-    let mut is_zero = |[re, im]: Parts| {
-        let (re, im) = (compare(e, Compare::Eq, re, zero)?, compare(e, Compare::Eq, im, zero)?);
-        binary(e, Binary::And, re, im)
+/// `|x|^c e^(-d arg x) (cos q + i sin q)` with `q = c arg x + d ln |x|` for `y = c + di`, as MLIR writes it (`PowOp` of
+/// `ComplexToStandard`); powers with a real exponent of zero, one and infinity, and those with exponent zero, are known.
+pub(super) fn power(e: &mut Emitter, x: Parts, [c, d]: Parts) -> Result<Parts> {
+    let size = abs(e, x)?;
+    let grown = binary(e, Binary::Power, size, c)?;
+    let minus_d = unary(e, Unary::Negate, d)?;
+    let angle = binary(e, Binary::Atan2, x[1], x[0])?;
+    let turned = binary(e, Binary::Multiply, minus_d, angle)?;
+    let turned = unary(e, Unary::Exponential, turned)?;
+    let scale = binary(e, Binary::Multiply, grown, turned)?;
+    let logarithm = unary(e, Unary::Log, size)?;
+    let (along, across) = (binary(e, Binary::Multiply, c, angle)?, binary(e, Binary::Multiply, d, logarithm)?);
+    let q = binary(e, Binary::Add, along, across)?;
+    let (cosine, sine) = (unary(e, Unary::Cosine, q)?, unary(e, Unary::Sine, q)?);
+    let power = [binary(e, Binary::Multiply, scale, cosine)?, binary(e, Binary::Multiply, scale, sine)?];
+
+    let (zero, one, infinity) = (number(e, size, 0.0)?, number(e, size, 1.0)?, number(e, size, f64::INFINITY)?);
+    let of_zero = compare(e, Compare::Eq, size, zero)?;
+    let is_real = compare(e, Compare::Eq, x[1], zero)?;
+    let real_exponent = compare(e, Compare::Eq, d, zero)?;
+    let [none, not_negative, positive, negative] =
+        [Compare::Eq, Compare::Ge, Compare::Gt, Compare::Lt].map(|direction| compare(e, direction, c, zero));
+    let (none, positive, negative) = (none?, positive?, negative?);
+    let mut both = |left, right| binary(e, Binary::And, left, right);
+    let vanishes = both(of_zero, real_exponent)?;
+    let vanishes = both(vanishes, not_negative?)?;
+    let to_zero = both(none, real_exponent)?;
+    let of_real = |e: &mut Emitter, number| -> Result<ValueId> {
+        let equal = compare(e, Compare::Eq, x[0], number)?;
+        binary(e, Binary::And, equal, is_real)
     };
-    let (of_zero, to_zero) = (is_zero(x)?, is_zero(y)?);
-    let mut parts = result;
-    for (part, at_zero) in parts.iter_mut().zip([one, zero]) {
-        let other = select(e, of_zero, zero, *part)?;
-        *part = select(e, to_zero, at_zero, other)?;
+    let (of_one, of_infinity) = (of_real(e, one)?, of_real(e, infinity)?);
+    let endless = binary(e, Binary::And, of_infinity, real_exponent)?;
+    let (grows, shrinks) = (binary(e, Binary::And, endless, positive)?, binary(e, Binary::And, endless, negative)?);
+    let at_zero = select(e, none, one, zero)?;
+    let mut parts = power;
+    for (part, [at_zero, one, infinity]) in parts.iter_mut().zip([[at_zero, one, infinity], [zero; 3]]) {
+        let known = [(vanishes, at_zero), (to_zero, one), (of_one, one), (grows, infinity), (shrinks, zero)];
+        for (is_known, value) in known {
+            *part = select(e, is_known, value, *part)?;
+        }
     }
     Ok(parts)
 }

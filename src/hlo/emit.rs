@@ -12,7 +12,8 @@ use super::lower::{Body, Given, Lowering, Origin, Scope};
 use super::lowered_value::Value;
 use super::view::Attributes;
 use super::{
-    asynchronous, collective, complex, control, custom_call, device, fft, operation, rng_bit_generator, window_config,
+    asynchronous, collective, complex, control, custom_call, device, fft, layout, operation, rng_bit_generator,
+    window_config,
 };
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -140,6 +141,8 @@ impl<'a> Emitter<'_, 'a> {
         let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
+        let written = self.instruction.shape.layout().filter(|_| self.scope.fusion.is_some());
+        self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
         if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {
             self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));
         }

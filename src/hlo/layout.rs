@@ -4,6 +4,14 @@
 
 use super::ast::Layout;
 
+/// The dim along which elements lie side by side, where a layout says that it is another than the last one of several elements.
+pub(super) fn minor_dim(dims: &[usize], layout: Option<&Layout>) -> Option<usize> {
+    let minor_to_major = &layout.filter(|layout| layout.minor_to_major.len() == dims.len())?.minor_to_major;
+    let is_long = |dim: &usize| dims.get(*dim).is_some_and(|extent| *extent > 1);
+    let minor = minor_to_major.iter().map(|dim| *dim as usize).find(is_long)?;
+    (dims.iter().rposition(|extent| *extent > 1) != Some(minor)).then_some(minor)
+}
+
 /// For each element of `to` (row-major), the element of `from` at the same address; `None` if one has none, as where it
 /// lies in the other's padding.
 pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Option<&Layout>)) -> Option<Vec<usize>> {
@@ -264,6 +272,16 @@ mod tests {
         };
         let elements = from.0.iter().product();
         assert_eq!(same_address(from, to), Some((0..elements).map(element).collect()), "{:?}", to.0);
+    }
+
+    #[test]
+    fn minor_dims_are_those_that_are_not_last() {
+        let of = |dims: &[usize], minor_to_major: &[u64]| minor_dim(dims, Some(&layout(minor_to_major, &[])));
+        assert_eq!(of(&[12, 10, 2], &[0, 1, 2]), Some(0));
+        assert_eq!(of(&[12, 10, 2], &[2, 0, 1]), None);
+        // Dims of one element lie anywhere.
+        assert_eq!([of(&[12, 1], &[0, 1]), of(&[12, 10, 1], &[2, 0, 1])], [None, Some(0)]);
+        assert_eq!(minor_dim(&[12, 10], None), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod collective;
 mod complex;
 mod complex_function;
 mod complex_more;
+mod complex_row;
 mod constant;
 mod control;
 mod convolution;

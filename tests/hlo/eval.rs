@@ -193,6 +193,13 @@ fn products_that_are_read_apart_are_those_of_xla() {
     results_are_those_of_xla("read_apart", "xla-cpu/default/as-compiled");
 }
 
+/// A value that is computed in several places has an order of its own in each; loops go along the result's last dim; products and
+/// logarithms before a loop that is unrolled; powers of complex numbers.
+#[test]
+fn values_in_several_places_are_those_of_xla() {
+    results_are_those_of_xla("in_places", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

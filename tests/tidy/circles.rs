@@ -15,6 +15,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "complex",
             "complex_function",
             "complex_more",
+            "complex_row",
             "control",
             "custom_call",
             "device",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, LibraryFunction, Op, ValueId};
 
 /// Complex numbers among the values of a fusion.
 pub struct ComplexParts {
@@ -10,10 +10,12 @@ pub struct ComplexParts {
     products: HashMap<ValueId, [[ValueId; 2]; 2]>,
     /// The real part that belongs to an imaginary one.
     reals: HashMap<ValueId, ValueId>,
+    /// The imaginary part that belongs to a real one, where both are read from outside.
+    read: HashMap<ValueId, ValueId>,
 }
 
 impl ComplexParts {
-    /// Those that can be told by a product: (a + bi) (c + di) is (ac - bd) + (bc + ad) i. Factors and products are complex, and so is
+    /// Those that can be told by a product, (ac - bd) + (bc + ad) i of (a + bi) (c + di). Factors and products are complex, and so is
     /// what they are moved or added from, and what is made of them in one way for both parts.
     pub fn of(computation: &Computation, fusion: Option<Fusion>) -> ComplexParts {
         let instructions = &computation.instructions;
@@ -22,19 +24,27 @@ impl ComplexParts {
             Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
             _ => None,
         };
-        let of_products = |instruction: &Instruction, binary: Binary| {
+        let parts_of = |instruction: &Instruction, binary: Binary| {
+            let is_part = instruction.library.as_deref() == Some(&LibraryFunction::ComplexProduct);
             let [left, right] = instruction.operands[..] else { return None };
-            Some([product(left)?, product(right)?]).filter(|_| instruction.op == Op::Binary(binary))
+            Some([product(left)?, product(right)?]).filter(|_| is_part && instruction.op == Op::Binary(binary))
         };
-        let real: HashMap<[[ValueId; 2]; 2], ValueId> =
-            inside().filter_map(|(id, i)| Some((of_products(i, Binary::Subtract)?, id))).collect();
-        let mut parts = ComplexParts { products: HashMap::new(), reals: HashMap::new() };
+        let mut parts = ComplexParts { products: HashMap::new(), reals: HashMap::new(), read: HashMap::new() };
+        let mut real: HashMap<[[ValueId; 2]; 2], ValueId> = HashMap::new();
         let mut waiting: Vec<[ValueId; 2]> = Vec::new();
         for (id, instruction) in inside() {
-            let Some([[b, c], [a, d]]) = of_products(instruction, Binary::Add) else { continue };
-            let Some(real) = real.get(&[[a, c], [b, d]]) else { continue };
-            parts.products.extend([*real, id].map(|part| (part, [[a, b], [c, d]])));
-            waiting.extend([[*real, id], [a, b], [c, d]]);
+            if let Some([[a, c], [b, d]]) = parts_of(instruction, Binary::Subtract) {
+                parts.products.insert(id, [[a, b], [c, d]]);
+                waiting.extend([[a, b], [c, d]]);
+                real.insert([[a, b], [c, d]], id);
+            }
+        }
+        for (id, instruction) in inside() {
+            if let Some([[b, c], [a, d]]) = parts_of(instruction, Binary::Add) {
+                parts.products.insert(id, [[a, b], [c, d]]);
+                waiting.extend([[a, b], [c, d]]);
+                waiting.extend(real.get(&[[a, b], [c, d]]).map(|real| [*real, id]));
+            }
         }
         if waiting.is_empty() {
             return parts;
@@ -43,6 +53,9 @@ impl ComplexParts {
         while let Some([re, im]) = waiting.pop() {
             if re == im || parts.reals.insert(im, re).is_some() {
                 continue;
+            }
+            if [re, im].iter().all(|part| instructions[*part].fusion != fusion) {
+                parts.read.entry(re).or_insert(im);
             }
             let is_product = parts.products.contains_key(&im);
             let [from, to] = [re, im].map(|part| &instructions[part]);
@@ -69,6 +82,12 @@ impl ComplexParts {
     /// The factors of the product of which a value is a part.
     pub fn factors(&self, id: ValueId) -> Option<[[ValueId; 2]; 2]> {
         self.products.get(&id).copied()
+    }
+
+    /// What is read at once with a value from outside: both parts of a number.
+    pub fn read_at_once(&self, id: ValueId) -> [ValueId; 2] {
+        let re = self.number(id);
+        [re, self.read.get(&re).copied().unwrap_or(id)]
     }
 
     /// The real part of the number of which a value is the imaginary one; of others the value itself.

@@ -1,13 +1,16 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::address::Address;
+use super::address::{self, Address, Place};
+use super::calls::Calls;
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
+use super::innermost::{dim_before, is_loop, of_result};
 use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
 
@@ -38,38 +41,57 @@ pub struct Emission<'c> {
     ranks_alone: Ranks,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
-    /// Their ranks by what is read.
-    read: HashMap<(ValueId, Vec<Address>), u32>,
+    /// Those before the innermost loop.
+    reads_before: u32,
+    /// Their ranks, and those of calls, by what is read or called, where, and in which branches.
+    read: HashMap<(ValueId, Vec<Address>, Vec<ValueId>), u32>,
     /// The basic block that each value is computed in, in its last place.
     blocks: HashMap<ValueId, u32>,
     /// Basic blocks so far.
     block: u32,
+    /// The functions that were asked for, by the number that each gives.
+    inlined: HashMap<ValueId, Box<Emission<'c>>>,
+    /// The functions that are called.
+    calls: Calls,
 }
 
 impl<'c> Emission<'c> {
     /// The code of one fusion, results of which are read outside.
     pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
+        let results = results_of(computation, fusion);
         let mut emission = Emission::nothing(computation, fusion);
         emission.hoists = codegen.hoists_first;
         emission.calls_to_narrow = codegen.calls_to_narrow;
-        let results = results_of(computation, fusion);
         let has_functions = has_functions(fusion, codegen);
-        let functions = |of: &Emission| Functions::new(computation, fusion, &results, &of.complex);
-        emission.functions = has_functions.then(|| functions(&emission));
-        if let Some(hero) = emission.functions.as_ref().and_then(Functions::hero) {
-            let mut alone = Emission { hoists: false, ..Emission::nothing(computation, fusion) };
-            alone.calls_to_narrow = codegen.calls_to_narrow;
-            alone.functions = Some(functions(&alone));
-            alone.ranks.insert((hero, Vec::new()), ARGUMENT);
-            for emission in [&mut alone, &mut emission] {
+        emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results, &emission.complex));
+        let hero = emission.functions.as_ref().and_then(Functions::hero);
+        let visit = |emission: &mut Emission<'c>| {
+            if let Some(hero) = hero {
                 emission.visit(hero);
                 emission.functions.iter_mut().for_each(Functions::enter_epilogue);
             }
-            results.iter().for_each(|result| alone.visit(*result));
-            emission.ranks_alone = alone.ranks;
+            results.iter().for_each(|result| emission.visit(*result));
+        };
+        if let Some(hero) = hero {
+            let mut alone = Emission { hoists: false, ..Emission::nothing(computation, fusion) };
+            alone.calls_to_narrow = codegen.calls_to_narrow;
+            alone.functions = emission.functions.clone();
+            alone.ranks.insert((hero, Vec::new()), ARGUMENT);
+            emission.ranks_alone = alone.run(&visit).ranks;
         }
-        results.into_iter().for_each(|result| emission.visit(result));
-        emission
+        emission.run(&visit)
+    }
+
+    /// The code that is made by visiting some values: once to see what each function reads, and again to place it.
+    fn run(self, visit: &dyn Fn(&mut Emission<'c>)) -> Emission<'c> {
+        let mut first =
+            Emission { functions: self.functions.clone(), ..Emission::nothing(self.computation, self.fusion) };
+        (first.loops, first.hoists, first.calls_to_narrow) = (self.loops, self.hoists, self.calls_to_narrow);
+        visit(&mut first);
+        let mut again = self;
+        again.calls = first.calls.again();
+        visit(&mut again);
+        again
     }
 
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
@@ -86,25 +108,80 @@ impl<'c> Emission<'c> {
             ranks: HashMap::new(),
             ranks_alone: HashMap::new(),
             reads: 0,
+            reads_before: 0,
             read: HashMap::new(),
             blocks: HashMap::new(),
             block: 0,
+            inlined: HashMap::new(),
+            calls: Calls::default(),
         }
     }
 
-    /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them: it puts the operand of lower rank
-    /// first (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has rank 0, a read that of
-    /// the position that it stands at, everything else one more than the highest rank among its operands. What is level stays as
-    /// it was in a function of its own.
-    pub fn exchanges(&self, reader: ValueId, [left, right]: [ValueId; 2]) -> bool {
-        let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place);
-        places.min().is_some_and(|place| {
-            let order = |ranks: &Ranks| {
-                let rank = |operand: ValueId| ranks.get(&(operand, place.clone()));
-                rank(right).cmp(&rank(left))
+    /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them, in each of its places: it puts the
+    /// operand of lower rank first (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has
+    /// rank 0, a read that of the position that it stands at, everything else one more than the highest rank among its operands.
+    /// Where both have one rank they stay as they were, in the order of the functions that they were inlined from, and of that which
+    /// reads the operands of a concatenate.
+    pub fn exchanges(&mut self, reader: ValueId, operands: [ValueId; 2]) -> BTreeMap<Place, bool> {
+        let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place.clone());
+        let places: Vec<Place> = places.collect();
+        let order = |emission: &mut Self, place: &Place| match emission.order(operands, place) {
+            Ordering::Equal => {
+                let order = emission.order_in_functions(reader, operands, place);
+                order.then_with(|| order_by(&emission.ranks_alone, operands, place))
+            }
+            order => order,
+        };
+        let mut exchanges = BTreeMap::new();
+        for place in places {
+            let order = order(self, &place);
+            exchanges.insert(place, order == Ordering::Greater);
+        }
+        exchanges
+    }
+
+    /// The order of two operands' ranks in a place.
+    fn order(&self, operands: [ValueId; 2], place: &[ValueId]) -> Ordering {
+        order_by(&self.ranks, operands, place)
+    }
+
+    /// Their order in the innermost function on the way to a place, or the next one around it, in which they have an order.
+    fn order_in_functions(&mut self, reader: ValueId, operands: [ValueId; 2], place: &[ValueId]) -> Ordering {
+        let Some(functions) = &self.functions else { return Ordering::Equal };
+        let is_called = |id: &ValueId| functions.calls(*id) && self.computation.instructions[*id].fusion == self.fusion;
+        let around: Vec<(ValueId, usize)> = (reader..self.computation.instructions.len())
+            .rev()
+            .filter(is_called)
+            .flat_map(|id| (0..=place.len()).map(move |depth| (id, depth)))
+            .filter(|(id, depth)| self.ranks.contains_key(&(*id, place[..*depth].to_vec())))
+            .collect();
+        for (id, depth) in around {
+            let number = self.complex.number(id);
+            let inner = match self.inlined.remove(&number) {
+                Some(inner) => inner,
+                None => self.of_function(number),
             };
-            order(&self.ranks).then_with(|| order(&self.ranks_alone)).is_lt()
-        })
+            let within = &place[depth..];
+            let is_there = inner.ranks.contains_key(&(reader, within.to_vec()));
+            let order = if is_there { inner.order(operands, within) } else { Ordering::Equal };
+            self.inlined.insert(number, inner);
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+
+    /// The code of one function, of which LLVM puts the operands in order before it is inlined.
+    fn of_function(&self, number: ValueId) -> Box<Emission<'c>> {
+        let mut emission = Emission::nothing(self.computation, self.fusion);
+        emission.loops = false;
+        emission.hoists = false;
+        emission.calls_to_narrow = self.calls_to_narrow;
+        emission.functions = self.functions.clone();
+        let parts = (0..self.computation.instructions.len()).filter(|id| self.complex.number(*id) == number);
+        let parts: Vec<ValueId> = parts.collect();
+        Box::new(emission.run(&|emission| parts.iter().for_each(|part| emission.visit(*part))))
     }
 
     /// Whether branches lie between a value and the one that reads it: LLVM selects instructions block by block, and fuses
@@ -114,11 +191,14 @@ impl<'c> Emission<'c> {
     }
 
     fn visit(&mut self, id: ValueId) {
-        self.visit_in(id, &[], self.computation.instructions[id].shape.dims().len().checked_sub(1));
+        let dims = self.computation.instructions[id].shape.dims();
+        let hero = self.functions.as_ref().and_then(Functions::hero);
+        let inner = of_result(self.computation, hero, id);
+        self.visit_in(id, &[], inner.or(dims.len().checked_sub(1)), &address::begun(dims));
     }
 
-    /// `inner` is the value's dim along which the innermost loop goes.
-    fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>) -> u32 {
+    /// `inner` is the value's dim along which the innermost loop goes, `at` where its element lies.
+    fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>, at: &[Address]) -> u32 {
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
             return *rank;
@@ -130,47 +210,56 @@ impl<'c> Emission<'c> {
         let instruction = &computation.instructions[id];
         let inner = inner.filter(|inner| *inner < instruction.shape.dims().len());
         let is_inside = instruction.fusion == self.fusion;
-        for value in if is_inside { self.before(id) } else { Vec::new() } {
-            self.visit_in(value, place, inner);
+        let is_called = is_inside && self.functions.as_ref().is_some_and(|functions| functions.calls(id));
+        if is_called {
+            self.reads += self.calls.begin();
         }
+        for value in if is_inside { self.before(id) } else { Vec::new() } {
+            self.visit_in(value, place, inner, at);
+        }
+        let sources: Vec<&Instruction> = instruction.operands.iter().map(|id| &computation.instructions[*id]).collect();
+        let calls = |operand: ValueId| self.functions.as_ref().is_some_and(|functions| functions.calls(operand));
+        let read_at = |position: usize, operand: &ValueId| {
+            address::before((self.complex.number(id), instruction), position, at, &sources, calls(*operand))
+        };
+        let of_operands: Vec<Vec<Address>> = match is_inside {
+            true => instruction.operands.iter().enumerate().map(|(at, operand)| read_at(at, operand)).collect(),
+            false => Vec::new(),
+        };
         let rank = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => 0,
             _ if !is_inside && self.loops && self.hoists && instruction.shape.dims().is_empty() => 0,
             op if !is_inside || matches!(op, Op::Constant(_)) => {
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
-                // Of two reads of one address LLVM keeps the first.
-                let read = self.address(place).map(|address| (id, address));
-                match read.as_ref().and_then(|read| self.read.get(read)) {
-                    Some(rank) => *rank,
-                    None => {
-                        let rank = self.pass() + widening;
-                        self.read.extend(read.map(|read| (read, rank)));
-                        rank
-                    }
+                for part in self.complex.read_at_once(id) {
+                    self.read(part, place, at);
                 }
+                self.read(id, place, at) + widening
             }
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
             // What is the same in all steps of the innermost loop is computed before it, where it has an order of its own.
             Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !dims.contains(&inner)) => {
-                self.visit_in(instruction.operands[0], place, None);
+                std::mem::swap(&mut self.reads, &mut self.reads_before);
+                self.visit_in(instruction.operands[0], place, None, &of_operands[0]);
+                std::mem::swap(&mut self.reads, &mut self.reads_before);
                 0
             }
             Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
                 let operand = instruction.operands[0];
                 let from = computation.instructions[operand].shape.dims();
                 let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
-                self.visit_in(operand, place, inner)
+                self.visit_in(operand, place, inner, &of_operands[0])
             }
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
-                self.visit_in(instruction.operands[0], &place, inner)
+                self.visit_in(instruction.operands[0], &place, inner, &of_operands[0])
             }
             Op::Concatenate { dim } => {
                 let mut highest = 0;
                 for (branch, operand) in instruction.operands.iter().enumerate() {
                     let place: Vec<ValueId> = place.iter().copied().chain([id, branch]).collect();
-                    highest = highest.max(self.visit_in(*operand, &place, inner));
+                    highest = highest.max(self.visit_in(*operand, &place, inner, &of_operands[branch]));
                 }
                 match self.functions.as_ref().and_then(Functions::hero) {
                     // Each branch goes on in a loop of its own.
@@ -188,39 +277,47 @@ impl<'c> Emission<'c> {
                 }
             }
             Op::Reduce { .. } | Op::Pad { .. } | Op::Gather(_) | Op::ReduceWindow { .. } => {
-                for operand in &instruction.operands {
+                let is_sum = matches!(instruction.op, Op::Reduce { .. });
+                let is_loop = is_loop(computation, id);
+                // What is computed in the loop over the terms is computed anew in each such loop.
+                let own = if is_loop { vec![id] } else { Vec::new() };
+                let place: Vec<ValueId> = place.iter().copied().chain(own).collect();
+                if is_loop {
+                    self.enter_block();
+                }
+                for (operand, at) in instruction.operands.iter().zip(&of_operands) {
                     let from = computation.instructions[*operand].shape.dims();
                     let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
-                    self.visit_in(*operand, place, inner);
+                    self.visit_in(*operand, &place, inner, at);
                 }
-                let first = computation.instructions[instruction.operands[0]].shape.dims();
-                let loops = match &instruction.op {
-                    Op::Reduce { .. } => summed(&instruction.op, first).is_some(),
-                    op => matches!(op, Op::ReduceWindow { .. }),
-                };
-                if loops || matches!(instruction.op, Op::Pad { .. }) {
+                let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
+                if !matches!(instruction.op, Op::Gather(_)) && (!is_sum || is_loop) {
                     self.enter_block();
                 }
                 let rank = self.pass();
                 // What is read behind a loop is in a block of its own.
-                if loops {
+                if is_loop || is_window {
                     self.enter_block();
                 }
                 rank
             }
             _ if computed_number(computation, id, self.fusion).is_some() => 0,
             op => match left_as_it_is(computation, id, self.fusion) {
-                Some(operand) => self.visit_in(operand, place, inner),
+                Some(operand) => self.visit_in(operand, place, inner, at),
                 None => {
-                    let ranks = instruction.operands.iter().map(|operand| self.visit_in(*operand, place, inner));
+                    let operands = instruction.operands.iter().zip(&of_operands);
+                    let ranks = operands.map(|(operand, at)| self.visit_in(*operand, place, inner, at));
                     let highest = ranks.max().unwrap_or(0);
                     let narrows =
                         self.calls_to_narrow && *op == Op::Convert && instruction.shape.dtype() == Some(DType::BF16);
-                    let from = if narrows || is_call(op) { self.pass() } else { highest };
+                    let from = if narrows || is_call(op) { self.read(id, place, at) } else { highest };
                     from + if narrows { NARROWED } else { steps(op) }
                 }
             },
         };
+        if is_called {
+            self.calls.end();
+        }
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
@@ -265,41 +362,25 @@ impl<'c> Emission<'c> {
         dims[dim] <= UNROLLED && dims.iter().rposition(|extent| *extent > 1) == Some(dim)
     }
 
-    /// The address that is read behind slices and in branches of a concatenate, as LLVM sees it at first: index times stride and
-    /// start for each dim, anew in each function that is called on the way, or a number.
-    fn address(&self, place: &[ValueId]) -> Option<Vec<Address>> {
-        let instructions = &self.computation.instructions;
-        let mut address: Option<Vec<Address>> = None;
-        let mut place = place.iter().copied();
-        while let Some(id) = place.next() {
-            let Instruction { op, shape, operands, .. } = &instructions[id];
-            let begun = |extent: &usize| if *extent == 1 { Address::Known(0) } else { Address::Affine(vec![(0, 1)]) };
-            let mut at = address.take().unwrap_or_else(|| shape.dims().iter().map(begun).collect());
-            if at.len() != shape.dims().len() {
-                return None;
+    /// The rank of what is read or called for the element at an address: of two reads of one address LLVM keeps the first, as it
+    /// sees the address at first. What one branch reads no other knows of.
+    fn read(&mut self, id: ValueId, place: &[ValueId], at: &[Address]) -> u32 {
+        let mut branches = Vec::new();
+        let mut moves = place.iter().copied();
+        while let Some(id) = moves.next() {
+            if let Op::Concatenate { .. } = self.computation.instructions[id].op {
+                branches.extend([Some(id), moves.next()].into_iter().flatten());
             }
-            match op {
-                Op::Slice { start, stride, .. } => {
-                    let calls = self.functions.as_ref().is_some_and(|functions| functions.calls(operands[0]));
-                    for (at, (start, stride)) in at.iter_mut().zip(start.iter().zip(stride)) {
-                        at.go_on(*start as isize, *stride as isize);
-                        if let (true, Address::Affine(steps)) = (calls, at) {
-                            steps.push((0, 1));
-                        }
-                    }
-                }
-                Op::Concatenate { dim } => {
-                    let branch = place.next()?;
-                    let before = operands[..branch].iter().map(|operand| instructions[*operand].shape.dims()[*dim]);
-                    at[*dim].go_on(-(before.sum::<usize>() as isize), 1);
-                    // What one branch reads no other knows of.
-                    at[*dim].enter((id as isize, branch as isize));
-                }
-                _ => return None,
-            }
-            address = Some(at);
         }
-        address
+        let key = (id, at.iter().map(Address::alone).collect(), branches);
+        if let Some(rank) = self.read.get(&key) {
+            return *rank;
+        }
+        let rank = self.pass();
+        let is_outside = self.computation.instructions[id].fusion != self.fusion;
+        self.calls.read(is_outside.then(|| self.complex.number(id)));
+        self.read.insert(key, rank);
+        rank
     }
 
     /// What calls and branches leave is there where they end.
@@ -331,34 +412,6 @@ const ARGUMENT: u32 = 1;
 /// The ranks of a basic block; indices have those of the first one.
 const BLOCK: u32 = 1 << 16;
 
-/// The last dim of more than one element along which a term is summed.
-fn summed(op: &Op, term: &[usize]) -> Option<usize> {
-    let Op::Reduce { dims, .. } = op else { return None };
-    dims.iter().copied().filter(|dim| term[*dim] > 1).max()
-}
-
-/// The dim of an operand along which the innermost loop goes, where it goes along `inner` of the result; `None` for none.
-fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -> Option<usize> {
-    match op {
-        Op::Reduce { dims, .. } if from.len() == to.len() + dims.len() => {
-            let kept = |inner| (0..from.len()).filter(|dim| !dims.contains(dim)).nth(inner);
-            summed(op, from).or_else(|| inner.and_then(kept))
-        }
-        Op::Broadcast { dims } => dims.iter().position(|dim| Some(*dim) == inner),
-        Op::Transpose { permutation } => permutation.get(inner?).copied(),
-        Op::Reshape => {
-            let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
-            let inner = inner?;
-            (0..from.len()).find(|dim| from[*dim] == to[inner] && behind(from, *dim) == behind(to, inner))
-        }
-        Op::Gather(_) | Op::ReduceWindow { .. } => {
-            let is_last = inner.is_some_and(|inner| inner + 1 == to.len());
-            from.len().checked_sub(1).filter(|_| is_last)
-        }
-        _ => inner,
-    }
-}
-
 /// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
 /// is as a read does.
 fn is_call(op: &Op) -> bool {
@@ -380,7 +433,8 @@ fn steps(op: &Op) -> u32 {
     }
 }
 
-/// Whether the innermost dim of a broadcast is one of its operand's.
-pub fn keeps_innermost(along: &[usize], dims: &[usize]) -> bool {
-    along.last().is_some_and(|last| last + 1 == dims.len())
+/// The order of two operands' ranks in a place.
+fn order_by(ranks: &Ranks, [left, right]: [ValueId; 2], place: &[ValueId]) -> Ordering {
+    let rank = |operand: ValueId| ranks.get(&(operand, place.to_vec()));
+    rank(left).cmp(&rank(right))
 }

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::emission::keeps_innermost;
+use super::innermost::keeps_innermost;
+use super::sum_weight::weight;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 
 /// Where the products of a value are rounded although they are added: columns that a compiler has computed.
@@ -28,8 +29,8 @@ pub struct FoldedFunction {
     pub nearest: bool,
 }
 
-/// For each exponential and logarithm of f32 in a compiled fusion, the columns that LLVM folds ([`find_folded_columns`]). Not
-/// followed: logarithms in loops that are vectorized first.
+/// For each exponential, logarithm, sine and cosine of f32 in a compiled fusion, the columns that LLVM folds
+/// ([`find_folded_columns`]). Followed in loops that are vectorized first: exponentials alone.
 pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunction>> {
     let mut found = vec![None; computation.instructions.len()];
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
@@ -37,7 +38,7 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     let mut inside: Option<Vec<bool>> = None;
     for (id, instruction) in computation.instructions.iter().enumerate() {
         let Instruction { fusion: Some(fusion), shape, op: Op::Unary(unary), .. } = instruction else { continue };
-        let is_one = matches!(unary, Unary::Exponential | Unary::Log) && shape.dtype() == Some(DType::F32);
+        let is_one = is_folded(*unary) && shape.dtype() == Some(DType::F32);
         let innermost = shape.dims().iter().rposition(|extent| *extent > 1);
         let Some(innermost) = innermost.filter(|_| is_one && fusion.is_compiled()) else { continue };
         if !depends_on(computation, *fusion, (id, innermost), &mut known) {
@@ -84,12 +85,16 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
         let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        if !is_known {
-            let width = dims[innermost];
-            found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
+        let width = dims[innermost];
+        let columns =
+            if is_known { loop_over(computation, *fusion, (id, innermost), &mut HashMap::new()) } else { width };
+        let is_unrolled =
+            if code.has_functions() { code.is_unrolled_first(columns) } else { code.is_unrolled(columns) };
+        if !is_known || code.has_others {
+            found[id] = (is_inside() && is_unrolled).then_some(FoldedColumns { width, first: 0 });
         } else if code.reads == 0 || is_inside() {
-            let columns = loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
-            found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
+            let first = if code.has_functions() && is_unrolled { 0 } else { code.first_folded(columns) };
+            found[id] = Some(FoldedColumns { width, first });
         }
     }
     found
@@ -117,13 +122,16 @@ struct Code {
     functions: usize,
     /// Calls of sine and cosine: with one, one register is taken at a time.
     calls: usize,
+    /// Whether there are functions that are not folded here.
+    has_others: bool,
 }
 
 impl Code {
-    /// `None` where there are operations that are not folded, or whose cost is not known.
+    /// `None` where there are moves or sums whose cost is not known.
     fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
-        let mut code = Code { operations: 0, folded: 0, reads: 0, reads_rows: false, functions: 0, calls: 0 };
+        let mut code =
+            Code { operations: 0, folded: 0, reads: 0, reads_rows: false, functions: 0, calls: 0, has_others: false };
         let mut read = HashSet::new();
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
             let dims = instruction.shape.dims();
@@ -133,7 +141,13 @@ impl Code {
                 code.reads_rows |= spreads;
                 code.reads += usize::from(!spreads && read.insert(*operand));
             }
-            let operations = operations(&instruction.op)?;
+            let folded = operations(&instruction.op);
+            code.has_others |= folded.is_none();
+            let operations = match (folded, &instruction.op) {
+                (Some(operations), _) => operations,
+                (None, Op::Unary(_)) => weight(computation, id).0,
+                _ => return None,
+            };
             if dims.iter().all(|extent| *extent == 1) {
                 continue;
             }
@@ -147,6 +161,10 @@ impl Code {
         }
         code.reads = code.reads.max(usize::from(code.reads_rows));
         Some(code)
+    }
+
+    fn has_functions(&self) -> bool {
+        self.functions + self.calls > 0 || self.has_others
     }
 
     /// The first of so many columns that is folded, with all behind it.
@@ -182,12 +200,29 @@ impl Code {
     }
 }
 
-/// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
-/// computes it before that loop, and selects instructions there, where nothing is added to it.
+/// Whether a product is the same in the loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
+/// computes it before the loop around it, and selects instructions there, where nothing is added to it.
 fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let dims = computation.instructions[product].shape.dims();
-    dims.iter().filter(|extent| **extent > 1).count() == 1
-        && is_of_fewer_elements_than_its_sum(computation, fusion, product)
+    let instructions = &computation.instructions;
+    let reader_of = |id: ValueId| {
+        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
+        (instructions[reader].fusion == Some(fusion)).then_some(reader)
+    };
+    let mut leaves = false;
+    let mut reader = reader_of(product);
+    while let Some(id) = reader
+        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
+    {
+        if let Op::Broadcast { dims: along } = &instructions[id].op {
+            let dims = instructions[id].shape.dims();
+            let mut loops = (0..dims.len()).rev().filter(|dim| dims[*dim] > 1);
+            let is_read = [loops.next(), loops.next()].map(|dim| dim.map(|dim| along.contains(&dim)));
+            leaves |= is_read == [Some(true), Some(false)];
+        }
+        reader = reader_of(id);
+    }
+    let adds = |sum: ValueId| matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
+    leaves && reader.is_some_and(adds)
 }
 
 /// Whether a product is spread along more dims before it is added.
@@ -208,6 +243,11 @@ fn is_of_fewer_elements_than_its_sum(computation: &Computation, fusion: Fusion, 
         let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
         adds && instructions[sum].shape.elements() > shape.elements()
     })
+}
+
+/// Whether LLVM computes a function of a number that it knows (`ConstantFoldScalarCall`).
+fn is_folded(unary: Unary) -> bool {
+    matches!(unary, Unary::Exponential | Unary::Log | Unary::Sine | Unary::Cosine)
 }
 
 /// Instructions of an exponential or a logarithm of a register, as LLVM counts them.

@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::emission::{Emission, keeps_innermost};
+use super::elements_in_places::elements_in_places;
+use super::emission::Emission;
+use super::innermost::Innermost;
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
@@ -21,6 +24,9 @@ pub struct Contractions {
     pub products: Vec<bool>,
     /// Of readers that take some of these rounded nevertheless, the operands' bits.
     pub rounded: HashMap<ValueId, u64>,
+    /// Of sums of two products that are computed in several places, whether each element has the left one contracted: the other
+    /// one is rounded.
+    pub left_first: HashMap<ValueId, Arc<[bool]>>,
 }
 
 impl Contractions {
@@ -63,10 +69,19 @@ pub fn find_contractions(
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
     let twins = twins(computation);
-    let reads = Reads { computation, codegen, uses, users: &users, twins, ways: RefCell::default() };
+    let reads = Reads {
+        computation,
+        codegen,
+        uses,
+        users: &users,
+        twins,
+        ways: RefCell::default(),
+        innermost: RefCell::default(),
+    };
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
+    let mut by_place: HashMap<ValueId, Arc<[bool]>> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
         let in_library = matches!(instruction.fusion, Some(Fusion::Custom(_))) && codegen.sums_are_dots;
@@ -100,23 +115,37 @@ pub fn find_contractions(
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
             terms.retain(|term| !term.path.last().is_some_and(|product| emission.parts(*product, id)));
         }
-        let first = match (&terms[..], &instruction.op, instruction.fusion) {
+        let taken = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
-                let terms = [left.term.clone(), right.term.clone()];
-                let exchanges = || {
-                    let emission =
-                        emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-                    emission.exchanges(id, [left.path[0], right.path[0]])
-                };
-                if Signs::new(*binary == Binary::Subtract, terms).first(exchanges) == 0 { left } else { right }
+                let signs = || Signs::new(*binary == Binary::Subtract, [left.term.clone(), right.term.clone()]);
+                let emission =
+                    emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+                let exchanges = emission.exchanges(id, [left.path[0], right.path[0]]);
+                let is_left = |exchanges: bool| signs().first(|| exchanges) == 0;
+                let of_places: Vec<bool> = exchanges.values().map(|exchanges| is_left(*exchanges)).collect();
+                let first = of_places.first().copied().unwrap_or_else(|| is_left(false));
+                let differ = of_places.iter().any(|is_left| *is_left != first);
+                let elements = differ.then(|| elements_in_places(computation, Some(fusion), id)).flatten();
+                match elements {
+                    Some(elements) => {
+                        let mut left_first = vec![first; instruction.shape.elements()];
+                        for (place, is_left) in exchanges.keys().zip(of_places).rev() {
+                            let own = elements.get(place).into_iter().flatten();
+                            left_first.iter_mut().zip(own).filter(|(_, own)| **own).for_each(|(at, _)| *at = is_left);
+                        }
+                        by_place.insert(id, left_first.into());
+                        vec![left, right]
+                    }
+                    None => vec![if first { left } else { right }],
+                }
             }
-            ([only], ..) => only,
+            ([only], ..) => vec![only],
             _ => continue,
         };
-        if !first.exponential {
-            first.path.iter().for_each(|id| contracted[*id] = true);
-            let readers = || [id].into_iter().chain(first.path.iter().copied());
-            exact.extend(first.path.iter().flat_map(|read| readers().map(|reader| (reader, *read))));
+        for product in taken.iter().filter(|product| !product.exponential) {
+            product.path.iter().for_each(|id| contracted[*id] = true);
+            let readers = || [id].into_iter().chain(product.path.iter().copied());
+            exact.extend(product.path.iter().flat_map(|read| readers().map(|reader| (reader, *read))));
         }
     }
     let mut rounded: HashMap<ValueId, u64> = HashMap::new();
@@ -127,7 +156,7 @@ pub fn find_contractions(
             positions.for_each(|position| *rounded.entry(*reader).or_default() |= Contractions::bit(position));
         }
     }
-    Contractions { products: contracted, rounded }
+    Contractions { products: contracted, rounded, left_first: by_place }
 }
 
 /// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
@@ -198,12 +227,14 @@ struct Reads<'c> {
     twins: HashMap<ValueId, Vec<ValueId>>,
     /// And in which ways, for fusions in which that was asked.
     ways: RefCell<HashMap<Fusion, Ways>>,
+    /// And along which dims the innermost loops go.
+    innermost: RefCell<HashMap<Option<Fusion>, Innermost>>,
 }
 
 impl Reads<'_> {
     /// How often the elements of a value are read with which this reader computes, or those of one that is the same.
     fn alike(&self, id: ValueId, reader: ValueId) -> usize {
-        let Reads { computation, codegen, uses, users, twins, ways } = self;
+        let Reads { computation, codegen, uses, users, twins, ways, .. } = self;
         let alone = [id];
         let same = twins.get(&id).map_or(&alone[..], Vec::as_slice);
         let most = same.iter().map(|id| uses[*id]).sum();
@@ -211,6 +242,31 @@ impl Reads<'_> {
         let mut ways = ways.borrow_mut();
         let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses, codegen));
         ways.alike(id, reader, same).unwrap_or(most)
+    }
+
+    /// Whether a broadcast changes along the dim of the innermost loop.
+    fn keeps_innermost(&self, id: ValueId) -> bool {
+        let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
+        let Op::Broadcast { dims } = op else { return true };
+        let mut innermost = self.innermost.borrow_mut();
+        let innermost =
+            innermost.entry(*fusion).or_insert_with(|| Innermost::new(self.computation, *fusion, self.codegen));
+        innermost.keeps(id, dims, shape.dims())
+    }
+
+    /// Whether a value changes in the innermost loop, as far as broadcasts tell. A scalar stands in no loop.
+    fn varies_inside(&self, id: ValueId) -> bool {
+        let instruction = &self.computation.instructions[id];
+        let mut operands = instruction.operands.iter();
+        match &instruction.op {
+            Op::Broadcast { .. } => self.keeps_innermost(id),
+            Op::Constant(_) => instruction.shape.elements() != 1,
+            Op::Binary(_) if !instruction.shape.dims().is_empty() => {
+                operands.any(|operand| self.varies_inside(*operand))
+            }
+            Op::Unary(_) if !instruction.shape.dims().is_empty() => self.varies_inside(instruction.operands[0]),
+            _ => true,
+        }
     }
 
     /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
@@ -254,8 +310,9 @@ impl Reads<'_> {
                 Op::Binary(Binary::Multiply) if is_choice_of_products(computation, uses, instruction) => return None,
                 op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
                     let exponential = *op == Op::Unary(Unary::Exponential);
-                    let term = || Term::new(computation, read, &|id, reader| self.alike(id, reader));
-                    return varies_inside(computation, id).then(|| Product { path, term: term(), exponential });
+                    let keeps = |id: ValueId| self.keeps_innermost(id);
+                    let term = || Term::new(computation, read, &|id, reader| self.alike(id, reader), &keeps);
+                    return self.varies_inside(id).then(|| Product { path, term: term(), exponential });
                 }
                 Op::Select if is_known(computation, instruction) => {
                     let sides = instruction.operands[1..].iter().filter_map(|side| self.product(*side, id));
@@ -263,7 +320,7 @@ impl Reads<'_> {
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
                 }
-                Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()) => return None,
+                Op::Broadcast { .. } if !self.keeps_innermost(id) => return None,
                 op if matches!(op, Op::Broadcast { .. }) || moves(op) => id = instruction.operands[0],
                 _ => return None,
             }
@@ -317,20 +374,6 @@ fn is_choice_of_products(computation: &Computation, uses: &[usize], product: &In
         is_alone && !is_extremum && (is_known(on_true) || is_known(on_false))
     };
     is_known(a) && is_choice(b) || is_known(b) && is_choice(a)
-}
-
-/// Whether a value changes along its innermost dim, as far as broadcasts tell. A scalar stands in no loop.
-fn varies_inside(computation: &Computation, id: ValueId) -> bool {
-    let instruction = &computation.instructions[id];
-    match &instruction.op {
-        Op::Broadcast { dims } => keeps_innermost(dims, instruction.shape.dims()),
-        Op::Constant(_) => instruction.shape.elements() != 1,
-        Op::Binary(_) if !instruction.shape.dims().is_empty() => {
-            instruction.operands.iter().any(|operand| varies_inside(computation, *operand))
-        }
-        Op::Unary(_) if !instruction.shape.dims().is_empty() => varies_inside(computation, instruction.operands[0]),
-        _ => true,
-    }
 }
 
 #[cfg(test)]

@@ -75,6 +75,9 @@ impl Search<'_> {
         }
         while let (Op::Binary(Binary::Add), &[left, right]) = (&self.own(id)?.op, &self.own(id)?.operands[..]) {
             let operands = [left, right];
+            if self.contractions.left_first.contains_key(&id) {
+                return None;
+            }
             let is_exact = |position: &usize| self.contractions.is_exact_for(id, *position, operands[*position]);
             let inner = 1 - [0, 1].into_iter().find(is_exact)?;
             term.push((id, Inner::Sum(inner)));

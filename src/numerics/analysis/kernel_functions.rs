@@ -8,6 +8,7 @@ use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 
 /// How the code of a fusion is put together.
+#[derive(Clone)]
 pub struct Functions {
     /// For each value, whether it is emitted in its own place: neither called nor computed with its readers.
     called: Vec<bool>,

@@ -6,12 +6,15 @@
 
 mod address;
 mod along;
+mod calls;
 mod codegen;
 mod complex_parts;
+mod elements_in_places;
 mod emission;
 mod folding;
 mod fusion;
 mod inner_product;
+mod innermost;
 mod kernel_functions;
 mod known;
 mod known_choice;

@@ -3,7 +3,6 @@
 
 use crate::ir::{Binary, Computation, Instruction, Op, ValueId};
 
-use super::emission::keeps_innermost;
 use super::known::{known_number, negated_by};
 
 /// More factors within each other than any product of a program has.
@@ -36,25 +35,31 @@ enum Cost {
 }
 
 impl Term {
-    /// What `reader` has in `id`; `alike` says how often the elements of a value are read that a reader takes.
-    pub fn new(computation: &Computation, reads: [ValueId; 2], alike: &dyn Fn(ValueId, ValueId) -> usize) -> Term {
-        Term::within(computation, reads, alike, 0)
+    /// What `reader` has in `id`; `alike` says how often the elements of a value are read that a reader takes, `keeps` whether a
+    /// broadcast changes in the innermost loop.
+    pub fn new(
+        computation: &Computation,
+        reads: [ValueId; 2],
+        alike: &dyn Fn(ValueId, ValueId) -> usize,
+        keeps: &dyn Fn(ValueId) -> bool,
+    ) -> Term {
+        Term::within(computation, reads, (alike, keeps), 0)
     }
 
     fn within(
         computation: &Computation,
         [id, reader]: [ValueId; 2],
-        alike: &dyn Fn(ValueId, ValueId) -> usize,
+        (alike, keeps): (&dyn Fn(ValueId, ValueId) -> usize, &dyn Fn(ValueId) -> bool),
         depth: usize,
     ) -> Term {
-        let Instruction { op, shape, operands, fusion, .. } = &computation.instructions[id];
+        let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
         if let Some(number) = known_number(computation, id, *fusion) {
             return Number { negative: number.is_sign_negative() };
         }
         if *fusion != computation.instructions[reader].fusion || depth > DEEPEST {
             return Term::Value;
         }
-        let part = |operand: ValueId| Term::within(computation, [operand, id], alike, depth + 1);
+        let part = |operand: ValueId| Term::within(computation, [operand, id], (alike, keeps), depth + 1);
         let is_read_once = alike(id, reader) == 1;
         if let Some(operand) = negated_by(computation, id) {
             let term = part(operand).opposite();
@@ -66,7 +71,7 @@ impl Term {
             (Op::Binary(Binary::Multiply), &[left, right]) => Term::product(part(left), part(right)),
             (Op::Binary(Binary::Divide), &[left, right]) => Term::quotient(part(left), part(right)),
             (Op::Select, &[_, on_true, on_false]) => Choice(Box::new([part(on_true), part(on_false)])),
-            (Op::Broadcast { dims }, &[operand]) if keeps_innermost(dims, shape.dims()) => part(operand),
+            (Op::Broadcast { .. }, &[operand]) if keeps(id) => part(operand),
             (op, _) if moves(op) => part(operands[0]),
             _ => Term::Value,
         }

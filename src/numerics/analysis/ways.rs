@@ -147,6 +147,26 @@ fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
     }
 }
 
+/// The element of the operand at a position that the element at this place is made of, if it is of one that is read for it
+/// alone; `None` where it is made of several, or that is not said.
+pub fn element_read(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {
+    let instruction = &computation.instructions[id];
+    match &instruction.op {
+        Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Gather(_) => None,
+        Op::Concatenate { dim } => {
+            let extent = |id: ValueId| computation.instructions[id].shape.dims()[*dim];
+            let start = instruction.operands[..position].iter().map(|operand| extent(*operand)).sum::<usize>();
+            let dims = instruction.shape.dims();
+            let along = at / *row_major(dims).get(*dim)? as usize % dims[*dim];
+            match (start..start + extent(instruction.operands[position])).contains(&along) {
+                true => place(computation, id, position, at),
+                false => Some(None),
+            }
+        }
+        _ => place(computation, id, position, at),
+    }
+}
+
 /// The element of the operand at a position that the element at this place is made of, if it is of one; `None` where that is
 /// not said.
 fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {

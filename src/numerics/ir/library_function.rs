@@ -12,6 +12,8 @@ pub enum LibraryFunction {
     /// Beside one of the two sums of parts that a sum of complex numbers is: its code is not a library's, but that of neither
     /// part alone.
     ComplexSum,
+    /// Beside one of the two parts of a product of complex numbers, which are computed together.
+    ComplexProduct,
 }
 
 /// A discrete Fourier transform over an array's last dims.

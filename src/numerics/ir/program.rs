@@ -143,12 +143,14 @@ pub struct Instruction {
     pub tiling: Option<Arc<Tiling>>,
     /// What a library computes in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
+    /// The dim along which elements lie side by side, where a compiled file says that it is another than the last one.
+    pub minor: Option<usize>,
 }
 
 impl Instruction {
     /// An instruction outside of fusions.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
-        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None, library: None }
+        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None, library: None, minor: None }
     }
 }
 

@@ -21,7 +21,7 @@ const ROWS: usize = 4;
 
 impl ComplexDot {
     /// `None` for what is no part of a complex dot, or of one with a single row and several columns, of which Eigen makes complex
-    /// products one after the other: these are not followed.
+    /// products one after the other: a compiled file has these in its place.
     pub fn new(function: Option<&LibraryFunction>, sizes: [usize; 3]) -> Option<ComplexDot> {
         let [m, _, n] = sizes;
         let is_part = function == Some(&LibraryFunction::ComplexDot);

@@ -39,10 +39,20 @@ pub fn is_product(operand: &Value) -> bool {
     matches!(operand, Value::Double(_))
 }
 
-/// The f32 sums or differences of products and numbers, each rounded once.
-pub fn sum(binary: Binary, left: &Value, right: &Value, flush: bool) -> Value {
+/// The f32 sums or differences of products and numbers, each rounded once; of two products of which `left_first` says for each
+/// element which one is taken as it is, the other one is rounded before.
+pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool]>, flush: bool) -> Value {
     let sign = if binary == Binary::Subtract { -1.0 } else { 1.0 };
-    let sums = (0..left.len()).map(|i| sum_to_f32(given(left, i, flush), sign * given(right, i, flush)));
+    let rounded = |product: f64| f64::from(round_one(product, flush));
+    let pairs = (0..left.len()).map(|i| {
+        let (left, right) = (given(left, i, flush), given(right, i, flush));
+        match left_first.map(|first| first[i]) {
+            Some(true) => (left, rounded(right)),
+            Some(false) => (rounded(left), right),
+            None => (left, right),
+        }
+    });
+    let sums = pairs.map(|(left, right)| sum_to_f32(left, sign * right));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 
@@ -112,7 +122,11 @@ pub fn round_reads(operands: &mut [Operand], bits: u64, flush: bool) {
 
 /// The products, rounded after all.
 pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
-    products.iter().map(|p| if flush { flush_f32(*p as f32) } else { *p as f32 }).collect()
+    products.iter().map(|product| round_one(*product, flush)).collect()
+}
+
+fn round_one(product: f64, flush: bool) -> f32 {
+    if flush { flush_f32(product as f32) } else { product as f32 }
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ impl<'p> Machine<'p> {
             let operands = take_operands(instruction, values, uses);
             let shapes: Vec<&Shape> =
                 instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-            self.instruction(instruction, frame.habits[id], operands, &shapes)
+            self.instruction(instruction, &frame.habits[id], operands, &shapes)
         };
         for (id, instruction) in computation.instructions.iter().enumerate() {
             if frame.is_producer[id] {
@@ -146,7 +146,7 @@ impl<'p> Machine<'p> {
     pub fn instruction(
         &self,
         instruction: &Instruction,
-        habits: Habits,
+        habits: &Habits,
         mut operands: Vec<Operand>,
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
@@ -199,7 +199,7 @@ impl<'p> Machine<'p> {
                 folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| self.unary(*unary, v))
             }
             Op::Binary(binary) => {
-                let commutes = matches!(binary, Binary::Add | Binary::Multiply) && !habits.contracted;
+                let commutes = matches!(binary, Binary::Add | Binary::Multiply) && habits.is_plain();
                 Operand::put_broadcast_last(&mut operands, commutes);
                 let right = operands.swap_remove(1);
                 let left = one(operands);
@@ -209,7 +209,7 @@ impl<'p> Machine<'p> {
                 } else if shape.dtype() == Some(DType::F32)
                     && [&left, right.elements()].into_iter().any(contract::is_product)
                 {
-                    contract::sum(*binary, &left, &right.into_whole(left.len()), self.unit.flush)
+                    contract::sum(*binary, [&left, &right.into_whole(left.len())], habits.first(), self.unit.flush)
                 } else {
                     let by_reciprocal = self.unit.divide.multiplies(habits.divides_by);
                     self.binary(*binary, left, right, by_reciprocal)
@@ -245,8 +245,7 @@ impl<'p> Machine<'p> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                Some(LibraryFunction::Convolution(_) | LibraryFunction::ComplexDot | LibraryFunction::ComplexSum)
-                | None => self.call(*to_apply, written_out(operands))?,
+                _ => self.call(*to_apply, written_out(operands))?,
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);

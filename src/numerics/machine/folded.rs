@@ -21,6 +21,8 @@ pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: 
                 (Unary::Exponential, true) => core_math::exp(f64::from(*argument)) as f32,
                 (Unary::Exponential, false) => vector::folded_exponential(*argument),
                 (Unary::Log, _) => core_math::log(f64::from(*argument)) as f32,
+                (Unary::Sine, _) => core_math::sin(f64::from(*argument)) as f32,
+                (Unary::Cosine, _) => core_math::cos(f64::from(*argument)) as f32,
                 _ => *result,
             };
         }

@@ -37,7 +37,7 @@ pub fn value(
     if let ([product], false) = (&first[..], sums_as_compiled(machine)) {
         let flush = machine.unit.flush;
         let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
-        return Some(contract::sum(Binary::Add, &operands[0], &rounded, flush));
+        return Some(contract::sum(Binary::Add, [&operands[0], &rounded], None, flush));
     }
     Some(Value::Tuple(first.into_iter().chain(operands).collect()))
 }

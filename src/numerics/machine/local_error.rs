@@ -152,7 +152,7 @@ fn errors_of(
         let exact = &computation.instructions[place.instruction];
         let shapes: Vec<&Shape> = exact.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
         let operands: Vec<Operand> = operands.into_iter().map(|operand| operand.map(|value| widen(&value))).collect();
-        let habits = wide.frames()[place.computation + shift].habits[place.instruction];
+        let habits = &wide.frames()[place.computation + shift].habits[place.instruction];
         let exact = wide.instruction(exact, habits, operands, &shapes)?.into_whole(exact.shape.elements());
         let parts = differences(got, exact);
         let largest = parts.iter().flatten().fold(0.0, |most: f64, error| most.max(error.abs()));

@@ -1,6 +1,6 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::analysis::{
     Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, find_contractions,
@@ -40,7 +40,7 @@ pub(super) struct Frame {
 }
 
 /// What a compiler sees in an instruction and has a shorter way for.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Habits {
     /// A division by a broadcast or a constant, before a compiler had its way.
     pub divides_by: Option<Spread>,
@@ -48,6 +48,8 @@ pub(super) struct Habits {
     pub contracted: bool,
     /// The operands that are such products for others, and rounded here ([`Contractions::holds`]).
     pub takes_rounded: u64,
+    /// Of a sum of two such products, whether each element has the left one added before it is rounded, and not the right one.
+    pub left_first: Option<Arc<[bool]>>,
     /// What it is of a term whose products join a sum one after the other.
     pub inner: Option<Inner>,
     /// The columns in which such a product is rounded nevertheless.
@@ -65,6 +67,16 @@ impl Habits {
     pub fn constants(&self, contracts: bool) -> Option<FoldedFunction> {
         self.folded_function.filter(|_| contracts)
     }
+
+    /// Whether no matter which operand is which.
+    pub fn is_plain(&self) -> bool {
+        !self.contracted && self.left_first.is_none()
+    }
+
+    /// For each element, whether the left one of two products is added as it is.
+    pub fn first(&self) -> Option<&[bool]> {
+        self.left_first.as_deref()
+    }
 }
 
 impl Frame {
@@ -79,7 +91,7 @@ impl Frame {
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let contractions = find_contractions(computation, &uses, codegen, sums);
         let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
-        let Contractions { products, rounded } = contractions;
+        let Contractions { products, rounded, left_first } = contractions;
         let folded = find_folded_columns(computation, &products);
         let folded_functions = find_folded_functions(computation);
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
@@ -93,6 +105,7 @@ impl Frame {
             },
             contracted: products[id],
             takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
+            left_first: left_first.get(&id).cloned(),
             inner: inner[id],
             folded: folded[id],
             folded_function: folded_functions[id],

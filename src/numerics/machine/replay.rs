@@ -73,7 +73,7 @@ impl<'p> Replay<'p> {
                 let operands =
                     instruction.operands.iter().filter_map(|operand| self.values[*operand].clone()).collect();
                 let shapes: Vec<_> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
-                machine.instruction(instruction, frame.habits[id], operands, &shapes)?
+                machine.instruction(instruction, &frame.habits[id], operands, &shapes)?
             };
             let same = self.values[id].as_ref().is_some_and(|before| before.has_bits_of(&value));
             has_changed[id] = !same;

@@ -246,7 +246,7 @@ impl Site<'_> {
             let shapes: Vec<Shape> =
                 instruction.operands.iter().map(|operand| self.shape(*operand, range.len())).collect();
             let shapes: Vec<&Shape> = shapes.iter().collect();
-            computed[at] = Some(self.machine.instruction(instruction, self.frame.habits[*id], operands?, &shapes)?);
+            computed[at] = Some(self.machine.instruction(instruction, &self.frame.habits[*id], operands?, &shapes)?);
         }
         match self.operand(self.array, &mut computed, &range)?.into_whole(range.len()) {
             Value::Float(_, elements) => Ok(elements),

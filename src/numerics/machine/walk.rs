@@ -133,7 +133,7 @@ impl<'m> Walk<'m> {
                 _ => {
                     let operands = frame.take_operands(instruction);
                     let kept = if self.keeps_operands { operands.clone() } else { Vec::new() };
-                    let value = machine.instruction(instruction, prepared.habits[id], operands, &shapes)?;
+                    let value = machine.instruction(instruction, &prepared.habits[id], operands, &shapes)?;
                     let place = Place { path, computation: frame.computation, instruction: id };
                     frame.keep(value);
                     return Ok(Some(Step { place, operands: kept }));

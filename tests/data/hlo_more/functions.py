@@ -278,3 +278,19 @@ def sums_of_code(v, r, k, e):
 def narrow_library_dots(*pairs):
     """Dots of bf16 in a library fusion: the second product of each pair joins the sum first."""
     return tuple(jnp.matmul(x, y, preferred_element_type=jnp.float32) for x, y in zip(pairs[::2], pairs[1::2]))
+
+
+def in_places(a, b, c, d, x, y, p, q, r):
+    """One value in several places, each with code of its own: scans of complex numbers, whose steps are functions that are inlined;
+    rows that are not the last dim; products and logarithms before loops that are unrolled; powers of complex numbers, and an
+    imaginary part alone."""
+    z, rate = lax.complex(a, b), jnp.exp(lax.complex(-jnp.abs(c), d))
+    join = lambda s, t: (s[0] * t[0], t[0] * s[1] + t[1])
+    rates = jnp.broadcast_to(rate, z.shape)
+    scans = lax.associative_scan(join, (rates, z))[1], lax.associative_scan(join, (rates, z), reverse=True)[1]
+    near = (x * x)[:, :, None] + (y * y)[:, None, :] - 2 * x[:, :, None] * y[:, None, :]
+    gate = jax.nn.sigmoid(p + jnp.float32(0.3) * q)
+    w = z[:6] ** lax.complex(a[6:12], b[6:12])
+    alone = (z * lax.complex(b, a) + rate * c).imag
+    logs = jnp.log(jnp.arange(7).astype(jnp.float32) + 4)
+    return tuple(part for s in (*scans, w) for part in (s.real, s.imag)) + (near.transpose(2, 1, 0) + r, gate, alone, logs)

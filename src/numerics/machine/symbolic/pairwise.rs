@@ -15,12 +15,14 @@ pub fn round_products(operand: &mut Symbols) {
     if let Symbols::Array(array) = operand
         && array.exact
     {
-        let rounded = |symbol: &Symbol| {
-            let (symbol, is_opposite) = symbol.split_sign();
-            Mixer::new("rounded product").and(symbol).symbol().with_sign(is_opposite)
-        };
-        *operand = Symbols::array(array.elements.iter().map(rounded).collect());
+        let round = Mixer::new("rounded product");
+        *operand = Symbols::array(array.elements.iter().map(|symbol| round_product(&round, *symbol)).collect());
     }
+}
+
+fn round_product(round: &Mixer, symbol: Symbol) -> Symbol {
+    let (symbol, is_opposite) = symbol.split_sign();
+    round.and(symbol).symbol().with_sign(is_opposite)
 }
 
 /// An operation of two operands.
@@ -51,12 +53,19 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     }
     if dtype == DType::F32 && exact {
         let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
-        let element = |(a, b): (Symbol, Symbol)| {
+        let round = Mixer::new("rounded product");
+        let element = |(at, (a, b)): (usize, (Symbol, Symbol))| {
+            let rounded = |symbol: Symbol| round_product(&round, symbol);
+            let (a, b) = match habits.left_first.as_ref().map(|first| first[at]) {
+                Some(true) => (a, rounded(b)),
+                Some(false) => (rounded(a), b),
+                None => (a, b),
+            };
             let b = b.with_sign(binary == Binary::Subtract);
             let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
             sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
         };
-        return Symbols::array(pairs().map(element).collect());
+        return Symbols::array(pairs().enumerate().map(element).collect());
     }
     if unit.divide.multiplies(habits.divides_by) && dtype.is_float() && dtype != DType::F64 {
         let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);

@@ -39,7 +39,7 @@ pub struct Tracer<'a> {
 /// An instruction with what its operands are.
 pub struct Site<'s> {
     pub instruction: &'s Instruction,
-    pub habits: Habits,
+    pub habits: &'s Habits,
     pub operands: Vec<Symbols>,
     pub shapes: Vec<&'s Shape>,
 }
@@ -123,7 +123,7 @@ impl<'a> Tracer<'a> {
                             values[*operand] = None;
                         }
                     }
-                    self.instruction(Site { instruction, habits: frame.habits[id], operands, shapes })?
+                    self.instruction(Site { instruction, habits: &frame.habits[id], operands, shapes })?
                 }
             };
             if let Some(sketches) = sketches.as_deref_mut() {
