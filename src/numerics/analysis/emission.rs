@@ -1,6 +1,6 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
@@ -38,6 +38,10 @@ pub struct Emission<'c> {
     blocks: HashMap<ValueId, u32>,
     /// Basic blocks so far.
     block: u32,
+    /// Values that are computed in the innermost loop.
+    inside: HashSet<ValueId>,
+    /// Whether it is at what is computed before that.
+    is_before: bool,
 }
 
 impl<'c> Emission<'c> {
@@ -71,6 +75,8 @@ impl<'c> Emission<'c> {
             read: HashMap::new(),
             blocks: HashMap::new(),
             block: 0,
+            inside: HashSet::new(),
+            is_before: false,
         }
     }
 
@@ -85,10 +91,11 @@ impl<'c> Emission<'c> {
         })
     }
 
-    /// Whether branches lie between a value and the one that reads it: LLVM selects instructions block by block, and fuses
-    /// nothing across.
+    /// Whether branches lie between a value and the one that reads it, or the beginning of the innermost loop: LLVM selects instructions
+    /// block by block, and fuses nothing across.
     pub fn parts(&self, value: ValueId, reader: ValueId) -> bool {
-        self.blocks.get(&value) < self.blocks.get(&reader)
+        let [block, reading] = [value, reader].map(|id| (self.blocks.get(&id), self.inside.contains(&id)));
+        block.0.is_some() && !block.1 && reading.1 || block.0 < reading.0
     }
 
     fn visit(&mut self, id: ValueId) {
@@ -97,6 +104,9 @@ impl<'c> Emission<'c> {
 
     /// `inner` is the value's dim along which the innermost loop goes.
     fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>) -> u32 {
+        if !self.is_before {
+            self.inside.insert(id);
+        }
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
             return *rank;
@@ -131,7 +141,11 @@ impl<'c> Emission<'c> {
             Op::Iota { .. } => 0,
             // What is the same in all steps of the innermost loop is computed before it, where it has an order of its own.
             Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !dims.contains(&inner)) => {
+                let is_loop = inner.is_some_and(|inner| instruction.shape.dims()[inner] > 1);
+                let is_before = self.is_before;
+                self.is_before |= is_loop;
                 self.visit_in(instruction.operands[0], place, None);
+                self.is_before = is_before;
                 0
             }
             Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 use super::emission::keeps_innermost;
+use super::invariant::{Invariants, stand_in_the_innermost_loop};
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 
 /// Where the products of a value are rounded although they are added: columns that a compiler has computed.
@@ -13,8 +14,17 @@ use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 pub struct FoldedColumns {
     /// The columns of the value, along its innermost dim of more than one element.
     pub width: usize,
-    /// The first of them that is folded; all behind it are.
+    /// The first of them that is folded.
     pub first: usize,
+    /// The one behind the last that is.
+    pub end: usize,
+}
+
+impl FoldedColumns {
+    /// Whether the element at this place is in one of them.
+    pub fn hold(self, at: usize) -> bool {
+        (self.first..self.end).contains(&(at % self.width))
+    }
 }
 
 /// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless: those of
@@ -28,23 +38,23 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
+    let invariants = Invariants::new(computation);
     for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
         let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
-        if !is_known && !leaves_a_loop(computation, *fusion, id) {
+        if !is_known {
+            found[id] = invariants.first_step(id);
             continue;
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
         let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        if !is_known {
-            let width = dims[innermost];
-            found[id] = (is_inside() && code.is_unrolled(width)).then_some(FoldedColumns { width, first: 0 });
-        } else if code.reads == 0 || is_inside() {
+        if code.reads == 0 || is_inside() {
             let columns = loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
-            found[id] = Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns) });
+            found[id] =
+                Some(FoldedColumns { width: dims[innermost], first: code.first_folded(columns), end: dims[innermost] });
         }
     }
     found
@@ -113,37 +123,6 @@ impl Code {
             || steps <= ANALYZED && (reads == 0 || is_worth_unrolling(steps, instructions + LOOP, saved));
         if unrolled { 0 } else { steps * step }
     }
-
-    /// Whether the loop over so many columns is unrolled, by its size alone.
-    fn is_unrolled(&self, width: usize) -> bool {
-        let operations = self.operations + self.reads;
-        let registers = if operations > SHORT { 1 } else { REGISTERS };
-        is_small(width / (LANES * registers), registers * (operations + 1))
-    }
-}
-
-/// Whether a product is the same in a loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
-/// computes it before that loop, and selects instructions there, where nothing is added to it.
-fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let instructions = &computation.instructions;
-    let shape = &instructions[product].shape;
-    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
-        return false;
-    }
-    let reader_of = |id: ValueId| {
-        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
-        (instructions[reader].fusion == Some(fusion)).then_some(reader)
-    };
-    let mut reader = reader_of(product);
-    while let Some(id) = reader
-        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
-    {
-        reader = reader_of(id);
-    }
-    reader.is_some_and(|sum| {
-        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
-        adds && instructions[sum].shape.elements() > shape.elements()
-    })
 }
 
 /// How many instructions an operation is for each element; `None` for those that are not folded.
@@ -211,24 +190,4 @@ fn loop_over(
     let columns = columns.unwrap_or_else(|| extent(id)).min(extent(id));
     found.insert(id, columns);
     columns
-}
-
-/// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.
-fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
-    let instructions = &computation.instructions;
-    let mut inside = vec![true; instructions.len()];
-    for (id, reader) in instructions.iter().enumerate().rev() {
-        let keeps = match &reader.op {
-            // The place is known.
-            _ if reader.shape.elements() == 1 => continue,
-            Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
-            Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert => true,
-            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
-            _ => false,
-        };
-        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
-            inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
-        }
-    }
-    inside
 }

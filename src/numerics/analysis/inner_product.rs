@@ -8,7 +8,7 @@ use crate::tensor::DType;
 use super::codegen::Codegen;
 use super::emission::Emission;
 use super::fusion::Contractions;
-use super::known::{known_number, negated_by};
+use super::signs::{Signs, Term};
 
 /// What a value is of a term whose products join the sum one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub fn find_inner_products(
         {
             continue;
         }
-        let search = Search { computation, contractions, uses, fusion };
-        let Some(term) = search.term(sum.operands[0], dims) else { continue };
         let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+        let search = Search { computation, contractions, uses, fusion, emission };
+        let Some(term) = search.term(sum.operands[0], dims) else { continue };
         if !term.iter().any(|(value, inner)| *inner == Inner::Product && emission.parts(*value, id)) {
             term.into_iter().for_each(|(value, inner)| found[value] = Some(inner));
         }
@@ -57,6 +57,7 @@ struct Search<'c> {
     contractions: &'c Contractions,
     uses: &'c [usize],
     fusion: Fusion,
+    emission: &'c Emission<'c>,
 }
 
 impl Search<'_> {
@@ -77,14 +78,22 @@ impl Search<'_> {
             let operands = [left, right];
             let is_exact = |position: &usize| self.contractions.is_exact_for(id, *position, operands[*position]);
             let inner = 1 - [0, 1].into_iter().find(is_exact)?;
+            let terms = operands.map(|operand| Term::new(self.computation, [operand, id], &|id, _| self.uses[id]));
+            if !Signs::new(false, terms).adds(|| self.emission.exchanges(id, operands)) {
+                return None;
+            }
             term.push((id, Inner::Sum(inner)));
             id = operands[inner];
         }
         if !term.iter().any(|(_, inner)| matches!(inner, Inner::Sum(_))) {
             return None;
         }
-        while let Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Slice { .. } | Op::Reverse { .. } =
-            self.own(id)?.op
+        while let Op::Copy
+        | Op::Reshape
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::Unary(Unary::Negate) = self.own(id)?.op
         {
             id = self.computation.instructions[id].operands[0];
         }
@@ -95,19 +104,13 @@ impl Search<'_> {
         Some(term).filter(|_| varies && self.is_plain_product(id))
     }
 
-    /// Whether it is a product that LLVM does not subtract instead: no factor is negated, and none a negative constant.
+    /// Whether it is a product, and not that of two magnitudes.
     fn is_plain_product(&self, id: ValueId) -> bool {
         let Some(Instruction { op: Op::Binary(Binary::Multiply), operands, .. }) = self.own(id) else { return false };
-        let known = |factor: &ValueId| known_number(self.computation, *factor, Some(self.fusion));
-        let is_negated = |factor: &ValueId| {
-            self.computation.instructions[*factor].fusion == Some(self.fusion)
-                && negated_by(self.computation, *factor).is_some()
-        };
         let is_magnitude = |factor: &ValueId| {
             self.computation.instructions[*factor].op == Op::Unary(Unary::Abs) && operands[0] != operands[1]
         };
-        !operands.iter().any(|factor| is_negated(factor) || known(factor).is_some_and(f32::is_sign_negative))
-            && !operands.iter().all(is_magnitude)
+        !operands.iter().all(is_magnitude)
     }
 
     /// Whether a value changes along a dim, as far as broadcasts tell: else it is computed before the loop.

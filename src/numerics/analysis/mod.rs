@@ -12,6 +12,7 @@ mod emission;
 mod folding;
 mod fusion;
 mod inner_product;
+mod invariant;
 mod kernel_functions;
 mod known;
 mod known_choice;
