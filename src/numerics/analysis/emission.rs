@@ -326,7 +326,7 @@ fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -> Op
         Op::Reshape => {
             let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
             let inner = inner?;
-            (0..from.len()).find(|dim| from[*dim] == to[inner] && behind(from, *dim) == behind(to, inner))
+            (0..from.len()).find(|dim| from[*dim].is_multiple_of(to[inner]) && behind(from, *dim) == behind(to, inner))
         }
         Op::Gather(_) | Op::ReduceWindow { .. } => {
             let is_last = inner.is_some_and(|inner| inner + 1 == to.len());

@@ -100,7 +100,7 @@ pub fn find_contractions(
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-            let is_apart = |product: ValueId| emission.parts(product, id) || invariants.leaves(product);
+            let is_apart = |product: ValueId| emission.parts(product, id) || invariants.leaves(product, codegen);
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
         }
         let first = match (&terms[..], &instruction.op, instruction.fusion) {

@@ -6,8 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
+use super::codegen::Codegen;
 use super::emission::keeps_innermost;
 use super::folding::FoldedColumns;
+use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{is_opaque, weight};
 use super::unroll::is_unrolled;
 
@@ -26,6 +28,8 @@ pub struct Invariants<'c> {
     bodies: RefCell<HashMap<Fusion, Body>>,
     /// For each value, whether it is computed there.
     inside: OnceCell<Vec<bool>>,
+    /// And of which sum's terms it is part.
+    sums: OnceCell<Vec<Option<ValueId>>>,
 }
 
 /// What a fusion's innermost loop does for each element.
@@ -34,17 +38,26 @@ struct Body {
     instructions: usize,
     /// The calls of functions that LLVM knows nothing of.
     calls: Vec<ValueId>,
+    /// How often it is done: elements of the last value's innermost dim.
+    columns: usize,
 }
 
 impl<'c> Invariants<'c> {
     /// Those of one computation, looked at when they are asked for.
     pub fn new(computation: &'c Computation) -> Invariants<'c> {
-        Invariants { computation, bodies: RefCell::default(), inside: OnceCell::new() }
+        Invariants { computation, bodies: RefCell::default(), inside: OnceCell::new(), sums: OnceCell::new() }
     }
 
     /// Whether a product is computed before the loop that its sum stands in.
-    pub fn leaves(&self, product: ValueId) -> bool {
-        self.left(product).is_some_and(|(body, _)| body.calls.is_empty())
+    pub fn leaves(&self, product: ValueId, codegen: &Codegen) -> bool {
+        let Instruction { fusion: Some(fusion), .. } = &self.computation.instructions[product] else { return false };
+        if !is_same_for_all_rows(self.computation, *fusion, product) {
+            return false;
+        }
+        match self.sums.get_or_init(|| sums_along(self.computation))[product] {
+            Some(sum) => leaves_no_loop(self.computation, sum, codegen),
+            None => self.left(product).is_some_and(|(body, _)| body.calls.is_empty()),
+        }
     }
 
     /// The columns of a product that are computed before the loop that its sum stands in, where functions are called there that may
@@ -69,8 +82,9 @@ impl<'c> Invariants<'c> {
         let turns = (SHORT / body.instructions.max(1)).clamp(1, REGISTERS);
         let registers = 1 << turns.ilog2();
         let step = LANES * registers;
+        let columns = shape.elements().min(body.columns);
         // Beside these there is an address for each register.
-        is_unrolled(shape.elements() / step, registers * (body.instructions + 1)).then(|| (body.clone(), step))
+        is_unrolled(columns / step, registers * (body.instructions + 1)).then(|| (body.clone(), step))
     }
 }
 
@@ -79,8 +93,9 @@ impl Body {
         let instructions = &computation.instructions;
         let mut read = HashSet::new();
         // The store.
-        let mut body = Body { instructions: 1, calls: Vec::new() };
+        let mut body = Body { instructions: 1, ..Body::default() };
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
+            body.columns = last_extent(instruction).unwrap_or(1);
             if spreads(instruction) || !inside[id] || instruction.shape.elements() == 1 {
                 continue;
             }
@@ -148,21 +163,50 @@ pub fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut inside = vec![true; instructions.len()];
     for (id, reader) in instructions.iter().enumerate().rev() {
-        let keeps = match &reader.op {
-            // The place is known.
-            _ if reader.shape.elements() == 1 => continue,
-            Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
-            Op::Reshape => last_extent(reader) == last_extent(&instructions[reader.operands[0]]),
-            Op::Tuple => true,
-            Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert => true,
-            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
-            _ => false,
-        };
+        // The place is known.
+        if reader.shape.elements() == 1 {
+            continue;
+        }
+        let keeps = keeps_loop(computation, reader);
         for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
             inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
         }
     }
     inside
+}
+
+/// For each value of a computation, the sum over its innermost dim of which it is part of the terms.
+fn sums_along(computation: &Computation) -> Vec<Option<ValueId>> {
+    let instructions = &computation.instructions;
+    let mut along = vec![None; instructions.len()];
+    for (id, reader) in instructions.iter().enumerate().rev() {
+        let of_reader = match (&reader.op, &reader.operands[..]) {
+            (Op::Reduce { dims, .. }, &[term, _]) => {
+                let innermost = instructions[term].shape.dims().iter().rposition(|extent| *extent > 1);
+                innermost.filter(|dim| dims.contains(dim)).map(|_| id)
+            }
+            _ => along[id].filter(|_| keeps_loop(computation, reader)),
+        };
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
+            along[*operand] = along[*operand].or(of_reader).filter(|_| reader.fusion.is_some());
+        }
+    }
+    along
+}
+
+/// Whether an operation's innermost dim is that of its operands.
+fn keeps_loop(computation: &Computation, reader: &Instruction) -> bool {
+    match &reader.op {
+        Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
+        Op::Reshape => {
+            let [from, to] = [&computation.instructions[reader.operands[0]], reader].map(last_extent);
+            from.zip(to).is_some_and(|(from, to)| from.is_multiple_of(to))
+        }
+        Op::Transpose { permutation } => permutation.last().is_some_and(|from| from + 1 == permutation.len()),
+        Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert | Op::Tuple => true,
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
+        _ => false,
+    }
 }
 
 /// The extent of the innermost dim of several elements.
