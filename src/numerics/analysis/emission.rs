@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::address::Address;
@@ -30,8 +30,9 @@ pub struct Emission<'c> {
     complex: ComplexParts,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
     ranks: HashMap<(ValueId, Vec<ValueId>), u32>,
-    /// Reads so far. Each has the rank of its position.
+    /// Reads so far. Each has the rank of its position; those before the innermost loop stand in a block of their own.
     reads: u32,
+    reads_before: u32,
     /// Their ranks by what is read.
     read: HashMap<(ValueId, Vec<Address>), u32>,
     /// The basic block that each value is computed in, in its last place.
@@ -42,6 +43,8 @@ pub struct Emission<'c> {
     inside: HashSet<ValueId>,
     /// Whether it is at what is computed before that.
     is_before: bool,
+    /// Whether the innermost loop goes over several dims, up to the one that is given.
+    merges: bool,
 }
 
 impl<'c> Emission<'c> {
@@ -72,11 +75,13 @@ impl<'c> Emission<'c> {
             complex: ComplexParts::of(computation, fusion),
             ranks: HashMap::new(),
             reads: 0,
+            reads_before: 0,
             read: HashMap::new(),
             blocks: HashMap::new(),
             block: 0,
             inside: HashSet::new(),
             is_before: false,
+            merges: false,
         }
     }
 
@@ -140,7 +145,7 @@ impl<'c> Emission<'c> {
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
             // What is the same in all steps of the innermost loop is computed before it, where it has an order of its own.
-            Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !dims.contains(&inner)) => {
+            Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !self.goes_over(dims, inner)) => {
                 let is_loop = inner.is_some_and(|inner| instruction.shape.dims()[inner] > 1);
                 let is_before = self.is_before;
                 self.is_before |= is_loop;
@@ -151,8 +156,14 @@ impl<'c> Emission<'c> {
             Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
                 let operand = instruction.operands[0];
                 let from = computation.instructions[operand].shape.dims();
-                let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
-                self.visit_in(operand, place, inner)
+                let before = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
+                let merged = inner.filter(|_| before.is_none() && instruction.op == Op::Reshape);
+                let merged = merged.and_then(|inner| last_part(inner, instruction.shape.dims(), from));
+                let merges = self.merges;
+                self.merges |= merged.is_some();
+                let rank = self.visit_in(operand, place, before.or(merged));
+                self.merges = merges;
+                rank
             }
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
@@ -207,6 +218,11 @@ impl<'c> Emission<'c> {
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
+    }
+
+    /// Whether one of these dims is gone over in the innermost loop.
+    fn goes_over(&self, dims: &[usize], inner: usize) -> bool {
+        dims.iter().any(|dim| *dim == inner || self.merges && *dim < inner)
     }
 
     /// What XLA computes before a value, of complex numbers both parts at once.
@@ -287,8 +303,9 @@ impl<'c> Emission<'c> {
 
     /// What calls and branches leave is there where they end.
     fn pass(&mut self) -> u32 {
-        self.reads += 1;
-        BLOCK + self.reads
+        let reads = if self.is_before { &mut self.reads_before } else { &mut self.reads };
+        *reads += 1;
+        BLOCK + *reads
     }
 
     /// Behind a loop or a branch, as in it, another basic block begins: what is read there has a higher rank than all that came
@@ -336,6 +353,13 @@ fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -> Op
     }
 }
 
+/// The innermost one of the dims that a reshape joins to one.
+fn last_part(dim: usize, to: &[usize], from: &[usize]) -> Option<usize> {
+    let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
+    (0..from.len())
+        .find(|part| from[*part] > 1 && to[dim].is_multiple_of(from[*part]) && behind(from, *part) == behind(to, dim))
+}
+
 /// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
 /// is as a read does.
 fn is_call(op: &Op) -> bool {
@@ -354,39 +378,6 @@ fn steps(op: &Op) -> u32 {
         Op::Clamp => 2,
         _ if is_call(op) => 0,
         _ => 1,
-    }
-}
-
-/// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
-pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
-    let instruction = &computation.instructions[id];
-    let operands = &instruction.operands;
-    match &instruction.op {
-        Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
-        Op::Binary(Binary::Multiply) => {
-            codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
-        }
-        // A sum is -0 only of two.
-        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand, codegen)),
-        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
-            is_no_negative_zero(computation, operands[0], codegen)
-        }
-        _ => has_no_sign(computation, id),
-    }
-}
-
-/// Whether LLVM sees that a value's sign bit is clear.
-fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
-    let instruction = &computation.instructions[id];
-    let operands = &instruction.operands;
-    match &instruction.op {
-        Op::Constant(value) => value.data().to_f32s().iter().all(|v| v.is_sign_positive()),
-        Op::Binary(Binary::Multiply) => {
-            operands[0] == operands[1] || operands.iter().all(|operand| has_no_sign(computation, *operand))
-        }
-        Op::Unary(Unary::Abs | Unary::Exponential) => true,
-        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => has_no_sign(computation, operands[0]),
-        _ => false,
     }
 }
 

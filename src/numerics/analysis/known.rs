@@ -3,6 +3,8 @@
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
+use super::codegen::Codegen;
+
 /// The number that a value of a fusion is at all places, where a compiler knows it.
 pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
     let is_inside = computation.instructions[id].fusion == fusion;
@@ -66,5 +68,38 @@ pub fn left_as_it_is(computation: &Computation, id: ValueId, fusion: Option<Fusi
         Binary::Subtract => is(right, 0.0).then_some(left),
         Binary::Add => either(&|kept, other| is(other, 0.0) && adds_zero(kept)),
         _ => None,
+    }
+}
+
+/// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
+pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
+    let instruction = &computation.instructions[id];
+    let operands = &instruction.operands;
+    match &instruction.op {
+        Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
+        Op::Binary(Binary::Multiply) => {
+            codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
+        }
+        // A sum is -0 only of two.
+        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand, codegen)),
+        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
+            is_no_negative_zero(computation, operands[0], codegen)
+        }
+        _ => has_no_sign(computation, id),
+    }
+}
+
+/// Whether LLVM sees that a value's sign bit is clear.
+fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
+    let instruction = &computation.instructions[id];
+    let operands = &instruction.operands;
+    match &instruction.op {
+        Op::Constant(value) => value.data().to_f32s().iter().all(|v| v.is_sign_positive()),
+        Op::Binary(Binary::Multiply) => {
+            operands[0] == operands[1] || operands.iter().all(|operand| has_no_sign(computation, *operand))
+        }
+        Op::Unary(Unary::Abs | Unary::Exponential) => true,
+        Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => has_no_sign(computation, operands[0]),
+        _ => false,
     }
 }

@@ -13,8 +13,8 @@ use crate::ir::{
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::emission::is_no_negative_zero;
 use super::inner_product::Inner;
+use super::known::is_no_negative_zero;
 use super::library_dot::LibraryDot;
 use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::along::Along;
+use super::super::along::{Along, Dims};
 use super::{RUN, Strides, Term};
 use crate::ir::{Op, Unary, ValueId};
 
@@ -31,13 +31,18 @@ impl Term<'_> {
     pub fn indices(&self) -> usize {
         let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
         let order = self.emission_order(&read).into_iter().filter(|id| read.contains(id));
-        let of_array = |id: ValueId| self.places.iter().filter(move |(array, _)| *array == id).map(|(_, lies)| lies);
-        let reads: Vec<&Along> = order.flat_map(of_array).collect();
-        let is_plain = |lies: &Along| lies.iter().flatten().all(|(dim, _)| *dim == self.innermost);
+        // What lies alike is at one index, whatever dims it has.
+        let dims_of = |(_, lies): &(ValueId, Along)| {
+            let dims = lies.iter().flat_map(|dims| if dims.is_empty() { vec![(usize::MAX, 1)] } else { dims.clone() });
+            dims.collect::<Dims>()
+        };
+        let of_array = |id: ValueId| self.places.iter().filter(move |(array, _)| *array == id).map(dims_of);
+        let reads: Vec<Dims> = order.flat_map(|id| of_array(id).collect::<Vec<_>>()).collect();
+        let is_plain = |lies: &Dims| lies.iter().all(|(dim, _)| *dim == self.innermost);
         let open_at = |at: usize| {
             let (before, after) = (&reads[..=at], &reads[at + 1..]);
             let is_last = |index: usize| !after[index + 1..].contains(&after[index]);
-            let kept = (0..after.len()).filter(|i| is_last(*i) && !is_plain(after[*i]) && before.contains(&after[*i]));
+            let kept = (0..after.len()).filter(|i| is_last(*i) && !is_plain(&after[*i]) && before.contains(&after[*i]));
             let plain = after.iter().any(|lies| is_plain(lies) || !before.contains(lies));
             kept.count() + usize::from(plain)
         };
