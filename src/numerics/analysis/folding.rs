@@ -6,26 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 use super::emission::keeps_innermost;
-use super::invariant::{Invariants, stand_in_the_innermost_loop};
+use super::invariant::{FoldedColumns, Invariants, stand_in_the_innermost_loop};
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
-
-/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoldedColumns {
-    /// The columns of the value, along its innermost dim of more than one element.
-    pub width: usize,
-    /// The first of them that is folded.
-    pub first: usize,
-    /// The one behind the last that is.
-    pub end: usize,
-}
-
-impl FoldedColumns {
-    /// Whether the element at this place is in one of them.
-    pub fn hold(self, at: usize) -> bool {
-        (self.first..self.end).contains(&(at % self.width))
-    }
-}
 
 /// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless: those of
 /// a compiled fusion, as far as the product depends on constants and on the index of the innermost loop.

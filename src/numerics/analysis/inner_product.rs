@@ -8,18 +8,8 @@ use crate::tensor::DType;
 use super::codegen::Codegen;
 use super::emission::Emission;
 use super::fusion::Contractions;
+use super::inner::Inner;
 use super::signs::{Signs, Term};
-
-/// What a value is of a term whose products join the sum one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inner {
-    /// The product that joins first. It is not rounded.
-    Product,
-    /// The sum of a product that is not rounded and of what joins before it: the operand of this number.
-    Sum(usize),
-    /// Such a sum negated or in another shape.
-    Moved,
-}
 
 /// For each value of a computation, what it is of such a term. An addition of a sum may be reordered (`reassoc`), so LLVM makes
 /// fma(a, b, fma(c, d, s)) of fma(a, b, cd) + s, where nobody else reads the sum and the product cd (`visitFADDForFMACombine`).

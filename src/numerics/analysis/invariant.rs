@@ -8,7 +8,6 @@ use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 use super::codegen::Codegen;
 use super::emission::keeps_innermost;
-use super::folding::FoldedColumns;
 use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{is_opaque, weight};
 use super::unroll::is_unrolled;
@@ -21,6 +20,24 @@ const SHORT: usize = 20;
 
 /// Registers that take turns in the shortest loop.
 const REGISTERS: usize = 4;
+
+/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedColumns {
+    /// The columns of the value, along its innermost dim of more than one element.
+    pub width: usize,
+    /// The first of them that is folded.
+    pub first: usize,
+    /// The one behind the last that is.
+    pub end: usize,
+}
+
+impl FoldedColumns {
+    /// Whether the element at this place is in one of them.
+    pub fn hold(self, at: usize) -> bool {
+        (self.first..self.end).contains(&(at % self.width))
+    }
+}
 
 /// The innermost loops of a computation's fusions.
 pub struct Invariants<'c> {

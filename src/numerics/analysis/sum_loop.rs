@@ -13,7 +13,7 @@ use crate::ir::{
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::inner_product::Inner;
+use super::inner::Inner;
 use super::known::is_no_negative_zero;
 use super::library_dot::LibraryDot;
 use super::sum_term::{RUN, Term, WIDEST};
