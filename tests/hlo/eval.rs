@@ -200,6 +200,13 @@ fn values_in_several_places_are_those_of_xla() {
     results_are_those_of_xla("in_places", "xla-cpu/default/as-compiled");
 }
 
+/// Products that are the same for all rows stand before the loop over columns or in it, and sums beside such rows have registers of
+/// their own.
+#[test]
+fn products_that_are_the_same_for_all_rows_are_those_of_xla() {
+    results_are_those_of_xla("rows_alike", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

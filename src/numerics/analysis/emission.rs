@@ -1,7 +1,7 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
@@ -10,7 +10,7 @@ use super::address::{self, Address, Place};
 use super::calls::Calls;
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
-use super::innermost::{dim_before, is_loop, of_result};
+use super::innermost::{dim_before, is_loop, last_part, of_result};
 use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
 
@@ -53,6 +53,12 @@ pub struct Emission<'c> {
     inlined: HashMap<ValueId, Box<Emission<'c>>>,
     /// The functions that are called.
     calls: Calls,
+    /// Values that are computed in the innermost loop.
+    inside: HashSet<ValueId>,
+    /// Whether it is at what is computed before that.
+    is_before: bool,
+    /// Whether the innermost loop goes over several dims, up to the one that is given.
+    merges: bool,
 }
 
 impl<'c> Emission<'c> {
@@ -114,6 +120,9 @@ impl<'c> Emission<'c> {
             block: 0,
             inlined: HashMap::new(),
             calls: Calls::default(),
+            inside: HashSet::new(),
+            is_before: false,
+            merges: false,
         }
     }
 
@@ -184,10 +193,11 @@ impl<'c> Emission<'c> {
         Box::new(emission.run(&|emission| parts.iter().for_each(|part| emission.visit(*part))))
     }
 
-    /// Whether branches lie between a value and the one that reads it: LLVM selects instructions block by block, and fuses
-    /// nothing across.
+    /// Whether branches lie between a value and the one that reads it, or the beginning of the innermost loop: LLVM selects instructions
+    /// block by block, and fuses nothing across.
     pub fn parts(&self, value: ValueId, reader: ValueId) -> bool {
-        self.blocks.get(&value) < self.blocks.get(&reader)
+        let [block, reading] = [value, reader].map(|id| (self.blocks.get(&id), self.inside.contains(&id)));
+        block.0.is_some() && !block.1 && reading.1 || block.0 < reading.0
     }
 
     fn visit(&mut self, id: ValueId) {
@@ -199,6 +209,9 @@ impl<'c> Emission<'c> {
 
     /// `inner` is the value's dim along which the innermost loop goes, `at` where its element lies.
     fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>, at: &[Address]) -> u32 {
+        if !self.is_before {
+            self.inside.insert(id);
+        }
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
             return *rank;
@@ -239,17 +252,31 @@ impl<'c> Emission<'c> {
             // Indices are there before anything is read.
             Op::Iota { .. } => 0,
             // What is the same in all steps of the innermost loop is computed before it, where it has an order of its own.
-            Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !dims.contains(&inner)) => {
-                std::mem::swap(&mut self.reads, &mut self.reads_before);
+            Op::Broadcast { dims } if self.hoists && inner.is_some_and(|inner| !self.goes_over(dims, inner)) => {
+                let is_loop = inner.is_some_and(|inner| instruction.shape.dims()[inner] > 1);
+                let leaves = is_loop && !self.is_before;
+                if leaves {
+                    self.is_before = true;
+                    std::mem::swap(&mut self.reads, &mut self.reads_before);
+                }
                 self.visit_in(instruction.operands[0], place, None, &of_operands[0]);
-                std::mem::swap(&mut self.reads, &mut self.reads_before);
+                if leaves {
+                    std::mem::swap(&mut self.reads, &mut self.reads_before);
+                    self.is_before = false;
+                }
                 0
             }
             Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Unary(Unary::Negate) => {
                 let operand = instruction.operands[0];
                 let from = computation.instructions[operand].shape.dims();
-                let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
-                self.visit_in(operand, place, inner, &of_operands[0])
+                let before = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
+                let merged = inner.filter(|_| before.is_none() && instruction.op == Op::Reshape);
+                let merged = merged.and_then(|inner| last_part(inner, instruction.shape.dims(), from));
+                let merges = self.merges;
+                self.merges |= merged.is_some();
+                let rank = self.visit_in(operand, place, before.or(merged), &of_operands[0]);
+                self.merges = merges;
+                rank
             }
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Reverse { .. } => {
                 let place: Vec<ValueId> = place.iter().copied().chain([id]).collect();
@@ -321,6 +348,11 @@ impl<'c> Emission<'c> {
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
+    }
+
+    /// Whether one of these dims is gone over in the innermost loop.
+    fn goes_over(&self, dims: &[usize], inner: usize) -> bool {
+        dims.iter().any(|dim| *dim == inner || self.merges && *dim < inner)
     }
 
     /// What XLA computes before a value, of complex numbers both parts at once.

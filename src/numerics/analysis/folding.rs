@@ -7,17 +7,9 @@ use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, Valu
 use crate::tensor::DType;
 
 use super::innermost::keeps_innermost;
+use super::invariant::{FoldedColumns, Invariants, stand_in_the_innermost_loop};
 use super::sum_weight::weight;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
-
-/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoldedColumns {
-    /// The columns of the value, along its innermost dim of more than one element.
-    pub width: usize,
-    /// The first of them that is folded; all behind it are.
-    pub first: usize,
-}
 
 /// A function of f32 in columns that a compiler has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +45,7 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
         let nearest = code.is_unrolled_first(width);
         let first = if nearest { 0 } else { code.first_folded(width) };
         let followed = nearest || *unary == Unary::Exponential;
-        let columns = FoldedColumns { width, first };
+        let columns = FoldedColumns { width, first, end: width };
         found[id] = (followed && first < width).then_some(FoldedFunction { columns, nearest });
     }
     found
@@ -70,17 +62,21 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
+    let invariants = Invariants::new(computation);
     for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
         let dims = shape.dims();
         let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
         let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
-        if !is_known && leaves_loops_over_rows(computation, *fusion, id) {
-            found[id] = Some(FoldedColumns { width: dims[innermost], first: 0 });
-            continue;
-        }
-        if !is_known && !leaves_a_loop(computation, *fusion, id) {
-            continue;
+        let width = dims[innermost];
+        let all = FoldedColumns { width, first: 0, end: width };
+        if !is_known {
+            let is_row = dims.iter().filter(|extent| **extent > 1).count() == 1;
+            let of_row = if is_row { invariants.first_step(id) } else { None };
+            found[id] = of_row.or_else(|| leaves_loops_over_rows(computation, *fusion, id).then_some(all));
+            if is_row || found[id].is_some() || !leaves_a_loop(computation, *fusion, id) {
+                continue;
+            }
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
         let Some(code) = code else { continue };
@@ -91,10 +87,10 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let is_unrolled =
             if code.has_functions() { code.is_unrolled_first(columns) } else { code.is_unrolled(columns) };
         if !is_known || code.has_others {
-            found[id] = (is_inside() && is_unrolled).then_some(FoldedColumns { width, first: 0 });
+            found[id] = (is_inside() && is_unrolled).then_some(all);
         } else if code.reads == 0 || is_inside() {
             let first = if code.has_functions() && is_unrolled { 0 } else { code.first_folded(columns) };
-            found[id] = Some(FoldedColumns { width, first });
+            found[id] = Some(FoldedColumns { first, ..all });
         }
     }
     found
@@ -347,24 +343,4 @@ fn loop_over(
     let columns = columns.unwrap_or_else(|| extent(id)).min(extent(id));
     found.insert(id, columns);
     columns
-}
-
-/// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.
-fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
-    let instructions = &computation.instructions;
-    let mut inside = vec![true; instructions.len()];
-    for (id, reader) in instructions.iter().enumerate().rev() {
-        let keeps = match &reader.op {
-            // The place is known.
-            _ if reader.shape.elements() == 1 => continue,
-            Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
-            Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert => true,
-            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
-            _ => false,
-        };
-        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
-            inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
-        }
-    }
-    inside
 }

@@ -11,6 +11,7 @@ use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
 use super::innermost::Innermost;
+use super::invariant::Invariants;
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
@@ -57,7 +58,7 @@ impl Contractions {
 /// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
-/// before branches behind which the sum is. Who reads other elements of a product than those at its own place has code of its
+/// that is the same for all rows where that loop is unrolled ([`Invariants`]), and one before branches behind which the sum is. Who reads other elements of a product than those at its own place has code of its
 /// own for it (`ways.rs`), and rounds there or does not. `uses` is how often each value is read, the root once more.
 pub fn find_contractions(
     computation: &Computation,
@@ -82,6 +83,7 @@ pub fn find_contractions(
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     let mut by_place: HashMap<ValueId, Arc<[bool]>> = HashMap::new();
+    let invariants = Invariants::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
         let in_library = matches!(instruction.fusion, Some(Fusion::Custom(_))) && codegen.sums_are_dots;
@@ -113,7 +115,8 @@ pub fn find_contractions(
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-            terms.retain(|term| !term.path.last().is_some_and(|product| emission.parts(*product, id)));
+            let is_apart = |product: ValueId| emission.parts(product, id) || invariants.leaves(product, codegen);
+            terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
         }
         let taken = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
@@ -321,7 +324,7 @@ impl Reads<'_> {
                     return Some(Product { path, ..joined });
                 }
                 Op::Broadcast { .. } if !self.keeps_innermost(id) => return None,
-                op if matches!(op, Op::Broadcast { .. }) || moves(op) => id = instruction.operands[0],
+                op if matches!(op, Op::Broadcast { .. } | Op::Gather(_)) || moves(op) => id = instruction.operands[0],
                 _ => return None,
             }
         }

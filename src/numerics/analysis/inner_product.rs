@@ -1,5 +1,6 @@
 //! Sums of products as terms of a sum: each product joins the sum on its own.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
@@ -8,18 +9,9 @@ use crate::tensor::DType;
 use super::codegen::Codegen;
 use super::emission::Emission;
 use super::fusion::Contractions;
-use super::known::{known_number, negated_by};
-
-/// What a value is of a term whose products join the sum one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inner {
-    /// The product that joins first. It is not rounded.
-    Product,
-    /// The sum of a product that is not rounded and of what joins before it: the operand of this number.
-    Sum(usize),
-    /// Such a sum negated or in another shape.
-    Moved,
-}
+use super::inner::Inner;
+use super::innermost::keeps_innermost;
+use super::signs::{Signs, Term};
 
 /// For each value of a computation, what it is of such a term. An addition of a sum may be reordered (`reassoc`), so LLVM makes
 /// fma(a, b, fma(c, d, s)) of fma(a, b, cd) + s, where nobody else reads the sum and the product cd (`visitFADDForFMACombine`).
@@ -42,9 +34,10 @@ pub fn find_inner_products(
         {
             continue;
         }
-        let search = Search { computation, contractions, uses, fusion };
-        let Some(term) = search.term(sum.operands[0], dims) else { continue };
         let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+        let search = Search { computation, contractions, uses, fusion, emission: RefCell::new(emission) };
+        let Some(term) = search.term(sum.operands[0], dims) else { continue };
+        let emission = search.emission.into_inner();
         if !term.iter().any(|(value, inner)| *inner == Inner::Product && emission.parts(*value, id)) {
             term.into_iter().for_each(|(value, inner)| found[value] = Some(inner));
         }
@@ -52,14 +45,15 @@ pub fn find_inner_products(
     found
 }
 
-struct Search<'c> {
+struct Search<'c, 'e> {
     computation: &'c Computation,
     contractions: &'c Contractions,
     uses: &'c [usize],
     fusion: Fusion,
+    emission: RefCell<&'e mut Emission<'c>>,
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     /// An instruction of the fusion, of f32, that is read once.
     fn own(&self, id: ValueId) -> Option<&Instruction> {
         let instruction = &self.computation.instructions[id];
@@ -80,14 +74,28 @@ impl Search<'_> {
             }
             let is_exact = |position: &usize| self.contractions.is_exact_for(id, *position, operands[*position]);
             let inner = 1 - [0, 1].into_iter().find(is_exact)?;
+            let keeps = |id: ValueId| match &self.computation.instructions[id] {
+                Instruction { op: Op::Broadcast { dims }, shape, .. } => keeps_innermost(dims, shape.dims()),
+                _ => true,
+            };
+            let terms =
+                operands.map(|operand| Term::new(self.computation, [operand, id], &|id, _| self.uses[id], &keeps));
+            let exchanges = self.emission.borrow_mut().exchanges(id, operands);
+            if !Signs::new(false, terms).adds(|| exchanges.values().next().is_some_and(|exchanges| *exchanges)) {
+                return None;
+            }
             term.push((id, Inner::Sum(inner)));
             id = operands[inner];
         }
         if !term.iter().any(|(_, inner)| matches!(inner, Inner::Sum(_))) {
             return None;
         }
-        while let Op::Copy | Op::Reshape | Op::Transpose { .. } | Op::Slice { .. } | Op::Reverse { .. } =
-            self.own(id)?.op
+        while let Op::Copy
+        | Op::Reshape
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::Unary(Unary::Negate) = self.own(id)?.op
         {
             id = self.computation.instructions[id].operands[0];
         }
@@ -98,19 +106,13 @@ impl Search<'_> {
         Some(term).filter(|_| varies && self.is_plain_product(id))
     }
 
-    /// Whether it is a product that LLVM does not subtract instead: no factor is negated, and none a negative constant.
+    /// Whether it is a product, and not that of two magnitudes.
     fn is_plain_product(&self, id: ValueId) -> bool {
         let Some(Instruction { op: Op::Binary(Binary::Multiply), operands, .. }) = self.own(id) else { return false };
-        let known = |factor: &ValueId| known_number(self.computation, *factor, Some(self.fusion));
-        let is_negated = |factor: &ValueId| {
-            self.computation.instructions[*factor].fusion == Some(self.fusion)
-                && negated_by(self.computation, *factor).is_some()
-        };
         let is_magnitude = |factor: &ValueId| {
             self.computation.instructions[*factor].op == Op::Unary(Unary::Abs) && operands[0] != operands[1]
         };
-        !operands.iter().any(|factor| is_negated(factor) || known(factor).is_some_and(f32::is_sign_negative))
-            && !operands.iter().all(is_magnitude)
+        !operands.iter().all(is_magnitude)
     }
 
     /// Whether a value changes along a dim, as far as broadcasts tell: else it is computed before the loop.

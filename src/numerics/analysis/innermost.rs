@@ -85,7 +85,7 @@ pub fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -
         Op::Reshape => {
             let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
             let inner = inner?;
-            (0..from.len()).find(|dim| from[*dim] == to[inner] && behind(from, *dim) == behind(to, inner))
+            (0..from.len()).find(|dim| from[*dim].is_multiple_of(to[inner]) && behind(from, *dim) == behind(to, inner))
         }
         Op::Gather(_) | Op::ReduceWindow { .. } => {
             let is_last = inner.is_some_and(|inner| inner + 1 == to.len());
@@ -93,6 +93,13 @@ pub fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -
         }
         _ => inner,
     }
+}
+
+/// The innermost one of the dims that a reshape joins to one.
+pub fn last_part(dim: usize, to: &[usize], from: &[usize]) -> Option<usize> {
+    let behind = |dims: &[usize], dim: usize| dims[dim + 1..].iter().product::<usize>();
+    (0..from.len())
+        .find(|part| from[*part] > 1 && to[dim].is_multiple_of(from[*part]) && behind(from, *part) == behind(to, dim))
 }
 
 /// Whether the innermost dim of a broadcast is one of its operand's.

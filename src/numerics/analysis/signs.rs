@@ -195,6 +195,13 @@ impl Signs {
         self.terms[0].0
     }
 
+    /// Whether it is a sum when LLVM selects instructions, and has been one since Reassociate.
+    pub fn adds(mut self, exchanges: impl FnOnce() -> bool) -> bool {
+        self.combine();
+        self.reassociate(exchanges);
+        !self.subtracts && self.terms.iter().all(|(_, term)| term.cost() != Cost::Cheaper)
+    }
+
     /// InstCombine: it subtracts no negation and no product with a number, and adds no negation.
     fn combine(&mut self) {
         let [left, right] = &mut self.terms;

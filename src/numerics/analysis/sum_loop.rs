@@ -13,11 +13,11 @@ use crate::ir::{
 use crate::tensor::DType;
 
 use super::codegen::Codegen;
-use super::inner_product::Inner;
+use super::inner::Inner;
 use super::library_dot::LibraryDot;
 use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{OF_LOOP, RUN, Term, WIDEST};
-use super::unroll::{LOOP, UNROLLED, is_small, is_unrolled};
+use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +175,22 @@ pub fn find_sum_loops(
         _ => SumLoop::Chain,
     };
     computation.instructions.iter().map(sum_loop).collect()
+}
+
+/// Whether nothing is left of the innermost loop of a sum: it is unrolled before or after LLVM vectorizes it.
+pub fn leaves_no_loop(computation: &Computation, sum: ValueId, codegen: &Codegen) -> bool {
+    let instruction = &computation.instructions[sum];
+    let (Op::Reduce { dims, .. }, &[term, init]) = (&instruction.op, &instruction.operands[..]) else { return false };
+    let extents = computation.instructions[term].shape.dims();
+    let Some(innermost) = (0..extents.len()).rev().find(|d| dims.contains(d) && extents[*d] > 1) else { return true };
+    let term_of = Term::new(computation, instruction.fusion, term, (innermost, None), codegen);
+    let may_unroll = codegen.free_loops || !term_of.sums();
+    let is_plain = !term_of.is_opaque() && term_of.is_regular();
+    is_plain
+        && match of_sum(computation, instruction, dims, [term, init], (false, false), codegen) {
+            SumLoop::Columns(columns) => columns.unrolled,
+            _ => may_unroll && is_unrolled(extents[innermost], term_of.instructions()),
+        }
 }
 
 fn of_sum(
@@ -342,7 +358,8 @@ impl Columns {
             true => cheapest(rest, widest, &cost),
             false => 1,
         };
-        let unrolled = turns == 1 || turns * registers * (operations + 1) < UNROLLED;
+        let instructions = turns * registers * (operations + 1);
+        let unrolled = turns == 1 || instructions < if turns <= ANALYZED { UNROLLED_IF_ANALYZED } else { UNROLLED };
         let starts_with_two = starts_with_two && unrolled;
         let columns =
             Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled, starts_with_two };

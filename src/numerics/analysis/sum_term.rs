@@ -36,6 +36,8 @@ pub struct Term<'c> {
     operations: BTreeSet<ValueId>,
     /// Reads in the innermost loop.
     reads: Vec<Along>,
+    /// For each array that is read there, how its elements lie in memory, once for each place.
+    arrays_read: Vec<(ValueId, Along)>,
     /// Values of a row, and constants.
     spread: usize,
     rows_read: usize,
@@ -58,8 +60,8 @@ pub struct Term<'c> {
     sums: bool,
     /// Whether a step that leaves out lanes cannot compute it.
     opaque: bool,
-    /// Whether functions are called for one element at a time.
-    calls_alone: bool,
+    /// Functions that are called for one element at a time.
+    calls_alone: usize,
 }
 
 impl<'c> Term<'c> {
@@ -82,6 +84,7 @@ impl<'c> Term<'c> {
             operations: BTreeSet::new(),
             masks: codegen.masks,
             reads: Vec::new(),
+            arrays_read: Vec::new(),
             spread: 0,
             rows_read: 0,
             instructions: 0,
@@ -94,7 +97,7 @@ impl<'c> Term<'c> {
             only_multiplies: true,
             sums: false,
             opaque: false,
-            calls_alone: false,
+            calls_alone: 0,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
         term.visit(without_sign(computation, fusion, id), &dims.map(|dim| vec![dim]).collect::<Along>());
@@ -154,14 +157,14 @@ impl<'c> Term<'c> {
     /// loop is in another one.
     pub fn most_registers(&self, is_within: bool) -> usize {
         let arrays: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
-        let general = (if is_within { 13usize } else { 14 }).saturating_sub(arrays.len()) / 2;
+        let general = (if is_within { 13usize } else { 14 }).saturating_sub(arrays.len()) / (1 + self.live_indices());
         let vectors: usize = if self.masks { 32 } else { 16 };
         general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
     }
 
     /// Whether functions are called for one element at a time.
     pub fn calls_alone(&self) -> bool {
-        self.calls_alone
+        self.calls_alone > 0
     }
 
     /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
@@ -239,7 +242,7 @@ impl<'c> Term<'c> {
                 self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
                 self.opaque |= is_opaque(instruction);
-                self.calls_alone |= is_scalar_call(&instruction.op);
+                self.calls_alone += usize::from(is_scalar_call(&instruction.op));
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
                 let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
                 let operands: Vec<ValueId> = operands.iter().map(added).collect();
@@ -258,7 +261,9 @@ impl<'c> Term<'c> {
     fn read(&mut self, id: ValueId, along: &Along) {
         let shape = &self.computation.instructions[id].shape;
         self.instructions += 1;
-        self.reads.push(in_memory(shape.dims(), along));
+        let lies = in_memory(shape.dims(), along);
+        self.arrays_read.push((id, lies.clone()));
+        self.reads.push(lies);
         self.strides.push(Strides::new((id, &self.place), shape.dims(), along, [Some(self.innermost), self.around]));
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }

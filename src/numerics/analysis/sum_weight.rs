@@ -6,6 +6,9 @@ use crate::tensor::DType;
 /// What a call for several elements costs, however many.
 pub const OF_CALL: usize = 6;
 
+/// What a call for one element costs.
+pub const OF_SCALAR_CALL: usize = 10;
+
 /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
 pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
     let instruction = &computation.instructions[id];

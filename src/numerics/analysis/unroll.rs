@@ -8,7 +8,7 @@ pub const ANALYZED: usize = 10;
 
 /// What it allows such loops: the saved branches and indices are about two of a hundred instructions (measured: the largest
 /// unrolled are 304, 308, 306, 308, 312, 315 and 310 instructions for 2, 4, 6, 7, 8, 9 and 10 iterations).
-const UNROLLED_IF_ANALYZED: usize = 312;
+pub const UNROLLED_IF_ANALYZED: usize = 312;
 
 /// Instructions of a loop beside a term's own: the addition, and that of the index.
 pub const LOOP: usize = 2;

@@ -14,12 +14,12 @@ use super::value::{Operand, Value};
 /// already, if the other is nothing but -1.
 pub fn product(left: &Value, right: &Value, folded: Option<FoldedColumns>, flush: bool) -> Value {
     let exact = (0..left.len()).map(|i| given(left, i, flush) * given(right, i, flush));
-    let Some(FoldedColumns { width, first }) = folded else { return Value::double(exact.collect()) };
+    let Some(folded): Option<FoldedColumns> = folded else { return Value::double(exact.collect()) };
     let rounded = |(i, product): (usize, f64)| {
         let rounded = product as f32;
-        match i % width < first {
-            true => product,
-            false => f64::from(if flush { flush_f32(rounded) } else { rounded }),
+        match folded.hold(i) {
+            false => product,
+            true => f64::from(if flush { flush_f32(rounded) } else { rounded }),
         }
     };
     Value::double(exact.enumerate().map(rounded).collect())

@@ -16,7 +16,7 @@ pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: 
     let Value::Float(dtype, results) = own(operand) else { unreachable!("f32 is held as floats") };
     let mut results = results.into_vec();
     for (at, (result, argument)) in results.iter_mut().zip(arguments.iter()).enumerate() {
-        if at % columns.width >= columns.first {
+        if columns.hold(at) {
             *result = match (unary, nearest) {
                 (Unary::Exponential, true) => core_math::exp(f64::from(*argument)) as f32,
                 (Unary::Exponential, false) => vector::folded_exponential(*argument),

@@ -294,3 +294,21 @@ def in_places(a, b, c, d, x, y, p, q, r):
     alone = (z * lax.complex(b, a) + rate * c).imag
     logs = jnp.log(jnp.arange(7).astype(jnp.float32) + 4)
     return tuple(part for s in (*scans, w) for part in (s.real, s.imag)) + (near.transpose(2, 1, 0) + r, gate, alone, logs)
+
+
+def rows_alike(x, y, z, w, b, v, u):
+    """Products that are the same for all rows, as LLVM computes them before its loops, or does not; and sums beside such rows."""
+    third = lambda row: row * jnp.float32(0.3)
+    def chain(value, steps):
+        for i in range(steps):
+            value = value * jnp.float32(1.1 + i / 64) + jnp.float32(0.7 + i / 32)
+        return value
+    alike = [x * y + third(w), jnp.exp(-(x + third(w))), jnp.tanh(v + third(u)), jnp.tanh(v) + third(u)]
+    alike += [chain(x + third(w), steps) for steps in (20, 60)] + [lax.erf(v * third(u) + third(u))]
+    alike += [jnp.swapaxes(x.reshape(3, 8, 32) * y.reshape(3, 8, 32) + third(w), 1, 2) + jnp.float32(0)]
+    sums = [jnp.sum(lax.integer_pow(x * y + third(w), 3), 0), jnp.sum(jnp.cos(x + third(w)) * y, 0)]
+    terms = [(x * y * z, w), (w, x * y * z), (x, w * b), (x * z, w * b), (w * b * third(u[:32]), x * y)]
+    sums += [jnp.sum(chain(one * two, steps), 1) for steps in (6, 7) for one, two in terms]
+    sums += [jnp.sum(jnp.sin(x[:2, :10] + third(b[:10])) * jnp.cos(y[:2, :10]), (0, 1))]
+    sums += [jnp.sum(z * y + -(x * y * jnp.float32(-0.7)), 1), jnp.sum(z * y + -(x * jnp.float32(-0.7) * z), 0)]
+    return tuple(alike + sums)

@@ -1,7 +1,9 @@
 //! What steps of a sum's loop cost for so many lanes.
 
 use super::super::along::{Along, SOMEWHERE, lies_beside};
-use super::super::sum_weight::{OF_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks};
+use super::super::sum_weight::{
+    OF_CALL, OF_SCALAR_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks,
+};
 use super::{RUN, Term, WIDEST, WITHIN};
 
 /// What it costs to read an element of each of eight sums within, and to put it into its lane.
@@ -71,11 +73,13 @@ impl Term<'_> {
             16 => self.slow as f64 * 4.0,
             _ => 0.0,
         };
+        // What is called for each lane takes it out of the register and puts it back.
+        let alone = self.calls_alone * (if lanes == 1 { OF_SCALAR_CALL } else { (OF_SCALAR_CALL + 2) * lanes } - 1);
         let addition = 1;
         let called = self.calls * OF_CALL;
         let simple = beside + (self.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;
         // Sixteen elements are two registers.
-        (simple * lanes.div_ceil(WIDEST) + called) as f64 + apart as f64 * cost_apart(lanes, columns) + more
+        (simple * lanes.div_ceil(WIDEST) + called + alone) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }
 }
 

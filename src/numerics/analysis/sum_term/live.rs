@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::along::{Along, Dims};
 use super::{RUN, Strides, Term};
 use crate::ir::{Op, Unary, ValueId};
 
@@ -12,7 +13,7 @@ impl Term<'_> {
         let order = self.emission_order(&read);
         let mut last: HashMap<ValueId, usize> = HashMap::new();
         for (at, id) in order.iter().enumerate() {
-            last.extend(self.sources(*id, &read).into_iter().map(|source| (source, at)));
+            last.extend(self.sources(*id, &read).into_iter().map(|(source, _)| (source, at)));
         }
         let mut open: HashSet<ValueId> = HashSet::new();
         let mut most = 0;
@@ -25,19 +26,42 @@ impl Term<'_> {
         most + 1
     }
 
-    /// Operations and reads as XLA's emitters write them: breadth first from the term, and then backwards.
+    /// The most indices of a step that are there at once, beside the loop's own: each is there from the first to the last but one of the
+    /// reads that share it, and so is what it is computed of, which is the index of an array that is the same for all rows.
+    pub fn live_indices(&self) -> usize {
+        let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
+        let order = self.emission_order(&read).into_iter().filter(|id| read.contains(id));
+        // What lies alike is at one index, whatever dims it has.
+        let dims_of = |(_, lies): &(ValueId, Along)| {
+            let dims = lies.iter().flat_map(|dims| if dims.is_empty() { vec![(usize::MAX, 1)] } else { dims.clone() });
+            dims.collect::<Dims>()
+        };
+        let of_array = |id: ValueId| self.arrays_read.iter().filter(move |(array, _)| *array == id).map(dims_of);
+        let reads: Vec<Dims> = order.flat_map(|id| of_array(id).collect::<Vec<_>>()).collect();
+        let is_plain = |lies: &Dims| lies.iter().all(|(dim, _)| *dim == self.innermost);
+        let open_at = |at: usize| {
+            let (before, after) = (&reads[..=at], &reads[at + 1..]);
+            let is_last = |index: usize| !after[index + 1..].contains(&after[index]);
+            let kept = (0..after.len()).filter(|i| is_last(*i) && !is_plain(&after[*i]) && before.contains(&after[*i]));
+            let plain = after.iter().any(|lies| is_plain(lies) || !before.contains(lies));
+            kept.count() + usize::from(plain)
+        };
+        (0..reads.len()).map(open_at).max().unwrap_or(0).max(1)
+    }
+
+    /// Operations and reads as XLA's emitters write them: breadth first from the term through elementwise operations, and then backwards.
     fn emission_order(&self, read: &HashSet<ValueId>) -> Vec<ValueId> {
-        let mut found: Vec<ValueId> = self.operations.last().into_iter().copied().collect();
-        let mut seen: HashSet<ValueId> = found.iter().copied().collect();
+        let mut found: Vec<(ValueId, bool)> = self.operations.last().map(|id| (*id, true)).into_iter().collect();
+        let mut seen: HashSet<ValueId> = found.iter().map(|(id, _)| *id).collect();
         let mut next = 0;
-        while next < found.len() {
-            let sources = self.sources(found[next], read);
-            found.extend(sources.into_iter().rev().filter(|source| seen.insert(*source)));
+        while let Some((id, is_direct)) = found.get(next) {
+            let sources = if *is_direct { self.sources(*id, read) } else { Vec::new() };
+            found.extend(sources.into_iter().rev().filter(|(source, _)| seen.insert(*source)));
             next += 1;
         }
         let mut order = Vec::new();
         let mut emitted = HashSet::new();
-        for id in found.into_iter().rev() {
+        for (id, _) in found.into_iter().rev() {
             // What is needed first, and then the value itself.
             let mut waiting = vec![(id, false)];
             while let Some((id, is_ready)) = waiting.pop() {
@@ -45,27 +69,28 @@ impl Term<'_> {
                     order.push(id);
                 } else if emitted.insert(id) {
                     waiting.push((id, true));
-                    waiting.extend(self.sources(id, read).into_iter().rev().map(|source| (source, false)));
+                    waiting.extend(self.sources(id, read).into_iter().rev().map(|(source, _)| (source, false)));
                 }
             }
         }
         order
     }
 
-    /// The operations and reads whose values an operation takes, through moves.
-    fn sources(&self, id: ValueId, read: &HashSet<ValueId>) -> Vec<ValueId> {
+    /// The operations and reads whose values an operation takes, through moves; and whether without any.
+    fn sources(&self, id: ValueId, read: &HashSet<ValueId>) -> Vec<(ValueId, bool)> {
         let mut sources = Vec::new();
         if read.contains(&id) {
             return sources;
         }
-        let mut waiting = self.computation.instructions[id].operands.clone();
-        waiting.reverse();
-        while let Some(id) = waiting.pop() {
+        let operands = |id: ValueId| self.computation.instructions[id].operands.iter().rev();
+        let mut waiting: Vec<(ValueId, bool)> = operands(id).map(|operand| (*operand, true)).collect();
+        while let Some((id, is_direct)) = waiting.pop() {
             let instruction = &self.computation.instructions[id];
             if self.operations.contains(&id) || read.contains(&id) {
-                sources.push(id);
+                sources.push((id, is_direct));
             } else if instruction.fusion == self.fusion {
-                waiting.extend(instruction.operands.iter().rev());
+                let is_direct = is_direct && instruction.op == Op::Copy;
+                waiting.extend(operands(id).map(|operand| (*operand, is_direct)));
             }
         }
         sources

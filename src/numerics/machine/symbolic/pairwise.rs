@@ -44,8 +44,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
             product.and(a.min(b)).and(a.max(b)).symbol().with_sign(one != other)
         };
         let element = |(at, (a, b)): (usize, (Symbol, Symbol))| match habits.folded {
-            Some(folded) if at % folded.width >= folded.first && exact => round.and(of(a, b)).symbol(),
-            Some(folded) if at % folded.width >= folded.first => plain.of(a, b),
+            Some(folded) if folded.hold(at) && exact => round.and(of(a, b)).symbol(),
+            Some(folded) if folded.hold(at) => plain.of(a, b),
             _ => of(a, b),
         };
         let elements = pairs().enumerate().map(element).collect();

@@ -1,0 +1,232 @@
+//! Products that do not change in a loop around the innermost one: where LLVM unrolls the innermost loop, it computes them before
+//! the outer one (`LICM`), in another basic block than their sums, and rounds them there (FACTS 3.2).
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+
+use super::codegen::Codegen;
+use super::innermost::keeps_innermost;
+use super::sum_loop::leaves_no_loop;
+use super::sum_weight::{is_opaque, weight};
+use super::unroll::is_unrolled;
+
+/// Elements of a register.
+const LANES: usize = 8;
+
+/// Instructions of a loop below which LLVM takes several registers in turns, as many as it takes to reach them (`SmallLoopCost`).
+const SHORT: usize = 20;
+
+/// Registers that take turns in the shortest loop.
+const REGISTERS: usize = 4;
+
+/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedColumns {
+    /// The columns of the value, along its innermost dim of more than one element.
+    pub width: usize,
+    /// The first of them that is folded.
+    pub first: usize,
+    /// The one behind the last that is.
+    pub end: usize,
+}
+
+impl FoldedColumns {
+    /// Whether the element at this place is in one of them.
+    pub fn hold(self, at: usize) -> bool {
+        (self.first..self.end).contains(&(at % self.width))
+    }
+}
+
+/// The innermost loops of a computation's fusions.
+pub struct Invariants<'c> {
+    computation: &'c Computation,
+    bodies: RefCell<HashMap<Fusion, Body>>,
+    /// For each value, whether it is computed there.
+    inside: OnceCell<Vec<bool>>,
+    /// And of which sum's terms it is part.
+    sums: OnceCell<Vec<Option<ValueId>>>,
+}
+
+/// What a fusion's innermost loop does for each element.
+#[derive(Clone, Default)]
+struct Body {
+    instructions: usize,
+    /// The calls of functions that LLVM knows nothing of.
+    calls: Vec<ValueId>,
+    /// How often it is done: elements of the last value's innermost dim.
+    columns: usize,
+}
+
+impl<'c> Invariants<'c> {
+    /// Those of one computation, looked at when they are asked for.
+    pub fn new(computation: &'c Computation) -> Invariants<'c> {
+        Invariants { computation, bodies: RefCell::default(), inside: OnceCell::new(), sums: OnceCell::new() }
+    }
+
+    /// Whether a product is computed before the loop that its sum stands in.
+    pub fn leaves(&self, product: ValueId, codegen: &Codegen) -> bool {
+        let Instruction { fusion: Some(fusion), .. } = &self.computation.instructions[product] else { return false };
+        if !is_same_for_all_rows(self.computation, *fusion, product) {
+            return false;
+        }
+        match self.sums.get_or_init(|| sums_along(self.computation))[product] {
+            Some(sum) => leaves_no_loop(self.computation, sum, codegen),
+            None => self.left(product).is_some_and(|(body, _)| body.calls.is_empty()),
+        }
+    }
+
+    /// The columns of a product that are computed before the loop that its sum stands in, where functions are called there that may
+    /// not return: what LLVM reads behind the first call stays (`isGuaranteedToExecute`), and so all but the first step.
+    pub fn first_step(&self, product: ValueId) -> Option<FoldedColumns> {
+        let (body, step) = self.left(product)?;
+        let is_before = body.calls.iter().any(|call| depends(self.computation, *call, product));
+        let width = self.computation.instructions[product].shape.elements();
+        (!body.calls.is_empty()).then(|| FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
+    }
+
+    /// The loop that a product can leave, if there are no calls in it, and the elements of a step.
+    fn left(&self, product: ValueId) -> Option<(Body, usize)> {
+        let Instruction { fusion, shape, .. } = &self.computation.instructions[product];
+        let fusion = (*fusion)?;
+        let inside = self.inside.get_or_init(|| stand_in_the_innermost_loop(self.computation));
+        if !inside[product] || !is_same_for_all_rows(self.computation, fusion, product) {
+            return None;
+        }
+        let mut bodies = self.bodies.borrow_mut();
+        let body = bodies.entry(fusion).or_insert_with(|| Body::new(self.computation, fusion, inside));
+        let turns = (SHORT / body.instructions.max(1)).clamp(1, REGISTERS);
+        let registers = 1 << turns.ilog2();
+        let step = LANES * registers;
+        let columns = shape.elements().min(body.columns);
+        // Beside these there is an address for each register.
+        is_unrolled(columns / step, registers * (body.instructions + 1)).then(|| (body.clone(), step))
+    }
+}
+
+impl Body {
+    fn new(computation: &Computation, fusion: Fusion, inside: &[bool]) -> Body {
+        let instructions = &computation.instructions;
+        let mut read = HashSet::new();
+        // The store.
+        let mut body = Body { instructions: 1, ..Body::default() };
+        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
+            body.columns = last_extent(instruction).unwrap_or(1);
+            if spreads(instruction) || !inside[id] || instruction.shape.elements() == 1 {
+                continue;
+            }
+            let outside = instruction.operands.iter().filter(|operand| instructions[**operand].fusion != Some(fusion));
+            let arrays = outside.filter(|operand| instructions[**operand].shape.elements() > 1);
+            body.instructions += arrays.filter(|operand| read.insert(**operand)).count();
+            body.calls.extend(is_opaque(instruction).then_some(id));
+            body.instructions += match &instruction.op {
+                Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Concatenate { .. } => 0,
+                Op::Copy | Op::Reshape | Op::Slice { .. } | Op::Transpose { .. } | Op::Tuple => 0,
+                // A factor has the opposite sign, or a sum is a difference.
+                Op::Unary(Unary::Negate) => 0,
+                Op::Unary(Unary::Abs) => 1,
+                // The loop is one of two then.
+                Op::Select if spreads(&instructions[instruction.operands[0]]) => 0,
+                _ => weight(computation, id).0,
+            };
+        }
+        body
+    }
+}
+
+/// Whether a value depends on another one.
+fn depends(computation: &Computation, id: ValueId, on: ValueId) -> bool {
+    let mut reached = vec![false; computation.instructions.len()];
+    reached[id] = true;
+    for at in (on..=id).rev().filter(|at| *at != on) {
+        if reached[at] {
+            computation.instructions[at].operands.iter().for_each(|operand| reached[*operand] = true);
+        }
+    }
+    reached[on]
+}
+
+/// Whether a value is the same along its innermost dim.
+fn spreads(instruction: &Instruction) -> bool {
+    matches!(&instruction.op, Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()))
+}
+
+/// Whether a product is one row, and is added to rows.
+fn is_same_for_all_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
+    let instructions = &computation.instructions;
+    let shape = &instructions[product].shape;
+    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
+        return false;
+    }
+    let reader_of = |id: ValueId| {
+        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
+        (instructions[reader].fusion == Some(fusion)).then_some(reader)
+    };
+    let mut reader = reader_of(product);
+    while let Some(id) = reader
+        && let Op::Broadcast { .. } | Op::Copy | Op::Reshape = instructions[id].op
+    {
+        reader = reader_of(id);
+    }
+    reader.is_some_and(|sum| {
+        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
+        adds && instructions[sum].shape.elements() > shape.elements()
+    })
+}
+
+/// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.
+pub fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
+    let instructions = &computation.instructions;
+    let mut inside = vec![true; instructions.len()];
+    for (id, reader) in instructions.iter().enumerate().rev() {
+        // The place is known.
+        if reader.shape.elements() == 1 {
+            continue;
+        }
+        let keeps = keeps_loop(computation, reader);
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
+            inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
+        }
+    }
+    inside
+}
+
+/// For each value of a computation, the sum over its innermost dim of which it is part of the terms.
+fn sums_along(computation: &Computation) -> Vec<Option<ValueId>> {
+    let instructions = &computation.instructions;
+    let mut along = vec![None; instructions.len()];
+    for (id, reader) in instructions.iter().enumerate().rev() {
+        let of_reader = match (&reader.op, &reader.operands[..]) {
+            (Op::Reduce { dims, .. }, &[term, _]) => {
+                let innermost = instructions[term].shape.dims().iter().rposition(|extent| *extent > 1);
+                innermost.filter(|dim| dims.contains(dim)).map(|_| id)
+            }
+            _ => along[id].filter(|_| keeps_loop(computation, reader)),
+        };
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
+            along[*operand] = along[*operand].or(of_reader).filter(|_| reader.fusion.is_some());
+        }
+    }
+    along
+}
+
+/// Whether an operation's innermost dim is that of its operands.
+fn keeps_loop(computation: &Computation, reader: &Instruction) -> bool {
+    match &reader.op {
+        Op::Broadcast { dims } => keeps_innermost(dims, reader.shape.dims()),
+        Op::Reshape => {
+            let [from, to] = [&computation.instructions[reader.operands[0]], reader].map(last_extent);
+            from.zip(to).is_some_and(|(from, to)| from.is_multiple_of(to))
+        }
+        Op::Transpose { permutation } => permutation.last().is_some_and(|from| from + 1 == permutation.len()),
+        Op::Slice { .. } | Op::Concatenate { .. } | Op::Copy | Op::Convert | Op::Tuple => true,
+        Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => true,
+        _ => false,
+    }
+}
+
+/// The extent of the innermost dim of several elements.
+fn last_extent(instruction: &Instruction) -> Option<usize> {
+    instruction.shape.dims().iter().copied().rfind(|extent| *extent > 1)
+}
