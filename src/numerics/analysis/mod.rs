@@ -8,6 +8,7 @@ mod address;
 mod along;
 mod codegen;
 mod complex_parts;
+mod counter;
 mod emission;
 mod folding;
 mod fusion;
@@ -31,6 +32,7 @@ mod unroll;
 mod ways;
 
 pub use codegen::Codegen;
+pub use counter::{is_of_integers, known_integer, known_result};
 pub use folding::{FoldedColumns, find_folded_columns};
 pub use fusion::{Contractions, find_contractions, find_kept_wide};
 pub use inner_product::{Inner, find_inner_products};
@@ -90,6 +92,8 @@ impl<'p> Analysis<'p> {
         let reader = &self.program.entry().instructions[user];
         match &reader.op {
             _ if matches!(reader.fusion, Some(Fusion::Exchange { .. })) => None,
+            // The next trip's.
+            _ if reader.fusion == Some(Fusion::Carried) => None,
             Op::Binary(Binary::Add | Binary::Subtract) => Some(user),
             Op::Reduce { to_apply, .. } => {
                 let adds = self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));
