@@ -157,10 +157,8 @@ fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failu
         let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{value}.guarded = ")));
         let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
         writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
-        writeln!(
-            out,
-            "  in JAX, of what {value} is: x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)"
-        )?;
+        let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
+        writeln!(out, "  in JAX, of what {value} is: {jax}")?;
     }
     Ok(())
 }

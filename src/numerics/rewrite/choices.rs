@@ -27,8 +27,8 @@ use crate::tensor::DType;
 
 use super::{Rewritten, Site, dead, loops, narrow, normalize, simplify};
 
-pub use points::{Choices, Place, Point, Spot};
-pub use trips::{MOST_ELEMENTS, MOST_INSTRUCTIONS};
+pub use points::{Choices, Point, Spot};
+pub use trips::{MOST_ELEMENTS, MOST_INSTRUCTIONS, Place};
 
 /// What a compiler may do at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

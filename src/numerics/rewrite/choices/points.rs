@@ -5,22 +5,8 @@ use std::collections::BTreeMap;
 use crate::analysis::live;
 use crate::ir::{Program, ValueId};
 
-use super::{Choice, Freedom, Level, trips};
-
-/// Where a point stands in the program of choices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// A copy in the program of choices, of its first option.
-    pub value: ValueId,
-    /// What it may be a copy of; the first is the declared one.
-    pub options: Vec<ValueId>,
-    /// The value that all options are roundings of, if they are that.
-    pub source: Option<ValueId>,
-    /// One of the options, which holds as many bits as any of them.
-    pub widest: ValueId,
-    /// A sum whose enclosure, in any order, has room for more than the options, if there is one.
-    pub in_any_order: Option<ValueId>,
-}
+use super::trips::{self, Place};
+use super::{Choice, Freedom, Level};
 
 /// A value of a declared program: of its entry, or of the body of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,13 +6,28 @@ use crate::analysis::{known_integer, known_result};
 use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 
 use super::super::dead;
-use super::{Level, Loop, Place};
+use super::{Level, Loop};
 
 /// The most instructions that a program of choices is laid out to.
 pub const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// The most elements that all its values have: the machine holds them all, in 4 bytes mostly.
 pub const MOST_ELEMENTS: usize = 1 << 28;
+
+/// Where a point stands in the program of choices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A copy in the program of choices, of its first option.
+    pub value: ValueId,
+    /// What it may be a copy of; the first is the declared one.
+    pub options: Vec<ValueId>,
+    /// The value that all options are roundings of, if they are that.
+    pub source: Option<ValueId>,
+    /// One of the options, which holds as many bits as any of them.
+    pub widest: ValueId,
+    /// A sum whose enclosure, in any order, has room for more than the options, if there is one.
+    pub in_any_order: Option<ValueId>,
+}
 
 /// The places of each choice, by its level and its place there.
 type Places = BTreeMap<(usize, usize), Vec<Place>>;
