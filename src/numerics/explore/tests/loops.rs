@@ -285,6 +285,7 @@ fn guards_stand_in_bodies_and_counterexamples_keep_their_loops() {
     };
     let entry = repaired.program.entry();
     assert_eq!((guards(entry), repaired.program.computations.iter().map(guards).sum::<usize>()), (0, 1));
+    assert_eq!(entry.instructions.len(), program.entry().instructions.len());
     let declared = machine::evaluate(&program, &rounding.mode, &arguments).unwrap();
     assert_same_bits(&declared, &machine::evaluate(&repaired.program, &rounding.mode, &arguments).unwrap(), &program);
     let small = counterexample(&program, &arguments, &[], &rounding, &found).unwrap().unwrap();

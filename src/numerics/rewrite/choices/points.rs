@@ -118,6 +118,7 @@ fn points(
         loops.push(within.declared);
         names.push(within.name.clone());
         points(&within.body, (loops, names), places, made);
-        (loops.pop(), names.pop());
+        loops.pop();
+        names.pop();
     }
 }
