@@ -106,7 +106,15 @@ impl Layout<'_> {
         let moved = self.computations_of(level);
         let entry = level.program.entry();
         let mut seen: Vec<ValueId> = Vec::with_capacity(entry.instructions.len());
+        // What lists a trip's results is none of the next one's values: their guards read them alone.
+        let lists = state.is_some()
+            && entry.instructions[entry.root].op == Op::Tuple
+            && entry.instructions.iter().all(|user| !user.operands.contains(&entry.root));
         for (id, instruction) in entry.instructions.iter().enumerate() {
+            if lists && id == entry.root {
+                seen.push(0);
+                continue;
+            }
             let own = level.loops.iter().find(|within| within.at == id && !self.stay.contains(&within.body.number));
             let value = match (&instruction.op, state, own) {
                 (Op::Parameter(number), Some(state), _) => state[*number],
