@@ -1,20 +1,21 @@
 //! A compiler's choices in words.
 
 use crate::ir::Op;
-use crate::rewrite::{Choices, Freedom};
+use crate::rewrite::{Choices, Freedom, Place};
 
 /// What is chosen other than declared, a line each.
 pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
     let taken = choices.points.iter().zip(taken).filter(|(_, option)| **option > 0);
     let line = taken.map(|(point, option)| {
         let readers = point.readers.join(", ");
-        match point.freedom {
-            Freedom::Narrowing if *option + 1 < point.options.len() => {
+        let option_at = |place: &Place| &choices.program.entry().instructions[place.options[*option]];
+        let text = match point.freedom {
+            Freedom::Narrowing if *option + 1 < point.options() => {
                 format!("{} is a sum of bf16 terms, rounded once (narrowing)", point.name)
             }
             Freedom::Narrowing => format!("{} is a bf16 sum (narrowing)", point.name),
             Freedom::Accumulation => {
-                let rounds = choices.program.entry().instructions[point.options[*option]].op == Op::Convert;
+                let rounds = point.places.first().is_some_and(|place| option_at(place).op == Op::Convert);
                 let how = if rounds { "rounds every addition" } else { "is rounded once" };
                 format!("the bf16 sum {} {how} (accumulation)", point.name)
             }
@@ -24,15 +25,15 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
             }
             Freedom::Reciprocal => format!("{} is a product with the reciprocal in bf16 (reciprocal)", point.name),
             Freedom::Order => {
-                let dot = &choices.program.entry().instructions[point.options[*option]];
-                let block = dot.tiling.as_ref().and_then(|tiling| tiling.k_block).unwrap_or_default();
+                let tiling = point.places.first().and_then(|place| option_at(place).tiling.as_ref());
+                let block = tiling.and_then(|tiling| tiling.k_block).unwrap_or_default();
                 format!("{} adds up blocks of {block} products (order)", point.name)
             }
             Freedom::Mesh => {
                 let order = ["from the last device to the first", "from a device halfway on", "in pairs of devices"];
                 format!("{} is added up {} (mesh)", point.name, order[(*option - 1).min(2)])
             }
-            Freedom::Rounding if *option + 1 < point.options.len() => {
+            Freedom::Rounding if *option + 1 < point.options() => {
                 format!(
                     "{} is rounded once less for {readers}: a conversion down and up again is dropped (rule A)",
                     point.name
@@ -41,6 +42,12 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
             Freedom::Rounding => {
                 format!("{} is not rounded for {readers}: what reads it takes the wider value (rules A, B)", point.name)
             }
+        };
+        // A body is compiled once.
+        match (&point.loops[..], point.places.len()) {
+            ([.., innermost], 1) => format!("{text}; in the one trip of {innermost}"),
+            ([.., innermost], trips) => format!("{text}; in all {trips} trips of {innermost}"),
+            ([], _) => text,
         }
     });
     line.collect()

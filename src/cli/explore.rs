@@ -153,12 +153,12 @@ fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failu
     writeln!(out, "with {} guard{s} {proven} of {rows} rows are proven:", guards.len())?;
     let text = program.to_string();
     for guard in guards {
-        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{guard}.guarded = ")));
-        writeln!(out, "  {}", line.unwrap_or(guard).trim())?;
-        writeln!(
-            out,
-            "  in JAX, of what {guard} is: x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)"
-        )?;
+        let value = &guard.value;
+        let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{value}.guarded = ")));
+        let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
+        writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
+        let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
+        writeln!(out, "  in JAX, of what {value} is: {jax}")?;
     }
     Ok(())
 }

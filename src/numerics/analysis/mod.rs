@@ -9,6 +9,7 @@ mod along;
 mod calls;
 mod codegen;
 mod complex_parts;
+mod counter;
 mod elements_in_places;
 mod emission;
 mod folding;
@@ -37,6 +38,7 @@ mod unroll;
 mod ways;
 
 pub use codegen::Codegen;
+pub use counter::{is_of_integers, known_integer, known_result};
 pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
 pub use fusion::{Contractions, find_contractions, find_kept_wide};
 pub use inner::Inner;
@@ -98,6 +100,8 @@ impl<'p> Analysis<'p> {
         let reader = &self.program.entry().instructions[user];
         match &reader.op {
             _ if matches!(reader.fusion, Some(Fusion::Exchange { .. })) => None,
+            // The next trip's.
+            _ if reader.fusion == Some(Fusion::Carried) => None,
             Op::Binary(Binary::Add | Binary::Subtract) => Some(user),
             Op::Reduce { to_apply, .. } => {
                 let adds = self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));

@@ -104,7 +104,7 @@ impl Explored {
     fn guards(&self, batch: &Batch, found: &Exploration) -> Option<Vec<String>> {
         let repaired = repair(batch.program, batch.arguments, &self.results, &self.limits, found).ok()??;
         let [proven, rows] = repaired.proven;
-        (proven == rows).then_some(repaired.guards)
+        (proven == rows).then(|| repaired.guards.iter().map(|guard| guard.to_string()).collect())
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
-use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_spread};
-use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Shape, Unary, ValueId};
+use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
+use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
-use crate::rewrite::{Choices, Freedom};
+use crate::rewrite::{Choices, Freedom, Point};
 use crate::stat::{gamma, least_share, sum_share};
 use crate::tensor::DType;
 
@@ -19,8 +19,8 @@ use super::Settings;
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
     let program = &choices.program;
     let mut widest = program.clone();
-    for point in &choices.points {
-        widest.computations[program.entry].instructions[point.value].operands = vec![point.widest];
+    for place in choices.points.iter().flat_map(|point| &point.places) {
+        widest.computations[program.entry].instructions[place.value].operands = vec![place.widest];
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
@@ -37,13 +37,27 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         others.iter().fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
-    for point in choices.points.iter().filter(|point| point.freedom.has_values()) {
-        latitudes[point.value] = Latitude::OneOf { options: point.options.clone(), source: point.source };
-    }
-    for (point, sum) in choices.points.iter().filter_map(|point| Some((point, point.in_any_order?))) {
-        latitudes[point.value] = Latitude::OneOf { options: vec![sum], source: None };
+    for point in &choices.points {
+        // Each trip of a loop for itself: more than a compiler can do, which compiles a body once.
+        for place in &point.places {
+            if point.freedom.has_values() {
+                latitudes[place.value] = Latitude::OneOf { options: place.options.clone(), source: place.source };
+            }
+            if let Some(sum) = place.in_any_order {
+                latitudes[place.value] = Latitude::OneOf { options: vec![sum], source: None };
+            }
+        }
     }
     latitudes
+}
+
+/// Lets a point take one option alone, in all trips of the loops around it.
+pub(super) fn fix(latitudes: &mut [Latitude], point: &Point, option: usize) {
+    for place in &point.places {
+        if let Latitude::OneOf { options, .. } = &mut latitudes[place.value] {
+            *options = vec![place.options[option]];
+        }
+    }
 }
 
 /// Modes that differ in what an instruction of each kind promises.
@@ -107,7 +121,7 @@ impl Maker<'_> {
         let gives_floats = own.is_some_and(DType::is_float);
         match &instruction.op {
             // Integers are computed exactly, and a compiler has no choice about them.
-            Op::While { .. } | Op::Call { .. } if self.is_of_integers(id) => exact(0.0),
+            Op::While { .. } | Op::Call { .. } if is_of_integers(self.analysis.program, id) => exact(0.0),
             Op::While { .. } | Op::Call { .. } | Op::Opaque(_) | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
                 Latitude::Unknown
             }
@@ -351,32 +365,9 @@ impl Maker<'_> {
         })
     }
 
-    /// Whether what an instruction calls has no float in it, nor anything that is not understood or leaves an order open.
-    fn is_of_integers(&self, id: ValueId) -> bool {
-        let program = self.analysis.program;
-        let mut waiting = vec![self.instruction(id)];
-        while let Some(instruction) = waiting.pop() {
-            let is_open = matches!(instruction.op, Op::Opaque(_)) || instruction.op.class() == Class::Ranks;
-            if is_open || has_floats(&instruction.shape) {
-                return false;
-            }
-            for region in instruction.op.callees() {
-                waiting.extend(&program.computations[region].instructions);
-            }
-        }
-        true
-    }
-
     /// Whether a value is a constant zero.
     fn is_zero(&self, id: ValueId) -> bool {
         matches!(&self.instruction(id).op, Op::Constant(value) if (0..value.len()).all(|at| value.data().get_f64(at) == 0.0))
-    }
-}
-
-fn has_floats(shape: &Shape) -> bool {
-    match shape {
-        Shape::Array { dtype, .. } => dtype.is_float(),
-        Shape::Tuple(parts) => parts.iter().any(has_floats),
     }
 }
 

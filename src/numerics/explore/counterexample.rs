@@ -354,7 +354,7 @@ impl Shrinker<'_> {
     fn flip(&mut self, program: &Program, arguments: &[Tensor], taken: &[usize]) -> Result<Option<Flip>, ExploreError> {
         self.tried += 1;
         let choices = permitted(program, self.settings);
-        let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.freedom, point.options.len());
+        let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.freedom, point.options());
         if !choices.points.iter().map(key).eq(self.points.iter().map(key)) {
             return Ok(None);
         }
@@ -365,7 +365,7 @@ impl Shrinker<'_> {
             let mut replay = Replay::new(&prepared, &self.witness.mode, &bound)?;
             let declared = own.tensors(&replay)?;
             for (point, option) in choices.points.iter().zip(taken).filter(|(_, option)| **option > 0) {
-                replay.read(point.value, point.options[*option]);
+                point.places.iter().for_each(|place| replay.read(place.value, place.options[*option]));
             }
             replay.update()?;
             (declared, own.tensors(&replay)?)

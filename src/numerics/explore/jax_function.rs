@@ -1,5 +1,8 @@
 //! A program as a function in Python: calls of `jax.lax`, one line an instruction.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
@@ -35,13 +38,14 @@ pub fn jax_function(program: &Program, name: &str) -> Result<String, NoLine> {
     // Regions of regions, too: Python looks names up when a function is called.
     let mut open = writer.called_by(entry);
     let mut called = BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if called.insert(id) {
+    while let Some((id, is_loop)) = open.pop() {
+        if called.insert((id, is_loop)) {
             open.extend(writer.called_by(&program.computations[id]));
         }
     }
-    for id in called {
-        text.push_str(&writer.region(id, &program.computations[id])?);
+    for (id, is_loop) in called {
+        let computation = &program.computations[id];
+        text.push_str(&if is_loop { writer.of_loop(id, computation)? } else { writer.region(id, computation)? });
     }
     let body = indented(&writer.body(entry)?);
     // What a region is called stands inside, so that two functions of one file keep apart.
@@ -58,7 +62,7 @@ const TAKEN: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
     "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "jax", "jnp", "lambda",
     "lax", "nonlocal", "not", "np", "or", "pass", "raise", "return", "try", "while", "with", "yield", "float", "slice",
-    "before", "more",
+    "before", "more", "state",
 ];
 
 /// What begins the name of a region's function.
@@ -96,16 +100,17 @@ struct Writer<'p> {
 
 impl Writer<'_> {
     /// The computations that an operation is given as functions with a name: a sort's comparator is none, and a region of one
-    /// operation stands where it is used.
-    fn functions_of(&self, op: &Op) -> Vec<usize> {
+    /// operation stands where it is used. Whether they are a loop's goes along.
+    fn functions_of(&self, op: &Op) -> Vec<(usize, bool)> {
         match op {
             Op::Sort { .. } => Vec::new(),
-            op => op.callees().filter(|id| self.short_region(*id).is_none()).collect(),
+            Op::While { .. } => op.callees().map(|id| (id, true)).collect(),
+            op => op.callees().filter(|id| self.short_region(*id).is_none()).map(|id| (id, false)).collect(),
         }
     }
 
     /// The functions that a computation's operations are given.
-    fn called_by(&self, computation: &Computation) -> Vec<usize> {
+    fn called_by(&self, computation: &Computation) -> Vec<(usize, bool)> {
         computation.instructions.iter().flat_map(|instruction| self.functions_of(&instruction.op)).collect()
     }
 
@@ -154,6 +159,16 @@ impl Writer<'_> {
             }
         };
         Ok(format!("{head}{unpacked}{}", indented(&self.body(computation)?)))
+    }
+
+    fn loop_name(id: usize) -> String {
+        format!("{REGION}{id}_of_loop")
+    }
+
+    /// What a loop is given, of its state as one tuple: its condition, or its body.
+    fn of_loop(&self, id: usize, computation: &Computation) -> Result<String, NoLine> {
+        let (name, parameters) = (Writer::loop_name(id), tuple(&self.parameters(computation)));
+        Ok(format!("def {name}(state):\n    {parameters} = state\n{}", indented(&self.body(computation)?)))
     }
 
     /// One line an instruction, and the return.
@@ -274,13 +289,16 @@ impl Writer<'_> {
                 )
             }
             Op::Tuple => tuple(operands),
+            Op::While { condition, body } => {
+                let [condition, body] = [condition, body].map(|id| Writer::loop_name(*id));
+                format!("lax.while_loop({condition}, {body}, {})", tuple(operands))
+            }
             Op::GetTupleElement(index) => format!("{all}[{index}]"),
             Op::Scatter { .. }
             | Op::TopK { .. }
             | Op::ApproxTopK(_)
             | Op::PartialReduce(_)
             | Op::Call { .. }
-            | Op::While { .. }
             | Op::Opaque(_) => return None,
         })
     }
@@ -322,42 +340,4 @@ fn gather(dims: &GatherDims, operands: &[&str], indices: &Shape) -> Option<Strin
         list(&dims.start_indices_batching_dims),
         list(&dims.slice_sizes)
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ir::{Binary, Builder};
-
-    #[test]
-    fn each_instruction_is_a_line() {
-        let mut b = Builder::new("head");
-        let x = b.parameter("x.1", DType::BF16, &[2, 4]).unwrap();
-        let wide = b.convert(x, DType::F32).unwrap();
-        let max = b.reduce(Binary::Maximum, wide, f64::NEG_INFINITY, &[1]).unwrap();
-        let max = b.rename(max, "max");
-        let token = b.argmax(x, 1).unwrap();
-        let program = b.finish(&[("max", max), ("token", token)]).unwrap();
-        let text = jax_function(&program, "head").unwrap();
-        assert!(text.starts_with("def head(x_1):\n    def region_"), "{text}");
-        for line in [
-            "    constant_2 = lax.full((), float(\"-inf\"), jnp.float32)",
-            "    max = lax.reduce(convert_1, constant_2, lambda x, y: lax.max(x, y), (1,))",
-            "(before, more):",
-        ] {
-            assert!(text.contains(line), "{text}");
-        }
-        assert!(text.lines().last().unwrap().starts_with("    return "), "{text}");
-    }
-
-    #[test]
-    fn what_has_no_line_is_named() {
-        let mut b = Builder::new("least");
-        let x = b.parameter("x", DType::F32, &[4]).unwrap();
-        let both = b.op(Op::TopK { k: 2, largest: false }, &[x]).unwrap();
-        let both = b.rename(both, "least");
-        let values = b.op(Op::GetTupleElement(0), &[both]).unwrap();
-        let program = b.finish(&[("values", values)]).unwrap();
-        assert_eq!(jax_function(&program, "f").unwrap_err().to_string(), "least (topk) has no line in JAX here");
-    }
 }

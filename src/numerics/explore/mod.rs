@@ -30,7 +30,7 @@ use crate::ir::{Program, ValueId};
 use crate::machine::vector::StepRounding;
 use crate::machine::{EvalError, Mode, Prepared, Replay};
 use crate::oracle::{Enclosure, Enclosures, Latitude, OracleError};
-use crate::rewrite::{Choices, Freedom};
+use crate::rewrite::{Choices, Freedom, Place};
 use crate::tensor::Tensor;
 
 use row_outcome::Outcome;
@@ -40,7 +40,7 @@ pub use decision::Decision;
 pub use jax_function::{NoLine, jax_function};
 pub use numpy_text::numpy_array;
 pub use outside::{Outside, enclose, outside};
-pub use repair::{Repair, repair};
+pub use repair::{Guard, Repair, repair};
 pub use row_outcome::OutcomeError;
 pub use search::Searched;
 
@@ -338,7 +338,8 @@ pub fn explore(
 fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
     let mut order = choices.points_of(&outcome.values);
     order.retain(|at| choices.points[*at].freedom.has_values());
-    order.sort_by_key(|at| choices.program.entry().instructions[choices.points[*at].value].shape.elements());
+    let elements = |place: &Place| choices.program.entry().instructions[place.value].shape.elements();
+    order.sort_by_key(|at| choices.points[*at].places.iter().map(elements).max());
     order
 }
 
@@ -362,9 +363,7 @@ impl Proof<'_> {
         self.taken += 1;
         let mut latitudes = self.latitudes.clone();
         for (point, option) in self.choices.points.iter().zip(fixed) {
-            if let (Some(option), Latitude::OneOf { options, .. }) = (option, &mut latitudes[point.value]) {
-                *options = vec![point.options[*option]];
-            }
+            option.iter().for_each(|option| allowance::fix(&mut latitudes, point, *option));
         }
         Ok(self.enclosure.of(self.arguments, &latitudes, wanted)?)
     }
@@ -379,7 +378,7 @@ impl Proof<'_> {
     ) -> Result<Vec<usize>, ExploreError> {
         let Some(point) = self.order.get(next).copied().filter(|_| !open.is_empty()) else { return Ok(open.to_vec()) };
         let mut left: Vec<usize> = Vec::new();
-        for option in 0..self.choices.points[point].options.len() {
+        for option in 0..self.choices.points[point].options() {
             let asked: Vec<usize> = open.iter().copied().filter(|row| !left.contains(row)).collect();
             if asked.is_empty() {
                 break;

@@ -1,15 +1,36 @@
 //! Guards: the fewest after which an outcome is proven.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use crate::ir::{Instruction, Op, Program, ValueId};
+use crate::rewrite::{Spot, body_of, drop_unused_computations, with_body_of};
 use crate::tensor::Tensor;
 
 use super::{Answer, Exploration, ExploreError, Settings, explore};
 
+/// A value of the declared program to be guarded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Its name.
+    pub value: String,
+    /// The loops in whose bodies it stands, by their names, from the entry inwards.
+    pub within: Vec<String>,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Guard { value, within } = self;
+        write!(f, "{value}")?;
+        within.iter().rev().try_for_each(|around| write!(f, " in the body of {around}"))
+    }
+}
+
 /// Values to guard, and what that leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repair {
-    /// Names of the declared program's values that are to stand behind `reduce_precision(8, 7)`.
-    pub guards: Vec<String>,
+    /// The declared program's values behind which `reduce_precision(8, 7)` is to stand.
+    pub guards: Vec<Guard>,
     /// The program with them.
     pub program: Program,
     /// Rows that are proven then, and all.
@@ -32,18 +53,18 @@ pub fn repair(
     settings: &Settings,
     found: &Exploration,
 ) -> Result<Option<Repair>, ExploreError> {
-    let mut candidates: Vec<ValueId> = found.choices.points.iter().filter_map(|point| point.guard).collect();
+    let mut candidates: Vec<Spot> = found.choices.points.iter().filter_map(|point| point.guard.clone()).collect();
     candidates.sort_unstable();
     candidates.dedup();
     if candidates.is_empty() {
         return Ok(None);
     }
     let few = Settings { choices: 1, ..settings.clone() };
-    let with = |set: &[ValueId]| -> Result<Repair, ExploreError> {
+    let with = |set: &[Spot]| -> Result<Repair, ExploreError> {
         // A guard is a rounding to bf16 where one stands already: what is declared stays as it is.
         let guarded = with_guards(program, set);
         let again = explore(&guarded, arguments, results, &few)?;
-        let guards = set.iter().map(|id| program.entry().instructions[*id].name.clone()).collect();
+        let guards = set.iter().map(|spot| guard(program, spot)).collect();
         Ok(Repair { guards, program: guarded, proven: [count_proven(&again), again.answers.len()] })
     };
     let mut best = with(&candidates)?;
@@ -51,8 +72,9 @@ pub fn repair(
     if most <= count_proven(found) {
         return Ok(None);
     }
-    let singles = candidates.iter().map(|at| vec![*at]);
-    let pairs = candidates.iter().enumerate().flat_map(|(i, a)| candidates[..i].iter().map(|b| vec![*b, *a]));
+    let singles = candidates.iter().map(|at| vec![at.clone()]);
+    let pairs =
+        candidates.iter().enumerate().flat_map(|(i, a)| candidates[..i].iter().map(|b| vec![b.clone(), a.clone()]));
     for set in singles.chain(pairs).take(TRIED) {
         let one = with(&set)?;
         if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {
@@ -69,24 +91,50 @@ fn count_proven(found: &Exploration) -> usize {
     found.answers.iter().filter(|answer| matches!(answer, Answer::Proven { .. })).count()
 }
 
-/// `program` with what reads these values reading them rounded to bf16.
-fn with_guards(program: &Program, values: &[ValueId]) -> Program {
+/// `program` with what reads these values reading them rounded to bf16, in bodies of loops as well.
+fn with_guards(program: &Program, spots: &[Spot]) -> Program {
     let mut guarded = program.clone();
-    let entry = program.entry();
+    let within: BTreeSet<ValueId> = spots.iter().filter_map(|spot| spot.loops.first().copied()).collect();
+    for at in within {
+        let of_body = |spot: &Spot| match &spot.loops[..] {
+            [first, loops @ ..] if *first == at => Some(Spot { loops: loops.to_vec(), value: spot.value }),
+            _ => None,
+        };
+        let inside: Vec<Spot> = spots.iter().filter_map(of_body).collect();
+        if let Some(body) = body_of(program, at) {
+            guarded = with_body_of(guarded, at, with_guards(&body, &inside));
+        }
+    }
+    let is_guarded = |id: ValueId| spots.iter().any(|spot| spot.loops.is_empty() && spot.value == id);
+    let entry = guarded.entry().clone();
     let mut seen: Vec<ValueId> = Vec::with_capacity(entry.instructions.len());
-    let mut instructions: Vec<Instruction> = Vec::with_capacity(entry.instructions.len() + values.len());
+    let mut instructions: Vec<Instruction> = Vec::with_capacity(entry.instructions.len() + spots.len());
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let operands = instruction.operands.iter().map(|operand| seen[*operand]).collect();
         instructions.push(Instruction { operands, ..instruction.clone() });
-        if values.contains(&id) {
+        if is_guarded(id) {
             let (name, op) =
                 (format!("{}.guarded", instruction.name), Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 });
             instructions.push(Instruction::new(name, op, vec![instructions.len() - 1], instruction.shape.clone()));
         }
         seen.push(instructions.len() - 1);
     }
-    let computation = &mut guarded.computations[program.entry];
+    let computation = &mut guarded.computations[guarded.entry];
     computation.root = seen[entry.root];
     computation.instructions = instructions;
-    guarded
+    drop_unused_computations(guarded)
+}
+
+/// What a guard stands behind.
+fn guard(program: &Program, spot: &Spot) -> Guard {
+    let mut within: Vec<String> = Vec::new();
+    let mut computation = program.entry();
+    for at in &spot.loops {
+        let around = &computation.instructions[*at];
+        if let Op::While { body, .. } = around.op {
+            within.push(around.name.clone());
+            computation = &program.computations[body];
+        }
+    }
+    Guard { value: computation.instructions[spot.value].name.clone(), within }
 }

@@ -64,7 +64,7 @@ impl<'a> Search<'a> {
         rows: &[usize],
     ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
         let mut found = Found::new();
-        let all = self.points.iter().map(|at| self.choices.points[*at].options.len());
+        let all = self.points.iter().map(|at| self.choices.points[*at].options());
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;
         (self.settings.announce)(count.min(self.settings.choices));
@@ -113,7 +113,8 @@ impl<'a> Search<'a> {
         for next in plan {
             for (at, option) in next.iter().enumerate().filter(|(at, option)| taken[*at] != **option) {
                 let point = &self.choices.points[at];
-                replay.read(point.value, point.options[*option]);
+                // The same in each trip of a loop.
+                point.places.iter().for_each(|place| replay.read(place.value, place.options[*option]));
             }
             taken = next;
             let has_changed = replay.update()?;
@@ -150,7 +151,7 @@ impl<'a> Search<'a> {
     /// often (a reflected Gray code of mixed radix; Knuth, TAOCP 7.2.1.1, algorithm H).
     fn every(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
         let points: Vec<usize> = self.points.iter().rev().copied().collect();
-        let radix: Vec<usize> = points.iter().map(|at| self.choices.points[*at].options.len()).collect();
+        let radix: Vec<usize> = points.iter().map(|at| self.choices.points[*at].options()).collect();
         let mut digits = vec![0; points.len()];
         let mut rises = vec![true; points.len()];
         let mut taken = Some(vec![0; self.choices.points.len()]);
@@ -175,7 +176,7 @@ impl<'a> Search<'a> {
     fn some(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
         let points = self.points.clone();
         let choices = self.choices;
-        let last = move |at: usize| choices.points[at].options.len() - 1;
+        let last = move |at: usize| choices.points[at].options() - 1;
         let none = vec![0; choices.points.len()];
         let with = move |set: &[(usize, usize)]| {
             let mut taken = none.clone();
@@ -210,13 +211,13 @@ impl<'a> Search<'a> {
     /// The last option of each point.
     fn widest(&self) -> Option<Vec<usize>> {
         let mut taken = vec![0; self.choices.points.len()];
-        self.points.iter().for_each(|at| taken[*at] = self.choices.points[*at].options.len() - 1);
+        self.points.iter().for_each(|at| taken[*at] = self.choices.points[*at].options() - 1);
         (!self.points.is_empty()).then_some(taken)
     }
 
     /// K in blocks: each dot alone, and all dots together, with all roundings as declared and with all left out.
     fn cut(&self) -> Vec<Vec<usize>> {
-        let options = |at: &usize| self.choices.points[*at].options.len();
+        let options = |at: &usize| self.choices.points[*at].options();
         let most = self.cuts.iter().map(options).max().unwrap_or(1);
         let declared = vec![0; self.choices.points.len()];
         let mut plan = Vec::new();

@@ -1,5 +1,6 @@
 mod any_mode;
 mod arithmetic;
+mod loops;
 mod mesh;
 
 use crate::input::{Argument, InputKey, InputSpec, generate};
@@ -127,16 +128,27 @@ impl Draw {
     }
 }
 
+/// The extents of what drawn programs compute.
+const DIMS: [usize; 2] = [4, 12];
+
 /// A program of `[4, 12]` arrays in bf16 and f32, with conversions between them, row sums and maxima, guards, moves, and
 /// predicates and tokens as results.
 fn random_program(draw: &mut Draw) -> Program {
-    const DIMS: [usize; 2] = [4, 12];
     let mut b = Builder::new("random");
     let mut values: Vec<ValueId> = Vec::new();
     for (name, dtype) in [("x", DType::BF16), ("y", DType::F32), ("z", DType::BF16)] {
         values.push(b.parameter(name, dtype, &DIMS).unwrap());
     }
-    for _ in 0..6 + draw.below(14) {
+    let count = 6 + draw.below(14);
+    random_values(draw, &mut b, &mut values, count);
+    let results = random_results(draw, &mut b, &values);
+    let results: Vec<(&str, ValueId)> = results.iter().map(|(name, id)| (name.as_str(), *id)).collect();
+    b.finish(&results).unwrap()
+}
+
+/// So many values more, each of some of the last ones.
+fn random_values(draw: &mut Draw, b: &mut Builder, values: &mut Vec<ValueId>, count: usize) {
+    for _ in 0..count {
         let x = values[values.len() - 1 - draw.below(values.len().min(5))];
         let dtype = b.shape(x).dtype().unwrap();
         let other = |draw: &mut Draw, b: &mut Builder| {
@@ -147,7 +159,7 @@ fn random_program(draw: &mut Draw) -> Program {
             0 | 1 => b.convert(x, if dtype == DType::BF16 { DType::F32 } else { DType::BF16 }).unwrap(),
             2 => {
                 let binary = [Binary::Add, Binary::Subtract, Binary::Multiply][draw.below(3)];
-                let y = other(draw, &mut b);
+                let y = other(draw, b);
                 b.binary(binary, x, y).unwrap()
             }
             3 => {
@@ -180,12 +192,12 @@ fn random_program(draw: &mut Draw) -> Program {
             7 => b.op(Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[x]).unwrap(),
             8 => b.op(Op::Reverse { dims: vec![1] }, &[x]).unwrap(),
             9 => {
-                let y = other(draw, &mut b);
+                let y = other(draw, b);
                 let is_above = b.compare(Compare::Gt, x, y).unwrap();
                 b.select(is_above, x, y).unwrap()
             }
             10 => {
-                let y = other(draw, &mut b);
+                let y = other(draw, b);
                 let y = b.op(Op::Transpose { permutation: vec![1, 0] }, &[y]).unwrap();
                 let products = b.matmul(x, y, Precision::Default, dtype).unwrap();
                 let sum = b.reduce(Binary::Maximum, products, f64::NEG_INFINITY, &[1]).unwrap();
@@ -197,12 +209,16 @@ fn random_program(draw: &mut Draw) -> Program {
                 b.binary(Binary::Divide, x, divisor).unwrap()
             }
             _ => {
-                let y = other(draw, &mut b);
+                let y = other(draw, b);
                 b.binary(Binary::Maximum, x, y).unwrap()
             }
         };
         values.push(new);
     }
+}
+
+/// Tokens, kept sets and floats of the last values.
+fn random_results(draw: &mut Draw, b: &mut Builder, values: &[ValueId]) -> Vec<(String, ValueId)> {
     let mut results: Vec<(String, ValueId)> = Vec::new();
     for at in 0..2 {
         let x = values[values.len() - 1 - draw.below(4)];
@@ -215,8 +231,7 @@ fn random_program(draw: &mut Draw) -> Program {
         results.push((format!("keep{at}"), keep));
         results.push((format!("x{at}"), x));
     }
-    let results: Vec<(&str, ValueId)> = results.iter().map(|(name, id)| (name.as_str(), *id)).collect();
-    b.finish(&results).unwrap()
+    results
 }
 
 /// How dots may be added up.
@@ -247,10 +262,10 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
         let declared = machine::evaluate(&program, &settings.mode, &arguments).unwrap();
         points += choices.points.len();
         for round in 0..24 {
-            let option = |point: &crate::rewrite::Point| draw.below(point.options.len());
+            let option = |point: &crate::rewrite::Point| draw.below(point.options());
             let taken: Vec<usize> = match round {
                 0 => vec![0; choices.points.len()],
-                1 => choices.points.iter().map(|point| point.options.len() - 1).collect(),
+                1 => choices.points.iter().map(|point| point.options() - 1).collect(),
                 _ => choices.points.iter().map(option).collect(),
             };
             let mut mode = settings.computed();

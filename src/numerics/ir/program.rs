@@ -117,12 +117,20 @@ pub enum Fusion {
         /// What is sent from device to device.
         carries: DType,
     },
+    /// None: a value that a loop carries from one trip to the next, in its declared type. No file says so; whoever lays trips out one
+    /// after the other writes it.
+    Carried,
 }
 
 impl Fusion {
     /// Whether the compiler makes code for it.
     pub fn is_compiled(self) -> bool {
         matches!(self, Fusion::Compiled(_) | Fusion::SmallCall(_))
+    }
+
+    /// Whether it is left to a library.
+    pub fn is_library(self) -> bool {
+        matches!(self, Fusion::Custom(_))
     }
 }
 

@@ -5,19 +5,30 @@
 //! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
 //! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
 //!
+//! A loop's body is compiled once, so that what is chosen in it holds in each trip. It is a level of its own, made as the entry is;
+//! what a loop carries keeps its declared type. `trips` lays the levels out as one program without those loops whose trips no
+//! argument decides, `points` has the choices of all levels.
+//!
 //! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `mesh`
 //! those at which devices add up what they have.
 
 mod alternatives;
+mod handed_on;
 mod mesh;
+mod points;
+mod retyped;
+mod trips;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::analysis::{Analysis, Precision, Reducer, live};
-use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
+use crate::analysis::{Analysis, Precision};
+use crate::ir::{Class, Computation, ComputationId, Instruction, Op, Program, ValueId};
 use crate::tensor::DType;
 
-use super::{Rewritten, Site, dead, narrow, normalize, simplify};
+use super::{Rewritten, Site, dead, loops, narrow, normalize, simplify};
+
+pub use points::{Choices, Point, Spot};
+pub use trips::{MOST_ELEMENTS, MOST_INSTRUCTIONS, Place};
 
 /// What a compiler may do at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,47 +57,48 @@ impl Freedom {
     }
 }
 
-/// A place where a compiler may do one of several things.
+/// The choices of one computation: the entry, or a loop's body, which a compiler compiles once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    /// A copy in the program of choices, of its first option.
-    pub value: ValueId,
-    /// What it may be a copy of; the first is the declared one.
-    pub options: Vec<ValueId>,
-    /// The value that all options are roundings of, if they are that.
-    pub source: Option<ValueId>,
-    /// One of the options, which holds as many bits as any of them.
-    pub widest: ValueId,
-    /// A sum whose enclosure, in any order, has room for more than the options, if there is one.
-    pub in_any_order: Option<ValueId>,
-    /// What allows the others.
-    pub freedom: Freedom,
-    /// The declared program's name for the value whose rounding is at stake.
-    pub name: String,
-    /// Its names for those that read it there.
-    pub readers: Vec<String>,
-    /// The declared program's value behind which a guard ends the choice.
-    pub guard: Option<ValueId>,
-}
-
-/// A program in which every choice has a place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choices {
-    /// Means what the declared program does, as it stands.
-    pub program: Program,
+struct Level {
+    /// Counts levels from the entry on, each loop's before those of the loops in it.
+    number: usize,
+    /// Means what the computation does, as it stands: its entry.
+    program: Program,
     /// Where it may mean something else, in the order of the program.
-    pub points: Vec<Point>,
+    choices: Vec<Choice>,
+    loops: Vec<Loop>,
 }
 
-impl Choices {
-    /// All choices that these freedoms leave in a program. `rounds_steps` says what a bf16 sum does as declared: whether it rounds
-    /// every addition to bf16; with [`Freedom::Accumulation`] the program of choices has sums in bf16 only where they do.
-    pub fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool) -> Choices {
+/// A choice of a level: a point but for the trips in which it stands.
+#[derive(Clone, Debug, PartialEq)]
+struct Choice {
+    place: Place,
+    freedom: Freedom,
+    name: String,
+    readers: Vec<String>,
+    guard: Option<ValueId>,
+}
+
+/// A loop of a level that may be laid out trip by trip.
+#[derive(Clone, Debug, PartialEq)]
+struct Loop {
+    /// In the level's program.
+    at: ValueId,
+    /// In the declared computation, with its name there.
+    declared: ValueId,
+    name: String,
+    body: Level,
+}
+
+impl Level {
+    /// All choices that these freedoms leave in a program's entry, and in the bodies of its loops. `rounds_steps` says what a bf16
+    /// sum does as declared. Levels are numbered from `number` on.
+    fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool, number: usize) -> Level {
         let permits = |freedom: Freedom| freedoms.contains(&freedom);
         let elides = permits(Freedom::Rounding);
         let name = |origin: Option<ValueId>| origin.map(|id| program.entry().instructions[id].name.clone());
         let sums = if permits(Freedom::Accumulation) { alternatives::bf16_sums(program) } else { BTreeSet::new() };
-        let mut sites = if elides { retyped_sites(program, &sums) } else { BTreeSet::new() };
+        let mut sites = if elides { retyped::retyped_sites(program, &sums) } else { BTreeSet::new() };
         sites.extend(&sums);
         let retyped = match sites.is_empty() {
             true => Rewritten::unchanged(program.clone()),
@@ -100,81 +112,47 @@ impl Choices {
         let is_bf16_sum = |origin: Option<ValueId>| origin.is_some_and(|id| sums.contains(&Site::Retype(id)));
         let accumulated = (0..origins.len()).filter(|id| is_reduction(*id) && is_bf16_sum(origins[*id])).collect();
         let maker = Maker::new(&retyped.program, (&names, &origins), &collapsible, freedoms);
-        maker.make(&narrowed, &accumulated, rounds_steps)
+        let (mut level, own) = maker.make(&narrowed, &accumulated, rounds_steps);
+        level.number = number;
+        let mut next = number + 1;
+        for (at, declared) in own.into_iter().zip(&origins) {
+            let Some(body) = loops::unrollable_body(&level.program, at) else { continue };
+            let Some(declared) = *declared else { continue };
+            let body = Level::new(&body, freedoms, rounds_steps, next);
+            let around = level.program.entry();
+            let hands_on = |part: usize| number > 0 && handed_on::is_handed_on(around, part);
+            if elides && handed_on::widens_what_it_hands_on(around, at, &body.program, &hands_on) {
+                continue;
+            }
+            next = body.end();
+            level.loops.push(Loop { at, declared, name: level.program.entry().instructions[at].name.clone(), body });
+        }
+        level
     }
 
-    /// The program in which each point is a copy of this option, and nothing is left of the others.
-    pub fn take(&self, taken: &[usize]) -> Program {
+    /// The number behind those of this level and all within it.
+    fn end(&self) -> usize {
+        self.loops.last().map_or(self.number + 1, |last| last.body.end())
+    }
+
+    /// The program in which each choice is a copy of the option that it is said to take, by level and place there, and nothing is
+    /// left of the others.
+    fn take(&self, option: &dyn Fn(usize, usize) -> usize) -> Program {
         let mut program = self.program.clone();
-        let entry = program.entry;
-        for (point, option) in self.points.iter().zip(taken) {
-            program.computations[entry].instructions[point.value].operands = vec![point.options[*option]];
+        let computation = &mut program.computations[self.program.entry];
+        let mut stands_for: Vec<ValueId> = (0..computation.instructions.len()).collect();
+        for (at, Choice { place, .. }) in self.choices.iter().enumerate() {
+            stands_for[place.value] = stands_for[place.options[option(self.number, at)]];
         }
-        let mut stands_for: Vec<ValueId> = (0..program.entry().instructions.len()).collect();
-        for point in &self.points {
-            stands_for[point.value] = stands_for[program.entry().instructions[point.value].operands[0]];
-        }
-        let computation = &mut program.computations[entry];
         for instruction in &mut computation.instructions {
             instruction.operands.iter_mut().for_each(|operand| *operand = stands_for[*operand]);
         }
         computation.root = stands_for[computation.root];
+        for within in &self.loops {
+            program = loops::with_body_of(program, within.at, within.body.take(option));
+        }
         dead::eliminate(&program).program
     }
-
-    /// The points that some results depend on, by their places in [`Choices::points`].
-    pub fn points_of(&self, outputs: &[ValueId]) -> Vec<usize> {
-        let live = self.live(outputs);
-        (0..self.points.len()).filter(|at| live[self.points[*at].value]).collect()
-    }
-
-    /// For each value of the program of choices, whether some results depend on it under some choice.
-    pub fn live(&self, outputs: &[ValueId]) -> Vec<bool> {
-        let mut entry = self.program.entry().clone();
-        for point in &self.points {
-            let read = point.options.iter().copied().chain(point.in_any_order);
-            entry.instructions[point.value].operands = read.collect();
-        }
-        live(&entry, outputs.iter().copied())
-    }
-}
-
-/// The operations that rule B retypes, and those that hand on, compare or pick what these give before it is rounded. Sums in
-/// bf16 keep their own steps, but for those of `sums`.
-fn retyped_sites(program: &Program, sums: &BTreeSet<Site>) -> BTreeSet<Site> {
-    let analysis = Analysis::new(program);
-    let entry = program.entry();
-    let own = normalize::sites(program);
-    let mut sites = BTreeSet::new();
-    let is_bf16 = |id: ValueId| match &entry.instructions[id].shape {
-        Shape::Array { dtype, .. } => *dtype == DType::BF16,
-        Shape::Tuple(parts) => parts.iter().any(|part| part.dtype() == Some(DType::BF16)),
-    };
-    // Values that have a form before rounding.
-    let mut is_wide = vec![false; entry.instructions.len()];
-    for (id, instruction) in entry.instructions.iter().enumerate() {
-        let from_wide = instruction.operands.iter().any(|operand| is_wide[*operand]);
-        let takes = match &instruction.op {
-            _ if sums.contains(&Site::Retype(id)) => true,
-            Op::GetTupleElement(_) => {
-                is_wide[id] = from_wide && is_bf16(id);
-                false
-            }
-            Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
-                let picks = analysis.regions.reducer(*to_apply).is_some_and(Reducer::picks);
-                from_wide && picks && own.contains(&Site::Retype(id))
-            }
-            Op::Binary(Binary::Maximum | Binary::Minimum) | Op::Clamp => from_wide && own.contains(&Site::Retype(id)),
-            Op::Select | Op::Compare { .. } | Op::Sort { .. } | Op::TopK { .. } => from_wide,
-            op if op.class() == Class::Moves => from_wide && *op != Op::OptimizationBarrier,
-            _ => own.contains(&Site::Retype(id)),
-        };
-        if takes {
-            sites.insert(Site::Retype(id));
-            is_wide[id] = is_bf16(id);
-        }
-    }
-    sites
 }
 
 /// A program of choices in the making.
@@ -195,7 +173,7 @@ struct Maker<'p> {
     seen: Vec<ValueId>,
     /// And the value itself.
     own: Vec<ValueId>,
-    points: Vec<Point>,
+    choices: Vec<Choice>,
     /// Sums to which a product may be added before it is rounded.
     joined: HashSet<ValueId>,
     /// Regions that the program of choices has beside the declared ones.
@@ -216,7 +194,7 @@ impl<'p> Maker<'p> {
             _ => None,
         });
         let (analysis, collapsible, joined) = (Analysis::new(program), sources.collect(), HashSet::new());
-        let (made, seen, own, points, regions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (made, seen, own, choices, regions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Maker {
             program,
             names,
@@ -228,7 +206,7 @@ impl<'p> Maker<'p> {
             made,
             seen,
             own,
-            points,
+            choices,
             joined,
             regions,
         }
@@ -238,7 +216,13 @@ impl<'p> Maker<'p> {
         self.freedoms.contains(&freedom)
     }
 
-    fn make(mut self, narrowed: &BTreeSet<Site>, accumulated: &BTreeSet<ValueId>, rounds_steps: bool) -> Choices {
+    /// The level, and for each value of the program what computes it there.
+    fn make(
+        mut self,
+        narrowed: &BTreeSet<Site>,
+        accumulated: &BTreeSet<ValueId>,
+        rounds_steps: bool,
+    ) -> (Level, Vec<ValueId>) {
         let entry = self.program.entry();
         for (id, instruction) in entry.instructions.iter().enumerate() {
             let operands = instruction.operands.iter().map(|operand| match self.collapsible.contains_key(&id) {
@@ -264,7 +248,8 @@ impl<'p> Maker<'p> {
             program.computations.insert(program.entry, region);
             program.entry += 1;
         }
-        Choices { program, points: self.points }
+        let level = Level { number: 0, program, choices: self.choices, loops: Vec::new() };
+        (level, self.own)
     }
 
     /// The region of a sum in this type.
@@ -369,7 +354,8 @@ impl<'p> Maker<'p> {
             Some(_) => options[options.len() - 1],
             None => self.own[id],
         };
-        self.points.push(Point { value, options, source, widest, in_any_order: None, freedom, name, readers, guard });
+        let place = Place { value, options, source, widest, in_any_order: None };
+        self.choices.push(Choice { place, freedom, name, readers, guard });
         value
     }
 }

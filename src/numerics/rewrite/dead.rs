@@ -18,7 +18,7 @@ pub(super) fn eliminate(program: &Program) -> Rewritten {
 }
 
 /// `program` without the computations that its entry does not reach.
-pub(super) fn drop_unused_computations(mut program: Program) -> Program {
+pub fn drop_unused_computations(mut program: Program) -> Program {
     let used = analysis::find_live(&program);
     let mut moved = vec![0; used.len()];
     let mut next = 0;

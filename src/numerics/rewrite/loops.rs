@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Computation, ComputationId, Op, Program};
+use crate::analysis::is_of_integers;
+use crate::ir::{Computation, ComputationId, Op, Program, ValueId};
 
 use super::dead;
 
@@ -19,6 +20,37 @@ pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Pr
         rewritten = with_body(rewritten, body, new.computations);
     }
     rewritten
+}
+
+/// The body of a loop of the entry, as the entry of a program of its own; `None` for what is no loop.
+pub fn body_of(program: &Program, id: ValueId) -> Option<Program> {
+    let entry = body(&program.entry().instructions[id].op)?;
+    Some(dead::drop_unused_computations(Program { entry, ..program.clone() }))
+}
+
+/// The body of a loop that can be laid out trip by trip: one with floats, and not of a compiled file, whose fusions have ways of
+/// their own.
+pub(super) fn unrollable_body(program: &Program, id: ValueId) -> Option<Program> {
+    let own = body_of(program, id)?;
+    let mut all = own.computations.iter().flat_map(|computation| &computation.instructions);
+    let is_compiled = all.any(|i| i.fusion.is_some_and(|fusion| fusion.is_compiled() || fusion.is_library()));
+    (!is_compiled && !is_of_integers(program, id)).then_some(own)
+}
+
+/// `program` in which a loop of the entry has `new`'s entry as its body, which takes and gives the same types. The old body stays in
+/// the program.
+pub fn with_body_of(mut program: Program, id: ValueId, new: Program) -> Program {
+    let (first, own) = (program.entry, new.entry);
+    let mut added = new.computations;
+    for callee in added.iter_mut().flat_map(|c| &mut c.instructions).flat_map(|i| i.op.callees_mut()) {
+        *callee += first;
+    }
+    program.entry += added.len();
+    program.computations.splice(first..first, added);
+    if let Op::While { body, .. } = &mut program.computations[program.entry].instructions[id].op {
+        *body = first + own;
+    }
+    program
 }
 
 fn body(op: &Op) -> Option<ComputationId> {

@@ -21,8 +21,10 @@ mod resize;
 mod simplify;
 
 pub use axes::{Axes, Axis, IndexBound};
-pub use choices::{Choices, Freedom, Point};
+pub use choices::{Choices, Freedom, MOST_ELEMENTS, MOST_INSTRUCTIONS, Place, Point, Spot};
+pub use dead::drop_unused_computations;
 pub use keep_wide::keep_wide;
+pub use loops::{body_of, with_body_of};
 pub use policy::{POLICIES, Policy, find_policy};
 pub use resize::Kept;
 

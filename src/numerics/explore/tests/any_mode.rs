@@ -43,7 +43,7 @@ fn changes_of_mode(rounds: usize) -> [usize; 3] {
             let is_proven = |row: &usize| matches!(found.answers[*row], Answer::Proven { .. });
             let stable: Vec<usize> = (0..found.answers.len()).filter(is_proven).collect();
             for _ in 0..if stable.is_empty() { 0 } else { rounds } {
-                let taken: Vec<usize> = found.choices.points.iter().map(|p| draw.below(p.options.len())).collect();
+                let taken: Vec<usize> = found.choices.points.iter().map(|p| draw.below(p.options())).collect();
                 let mode = any_mode(&mut draw);
                 let results = machine::evaluate(&found.choices.take(&taken), &mode, &arguments).unwrap();
                 for (output, declared) in found.outputs.iter().zip(&found.declared) {

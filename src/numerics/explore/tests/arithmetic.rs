@@ -174,7 +174,7 @@ fn the_order_of_a_dot_has_witnesses() {
     // K in blocks says so as well, and lies in the enclosure.
     let (choices, enclosed) = enclose(&program, &arguments, &settings).unwrap();
     let [point] = &choices.points[..] else { panic!("{:?}", choices.points) };
-    assert_eq!((point.freedom, point.options.len()), (Freedom::Order, 4));
+    assert_eq!((point.freedom, point.options()), (Freedom::Order, 4));
     let mut mode = settings.mode.clone();
     mode.choices.acc = Accumulation::Tiled;
     for option in 0..4 {

@@ -39,7 +39,7 @@ fn another_order_over_devices_has_a_witness() {
     let found = explore(&program, &arguments, &["is".into()], &mesh).unwrap();
     let [Answer::Reachable(witness)] = &found.answers[..] else { panic!("{:?}", found.answers) };
     let [point] = &found.choices.points[..] else { panic!("{:?}", found.choices.points) };
-    assert_eq!((point.freedom, point.options.len()), (Freedom::Mesh, 4));
+    assert_eq!((point.freedom, point.options()), (Freedom::Mesh, 4));
     let chosen = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &arguments).unwrap();
     assert_eq!(chosen[0].data().get_f64(0), 0.0);
     assert!(chosen[1].data().get_f64(0) > 1.0);
@@ -116,7 +116,7 @@ fn every_order_is_enclosed() {
                 assert!(all.iter().all(|sum| (floats[0].lo..=floats[0].hi).contains(sum)), "{dtype}: {floats:?}");
                 differ += usize::from(all.iter().any(|sum| *sum != all[0]));
                 let at = choices.points.iter().position(|point| point.freedom == Freedom::Mesh).unwrap();
-                for option in 0..choices.points[at].options.len() {
+                for option in 0..choices.points[at].options() {
                     let mut taken = vec![0; choices.points.len()];
                     taken[at] = option;
                     let results: Vec<Tensor> =

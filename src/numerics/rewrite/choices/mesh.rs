@@ -23,8 +23,8 @@ impl Maker<'_> {
         }
         options.push(self.in_pairs(own, terms, carries));
         let point = self.point((id, id), options, None, Freedom::Mesh, None);
-        if let Some(made) = self.points.last_mut() {
-            made.in_any_order = Some(in_any_order);
+        if let Some(made) = self.choices.last_mut() {
+            made.place.in_any_order = Some(in_any_order);
         }
         point
     }
