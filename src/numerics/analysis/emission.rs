@@ -21,7 +21,7 @@ pub const UNROLLED: usize = 4;
 /// More values than any fusion of a program has: one that says them again and again in different places is not followed.
 const MOST_VALUES: usize = 20_000;
 
-type Ranks = HashMap<(ValueId, Vec<ValueId>), u32>;
+type Ranks = HashMap<(ValueId, Place), u32>;
 
 /// When a value can be there, as LLVM ranks it.
 pub struct Emission<'c> {

@@ -83,7 +83,7 @@ impl<'c> Invariants<'c> {
         let (body, step) = self.left(product)?;
         let is_before = body.calls.iter().any(|call| depends(self.computation, *call, product));
         let width = self.computation.instructions[product].shape.elements();
-        (!body.calls.is_empty()).then(|| FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
+        (!body.calls.is_empty()).then_some(FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
     }
 
     /// The loop that a product can leave, if there are no calls in it, and the elements of a step.

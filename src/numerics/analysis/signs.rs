@@ -23,6 +23,12 @@ pub enum Term {
     Choice(Box<[Term; 2]>),
 }
 
+/// How often the elements of a value are read that a reader takes.
+type Alike<'a> = &'a dyn Fn(ValueId, ValueId) -> usize;
+
+/// Whether a broadcast changes in the innermost loop.
+type Keeps<'a> = &'a dyn Fn(ValueId) -> bool;
+
 use Term::{Choice, Number, Opposite, Product, Quotient};
 
 /// What a negation costs where LLVM selects instructions (`TargetLowering::getNegatedExpression`).
@@ -37,19 +43,14 @@ enum Cost {
 impl Term {
     /// What `reader` has in `id`; `alike` says how often the elements of a value are read that a reader takes, `keeps` whether a
     /// broadcast changes in the innermost loop.
-    pub fn new(
-        computation: &Computation,
-        reads: [ValueId; 2],
-        alike: &dyn Fn(ValueId, ValueId) -> usize,
-        keeps: &dyn Fn(ValueId) -> bool,
-    ) -> Term {
+    pub fn new(computation: &Computation, reads: [ValueId; 2], alike: Alike, keeps: Keeps) -> Term {
         Term::within(computation, reads, (alike, keeps), 0)
     }
 
     fn within(
         computation: &Computation,
         [id, reader]: [ValueId; 2],
-        (alike, keeps): (&dyn Fn(ValueId, ValueId) -> usize, &dyn Fn(ValueId) -> bool),
+        (alike, keeps): (Alike, Keeps),
         depth: usize,
     ) -> Term {
         let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
