@@ -64,10 +64,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             value.form = Some(format!("{dividend}{divisor}"));
         }
         for (id, ratio) in [(left, &a), (right, &b)].into_iter().filter(|(id, _)| self.values[*id].scalar.is_none()) {
-            // Of two reciprocals the quotient has that of their product.
-            let is_inverse =
-                binary == Binary::Multiply && ratio.numerator.is_none() && ratio.denominator == denominator;
-            let is_part = ratio.number.abs() == 1.0 && (ratio.denominator.is_none() || is_inverse);
+            let is_part = ratio.number.abs() == 1.0 && (ratio.numerator.is_none() || ratio.denominator.is_none());
             if !is_part {
                 self.expressions.absorb(self.values[id].expression());
             }
