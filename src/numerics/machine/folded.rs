@@ -13,8 +13,10 @@ pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: 
         (Value::Float(DType::F32, arguments), Some(folded)) => (arguments.clone(), folded),
         _ => return own(operand),
     };
-    let Value::Float(dtype, results) = own(operand) else { unreachable!("f32 is held as floats") };
-    let mut results = results.into_vec();
+    let (dtype, mut results) = match own(operand) {
+        Value::Float(dtype, results) => (dtype, results.into_vec()),
+        other => return other,
+    };
     for (at, (result, argument)) in results.iter_mut().zip(arguments.iter()).enumerate() {
         if columns.hold(at) {
             *result = match (unary, nearest) {
@@ -30,11 +32,7 @@ pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: 
     Value::float(dtype, results)
 }
 
-/// What a function is called by where some columns are computed so: its results count as another's.
-pub fn name(folded: Option<FoldedFunction>) -> &'static str {
-    match folded {
-        Some(FoldedFunction { nearest: true, .. }) => "folded, nearest",
-        Some(_) => "folded",
-        None => "",
-    }
+/// What a function is called by in the columns that are computed so: its results count as another's.
+pub fn name(folded: FoldedFunction) -> &'static str {
+    if folded.nearest { "folded, nearest" } else { "folded" }
 }

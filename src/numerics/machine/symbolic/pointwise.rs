@@ -84,13 +84,17 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             })
         }
         Op::Unary(unary) => {
-            let own = if tracer.machine.library_computes(instruction) && *unary == Unary::Exponential {
-                "library"
-            } else {
-                folded::name(site.habits.constants(tracer.machine.unit.contracts))
+            let unit = &tracer.machine.unit;
+            let in_library = tracer.machine.library_computes(instruction) && *unary == Unary::Exponential;
+            let function = |own: &str| Function::new(*unary, from, to, unit, own);
+            let own = function(if in_library { "library" } else { "" });
+            let folded = site.habits.constants(unit.contracts).filter(|_| !in_library);
+            let folded = folded.map(|folded| (folded.columns, function(folded::name(folded))));
+            let apply = |(at, symbol): (usize, &Symbol)| match &folded {
+                Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
+                _ => own.of(*symbol),
             };
-            let function = Function::new(*unary, from, to, &tracer.machine.unit, own);
-            let applied: Vec<Symbol> = site.of(0).iter().map(|symbol| function.of(*symbol)).collect();
+            let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
             Symbols::Array(Array { exact: exact && *unary == Unary::Negate, ..Array::new(applied) })
         }
         Op::Binary(binary) => pairwise::join(tracer, site, *binary, exact),
