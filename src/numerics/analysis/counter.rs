@@ -48,20 +48,8 @@ pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option
                 Binary::Add => x.wrapping_add(y),
                 Binary::Subtract => x.wrapping_sub(y),
                 Binary::Multiply => x.wrapping_mul(y),
-                Binary::Maximum => {
-                    if x_is_less {
-                        y
-                    } else {
-                        x
-                    }
-                }
-                Binary::Minimum => {
-                    if x_is_less {
-                        x
-                    } else {
-                        y
-                    }
-                }
+                Binary::Maximum | Binary::Minimum if x_is_less == (*binary == Binary::Maximum) => y,
+                Binary::Maximum | Binary::Minimum => x,
                 Binary::And => x & y,
                 Binary::Or => x | y,
                 _ => return None,

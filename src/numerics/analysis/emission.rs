@@ -1,8 +1,10 @@
 //! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
 
+mod chain_length;
 mod operand_order;
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use crate::ir::{Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
@@ -14,6 +16,8 @@ use super::complex_parts::ComplexParts;
 use super::innermost::{dim_before, is_loop, last_part, of_result};
 use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
+
+use chain_length::{NARROWED, is_call, steps};
 
 /// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
 pub const UNROLLED: usize = 4;
@@ -33,7 +37,7 @@ pub struct Emission<'c> {
     loops: bool,
     /// Whether what does not change in the innermost loop is computed before it.
     hoists: bool,
-    complex: ComplexParts,
+    complex: Rc<ComplexParts>,
     /// Whether a conversion to bf16 is a call.
     calls_to_narrow: bool,
     /// Ranks of values, each in a place: the moves between it and what is read outside.
@@ -66,7 +70,7 @@ impl<'c> Emission<'c> {
     /// The code of one fusion, results of which are read outside.
     pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
         let results = results_of(computation, fusion);
-        let mut emission = Emission::nothing(computation, fusion);
+        let mut emission = Emission::nothing(computation, fusion, Rc::new(ComplexParts::of(computation, fusion)));
         emission.hoists = codegen.hoists_first;
         emission.calls_to_narrow = codegen.calls_to_narrow;
         let has_functions = has_functions(fusion, codegen);
@@ -80,9 +84,7 @@ impl<'c> Emission<'c> {
             results.iter().for_each(|result| emission.visit(*result));
         };
         if let Some(hero) = hero {
-            let mut alone = Emission { hoists: false, ..Emission::nothing(computation, fusion) };
-            alone.calls_to_narrow = codegen.calls_to_narrow;
-            alone.functions = emission.functions.clone();
+            let mut alone = Emission { hoists: false, ..emission.anew() };
             alone.ranks.insert((hero, Vec::new()), ARGUMENT);
             emission.ranks_alone = alone.run(&visit).ranks;
         }
@@ -91,9 +93,7 @@ impl<'c> Emission<'c> {
 
     /// The code that is made by visiting some values: once to see what each function reads, and again to place it.
     fn run(self, visit: &dyn Fn(&mut Emission<'c>)) -> Emission<'c> {
-        let mut first =
-            Emission { functions: self.functions.clone(), ..Emission::nothing(self.computation, self.fusion) };
-        (first.loops, first.hoists, first.calls_to_narrow) = (self.loops, self.hoists, self.calls_to_narrow);
+        let mut first = self.anew();
         visit(&mut first);
         let mut again = self;
         again.calls = first.calls.again();
@@ -101,7 +101,15 @@ impl<'c> Emission<'c> {
         again
     }
 
-    fn nothing(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
+    /// The same code before anything is visited.
+    fn anew(&self) -> Emission<'c> {
+        let functions = self.functions.clone();
+        let Emission { loops, hoists, calls_to_narrow, .. } = *self;
+        let nothing = Emission::nothing(self.computation, self.fusion, Rc::clone(&self.complex));
+        Emission { functions, loops, hoists, calls_to_narrow, ..nothing }
+    }
+
+    fn nothing(computation: &'c Computation, fusion: Option<Fusion>, complex: Rc<ComplexParts>) -> Emission<'c> {
         let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
         Emission {
@@ -111,7 +119,7 @@ impl<'c> Emission<'c> {
             loops,
             hoists: true,
             calls_to_narrow: true,
-            complex: ComplexParts::of(computation, fusion),
+            complex,
             ranks: HashMap::new(),
             ranks_alone: HashMap::new(),
             reads: 0,
@@ -369,32 +377,8 @@ impl<'c> Emission<'c> {
     }
 }
 
-/// What a call gives as bf16 is two integers and shifted, before it is f32 again.
-const NARROWED: u32 = 3;
-
 /// A function's arguments are there before all that it reads.
 const ARGUMENT: u32 = 1;
 
 /// The ranks of a basic block; indices have those of the first one.
 const BLOCK: u32 = 1 << 16;
-
-/// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
-/// is as a read does.
-fn is_call(op: &Op) -> bool {
-    let Op::Unary(unary) = op else { return false };
-    matches!(
-        unary,
-        Unary::Cbrt | Unary::Erf | Unary::ExponentialMinusOne | Unary::LogPlusOne | Unary::Rsqrt | Unary::Tanh
-    )
-}
-
-/// How many instructions, each of the one before, an operation is; what comes behind a call is counted from there.
-fn steps(op: &Op) -> u32 {
-    match op {
-        // The product with what the call gives, and two choices.
-        Op::Unary(Unary::ExponentialMinusOne | Unary::Logistic) => 3,
-        Op::Clamp => 2,
-        _ if is_call(op) => 0,
-        _ => 1,
-    }
-}

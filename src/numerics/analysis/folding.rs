@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::innermost::keeps_innermost;
-use super::invariant::{FoldedColumns, Invariants, stand_in_the_innermost_loop};
+use super::innermost::spreads;
+use super::invariant::{FoldedColumns, Invariants, is_added_to_more, readers, stand_in_the_innermost_loop};
 use super::sum_weight::weight;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 
@@ -81,7 +81,6 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
         let Some(code) = code else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        let width = dims[innermost];
         let columns =
             if is_known { loop_over(computation, *fusion, (id, innermost), &mut HashMap::new()) } else { width };
         let is_unrolled =
@@ -131,7 +130,7 @@ impl Code {
         let mut read = HashSet::new();
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
             let dims = instruction.shape.dims();
-            let spreads = matches!(&instruction.op, Op::Broadcast { dims: to } if !keeps_innermost(to, dims));
+            let spreads = spreads(instruction);
             let outside = instruction.operands.iter().filter(|operand| instructions[**operand].fusion != Some(fusion));
             for operand in outside.filter(|operand| !matches!(instructions[**operand].op, Op::Constant(_))) {
                 code.reads_rows |= spreads;
@@ -200,45 +199,21 @@ impl Code {
 /// computes it before the loop around it, and selects instructions there, where nothing is added to it.
 fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let instructions = &computation.instructions;
-    let reader_of = |id: ValueId| {
-        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
-        (instructions[reader].fusion == Some(fusion)).then_some(reader)
-    };
     let mut leaves = false;
-    let mut reader = reader_of(product);
-    while let Some(id) = reader
-        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
-    {
-        if let Op::Broadcast { dims: along } = &instructions[id].op {
-            let dims = instructions[id].shape.dims();
-            let mut loops = (0..dims.len()).rev().filter(|dim| dims[*dim] > 1);
-            let is_read = [loops.next(), loops.next()].map(|dim| dim.map(|dim| along.contains(&dim)));
-            leaves |= is_read == [Some(true), Some(false)];
+    for reader in readers(computation, fusion, product) {
+        let instruction = &instructions[reader];
+        match &instruction.op {
+            Op::Broadcast { dims: along } => {
+                let dims = instruction.shape.dims();
+                let mut loops = (0..dims.len()).rev().filter(|dim| dims[*dim] > 1);
+                let is_read = [loops.next(), loops.next()].map(|dim| dim.map(|dim| along.contains(&dim)));
+                leaves |= is_read == [Some(true), Some(false)];
+            }
+            Op::Copy => {}
+            op => return leaves && matches!(op, Op::Binary(Binary::Add | Binary::Subtract)),
         }
-        reader = reader_of(id);
     }
-    let adds = |sum: ValueId| matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
-    leaves && reader.is_some_and(adds)
-}
-
-/// Whether a product is spread along more dims before it is added.
-fn is_of_fewer_elements_than_its_sum(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let instructions = &computation.instructions;
-    let shape = &instructions[product].shape;
-    let reader_of = |id: ValueId| {
-        let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
-        (instructions[reader].fusion == Some(fusion)).then_some(reader)
-    };
-    let mut reader = reader_of(product);
-    while let Some(id) = reader
-        && let Op::Broadcast { .. } | Op::Copy = instructions[id].op
-    {
-        reader = reader_of(id);
-    }
-    reader.is_some_and(|sum| {
-        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
-        adds && instructions[sum].shape.elements() > shape.elements()
-    })
+    false
 }
 
 /// Whether LLVM computes a function of a number that it knows (`ConstantFoldScalarCall`).
@@ -273,7 +248,8 @@ fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: Va
         _ => matches!(op, Op::Reduce { .. }),
     };
     let stays = inside().all(|instruction| stays(&instruction.op));
-    stays && columns <= most && is_of_fewer_elements_than_its_sum(computation, fusion, product)
+    let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy);
+    stays && columns <= most && is_added_to_more(computation, fusion, product, passes)
 }
 
 /// How many instructions an operation is for each element; `None` for those that are not folded.

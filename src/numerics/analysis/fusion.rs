@@ -58,8 +58,9 @@ impl Contractions {
 /// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
 ///
 /// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
-/// that is the same for all rows where that loop is unrolled (`invariant.rs`), and one before branches behind which the sum is. Who reads other elements of a product than those at its own place has code of its
-/// own for it (`ways.rs`), and rounds there or does not. `uses` is how often each value is read, the root once more.
+/// that is the same for all rows where that loop is unrolled (`invariant.rs`), and one before branches behind which the sum is.
+/// Who reads other elements of a product than those at its own place has code of its own for it (`ways.rs`), and rounds there or
+/// does not. `uses` is how often each value is read, the root once more.
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],

@@ -1,6 +1,5 @@
 //! Sums of products as terms of a sum: each product joins the sum on its own.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
@@ -10,7 +9,7 @@ use super::codegen::Codegen;
 use super::emission::Emission;
 use super::fusion::Contractions;
 use super::inner::Inner;
-use super::innermost::keeps_innermost;
+use super::innermost::spreads;
 use super::signs::{Signs, Term};
 
 /// For each value of a computation, what it is of such a term. An addition of a sum may be reordered (`reassoc`), so LLVM makes
@@ -35,9 +34,8 @@ pub fn find_inner_products(
             continue;
         }
         let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-        let search = Search { computation, contractions, uses, fusion, emission: RefCell::new(emission) };
+        let mut search = Search { computation, contractions, uses, fusion, emission };
         let Some(term) = search.term(sum.operands[0], dims) else { continue };
-        let emission = search.emission.into_inner();
         if !term.iter().any(|(value, inner)| *inner == Inner::Product && emission.parts(*value, id)) {
             term.into_iter().for_each(|(value, inner)| found[value] = Some(inner));
         }
@@ -50,18 +48,18 @@ struct Search<'c, 'e> {
     contractions: &'c Contractions,
     uses: &'c [usize],
     fusion: Fusion,
-    emission: RefCell<&'e mut Emission<'c>>,
+    emission: &'e mut Emission<'c>,
 }
 
-impl Search<'_, '_> {
+impl<'c> Search<'c, '_> {
     /// An instruction of the fusion, of f32, that is read once.
-    fn own(&self, id: ValueId) -> Option<&Instruction> {
+    fn own(&self, id: ValueId) -> Option<&'c Instruction> {
         let instruction = &self.computation.instructions[id];
         let own = self.uses[id] == 1 && instruction.fusion == Some(self.fusion);
         Some(instruction).filter(|instruction| own && instruction.shape.dtype() == Some(DType::F32))
     }
 
-    fn term(&self, mut id: ValueId, dims: &[usize]) -> Option<Vec<(ValueId, Inner)>> {
+    fn term(&mut self, mut id: ValueId, dims: &[usize]) -> Option<Vec<(ValueId, Inner)>> {
         let mut term = Vec::new();
         while let Op::Unary(Unary::Negate) | Op::Reshape | Op::Copy = self.own(id)?.op {
             term.push((id, Inner::Moved));
@@ -74,13 +72,10 @@ impl Search<'_, '_> {
             }
             let is_exact = |position: &usize| self.contractions.is_exact_for(id, *position, operands[*position]);
             let inner = 1 - [0, 1].into_iter().find(is_exact)?;
-            let keeps = |id: ValueId| match &self.computation.instructions[id] {
-                Instruction { op: Op::Broadcast { dims }, shape, .. } => keeps_innermost(dims, shape.dims()),
-                _ => true,
-            };
+            let keeps = |id: ValueId| !spreads(&self.computation.instructions[id]);
             let terms =
                 operands.map(|operand| Term::new(self.computation, [operand, id], &|id, _| self.uses[id], &keeps));
-            let exchanges = self.emission.borrow_mut().exchanges(id, operands);
+            let exchanges = self.emission.exchanges(id, operands);
             if !Signs::new(false, terms).adds(|| exchanges.values().next().is_some_and(|exchanges| *exchanges)) {
                 return None;
             }

@@ -106,3 +106,8 @@ pub fn last_part(dim: usize, to: &[usize], from: &[usize]) -> Option<usize> {
 pub fn keeps_innermost(along: &[usize], dims: &[usize]) -> bool {
     along.last().is_some_and(|last| last + 1 == dims.len())
 }
+
+/// Whether a value is the same along its innermost dim: a broadcast along others alone.
+pub fn spreads(instruction: &Instruction) -> bool {
+    matches!(&instruction.op, Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()))
+}

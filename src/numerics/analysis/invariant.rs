@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 use super::codegen::Codegen;
-use super::innermost::keeps_innermost;
+use super::innermost::{keeps_innermost, spreads};
 use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{is_opaque, weight};
 use super::unroll::is_unrolled;
@@ -147,32 +147,39 @@ fn depends(computation: &Computation, id: ValueId, on: ValueId) -> bool {
     reached[on]
 }
 
-/// Whether a value is the same along its innermost dim.
-fn spreads(instruction: &Instruction) -> bool {
-    matches!(&instruction.op, Op::Broadcast { dims } if !keeps_innermost(dims, instruction.shape.dims()))
-}
-
 /// Whether a product is one row, and is added to rows.
 fn is_same_for_all_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let instructions = &computation.instructions;
-    let shape = &instructions[product].shape;
-    if shape.dims().iter().filter(|extent| **extent > 1).count() != 1 {
+    let dims = computation.instructions[product].shape.dims();
+    if dims.iter().filter(|extent| **extent > 1).count() != 1 {
         return false;
     }
-    let reader_of = |id: ValueId| {
+    is_added_to_more(computation, fusion, product, |op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape))
+}
+
+/// Whether a product is added to an array of more elements, with nothing but what `passes` between.
+pub fn is_added_to_more(
+    computation: &Computation,
+    fusion: Fusion,
+    product: ValueId,
+    passes: impl Fn(&Op) -> bool,
+) -> bool {
+    let shape_of = |id: ValueId| &computation.instructions[id].shape;
+    let op_of = |id: ValueId| &computation.instructions[id].op;
+    let sum = readers(computation, fusion, product).find(|reader| !passes(op_of(*reader)));
+    sum.is_some_and(|sum| {
+        let adds = matches!(op_of(sum), Op::Binary(Binary::Add | Binary::Subtract));
+        adds && shape_of(sum).elements() > shape_of(product).elements()
+    })
+}
+
+/// The first that reads a value, the first that reads that, and so on within the fusion.
+pub fn readers(computation: &Computation, fusion: Fusion, id: ValueId) -> impl Iterator<Item = ValueId> {
+    let instructions = &computation.instructions;
+    let reader_of = move |id: ValueId| {
         let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
         (instructions[reader].fusion == Some(fusion)).then_some(reader)
     };
-    let mut reader = reader_of(product);
-    while let Some(id) = reader
-        && let Op::Broadcast { .. } | Op::Copy | Op::Reshape = instructions[id].op
-    {
-        reader = reader_of(id);
-    }
-    reader.is_some_and(|sum| {
-        let adds = matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract));
-        adds && instructions[sum].shape.elements() > shape.elements()
-    })
+    std::iter::successors(reader_of(id), move |id| reader_of(*id))
 }
 
 /// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.

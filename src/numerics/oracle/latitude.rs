@@ -255,10 +255,10 @@ impl Pass<'_, Fast> {
         let sees_bits = matches!(instruction.op.class(), Class::Moves | Class::Lists | Class::Source);
         let floor = if sees_bits { 0.0 } else { floor };
         let ranks = instruction.op.class() == Class::Ranks;
-        let is_moved_as_it_was = ranks && operands.iter().any(|operand| self.may_flush(operand, floor));
+        let may_be_flushed = ranks && operands.iter().any(|operand| self.may_flush(operand, floor));
         let operands: Vec<Value<Fast>> = operands.into_iter().map(|operand| self.flush(operand, floor)).collect();
         let value = self.instruction(computation, instruction, &operands, shapes, None)?;
-        Ok(if is_moved_as_it_was { self.apart(value) } else { value })
+        Ok(if may_be_flushed { self.apart(value) } else { value })
     }
 
     fn computed(

@@ -67,11 +67,7 @@ impl<'c> Emission<'c> {
 
     /// The code of one function, of which LLVM puts the operands in order before it is inlined.
     fn of_function(&self, number: ValueId) -> Box<Emission<'c>> {
-        let mut emission = Emission::nothing(self.computation, self.fusion);
-        emission.loops = false;
-        emission.hoists = false;
-        emission.calls_to_narrow = self.calls_to_narrow;
-        emission.functions = self.functions.clone();
+        let emission = Emission { loops: false, hoists: false, ..self.anew() };
         let parts = (0..self.computation.instructions.len()).filter(|id| self.complex.number(*id) == number);
         let parts: Vec<ValueId> = parts.collect();
         Box::new(emission.run(&|emission| parts.iter().for_each(|part| emission.visit(*part))))
