@@ -207,6 +207,18 @@ fn products_that_are_the_same_for_all_rows_are_those_of_xla() {
     results_are_those_of_xla("rows_alike", "xla-cpu/default/as-compiled");
 }
 
+/// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
+#[test]
+fn sums_of_few_elements_are_those_of_xla() {
+    results_are_those_of_xla("few_apart", "xla-cpu/default/as-compiled");
+}
+
+/// A choice between a value and zero, times a number and plus a number, is a choice between a sum and a number.
+#[test]
+fn choices_of_numbers_are_those_of_xla() {
+    results_are_those_of_xla("numbers_chosen", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

@@ -311,7 +311,12 @@ impl Reads<'_> {
                 Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => {
                     return None;
                 }
-                Op::Binary(Binary::Multiply) if is_choice_of_products(computation, uses, instruction) => return None,
+                Op::Binary(Binary::Multiply)
+                    if number_in_choice(computation, uses, instruction)
+                        .is_some_and(|number| number != 0.0 || !is_sum_with_number(computation, read)) =>
+                {
+                    return None;
+                }
                 op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
                     let exponential = *op == Op::Unary(Unary::Exponential);
                     let keeps = |id: ValueId| self.keeps_innermost(id);
@@ -363,21 +368,30 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
 
-/// Whether a product is that of a number and a choice with a number on one side: LLVM multiplies each side
+/// Of a product of a number and a choice with a number on one side, that number, of two one that is not 0: LLVM multiplies each side
 /// (`InstCombinerImpl::FoldOpIntoSelect`). A choice of the larger or smaller one stays.
-fn is_choice_of_products(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
-    let [a, b] = product.operands[..] else { return false };
-    let is_known = |id: ValueId| known_number(computation, id, product.fusion).is_some();
-    let is_choice = |id: ValueId| {
+fn number_in_choice(computation: &Computation, uses: &[usize], product: &Instruction) -> Option<f32> {
+    let [a, b] = product.operands[..] else { return None };
+    let known = |id: ValueId| known_number(computation, id, product.fusion);
+    let in_choice = |id: ValueId| {
         let choice = &computation.instructions[id];
-        let &[predicate, on_true, on_false] = &choice.operands[..] else { return false };
+        let &[predicate, on_true, on_false] = &choice.operands[..] else { return None };
         let compare = &computation.instructions[predicate];
         let is_extremum = matches!(compare.op, Op::Compare { .. })
             && [on_true, on_false].iter().all(|side| compare.operands.contains(side));
         let is_alone = choice.op == Op::Select && choice.fusion == product.fusion && uses[id] == 1;
-        is_alone && !is_extremum && (is_known(on_true) || is_known(on_false))
+        let numbers = [on_true, on_false].into_iter().filter_map(known);
+        numbers.reduce(|one, other| if one == 0.0 { other } else { one }).filter(|_| is_alone && !is_extremum)
     };
-    is_known(a) && is_choice(b) || is_known(b) && is_choice(a)
+    known(a).and_then(|_| in_choice(b)).or_else(|| known(b).and_then(|_| in_choice(a)))
+}
+
+/// Whether an operand is added to a number: LLVM adds that on each side of a choice, too.
+fn is_sum_with_number(computation: &Computation, [operand, sum]: [ValueId; 2]) -> bool {
+    let Instruction { op, operands, fusion, .. } = &computation.instructions[sum];
+    let mut others = operands.iter().filter(|other| **other != operand);
+    matches!(op, Op::Binary(Binary::Add | Binary::Subtract))
+        && others.any(|other| known_number(computation, *other, *fusion).is_some())
 }
 
 #[cfg(test)]

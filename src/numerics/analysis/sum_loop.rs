@@ -229,7 +229,7 @@ fn of_sum(
             is_of_sums: term.sums(),
         };
         let columns = Columns::new(columns, step, |lanes| term.cost_along(lanes));
-        let columns = columns.filter(|columns| term.is_regular() && !(columns.masked && term.is_opaque()));
+        let columns = columns.filter(|columns| term.is_regular() && (!columns.masked || term.can_be_masked()));
         return columns.map_or(SumLoop::Chain, SumLoop::Columns);
     }
     while let Some(rows) = around.filter(|_| codegen.free_loops) {

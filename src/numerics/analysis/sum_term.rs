@@ -135,10 +135,17 @@ impl<'c> Term<'c> {
         self.sums
     }
 
-    /// Whether a step that leaves out lanes cannot compute it. Without masks it reads only f32 that lie side by side.
+    /// Whether it has calls that a step which leaves out lanes cannot leave out.
     pub fn is_opaque(&self) -> bool {
+        self.opaque
+    }
+
+    /// Whether a step that leaves out lanes can compute it: it reads elements that lie side by side, without masks of f32 alone, and
+    /// calls nothing.
+    pub fn can_be_masked(&self) -> bool {
         let beside = |along: &Along| lies_beside(along, Some(self.innermost));
-        self.opaque || !self.masks && (self.reads_narrow || !self.reads.iter().all(beside))
+        let reads_whole = self.gathers || self.reads.iter().all(beside);
+        !self.opaque && reads_whole && (self.masks || !self.reads_narrow)
     }
 
     /// The same, without what indices are computed by.

@@ -312,3 +312,20 @@ def rows_alike(x, y, z, w, b, v, u):
     sums += [jnp.sum(jnp.sin(x[:2, :10] + third(b[:10])) * jnp.cos(y[:2, :10]), (0, 1))]
     sums += [jnp.sum(z * y + -(x * y * jnp.float32(-0.7)), 1), jnp.sum(z * y + -(x * jnp.float32(-0.7) * z), 0)]
     return tuple(alike + sums)
+
+
+def few_apart(x, y, v):
+    """Sums of fewer elements than a loop may leave over, which stand apart: a step of lanes would read some that are not there."""
+    def chain(value, steps):
+        for _ in range(steps):
+            value = value * jnp.float32(0.7) + jnp.float32(0.7)
+        return value
+    long = [jnp.sum(chain(x[:n] * y[:n], 20) * x[:n], 0) for n in (9, 12, 14)]
+    return tuple(long + [jnp.sum(jnp.square(jnp.sum(v[:, :n, :k], 2)), 1) for n in (9, 12) for k in (2, 4)])
+
+
+def numbers_chosen(x, y, p):
+    """Choices between a value and a number, times a number: what is added to them decides whether LLVM has a product to contract."""
+    scaled = lambda a, b: jnp.where(p > 0, a, b) * jnp.float32(0.47730419)
+    n = jnp.float32(-1.8)
+    return scaled(x, 0.0) + n, n - scaled(0.0, y), scaled(x, 0.0) + y, jnp.square(scaled(y, 0.0) + n), scaled(x, 2.3) + y
