@@ -219,6 +219,14 @@ fn choices_of_numbers_are_those_of_xla() {
     results_are_those_of_xla("numbers_chosen", "xla-cpu/default/as-compiled");
 }
 
+/// Rows that are the same for all rows leave loops over what is transposed, and branches that both end with them.
+#[test]
+fn rows_that_are_moved_are_those_of_xla() {
+    for name in ["rows_moved", "rows_updated"] {
+        results_are_those_of_xla(name, "xla-cpu/default/as-compiled");
+    }
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

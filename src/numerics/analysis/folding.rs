@@ -7,9 +7,12 @@ use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, Valu
 use crate::tensor::DType;
 
 use super::innermost::spreads;
-use super::invariant::{FoldedColumns, Invariants, is_added_to_more, readers, stand_in_the_innermost_loop};
+use super::invariant::{
+    FoldedColumns, Invariants, extents_spread, is_added_to_more, readers, stand_in_the_innermost_loop,
+};
 use super::sum_weight::weight;
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
+use super::ways::element_read;
 
 /// A function of f32 in columns that a compiler has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
             continue;
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
-        let Some(code) = code else { continue };
+        let Some(code) = code.as_ref().filter(|code| !code.transposes) else { continue };
         if code.reads > 0 && !inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id] {
             continue;
         }
@@ -71,15 +74,25 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let width = dims[innermost];
         let all = FoldedColumns { width, first: 0, end: width };
         if !is_known {
-            let is_row = dims.iter().filter(|extent| **extent > 1).count() == 1;
-            let of_row = if is_row { invariants.first_step(id) } else { None };
+            let is_row = extents_spread(computation, *fusion, id).len() == 1;
+            let of_branches = || invariants.leave_branches(id);
+            let of_row = if is_row { invariants.first_step(id).or_else(of_branches) } else { None };
             found[id] = of_row.or_else(|| leaves_loops_over_rows(computation, *fusion, id).then_some(all));
-            if is_row || found[id].is_some() || !leaves_a_loop(computation, *fusion, id) {
+            if is_row || found[id].is_some() {
+                continue;
+            }
+            if let Some(columns) = columns_of_a_row(computation, *fusion, id) {
+                let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
+                let leaves = code.as_ref().is_some_and(|code| code.transposes && code.is_unrolled_first(columns));
+                found[id] = leaves.then_some(all);
+                continue;
+            }
+            if !leaves_a_loop(computation, *fusion, id) {
                 continue;
             }
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
-        let Some(code) = code else { continue };
+        let Some(code) = code.as_ref().filter(|code| !code.transposes) else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
         let columns =
             if is_known { loop_over(computation, *fusion, (id, innermost), &mut HashMap::new()) } else { width };
@@ -105,6 +118,7 @@ const REGISTERS: usize = 4;
 const SHORT: usize = 13;
 
 /// The innermost loop of a fusion.
+#[derive(Default)]
 struct Code {
     /// Operations for each element, beside the index made a float and the store.
     operations: usize,
@@ -119,14 +133,15 @@ struct Code {
     calls: usize,
     /// Whether there are functions that are not folded here.
     has_others: bool,
+    /// Whether elements stand in another order than they are read.
+    transposes: bool,
 }
 
 impl Code {
     /// `None` where there are moves or sums whose cost is not known.
     fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
-        let mut code =
-            Code { operations: 0, folded: 0, reads: 0, reads_rows: false, functions: 0, calls: 0, has_others: false };
+        let mut code = Code::default();
         let mut read = HashSet::new();
         for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
             let dims = instruction.shape.dims();
@@ -136,7 +151,9 @@ impl Code {
                 code.reads_rows |= spreads;
                 code.reads += usize::from(!spreads && read.insert(*operand));
             }
-            let folded = operations(&instruction.op);
+            let transposes = matches!(instruction.op, Op::Transpose { .. });
+            code.transposes |= transposes;
+            let folded = if transposes { Some(0) } else { operations(&instruction.op) };
             code.has_others |= folded.is_none();
             let operations = match (folded, &instruction.op) {
                 (Some(operations), _) => operations,
@@ -216,6 +233,38 @@ fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) ->
     false
 }
 
+/// The columns of a fusion's result, if a product of several dims is one row of it that is the same for all rows, and its sum is not:
+/// what is reshaped or transposed behind the sum has other loops than the sum's own dims.
+fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId) -> Option<usize> {
+    let instructions = &computation.instructions;
+    let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape);
+    if !is_added_to_more(computation, fusion, product, passes) {
+        return None;
+    }
+    let mut path = vec![product];
+    path.extend(readers(computation, fusion, product));
+    let result = &instructions[*path.last()?];
+    let columns = result.shape.dims().iter().copied().rfind(|extent| *extent > 1)?;
+    // Parts that are no powers of two have indices of their own.
+    if !extents_spread(computation, fusion, product).iter().all(|extent| extent.is_power_of_two()) {
+        return None;
+    }
+    let rows = result.shape.elements() / columns;
+    let element = |at: usize| {
+        let steps = path.windows(2).rev();
+        steps.into_iter().try_fold(at, |at, step| {
+            let position = instructions[step[1]].operands.iter().position(|operand| *operand == step[0])?;
+            element_read(computation, step[1], position, at)?
+        })
+    };
+    let last_dim = result.minor.is_none_or(|minor| result.shape.dims()[minor + 1..].iter().all(|extent| *extent == 1));
+    let is_same = |column: usize| {
+        let first = element(column);
+        first.is_some() && [1, rows / 2, rows - 1].iter().all(|row| element(row * columns + column) == first)
+    };
+    (last_dim && rows > 1 && (0..columns).all(is_same)).then_some(columns)
+}
+
 /// Whether LLVM computes a function of a number that it knows (`ConstantFoldScalarCall`).
 fn is_folded(unary: Unary) -> bool {
     matches!(unary, Unary::Exponential | Unary::Log | Unary::Sine | Unary::Cosine)
@@ -231,9 +280,7 @@ const CALL: usize = 22;
 /// over up to eight columns unrolled, that over four or eight rows one step of as many lanes. So it is computed before the loops.
 /// Eight rows pay up to six columns, or where functions are called (FACTS 3.2). Followed where all elements stand as they are read.
 fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let shape = &computation.instructions[product].shape;
-    let mut extents = shape.dims().iter().copied().filter(|extent| *extent > 1);
-    let (Some(rows), Some(columns), None) = (extents.next(), extents.next(), extents.next()) else { return false };
+    let [rows, columns] = extents_spread(computation, fusion, product)[..] else { return false };
     let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
     let calls = inside().any(|i| matches!(i.op, Op::Unary(Unary::Exponential | Unary::Tanh | Unary::Log)));
     let most = match rows {
@@ -248,7 +295,7 @@ fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: Va
         _ => matches!(op, Op::Reduce { .. }),
     };
     let stays = inside().all(|instruction| stays(&instruction.op));
-    let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy);
+    let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape);
     stays && columns <= most && is_added_to_more(computation, fusion, product, passes)
 }
 

@@ -4,13 +4,14 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Shape, Unary, ValueId};
 
 use super::codegen::Codegen;
 use super::innermost::{keeps_innermost, spreads};
+use super::known::known_number;
 use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{is_opaque, weight};
-use super::unroll::is_unrolled;
+use super::unroll::{is_small, is_unrolled};
 
 /// Elements of a register.
 const LANES: usize = 8;
@@ -86,6 +87,23 @@ impl<'c> Invariants<'c> {
         (!body.calls.is_empty()).then_some(FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
     }
 
+    /// The columns of a product that leave loops whose two branches both add it, where the columns are unrolled: what is in a branch
+    /// stays there, if it is another one for each turn of the loop around the columns. But both end with the same code, which LLVM
+    /// makes one behind them (`SimplifyCFG`): that of the last column.
+    pub fn leave_branches(&self, product: ValueId) -> Option<FoldedColumns> {
+        let instructions = &self.computation.instructions;
+        let Instruction { fusion, shape, .. } = &instructions[product];
+        let fusion = (*fusion)?;
+        let mut behind = readers(self.computation, fusion, product);
+        let update = behind.find(|reader| instructions[*reader].op == Op::DynamicUpdateSlice)?;
+        let width = shape.elements();
+        let sides = &instructions[update].operands[..2];
+        let instructions = sides.iter().map(|side| instructions_that_add(self.computation, (fusion, *side), product));
+        let leaves = instructions.map(|count| is_small(width, STORE + count?).then_some(())).collect::<Option<()>>();
+        let first = if is_decided_around_columns(self.computation, update)? { width - 1 } else { 0 };
+        leaves.map(|()| FoldedColumns { width, first, end: width })
+    }
+
     /// The loop that a product can leave, if there are no calls in it, and the elements of a step.
     fn left(&self, product: ValueId) -> Option<(Body, usize)> {
         let Instruction { fusion, shape, .. } = &self.computation.instructions[product];
@@ -135,6 +153,53 @@ impl Body {
     }
 }
 
+/// Instructions of a store.
+const STORE: usize = 1;
+
+/// Whether the index of the loop around the columns decides which branch of an update is taken; `None` where that is not known. A
+/// transpose that is not copied moves nothing: the loops are those of what is updated.
+fn is_decided_around_columns(computation: &Computation, update: ValueId) -> Option<bool> {
+    let instructions = &computation.instructions;
+    let Instruction { fusion, shape, operands, .. } = &instructions[update];
+    let [all, part] = [shape, &instructions[operands[1]].shape].map(Shape::dims);
+    let mut loops: Vec<usize> = (0..all.len()).collect();
+    let moves: Vec<&Op> = readers(computation, (*fusion)?, update).map(|reader| &instructions[reader].op).collect();
+    match moves[..] {
+        [] | [Op::Transpose { .. }] => {}
+        [Op::Transpose { permutation }, Op::Copy] => loops.clone_from(permutation),
+        _ => return None,
+    }
+    let mut inner = loops.into_iter().rev().filter(|dim| all[*dim] > 1);
+    let [columns, around] = [inner.next()?, inner.next()?];
+    let is_cut = |dim: usize| all[dim] != part[dim];
+    (columns + 1 == all.len() && !is_cut(columns)).then(|| is_cut(around))
+}
+
+/// Instructions that compute an element of a value, reads among them, if a row is added that is the same for all rows.
+fn instructions_that_add(computation: &Computation, (fusion, id): (Fusion, ValueId), row: ValueId) -> Option<usize> {
+    let instructions = &computation.instructions;
+    let (mut seen, mut left, mut count, mut adds) = (HashSet::from([id]), vec![id], 0, false);
+    let spreads_row = |operand: &ValueId| {
+        matches!(instructions[*operand].op, Op::Broadcast { .. }) && instructions[*operand].operands == [row]
+    };
+    while let Some(id) = left.pop() {
+        let instruction = &instructions[id];
+        let is_number = instruction.shape.elements() == 1 || known_number(computation, id, Some(fusion)).is_some();
+        count += match instruction.op.class() {
+            _ if is_number => continue,
+            _ if instruction.fusion != Some(fusion) => 1,
+            Class::Elementwise | Class::Converts => weight(computation, id).0,
+            _ => 0,
+        };
+        if instruction.fusion == Some(fusion) {
+            let sums = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+            adds |= sums && instruction.operands.iter().any(spreads_row);
+            left.extend(instruction.operands.iter().copied().filter(|operand| seen.insert(*operand)));
+        }
+    }
+    adds.then_some(count)
+}
+
 /// Whether a value depends on another one.
 fn depends(computation: &Computation, id: ValueId, on: ValueId) -> bool {
     let mut reached = vec![false; computation.instructions.len()];
@@ -149,11 +214,19 @@ fn depends(computation: &Computation, id: ValueId, on: ValueId) -> bool {
 
 /// Whether a product is one row, and is added to rows.
 fn is_same_for_all_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let dims = computation.instructions[product].shape.dims();
-    if dims.iter().filter(|extent| **extent > 1).count() != 1 {
-        return false;
-    }
-    is_added_to_more(computation, fusion, product, |op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape))
+    extents_spread(computation, fusion, product).len() == 1
+        && is_added_to_more(computation, fusion, product, |op| {
+            matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape)
+        })
+}
+
+/// The extents of more than one element that a value has where it is spread over more.
+pub fn extents_spread(computation: &Computation, fusion: Fusion, id: ValueId) -> Vec<usize> {
+    let instructions = &computation.instructions;
+    let mut as_they_are = readers(computation, fusion, id)
+        .take_while(|reader| matches!(instructions[*reader].op, Op::Copy | Op::Reshape));
+    let shape = &instructions[as_they_are.by_ref().last().unwrap_or(id)].shape;
+    shape.dims().iter().copied().filter(|extent| *extent > 1).collect()
 }
 
 /// Whether a product is added to an array of more elements, with nothing but what `passes` between.

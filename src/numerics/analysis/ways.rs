@@ -11,6 +11,7 @@ use crate::ir::{Class, Computation, Fusion, Instruction, Op, ValueId};
 use super::codegen::Codegen;
 use super::emission::UNROLLED;
 use super::kernel_functions::{has_functions, hero, results_of};
+use super::known::known_number;
 
 /// The most ways that are told apart.
 const MOST: usize = 16;
@@ -126,7 +127,7 @@ impl Ways {
 fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
     let Instruction { op, operands, shape, .. } = &computation.instructions[id];
     match op {
-        Op::Pad { .. } => true,
+        Op::Pad { .. } | Op::DynamicUpdateSlice => true,
         Op::Concatenate { .. } if is_hero => operands.iter().any(|operand| {
             let part = &computation.instructions[*operand].shape;
             part.elements() > NEAR || part.dims().iter().filter(|extent| **extent > 1).count() > 1
@@ -205,6 +206,20 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
             usize::try_from(at).ok().map(Some)
         }
         (None, Op::Reshape | Op::Copy) => Some(Some(at)),
+        // What is updated is not read there, but a branch of its own in any case.
+        (None, Op::DynamicUpdateSlice) if position == 0 => Some(Some(at)),
+        (None, Op::DynamicUpdateSlice) if position == 1 => {
+            let starts =
+                instruction.operands[2..].iter().map(|start| known_number(computation, *start, instruction.fusion));
+            let starts = starts.collect::<Option<Vec<f32>>>()?;
+            let last = || to.dims().iter().zip(from.dims()).map(|(all, part)| all - part);
+            let inside =
+                index().zip(starts.iter().zip(last())).zip(from.dims()).map(|((at, (start, last)), extent)| {
+                    at.checked_sub((*start as usize).min(last)).filter(|at| at < extent)
+                });
+            let inside: Option<Vec<usize>> = inside.collect();
+            Some(inside.map(|at| at.iter().zip(row_major(from.dims())).map(|(at, step)| at * step as usize).sum()))
+        }
         (None, Op::Pad { low, interior, .. }) if position == 0 => {
             let last = to.dims().len().checked_sub(1)?;
             // All columns of a row may be in one block.

@@ -329,3 +329,26 @@ def numbers_chosen(x, y, p):
     scaled = lambda a, b: jnp.where(p > 0, a, b) * jnp.float32(0.47730419)
     n = jnp.float32(-1.8)
     return scaled(x, 0.0) + n, n - scaled(0.0, y), scaled(x, 0.0) + y, jnp.square(scaled(y, 0.0) + n), scaled(x, 2.3) + y
+
+
+def rows_moved(x, y, b):
+    """Rows that are added to all rows of arrays which are transposed then, or of which parts are computed in branches."""
+    third = lambda row: row * jnp.float32(0.3)
+    moved = []
+    for h, d in ((2, 8), (4, 4), (3, 5), (2, 16)):
+        value = x[:, : h * d].reshape(24, h, d) + third(b[: h * d].reshape(h, d))
+        moved += [jnp.swapaxes(value * y[:, : h * d].reshape(24, h, d), 1, 2).reshape(24, h * d), jnp.exp(-value)]
+    return tuple(moved + [updated(x, y, third(b[:c]), s) for s, c in ((6, 8), (4, 42), (4, 45))])
+
+
+def updated(x, y, row, s=6):
+    """Rows of two arrays, in an array that is updated with each, with its first two dims exchanged."""
+    r = 4 if row.size < 16 else 8
+    parts = [a.reshape(-1)[: r * s * row.size].reshape(r, s, row.size) + row for a in (x, y)]
+    both = lax.dynamic_update_slice(jnp.zeros((2 * r, s, row.size), jnp.float32), parts[0], (0, 0, 0))
+    return jnp.swapaxes(lax.dynamic_update_slice(both, parts[1], (r, 0, 0)), 0, 1)
+
+
+def rows_updated(x, y, b):
+    """The same alone: one kernel, whose branches are decided in the loop around the columns."""
+    return updated(x, y, b * jnp.float32(0.3))
