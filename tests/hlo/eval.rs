@@ -227,6 +227,12 @@ fn rows_that_are_moved_are_those_of_xla() {
     }
 }
 
+/// Short loops over the operands of a concatenate have no branches where other concatenates stand in them.
+#[test]
+fn concatenates_within_another_are_those_of_xla() {
+    results_are_those_of_xla("crossed", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

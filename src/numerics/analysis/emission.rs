@@ -319,7 +319,10 @@ impl<'c> Emission<'c> {
     fn is_along_unrolled_loop(&self, mut id: ValueId, mut dim: usize) -> bool {
         let instructions = &self.computation.instructions;
         let inside = || instructions.iter().enumerate().filter(|(_, i)| i.fusion == self.fusion);
-        while let Some((reader, instruction)) = inside().find(|(at, i)| *at > id && i.operands.contains(&id)) {
+        // Each operand of a concatenate that is taken apart has a loop of its own.
+        let hero = self.functions.as_ref().and_then(Functions::hero);
+        let reader_of = |id: ValueId| inside().find(|(at, i)| *at > id && i.operands.contains(&id));
+        while let Some((reader, instruction)) = reader_of(id).filter(|(reader, _)| Some(*reader) != hero) {
             dim = match &instruction.op {
                 Op::Transpose { permutation } => permutation.iter().position(|from| *from == dim).unwrap_or(dim),
                 Op::Broadcast { dims } => dims[dim],

@@ -352,3 +352,13 @@ def updated(x, y, row, s=6):
 def rows_updated(x, y, b):
     """The same alone: one kernel, whose branches are decided in the loop around the columns."""
     return updated(x, y, b * jnp.float32(0.3))
+
+
+def crossed(q, t):
+    """Concatenates of few columns within one that is taken apart: the loop over each of its operands is unrolled."""
+    cut = lambda a, i: a[:, i : i + 1]
+    def cross(n, k):
+        terms = [cut(q, (i + k) % 7) * cut(t, (i + 1) % 6) - cut(q, (i + 2) % 7) * cut(t, (i + 4) % 6) for i in range(n)]
+        return jnp.concatenate(terms, 1)
+    sides = lambda n: [t[:, :n] + cross(n, 1), q[:, 7:8] * t[:, :n] - cross(n, 3)]
+    return tuple(jnp.concatenate(sides(n), 1) for n in (2, 3, 4))
