@@ -22,6 +22,8 @@ pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<
 pub(super) struct Builder<'p, 'e> {
     pub analysis: &'p Analysis<'p>,
     pub computation: &'p Computation,
+    /// How often each value is used.
+    pub uses: Vec<usize>,
     /// What the values hold; none in a region, where their types say it.
     held: &'p [Held],
     /// The numbers that values are.
@@ -85,6 +87,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         Builder {
             analysis,
             computation,
+            uses,
             held,
             constants,
             habits,
@@ -170,6 +173,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             products: first.and_then(|v| v.products),
             by: None,
             scale: None,
+            undone: None,
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection.clone()).filter(|_| selects_on(&instruction.op)),
             form: self.form(instruction, narrow_operands).filter(|_| float && role == Role::Computes),

@@ -42,6 +42,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
                 (&mut value.form, by, self.expressions.get(self.expressions.without_sign(operands[0])))
+                && !self.is_scaled_sum(instruction.operands[0])
             {
                 *form = "multiply and reduce".to_string();
                 value.products = Some(self.values[instruction.operands[0]].effective);

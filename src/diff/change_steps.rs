@@ -9,8 +9,14 @@ use super::graph::Graph;
 use super::rule::Role;
 
 /// Those of `alone`, values without a counterpart, that more reads than the values `told`, which are made otherwise than in the
-/// other program. How those are made is told of; the steps on the way to them have nothing that could be told beside that.
-pub(super) fn without_steps(graph: &Graph, alone: Vec<ValueId>, told: &BTreeSet<ExpressionId>) -> Vec<ValueId> {
+/// other program, and those of which that is compared element by element (`is_compared`). How those are made is told of; the
+/// steps on the way to them have nothing that could be told beside that.
+pub(super) fn without_steps(
+    graph: &Graph,
+    alone: Vec<ValueId>,
+    told: &BTreeSet<ExpressionId>,
+    is_compared: &dyn Fn(ValueId) -> bool,
+) -> Vec<ValueId> {
     let instructions = &graph.entry().instructions;
     let own: BTreeSet<ExpressionId> = alone.iter().map(|id| graph.values[*id].expression()).collect();
     // What is read by one that is no step, and what is read at all. Readers stand behind what they read.
@@ -21,6 +27,7 @@ pub(super) fn without_steps(graph: &Graph, alone: Vec<ValueId>, told: &BTreeSet<
             continue;
         }
         let is_step = match value.role {
+            Role::Computes | Role::Moves { .. } if is_compared(id) => true,
             Role::Moves { .. } => has_reader[id] && !has_other[id],
             Role::Computes if told.contains(&value.expression()) => true,
             Role::Computes if own.contains(&value.expression()) => has_reader[id] && !has_other[id],

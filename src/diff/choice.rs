@@ -28,7 +28,7 @@ fn of_values(pair: &Pair) -> Vec<Disagreement> {
         let same = left.len() == right.len() && left.iter().zip(&right).all(|(one, other)| are_alike(one, other));
         if !same && !right.is_empty() && told.insert(selected_of(pair, own.expression())) {
             let texts = [left, right].map(|set| set.into_iter().collect::<Vec<_>>().join(" and "));
-            found.push(Disagreement { value, texts, kind: ChangeKind::TopkChanged });
+            found.push(Disagreement { value, texts, kind: ChangeKind::TopkChanged, uses_another: false });
         }
     }
     found
@@ -47,7 +47,12 @@ fn of_results(pair: &Pair) -> Vec<Disagreement> {
             && !are_alike(from, to)
             && told.insert(selected_of(pair, left.expression()))
         {
-            found.push(Disagreement { value, texts: [from.clone(), to.clone()], kind: ChangeKind::TopkChanged });
+            found.push(Disagreement {
+                value,
+                texts: [from.clone(), to.clone()],
+                kind: ChangeKind::TopkChanged,
+                uses_another: false,
+            });
         }
     }
     found

@@ -7,7 +7,7 @@ use crate::hlo::Import;
 use crate::ir::{Binary, Op, ValueId};
 use crate::machine::Chip;
 
-use super::change::{Change, ChangeKind, Difference, number};
+use super::change::{Change, ChangeKind, Difference};
 use super::change_steps::without_steps;
 use super::choice::find_choices;
 use super::disagree::{Disagreement, disagreements};
@@ -21,6 +21,7 @@ use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
 use super::rule::Role;
 use super::sign;
+use super::undone::{Undone, find_undone};
 use super::vertex::Value;
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
@@ -61,8 +62,12 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
         .map(|(_, value)| value.expression())
         .collect();
     let [left, right] = pair.without_counterpart();
-    let left = without_steps(&pair.before, left, &made_otherwise);
-    let right = without_steps(&pair.after, right, &made_otherwise);
+    let is_compared = |side: usize| {
+        let elements = pair.elements.as_ref();
+        move |id: ValueId| elements.is_some_and(|elements| elements.is_accounted(side, id))
+    };
+    let left = without_steps(&pair.before, left, &made_otherwise, &is_compared(0));
+    let right = without_steps(&pair.after, right, &made_otherwise, &is_compared(1));
     // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
     let names = |graph: &Graph, ids: Vec<ValueId>| {
@@ -73,8 +78,8 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     Ok(Difference { changes, unmatched, not_understood: find_unknown(&pair) })
 }
 
-struct Comparison<'p, 'a> {
-    pair: &'p Pair<'a>,
+pub(super) struct Comparison<'p, 'a> {
+    pub pair: &'p Pair<'a>,
     readings: [BTreeMap<ExpressionId, Readings>; 2],
 }
 
@@ -95,7 +100,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         self.change(found.kind, found.value, left, right)
     }
 
-    fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
+    pub fn change(&self, kind: ChangeKind, id: ValueId, before: String, after: String) -> Change {
         let graph = &self.pair.before;
         let ids = self.pair.after.instances(graph.values[id].expression());
         let made = ids.iter().find(|v| self.pair.after.values[**v].is_made());
@@ -112,7 +117,14 @@ impl<'p, 'a> Comparison<'p, 'a> {
             return changes;
         }
         self.roundings(first, id, &mut changes);
-        if !before[0].float || before[0].role == Role::Leaf {
+        if !before[0].float {
+            return changes;
+        }
+        if let Some(Undone { value, op_name, texts: [left, right] }) = find_undone(self.pair, first, id) {
+            let change = self.change(ChangeKind::PrecisionChanged, value, left, right);
+            changes.push(Change { op_name: op_name.map(str::to_string), ..change });
+        }
+        if before[0].role == Role::Leaf {
             return changes;
         }
         let sides = |of: &dyn Fn(&Value) -> Option<String>| {
@@ -278,49 +290,17 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
-    /// Constants that are stored in fewer or more bits, as the operations that use them see them.
-    fn constants(&self, changes: &mut Vec<Change>) {
-        // By the value that uses them and the constant.
-        let seen = [&self.pair.before, &self.pair.after].map(|graph| {
-            let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<u64>)> = BTreeMap::new();
-            for (id, instruction) in graph.entry().instructions.iter().enumerate() {
-                let user = &graph.values[id];
-                for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
-                    let value = &graph.values[*operand];
-                    let Some(number) = value.scalar.filter(|n| value.float && *n != 0.0 && !n.is_nan()) else {
-                        continue;
-                    };
-                    // Subtracting a number is adding its negative, and signs are no matter of precision.
-                    let number = if matches!(instruction.op, Op::Binary(_)) { number.abs() } else { number };
-                    if let Some(id) = self.pair.expressions.find_constant(number) {
-                        seen.entry([user.expression(), id])
-                            .or_insert((*operand, BTreeSet::new()))
-                            .1
-                            .insert(number.to_bits());
-                    }
-                }
-            }
-            seen
-        });
-        let [before, after] = seen;
-        let text =
-            |bits: &BTreeSet<u64>| bits.iter().map(|b| number(f64::from_bits(*b))).collect::<Vec<_>>().join(" and ");
-        let mut told = BTreeSet::new();
-        for (at, (first, left)) in &before {
-            // A number that is gone has been put together with another.
-            let Some((_, right)) = after.get(at).filter(|(_, right)| !right.is_subset(left)) else { continue };
-            if told.insert((at[1], left, right)) {
-                changes.push(self.change(ChangeKind::PrecisionChanged, *first, text(left), text(right)));
-            }
-        }
-    }
-
     /// Values that only names or results paired and that do not compute the same, and what was edited.
     fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<Change>) {
         // A value of the other sign is more than a zero of the other sign.
         let names: BTreeSet<&str> = found.iter().map(|d| self.pair.before.name(d.value)).collect();
         changes.retain(|change| !sign::is_of_zeros(change) || !names.contains(change.name.as_str()));
-        found.into_iter().for_each(|d| self.other(d.kind, d.value, d.texts, changes));
+        for found in found {
+            match found.uses_another {
+                true => changes.push(self.told(found)),
+                false => self.other(found.kind, found.value, found.texts, changes),
+            }
+        }
         let (seen, unseen): (Vec<_>, Vec<_>) = find_edits(&self.pair.before, &self.pair.after, &self.pair.expressions)
             .into_iter()
             .partition(|edit| edit.seen);

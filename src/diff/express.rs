@@ -7,7 +7,7 @@ use crate::tensor::DType;
 
 use super::build::Builder;
 use super::callee::{approximate, carries};
-use super::expression::{Combiner, Edge, ExpressionId, Expressions, Head};
+use super::expression::{Combiner, Edge, ExpressionId, Head};
 use super::factors::Scale;
 use super::fold::splat;
 use super::rule::{self, Role};
@@ -62,16 +62,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some(id) = self.count(instruction, &operands) {
             return vec![id];
         }
-        if let Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) = instruction.op
+        if let Op::Binary(binary) = instruction.op
             && value.float
-            && self.factor(binary, instruction).is_none()
-            && let Some(id) = self.quotient(binary, instruction, value)
-        {
-            return vec![id];
-        }
-        if let Op::Binary(binary @ (Binary::Add | Binary::Subtract)) = instruction.op
-            && value.float
-            && let Some(id) = self.sum_of_multiples(binary, instruction, value)
+            && let Some(id) = self.put_together(binary, instruction, value)
         {
             return vec![id];
         }
@@ -348,7 +341,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 
     /// The operand that an operation scales, or adds a number to, and the number and how it does that.
-    fn factor(&self, binary: Binary, instruction: &Instruction) -> Option<(ValueId, Binary, f64)> {
+    pub fn factor(&self, binary: Binary, instruction: &Instruction) -> Option<(ValueId, Binary, f64)> {
         let &[left, right] = &instruction.operands[..] else { return None };
         let number = |id: ValueId| self.values[id].scalar.filter(|number| *number != 0.0 && number.is_finite());
         match (binary, number(right), number(left)) {
@@ -370,11 +363,13 @@ impl<'p, 'e> Builder<'p, 'e> {
             None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negate(),
             _ => Scale::new(of.with_sign(), before, binary, by),
         };
-        // What a second number undoes stays two steps.
-        let undoes =
-            |scale: Scale| if scale.adds() { scale.by == 0.0 } else { Expressions::is_about_one(scale.by.abs()) };
-        let before = before.filter(|before| before.adds() == (binary == Binary::Add) && !undoes(whole(Some(*before))));
+        // What a second number undoes is how numbers are rounded to a grid, where they are added.
+        let before = before.filter(|before| before.adds() == (binary == Binary::Add));
+        let before = before.filter(|before| !before.adds() || whole(Some(*before)).by != 0.0);
         let scale = whole(before);
+        if scale.is_undone() && (before.is_some() || scale.rounds()) && !self.is_region() {
+            return self.undone(&scale, instruction, value);
+        }
         let before = before.map(|_| of.expression());
         let joined = if scale.adds() { Binary::Add } else { Binary::Multiply };
         let number = self.expressions.constant(scale.by);

@@ -112,6 +112,24 @@ impl Head {
     }
 }
 
+/// So many of the values that both programs make are kept for each expression that is made of them.
+const FOUNDATIONS: usize = 16;
+
+/// How much two expressions have in common; what comes first counts first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Likeness {
+    /// Whether the parameters that they are made of.
+    same_parameters: bool,
+    /// How much of what both programs make and they are made of, of 64 parts.
+    foundation: usize,
+    /// How many operands, a divisor being one.
+    pub shared: usize,
+    /// Whether what is done with them.
+    pub is_same: bool,
+    /// How many operands are made alike: a difference is no sum.
+    made_alike: usize,
+}
+
 /// All expressions of two programs.
 #[derive(Debug, Default)]
 pub(super) struct Expressions {
@@ -119,6 +137,10 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// The parameters that each is made of, a bit for each.
     parameters: Vec<Vec<u64>>,
+    /// What both programs make, as far as it is known, numbers apart.
+    shared: HashSet<ExpressionId>,
+    /// The first of these that each is made of.
+    foundations: Vec<Vec<ExpressionId>>,
     /// Expressions that are taken for another one.
     same_as: HashMap<ExpressionId, ExpressionId>,
     /// Those of them that the programs made since [`Expressions::forget_substitutions`]: what is, and what it is taken for.
@@ -176,12 +198,43 @@ impl Expressions {
         let id = *self.known.entry((head.clone(), operands.clone())).or_insert(next);
         if id == next {
             self.parameters.push(self.parameters_of(&head, &operands));
+            self.foundations.push(self.foundation_of(&operands));
             self.list.push((head, operands));
         }
         // Identifications point to expressions of the other program and are never chained.
         let Some(other) = self.same_as.get(&id).copied() else { return id };
         self.taken.insert(id, other);
         other
+    }
+
+    /// Says what both programs make.
+    pub fn share(&mut self, both: impl Iterator<Item = ExpressionId>) {
+        self.shared = both.filter(|id| self.value(*id).is_none() && *self.get(*id).0 != Head::Integers).collect();
+        self.foundations.clear();
+        for id in 0..self.list.len() {
+            self.foundations.push(self.foundation_of(&self.list[id].1));
+        }
+    }
+
+    fn foundation_of(&self, operands: &[ExpressionId]) -> Vec<ExpressionId> {
+        let mut found: Vec<ExpressionId> = Vec::new();
+        for operand in operands {
+            match self.shared.contains(operand) {
+                true => found.push(*operand),
+                false => found.extend_from_slice(&self.foundations[*operand]),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(FOUNDATIONS);
+        found
+    }
+
+    /// How much of what both programs make two expressions are both made of, of 64 parts.
+    fn common_foundation(&self, one: ExpressionId, other: ExpressionId) -> usize {
+        let [one, other] = [one, other].map(|id| &self.foundations[id]);
+        let both = one.iter().filter(|id| other.binary_search(id).is_ok()).count();
+        (64 * both).checked_div(one.len() + other.len() - both).unwrap_or(64)
     }
 
     fn parameters_of(&self, head: &Head, operands: &[ExpressionId]) -> Vec<u64> {
@@ -199,9 +252,8 @@ impl Expressions {
         set
     }
 
-    /// How much two expressions have in common: whether the parameters that they are made of, how many operands, a divisor
-    /// being one, whether what is done with them, and how many operands are made alike: a difference is no sum.
-    pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> (bool, usize, bool, usize) {
+    /// How much two expressions have in common.
+    pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> Likeness {
         let [one, other] = [one, other].map(|id| self.without_sign(id));
         let taken = |of: ExpressionId| {
             let divisor = |id: &ExpressionId| match self.get(*id) {
@@ -223,7 +275,13 @@ impl Expressions {
         });
         let made_alike = made_alike.count();
         let is_same = self.get(one).0 == self.get(other).0;
-        (self.parameters[one] == self.parameters[other], shared, is_same, made_alike)
+        Likeness {
+            same_parameters: self.parameters[one] == self.parameters[other],
+            foundation: self.common_foundation(one, other),
+            shared,
+            is_same,
+            made_alike,
+        }
     }
 
     pub fn leaf(&mut self, head: Head) -> ExpressionId {
@@ -234,11 +292,6 @@ impl Expressions {
         self.leaf(Expressions::number(value))
     }
 
-    /// Whether a number is one as far as bf16 holds it.
-    pub fn is_about_one(value: f64) -> bool {
-        round_f64(&BF16, value, Direction::NearestEven) == 1.0
-    }
-
     fn number(value: f64) -> Head {
         let rounded = round_f64(&BF16, value, Direction::NearestEven);
         // Zeros are one, and NaNs are; what is nearly one is no factor that vanishes.
@@ -247,7 +300,8 @@ impl Expressions {
         } else if rounded.is_nan() {
             f64::NAN.to_bits()
         } else if rounded == 1.0 {
-            round_f64(&F32, value, Direction::NearestEven).to_bits()
+            (1.0 + round_f64(&BF16, round_f64(&F32, value, Direction::NearestEven) - 1.0, Direction::NearestEven))
+                .to_bits()
         } else {
             rounded.to_bits()
         };

@@ -56,6 +56,16 @@ impl Scale {
         matches!(self.steps[..], [(Binary::Add, _), ..])
     }
 
+    /// Whether it is the value itself or its negative again, as far as numbers in f32 say.
+    pub fn is_undone(&self) -> bool {
+        !self.adds() && is_nearly_one(self.by.abs())
+    }
+
+    /// Whether a step rounds.
+    pub fn rounds(&self) -> bool {
+        self.adds() || self.steps.iter().any(|(_, by)| !is_exact(*by))
+    }
+
     /// What it is called when it is compared with another way to the same value, and the number it is by where that is
     /// one step.
     pub fn form(&self) -> (String, Option<f64>) {
@@ -73,6 +83,11 @@ impl Scale {
 pub(super) fn step(name: &str, by: f64) -> String {
     let by = number(by);
     if name == Binary::Add.name() { format!("{name} {by}") } else { format!("{name} by {by}") }
+}
+
+/// Whether a number is one, up to what f32 leaves of it where it was computed: `1 - 0.999` is 0.00099998713.
+pub(super) fn is_nearly_one(number: f64) -> bool {
+    (number - 1.0).abs() < 2f64.powi(-12)
 }
 
 /// Whether multiplying with this number rounds nothing, subnormal numbers apart.

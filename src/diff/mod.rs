@@ -27,6 +27,7 @@ mod expression;
 mod factors;
 mod fold;
 mod graph;
+mod labels;
 mod multiple;
 mod not_understood;
 mod one_form;
@@ -39,6 +40,9 @@ mod rule;
 mod scores;
 mod sign;
 mod spread;
+mod stored;
+mod texts;
+mod undone;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};

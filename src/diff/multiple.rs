@@ -5,13 +5,33 @@ use crate::ir::{Binary, Instruction, ValueId};
 use super::build::Builder;
 use super::change::number;
 use super::expression::{ExpressionId, Expressions, Head};
-use super::factors::Scale;
+use super::factors::{Scale, is_nearly_one, step};
+use super::rule::Role;
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
+    /// What compilers put together into one operation, or take apart, as the one form of it; `None` of anything else.
+    pub fn put_together(
+        &mut self,
+        binary: Binary,
+        instruction: &Instruction,
+        value: &mut Value,
+    ) -> Option<ExpressionId> {
+        match binary {
+            Binary::Multiply | Binary::Divide if self.factor(binary, instruction).is_none() => {
+                self.quotient(binary, instruction, value)
+            }
+            Binary::Add | Binary::Subtract => self
+                .sum_of_multiples(binary, instruction, value)
+                .or_else(|| self.sum_of_halves(binary, instruction, value)),
+            Binary::Power => self.power(instruction),
+            _ => None,
+        }
+    }
+
     /// A sum or difference of two multiples of one value, as one multiple of it; `None` where it is none. As `form`, of which
     /// multiples, since each rounds.
-    pub fn sum_of_multiples(
+    fn sum_of_multiples(
         &mut self,
         binary: Binary,
         instruction: &Instruction,
@@ -20,17 +40,58 @@ impl<'p, 'e> Builder<'p, 'e> {
         let &[left, right] = &instruction.operands[..] else { return None };
         let [(of, a), (other, b)] = [self.multiple(left)?, self.multiple(right)?];
         let by = if binary == Binary::Add { a + b } else { a - b };
-        // What is nearly the value itself stays a sum, as that would round nothing.
-        if of != other || a.abs() == 1.0 && b.abs() == 1.0 || !by.is_normal() || Expressions::is_about_one(by) {
+        if of != other || !by.is_normal() {
             return None;
         }
-        value.form = Some(format!("{} of multiples by {} and {}", binary.name(), told(a), told(b)));
+        // Twice a value rounds nothing, whichever way.
+        if a.abs() == 1.0 && b.abs() == 1.0 {
+            value.form = Some(step(Binary::Multiply.name(), by));
+            value.scale = Some(Scale::quotient(of, by));
+            let by = self.expressions.constant(by);
+            return Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, by]));
+        }
+        let form = format!("{} of multiples by {} and {}", binary.name(), told(a), told(b));
         for step in [left, right].map(|id| self.values[id].expression()).into_iter().filter(|step| *step != of) {
             self.expressions.absorb(step);
         }
+        if is_nearly_one(by.abs()) {
+            return Some(self.again(of, by < 0.0, Some(form), value));
+        }
+        value.form = Some(form);
         value.scale = Some(Scale::quotient(of, by));
         let by = self.expressions.constant(by);
         Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, by]))
+    }
+
+    /// A sum or difference of two values times one power of two, as their sum times it: no product rounds.
+    fn sum_of_halves(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> Option<ExpressionId> {
+        let &[left, right] = &instruction.operands[..] else { return None };
+        let is_step = |id: ValueId| self.values[id].role == Role::Computes && self.uses[id] == 1;
+        let [(x, a), (y, b)] = [self.multiple(left)?, self.multiple(right)?];
+        if self.is_region() || !is_step(left) || !is_step(right) || a.abs() != b.abs() || a.to_bits() << 12 != 0 {
+            return None;
+        }
+        let by = a.abs();
+        if by == 1.0 {
+            return None;
+        }
+        let signed = |e: &mut Expressions, negated: bool, id| if negated { e.negate(id) } else { id };
+        let (x, y) = (signed(self.expressions, a < 0.0, x), signed(self.expressions, b < 0.0, y));
+        let sum = self.expressions.apply(Head::Binary(binary), vec![x, y]);
+        for id in [left, right] {
+            self.expressions.absorb(self.values[id].expression());
+        }
+        value.scale = Some(Scale::quotient(sum, by));
+        value.form = Some(step(Binary::Multiply.name(), by));
+        let by = self.expressions.constant(by);
+        Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![sum, by]))
+    }
+
+    /// Whether a value is a sum times a power of two, whichever is done first: that is no product to be rounded.
+    pub fn is_scaled_sum(&self, id: ValueId) -> bool {
+        let scale = self.values[id].scale.as_ref().filter(|scale| !scale.adds() && !scale.rounds());
+        let of = scale.map(|scale| self.expressions.get(self.expressions.without_sign(scale.of)).0);
+        matches!(of, Some(Head::Binary(Binary::Add | Binary::Subtract)))
     }
 
     /// A value as a multiple of another one. In a loop, expressions tell of roundings between.

@@ -38,6 +38,8 @@ impl<'a> Pair<'a> {
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);
+        let parts = [&before, &after].map(|graph| parts_of(graph, &expressions));
+        expressions.share(parts[0].intersection(&parts[1]).copied());
         let mut fewest = usize::MAX;
         let is_matched = Open::new(&before, &after, &of_before, &expressions, None).keys.iter().all(HashMap::is_empty);
         let elements = if is_matched { None } else { Sides::new(&before, &after) };
@@ -235,7 +237,12 @@ impl<'a, 'e> Open<'a, 'e> {
         }
         // The last part of a name alone is nothing in common.
         let is_named = self.names[0].get(&counterpart) == self.names[1].get(&id);
-        if (most.1, most.2) == (0, false) && !is_named {
+        if most.shared == 0 && !most.is_same && !is_named {
+            return None;
+        }
+        // Nor is it the counterpart of what is more like another.
+        let is_more = |other: ExpressionId| expressions.likeness(expression, other) > most;
+        if right.iter().any(|(other, expression)| *other != id && is_more(*expression)) {
             return None;
         }
         self.close(0, counterpart);

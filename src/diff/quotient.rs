@@ -3,8 +3,8 @@
 use crate::ir::{Binary, Instruction, ValueId};
 
 use super::build::Builder;
-use super::expression::{ExpressionId, Head};
-use super::factors::Scale;
+use super::expression::{ExpressionId, Expressions, Head};
+use super::factors::{Scale, is_nearly_one};
 use super::vertex::Value;
 
 /// A value as a number times a numerator by a denominator.
@@ -30,6 +30,11 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// `form`, what is divided by what is told, since each step rounds.
     pub fn quotient(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> Option<ExpressionId> {
         let &[left, right] = &instruction.operands[..] else { return None };
+        // A product with a mask is a choice.
+        let is_mask = |id: ValueId| *self.expressions.get(self.values[id].expression()).0 == Head::FromPredicates;
+        if binary == Binary::Multiply && (is_mask(left) || is_mask(right)) {
+            return None;
+        }
         let [a, b] = [left, right].map(|id| self.ratio(id));
         let is_reciprocal = |ratio: &Ratio| ratio.numerator.is_none() && ratio.denominator.is_some();
         let is_scaled = [&a, &b].into_iter().all(Ratio::is_scaled) && a.number.abs() * b.number.abs() != 1.0;
@@ -69,9 +74,32 @@ impl<'p, 'e> Builder<'p, 'e> {
                 self.expressions.absorb(self.values[id].expression());
             }
         }
+        // Numbers that undo each other: the quotient itself, of multiples.
+        if is_nearly_one(number.abs()) {
+            let rounds = [&a, &b].into_iter().any(|ratio| ratio.number.to_bits() << 12 != 0);
+            if binary == Binary::Multiply && rounds {
+                value.form = Some("multiply of multiples".to_string());
+            }
+            return Some(if number < 0.0 { self.expressions.negate(of) } else { of });
+        }
         value.scale = Some(Scale::quotient(of, number));
         let number = self.expressions.constant(number);
         Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, number]))
+    }
+
+    /// A square or cube, as the product that compilers write. In a loop, expressions tell what is done.
+    pub fn power(&mut self, instruction: &Instruction) -> Option<ExpressionId> {
+        let &[base, exponent] = &instruction.operands[..] else { return None };
+        let exponent = self.values[exponent].scalar.filter(|_| !self.is_region())?;
+        let base = self.values[base].with_sign();
+        let product = |e: &mut Expressions, by: ExpressionId| e.apply(Head::Binary(Binary::Multiply), vec![base, by]);
+        let square = product(self.expressions, base);
+        let power = match exponent.abs() {
+            2.0 => square,
+            3.0 => product(self.expressions, square),
+            _ => return None,
+        };
+        Some(if exponent < 0.0 { self.expressions.apply(Head::Reciprocal, vec![power]) } else { power })
     }
 
     /// In a loop, expressions tell of roundings between, and numbers stay where they are.

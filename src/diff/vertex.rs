@@ -39,6 +39,8 @@ pub(super) struct Value {
     pub by: Option<f64>,
     /// What it is times a number, where it is that.
     pub scale: Option<Scale>,
+    /// By which steps it is again the value that it is made of, up to rounding: what a second number undoes.
+    pub undone: Option<String>,
     /// How a compiled file cuts a matmul up: where K is cut, and the emitter.
     pub plan: Option<String>,
     /// How a top-k or sort selects.

@@ -1,11 +1,14 @@
 //! Operations that make each element from many: sums and maxima, windows, dots.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::{Precision, Reducer};
 use crate::ir::{self, Binary, ComputationId, DotDims, DotPlan, Window, movement};
 use crate::num::BF16;
+use crate::tensor::DType;
 
-use super::algebra::{Algebra, Element, Print, absorb, print_of};
-use super::follow::{Abandoned, Elements, Followed, Follower, Site};
+use super::algebra::{Algebra, Element, Print, Way, absorb, print_of};
+use super::follow::{Abandoned, Elements, Followed, Follower, Site, holds};
 
 /// Operations whose order and grouping do not show over the real numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,17 +134,19 @@ impl Follower<'_> {
         if let (Some(one), None) = (rest.next(), rest.next()) {
             return one;
         }
+        let (ways, format) = match joint {
+            Joint::Maximum | Joint::Minimum => self.rounded_last(all()),
+            _ => (all().filter(|e| e.constant().is_none()).map(|e| e.way).collect::<BTreeSet<Way>>(), None),
+        };
         let operands = match joint {
             Joint::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
             // Whatever the order, the largest is the largest: how the numbers were rounded is all that counts.
-            _ => {
-                let mut ways: Vec<u32> = all().filter(|e| e.constant().is_none()).map(|e| e.way).collect();
-                ways.sort_unstable();
-                ways.dedup();
-                ways.into_iter().fold(0, |print, way| absorb(print, way.into()))
-            }
+            _ => ways.iter().fold(0, |print, way| absorb(print, (*way).into())),
         };
-        let way = row.first().map_or(0, |element| element.way);
+        let way = match format {
+            Some(_) => ways.first().copied().unwrap_or_default(),
+            None => row.first().map_or(0, |element| element.way),
+        };
         let element = match joint {
             // A sum of constants is one.
             Joint::Sum if !float && all().all(|element| element.constant().is_some()) => {
@@ -167,10 +172,34 @@ impl Follower<'_> {
         };
         if float {
             self.make_of_many(label, element, operands, &[way]);
-            let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
+            let way = match format {
+                Some(format) => {
+                    let f32s = self.algebra.of_operation(DType::F32);
+                    self.algebra.round(f32s, format)
+                }
+                None => site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype)),
+            };
             return Element { way, ..element };
         }
         element
+    }
+
+    /// How the numbers were rounded of which one is picked. Where all were rounded to one format last, it is as if the one
+    /// picked were: the ways before that, and the format.
+    fn rounded_last(&mut self, all: impl Iterator<Item = Element> + Clone) -> (BTreeSet<Way>, Option<Precision>) {
+        let numbers = all.clone().filter_map(|e| e.constant());
+        let ways: BTreeSet<Way> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
+        let before: Vec<(Way, Option<Precision>)> = ways.iter().map(|way| self.algebra.before_last(*way)).collect();
+        let format = before.first().and_then(|(_, last)| *last);
+        let fits = |to: Precision, by: f64| holds(to, by) && to.exponent_bits >= 8;
+        match format {
+            Some(to)
+                if before.iter().all(|(_, last)| *last == format) && numbers.into_iter().all(|by| fits(to, by)) =>
+            {
+                (before.into_iter().map(|(way, _)| way).collect(), format)
+            }
+            _ => (ways, None),
+        }
     }
 
     /// Sums of products.

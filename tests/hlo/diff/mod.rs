@@ -16,6 +16,7 @@ mod elements;
 mod picked;
 mod rebuilt;
 mod signs;
+mod undone;
 mod unsaid;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
