@@ -183,7 +183,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             scalar: self.constants[id],
         };
         if self.habits.library {
-            let by_library = matches!(instruction.fusion, Some(Fusion::Custom(_)));
+            let by_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
             value.order = value.accumulation.map(|_| match by_library {
                 true => "in the library's order".to_string(),
                 false => self.order_of_sum(id, instruction),

@@ -8,8 +8,9 @@ use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
 use super::error::LowerError;
-use super::lower::{Body, Given, Lowering, Origin, Scope};
+use super::lower::{Body, Given, Lowering, Origin};
 use super::lowered_value::Value;
+use super::surroundings::Scope;
 use super::view::Attributes;
 use super::{
     asynchronous, collective, complex, control, custom_call, device, fft, layout, operation, rng_bit_generator,
@@ -339,12 +340,12 @@ impl<'a> Emitter<'_, 'a> {
             return None;
         }
         self.lowering.fusions += 1;
-        let of_kind = match self.attributes().word("kind") {
-            Some("kCustom") => Fusion::Custom,
-            _ if self.scope.small_call => Fusion::SmallCall,
-            _ => Fusion::Compiled,
-        };
-        Some(of_kind(self.lowering.fusions))
+        let number = self.lowering.fusions;
+        Some(match self.attributes().word("kind") {
+            Some("kCustom") => Fusion::Custom { number, rounds: self.lowering.rounds },
+            _ if self.scope.small_call => Fusion::SmallCall(number),
+            _ => Fusion::Compiled(number),
+        })
     }
 
     /// A value of the same structure, each array replaced by what `change` makes of it.

@@ -5,18 +5,18 @@
 //! loop bodies) stay computations of their own.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, Tiling, ValueId, infer};
+use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::surroundings::Scope;
 use super::unless_known::{self, Unknown, unless_known};
 use super::view::Attributes;
-use super::{complex, parameter_list};
+use super::{complex, excess, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -93,6 +93,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         unknown,
         libraries,
         is_code: module.is_compiled() && !module.is_tiled(),
+        rounds: excess::rounds_everywhere(module),
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -116,14 +117,13 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         return Err(LowerError::new(at, "a piece of an array's memory is no result"));
     }
     let (output_names, outputs): (Vec<String>, Vec<ValueId>) = results.into_iter().unzip();
-    let single = matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len());
-    if !single {
+    if !matches!(&root, Value::Array(id) if *id + 1 == body.instructions.len()) {
         body.push_results(outputs, at.at, &lowering.computations).map_err(|why| LowerError::new(at, why))?;
     }
-    let root = body.instructions.len() - 1;
-    lowering.computations.push(ir::Computation { name: entry.name.clone(), instructions: body.instructions, root });
-    let entry = lowering.computations.len() - 1;
-    let program = Program { name: module.name.clone(), computations: lowering.computations, entry, output_names };
+    let (name, root) = (entry.name.clone(), body.instructions.len() - 1);
+    lowering.computations.push(ir::Computation { name, instructions: body.instructions, root });
+    let (name, entry) = (module.name.clone(), lowering.computations.len() - 1);
+    let program = Program { name, computations: lowering.computations, entry, output_names };
     Ok(Import {
         program,
         origins: body.origins,
@@ -187,29 +187,6 @@ impl Body {
     }
 }
 
-/// What surrounds an instruction that is inlined.
-#[derive(Clone, Default)]
-pub(super) struct Scope {
-    /// The fusion or call of the entry.
-    pub within: Option<String>,
-    pub op_name: Option<String>,
-    pub fusion: Option<Fusion>,
-    /// The plan of the matmul in the fusion.
-    pub tiling: Option<Arc<Tiling>>,
-    /// Whether it stands in a call that is compiled as one function.
-    pub small_call: bool,
-    /// Dims over which a scalar computation is mapped.
-    pub over: Option<Vec<usize>>,
-    pub depth: usize,
-}
-
-impl Scope {
-    /// What surrounds the instructions of a region.
-    fn of_region(&self) -> Scope {
-        Scope { depth: self.depth + 1, small_call: self.small_call, ..Scope::default() }
-    }
-}
-
 /// What a computation's parameters stand for.
 #[derive(Clone, Copy)]
 pub(super) enum Given<'g> {
@@ -241,6 +218,8 @@ pub(super) struct Lowering<'a> {
     pub libraries: bool,
     /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
     pub is_code: bool,
+    /// Whether it was compiled without excess precision, as far as it says.
+    pub rounds: bool,
 }
 
 impl<'a> Lowering<'a> {

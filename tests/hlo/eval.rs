@@ -260,6 +260,18 @@ fn orders_of_code_are_those_of_xla() {
     results_are_those_of_xla("code_orders", "xla-cpu/default/as-compiled");
 }
 
+/// Without excess precision a library rounds to bf16, but where its kernels convert what they read.
+#[test]
+fn roundings_of_a_library_are_those_of_xla() {
+    compiled_results_are_those_of_xla("library_roundings", "excess_off", "xla-cpu/default/as-compiled");
+}
+
+/// The first register of a sum keeps its zero; negative numbers before a loop decide which product in it is contracted.
+#[test]
+fn first_registers_are_those_of_xla() {
+    results_are_those_of_xla("first_registers", "xla-cpu/default/as-compiled");
+}
+
 /// Indices of reads that stand apart, and sums of sums.
 #[test]
 fn sums_of_code_are_those_of_xla() {
@@ -296,10 +308,14 @@ fn other_dots_are_those_of_xla_on_another_processor() {
 }
 
 fn results_are_those_of_xla(name: &str, mode: &str) {
+    compiled_results_are_those_of_xla(name, "excess_on", mode);
+}
+
+fn compiled_results_are_those_of_xla(name: &str, setting: &str, mode: &str) {
     let folder = data().join("hlo_more/cpu");
     let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
-    let xla = tensors_in(&folder, &format!("{name}.excess_on.outputs"), "out");
-    let program = program_in(&folder, &format!("{name}.excess_on"));
+    let xla = tensors_in(&folder, &format!("{name}.{setting}.outputs"), "out");
+    let program = program_in(&folder, &format!("{name}.{setting}"));
     let ours = subject::evaluate(&program, &mode.parse().unwrap(), &inputs).unwrap();
     assert_eq!(ours.len(), xla.len());
     for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {

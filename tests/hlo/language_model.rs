@@ -99,9 +99,13 @@ fn xla_cpu_generates_these_tokens() {
 #[test]
 fn xla_cpu_gives_tokens_these_log_probabilities() {
     let text = safetensors::read_one(&folder().join("tokens.safetensors"), "sequences").unwrap().rows(0..8);
-    for (program, setting) in
-        [("train", "excess_on"), ("decode", "excess_on"), ("decode", "excess_off"), ("prompt", "excess_on")]
-    {
+    for (program, setting) in [
+        ("train", "excess_on"),
+        ("decode", "excess_on"),
+        ("decode", "excess_off"),
+        ("prompt", "excess_on"),
+        ("prompt", "excess_off"),
+    ] {
         let path = folder().join(format!("cpu/{program}.{setting}.log_p.safetensors"));
         let theirs = safetensors::read_one(&path, "log_p").unwrap().rows(0..8);
         let parts = results(&format!("cpu/{program}.{setting}.hlo"), "xla-cpu/default/as-compiled", &text, 4, 0);

@@ -1,4 +1,4 @@
-//! What is not rounded inside a fusion: products that are added at once, and values that a library keeps wide.
+//! What is not rounded inside a fusion: products that are added at once.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -87,7 +87,7 @@ pub fn find_contractions(
     let invariants = Invariants::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
-        let in_library = matches!(instruction.fusion, Some(Fusion::Custom(_))) && codegen.sums_are_dots;
+        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. })) && codegen.sums_are_dots;
         if in_library
             && let Op::Reduce { to_apply, .. } = instruction.op
             && sums(to_apply)
@@ -161,31 +161,6 @@ pub fn find_contractions(
         }
     }
     Contractions { products: contracted, rounded, left_first: by_place }
-}
-
-/// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
-/// fusion: the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3). `uses` is how often each
-/// value is read, the root once more.
-pub fn find_kept_wide(computation: &Computation, uses: &[usize]) -> Vec<bool> {
-    let instructions = &computation.instructions;
-    let mut kept = vec![false; instructions.len()];
-    for wide in instructions {
-        let (Op::Convert, Some(DType::F32), Some(Fusion::Custom(_))) = (&wide.op, wide.shape.dtype(), wide.fusion)
-        else {
-            continue;
-        };
-        let narrow = wide.operands[0];
-        let Instruction { op, operands, shape, fusion, .. } = &instructions[narrow];
-        if *op == Op::Convert
-            && *fusion == wide.fusion
-            && shape.dtype() == Some(DType::BF16)
-            && instructions[operands[0]].shape.dtype() == Some(DType::F32)
-            && uses[narrow] == 1
-        {
-            kept[narrow] = true;
-        }
-    }
-    kept
 }
 
 /// An operand of an addition that is a product.

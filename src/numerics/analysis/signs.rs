@@ -18,6 +18,10 @@ pub enum Term {
         negative: bool,
     },
     Opposite(Box<Term>),
+    /// What is computed before the innermost loop, with so many negative numbers among its factors.
+    Before {
+        negative_numbers: usize,
+    },
     Product(Box<[Term; 2]>),
     Quotient(Box<[Term; 2]>),
     Choice(Box<[Term; 2]>),
@@ -29,7 +33,7 @@ type Alike<'a> = &'a dyn Fn(ValueId, ValueId) -> usize;
 /// Whether a broadcast changes in the innermost loop.
 type Keeps<'a> = &'a dyn Fn(ValueId) -> bool;
 
-use Term::{Choice, Number, Opposite, Product, Quotient};
+use Term::{Before, Choice, Number, Opposite, Product, Quotient};
 
 /// What a negation costs where LLVM selects instructions (`TargetLowering::getNegatedExpression`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +77,7 @@ impl Term {
             (Op::Binary(Binary::Divide), &[left, right]) => Term::quotient(part(left), part(right)),
             (Op::Select, &[_, on_true, on_false]) => Choice(Box::new([part(on_true), part(on_false)])),
             (Op::Broadcast { .. }, &[operand]) if keeps(id) => part(operand),
+            (Op::Broadcast { .. }, &[operand]) => Before { negative_numbers: part(operand).negative_numbers() },
             (op, _) if moves(op) => part(operands[0]),
             _ => Term::Value,
         }
@@ -136,14 +141,17 @@ impl Term {
             part => part.negative_numbers(),
         };
         match self {
+            // A choice of two products.
+            Product(parts) if chooses_numbers(parts) => 0,
             Product(parts) | Quotient(parts) => parts.iter().map(of).sum(),
+            Before { negative_numbers } => *negative_numbers,
             _ => 0,
         }
     }
 
     fn cost(&self) -> Cost {
         match self {
-            Term::Value => Cost::Expensive,
+            Term::Value | Before { .. } => Cost::Expensive,
             Number { .. } => Cost::Neutral,
             Opposite(_) => Cost::Cheaper,
             Product(parts) | Quotient(parts) => parts[0].cost().min(parts[1].cost()),
@@ -166,6 +174,16 @@ impl Term {
             term => term.opposite(),
         }
     }
+}
+
+/// Whether a product is that of a number and a choice with a number on one side.
+fn chooses_numbers(factors: &[Term; 2]) -> bool {
+    let chooses = |factor: &Term| match factor {
+        Choice(sides) => sides.iter().any(|side| matches!(side, Number { .. })),
+        _ => false,
+    };
+    let is_number = |factor: &Term| matches!(factor, Number { .. });
+    factors.iter().any(chooses) && factors.iter().any(is_number)
 }
 
 /// Whether an operation leaves the elements as they are, wherever they go.

@@ -82,8 +82,6 @@ pub struct Rows {
     /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight columns as
     /// they lie in memory, all rows at once, before it parts them by columns.
     pub rounds_products: bool,
-    /// Whether each row begins with two products: there is no loop left, and no zero.
-    pub starts_with_two: bool,
 }
 
 /// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in turn. The
@@ -104,8 +102,6 @@ pub struct Columns {
     pub lanes_of_rest: usize,
     /// Whether there is no loop left: then the registers join term by term.
     pub unrolled: bool,
-    /// Whether the first register begins with two products too: nothing is added to its first ones.
-    pub starts_with_two: bool,
 }
 
 /// A step of a loop over the innermost dim.
@@ -119,8 +115,6 @@ pub struct Step {
     pub operations: usize,
     /// Whether the last element stays alone.
     pub leaves_last: bool,
-    /// Whether no zero is added to the first product.
-    pub starts_with_two: bool,
     /// Whether each term is a sum, whose elements may stand apart: then few terms pay no more than many.
     pub is_of_sums: bool,
 }
@@ -160,7 +154,7 @@ pub fn find_sum_loops(
             of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()), codegen)
         }
         (Op::Reduce { to_apply, .. }, &[term, _])
-            if matches!(instruction.fusion, Some(Fusion::Custom(_))) && products[term] && sums(*to_apply) =>
+            if matches!(instruction.fusion, Some(Fusion::Custom { .. })) && products[term] && sums(*to_apply) =>
         {
             LibraryDot::of_sum(computation, instruction, uses).map_or(SumLoop::Chain, SumLoop::Dot)
         }
@@ -216,7 +210,6 @@ fn of_sum(
     // A loop with one within is not the innermost one.
     let may_unroll = codegen.free_loops || !term.sums();
     if !may_unroll || !is_unrolled(columns, term.instructions()) {
-        let starts_with_two = from_products && around.is_none();
         // Calls for one element at a time cost as much masked.
         let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
         let is_within = extents.iter().filter(|extent| **extent > 1).count() > 1;
@@ -225,7 +218,6 @@ fn of_sum(
             most_registers: term.most_registers(is_within),
             operations: term.operations(),
             leaves_last: term.leaves_last(false),
-            starts_with_two,
             is_of_sums: term.sums(),
         };
         let columns = Columns::new(columns, step, |lanes| term.cost_along(lanes));
@@ -255,9 +247,8 @@ fn of_sum(
         (Some(lanes), Some(around)) => {
             let extent = extents[around];
             let registers = if codegen.free_loops { registers(extent, lanes) } else { 1 };
-            let starts_with_two = from_products && extent * columns == count && extent == lanes * registers;
             let alone = usize::from(extent >= REST && term.leaves_last(true));
-            SumLoop::Rows(Rows { lanes, alone, registers, columns, extent, rounds_products, starts_with_two })
+            SumLoop::Rows(Rows { lanes, alone, registers, columns, extent, rounds_products })
         }
         (Some(lanes), None) if rounds_products => {
             let extent = outside.map_or(1, |rows| extents[rows]);
@@ -323,7 +314,7 @@ impl Columns {
     /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
     /// each element alone.
     pub fn new(extent: usize, step: Step, cost: impl Fn(usize) -> f64) -> Option<Columns> {
-        let Step { widest, most_registers, operations, leaves_last, starts_with_two, is_of_sums } = step;
+        let Step { widest, most_registers, operations, leaves_last, is_of_sums } = step;
         if extent <= 2 {
             return None;
         }
@@ -335,17 +326,7 @@ impl Columns {
                 return None;
             }
             let unrolled = turns == 1 || turns * (operations + 1) < UNROLLED;
-            let starts_with_two = starts_with_two && unrolled;
-            return Some(Columns {
-                extent,
-                lanes,
-                registers: 1,
-                masked,
-                alone: 0,
-                lanes_of_rest: 1,
-                unrolled,
-                starts_with_two,
-            });
+            return Some(Columns { extent, lanes, registers: 1, masked, alone: 0, lanes_of_rest: 1, unrolled });
         }
         let alone = usize::from(leaves_last);
         let lanes = cheapest(extent, widest, &cost);
@@ -360,9 +341,7 @@ impl Columns {
         };
         let instructions = turns * registers * (operations + 1);
         let unrolled = turns == 1 || instructions < if turns <= ANALYZED { UNROLLED_IF_ANALYZED } else { UNROLLED };
-        let starts_with_two = starts_with_two && unrolled;
-        let columns =
-            Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled, starts_with_two };
+        let columns = Columns { extent, lanes, registers, masked: false, alone, lanes_of_rest, unrolled };
         (lanes > 1).then_some(columns)
     }
 }

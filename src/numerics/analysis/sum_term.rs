@@ -30,6 +30,8 @@ pub struct Term<'c> {
     seen: HashSet<(ValueId, Along, Vec<usize>)>,
     /// Where the slices begin through which a value is visited.
     place: Vec<usize>,
+    /// How much of it says where values begin that the fusion computes: these are called as functions, with an address for each place.
+    called: usize,
     /// The arrays that are read in the innermost loop, and how.
     strides: Vec<Strides>,
     /// The operations in the innermost loop.
@@ -80,6 +82,7 @@ impl<'c> Term<'c> {
             around,
             seen: HashSet::new(),
             place: Vec::new(),
+            called: 0,
             strides: Vec::new(),
             operations: BTreeSet::new(),
             masks: codegen.masks,
@@ -160,15 +163,6 @@ impl<'c> Term<'c> {
         Strides::leave_last(&self.strides, usize::from(around))
     }
 
-    /// Registers that may take turns (`selectInterleaveCount`), for the arrays and the vectors of a step; `is_within` says whether the
-    /// loop is in another one.
-    pub fn most_registers(&self, is_within: bool) -> usize {
-        let arrays: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
-        let general = (if is_within { 13usize } else { 14 }).saturating_sub(arrays.len()) / (1 + self.live_indices());
-        let vectors: usize = if self.masks { 32 } else { 16 };
-        general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
-    }
-
     /// Whether functions are called for one element at a time.
     pub fn calls_alone(&self) -> bool {
         self.calls_alone > 0
@@ -226,10 +220,14 @@ impl<'c> Term<'c> {
             Op::Copy => self.visit(operands[0], along),
             // The first index is part of the address.
             Op::Slice { start, stride, .. } => {
-                let length = self.place.len();
+                let (length, called) = (self.place.len(), self.called);
                 self.place.extend(start.iter().zip(stride).map(|(start, stride)| start * stride.max(&1)));
+                if computation.instructions[operands[0]].fusion == self.fusion {
+                    self.called = self.place.len();
+                }
                 self.visit(operands[0], &between(along, stride));
                 self.place.truncate(length);
+                self.called = called;
             }
             Op::Unary(_)
             | Op::Binary(_)
@@ -271,7 +269,12 @@ impl<'c> Term<'c> {
         let lies = in_memory(shape.dims(), along);
         self.arrays_read.push((id, lies.clone()));
         self.reads.push(lies);
-        self.strides.push(Strides::new((id, &self.place), shape.dims(), along, [Some(self.innermost), self.around]));
+        self.strides.push(Strides::new(
+            (id, &self.place, self.called),
+            shape.dims(),
+            along,
+            [Some(self.innermost), self.around],
+        ));
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }
 

@@ -106,7 +106,12 @@ pub enum Fusion {
     /// One that is compiled along with the small loop around it, by XLA:CPU's older emitter (`xla_cpu_small_call`).
     SmallCall(usize),
     /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
-    Custom(usize),
+    Custom {
+        /// The fusion's.
+        number: usize,
+        /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
+        rounds: bool,
+    },
     /// A product and what adds it alone: it is added before it is rounded, on any chip. No file says so; whoever explores what a
     /// compiler may contract writes it.
     Joined,
@@ -130,7 +135,7 @@ impl Fusion {
 
     /// Whether it is left to a library.
     pub fn is_library(self) -> bool {
-        matches!(self, Fusion::Custom(_))
+        matches!(self, Fusion::Custom { .. })
     }
 }
 

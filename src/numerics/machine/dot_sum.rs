@@ -27,7 +27,7 @@ impl DotSum {
     pub fn new(mode: &Mode, instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<DotSum> {
         let Library::Ynnpack = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation)?;
         let in_library =
-            instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom(_)));
+            instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom { .. }));
         let isa = mode.choices.isa;
         let sizes = [plan.m, plan.k, plan.n];
         if dtypes == [Some(DType::BF16); 2] && in_library {

@@ -266,7 +266,7 @@ impl<'p> Machine<'p> {
     /// Whether a library computes this, where a fusion has a kind of its own.
     pub fn library_computes(&self, instruction: &Instruction) -> bool {
         let f32s = instruction.shape.dtype() == Some(DType::F32);
-        f32s && matches!(instruction.fusion, Some(Fusion::Custom(_)))
+        f32s && matches!(instruction.fusion, Some(Fusion::Custom { .. }))
             && self.mode.chip.library == Some(Library::Ynnpack)
     }
 

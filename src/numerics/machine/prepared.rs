@@ -95,7 +95,7 @@ impl Frame {
         let folded = find_folded_columns(computation, &products);
         let folded_functions = find_folded_functions(computation);
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
-        let kept_wide = find_kept_wide(computation, &uses);
+        let kept_wide = find_kept_wide(computation, &uses, sums);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by: match i.op {
                 Op::Binary(Binary::Divide) if !i.fusion.is_some_and(Fusion::is_compiled) => {

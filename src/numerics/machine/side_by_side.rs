@@ -107,8 +107,8 @@ impl SideBySide {
         let lane = |register: usize, lane: usize| {
             let own = terms.chunks(columns).skip(register * lanes + lane).step_by(lanes * registers);
             let sum = if (register, lane) == (0, 0) { self.flushed(init) } else { NOTHING };
-            let two = rows.starts_with_two || register > 0 && once;
-            self.lane(sum, own.flatten().copied().collect(), exact && two)
+            // The first register's zero is in one lane: LLVM leaves out what is in all of them.
+            self.lane(sum, own.flatten().copied().collect(), exact && register > 0 && once)
         };
         let join =
             |at: usize| (1..registers).fold(lane(0, at), |sum, register| self.add(sum, f64::from(lane(register, at))));
@@ -124,7 +124,8 @@ impl SideBySide {
             row.iter().skip(register * lanes + lane).step_by(step).copied().collect()
         };
         let join = |at: usize| {
-            let first = self.lane(if at == 0 { sum } else { NOTHING }, own(0, at), exact && columns.starts_with_two);
+            // As in rows, the zero stays.
+            let first = self.chain(if at == 0 { sum } else { NOTHING }, &own(0, at));
             // Without a loop the terms of the other registers join one by one.
             let joined = |sum: f32, register: usize| match exact && columns.unrolled {
                 true => {
@@ -164,15 +165,7 @@ mod tests {
     use crate::machine::probe::{hash, numbers};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
-        SumLoop::Rows(Rows {
-            lanes,
-            alone: 0,
-            registers: 1,
-            columns,
-            extent: 1 << 20,
-            rounds_products,
-            starts_with_two: false,
-        })
+        SumLoop::Rows(Rows { lanes, alone: 0, registers: 1, columns, extent: 1 << 20, rounds_products })
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
@@ -212,14 +205,7 @@ mod tests {
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {
-            let step = Step {
-                widest: 8,
-                most_registers: 4,
-                operations: 1,
-                leaves_last: false,
-                starts_with_two: false,
-                is_of_sums: false,
-            };
+            let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, is_of_sums: false };
             let columns = SumLoop::Columns(Columns::new(extent, step, |_| 1.0).unwrap());
             let mut terms = vec![1.0; extent];
             (terms[a], terms[b]) = (2f64.powi(40), -(2f64.powi(40)));

@@ -62,7 +62,7 @@ impl RowSum {
     /// How `mode` sums there.
     pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
         let SumSite { dtype, extents, from_zero, .. } = *site;
-        let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom(_))));
+        let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom { .. })));
         let order = match library {
             // Of other types nothing is known: they are summed as elsewhere.
             Some(Library::Ynnpack) if dtype == DType::F32 && mode.choices.reduce == mode.chip.sum => {
@@ -223,7 +223,7 @@ mod tests {
         // Reduced dims last.
         let at = |row: usize, i: usize| ((row / 8 * 16 + i / 20) * 8 + row % 8) * 20 + i % 20;
         let rows: Vec<f32> = (0..16 * 320).map(|n| values[at(n / 320, n % 320)]).collect();
-        let sum = RowSum::new(&mode(), &site(&[16, 20], 20, Fusion::Custom(0)));
+        let sum = RowSum::new(&mode(), &site(&[16, 20], 20, Fusion::Custom { number: 0, rounds: false }));
         assert_eq!(hash(sum.of_rows(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);
         assert!(sum.promise().chain >= 16);
     }

@@ -362,3 +362,29 @@ def crossed(q, t):
         return jnp.concatenate(terms, 1)
     sides = lambda n: [t[:, :n] + cross(n, 1), q[:, 7:8] * t[:, :n] - cross(n, 3)]
     return tuple(jnp.concatenate(sides(n), 1) for n in (2, 3, 4))
+
+
+def library_roundings(x, y, g):
+    """Sums of bf16 results as f32, without excess precision: a library keeps what it is told to round where its kernels convert."""
+    wide, total = (lambda v: v.astype(jnp.float32)), (lambda v: jnp.sum(v, 1))
+    left = [total(wide(x + y) * g), total(wide(jnp.exp(x)) - g), total(wide(jnp.exp(y)) / g)]
+    right = [total(g * wide(x - y)), total(g - wide(jnp.minimum(x, y))), total(wide(y * 7) * wide(x * 7))]
+    alone = [total(jnp.square(wide(y - x))), total(wide(jnp.exp(y * 3))), total(wide(x * 3) + g), total(jnp.exp(wide(y * 3)))]
+    return tuple(left + right + alone + [jnp.sum(wide(x * 5).reshape(8, 16, 32), 2)])
+
+
+def first_registers(x, y, w, r, q, u, s, g):
+    """Sums of squares whose first register begins with a zero in one lane, negative numbers among what is computed before a loop, and
+    sums with more addresses than the processor has registers."""
+    third, total = (lambda row: row * jnp.float32(0.3)), (lambda terms, *dims: jnp.sum(jnp.square(terms), dims))
+    sums = [total(x + (y + third(w)), 1), total((jnp.abs(x) + y - w)[:, :24], 1), total(u, 1, 2), total(u[:, :, :3], 1, 2)]
+    before = ((r * jnp.float32(-0.5)) * q * jnp.float32(0.3))[:, None]
+    twice = ((r * jnp.float32(-0.5)) * (q * jnp.float32(-0.3)))[:, None]
+    deep = jnp.cos(x) * (1 + third(w)) * r[:, None]
+    steps = [deep + y * before, y * before + deep, deep - y * before, deep + y * twice, y * before - deep]
+    gates = g.astype(jnp.float32) + jnp.float32(1.5)
+    def decayed(state, count):
+        for k in range(count):
+            state = state * gates[k][:, None] + jnp.float32(0.25)
+        return jnp.sum(state, 2)
+    return tuple(sums + steps + [decayed(s, count) for count in (4, 6, 12, 14)])

@@ -177,14 +177,7 @@ fn a_gather_may_stand_in_a_loop() {
 #[test]
 fn columns_fill_registers_by_their_number() {
     let columns = |extent: usize| {
-        let step = Step {
-            widest: 8,
-            most_registers: 4,
-            operations: 1,
-            leaves_last: false,
-            starts_with_two: false,
-            is_of_sums: false,
-        };
+        let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, is_of_sums: false };
         let columns = Columns::new(extent, step, |_| 1.0).unwrap();
         (columns.lanes, columns.registers, columns.lanes_of_rest, columns.masked)
     };

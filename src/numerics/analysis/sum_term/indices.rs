@@ -39,6 +39,9 @@ impl Term<'_> {
             let first = along.iter().position(|dims| !dims.is_empty()).unwrap_or(along.len());
             let place = &along[first..];
             let strides = self.strides.get(at).filter(|_| is_known);
+            if strides.is_some_and(|strides| !strides.address().1.is_empty()) {
+                continue;
+            }
             let is_same = |known: &Option<&Strides>| match (known, strides) {
                 (Some(known), Some(strides)) => known.is_as_far(strides),
                 _ => true,

@@ -7,6 +7,17 @@ use super::{RUN, Strides, Term};
 use crate::ir::{Op, Unary, ValueId};
 
 impl Term<'_> {
+    /// Registers that may take turns (`selectInterleaveCount`), for the arrays and the vectors of a step; `is_within` says whether the
+    /// loop is in another one.
+    pub fn most_registers(&self, is_within: bool) -> usize {
+        let addresses: HashSet<_> = self.strides.iter().map(Strides::address).collect();
+        let free = (if is_within && self.shares_index() { 13usize } else { 14 }).checked_sub(addresses.len());
+        // With more addresses than registers the difference wraps, and is no limit.
+        let general = free.map_or(usize::MAX, |free| free / (1 + self.live_indices()));
+        let vectors: usize = if self.masks { 32 } else { 16 };
+        general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
+    }
+
     /// The most values of a step that are there at once, the sum among them (`calculateRegisterUsage`).
     pub fn live(&self) -> usize {
         let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();

@@ -11,6 +11,8 @@ pub struct Strides {
     array: ValueId,
     /// Where the slices begin through which it is read.
     place: Vec<usize>,
+    /// How much of it is part of its address, and not of the index.
+    called: usize,
     /// For the innermost loop and the one around it: elements between those of two iterations, and how many of these are read.
     loops: [Option<(usize, usize)>; 2],
     /// Along what its dims run, last first, and how far apart neighbours are there.
@@ -20,12 +22,12 @@ pub struct Strides {
 impl Strides {
     /// Of an array whose dims run along the term's.
     pub fn new(
-        (array, place): (ValueId, &[usize]),
+        (array, place, called): (ValueId, &[usize], usize),
         extents: &[usize],
         along: &Along,
         loops: [Option<usize>; 2],
     ) -> Strides {
-        let mut strides = Strides { array, place: place.to_vec(), loops: [None; 2], steps: Vec::new() };
+        let mut strides = Strides { array, place: place.to_vec(), called, loops: [None; 2], steps: Vec::new() };
         let mut behind = 1;
         // The elements inside that are read in one iteration: of the innermost loop, and of the one around it.
         let mut read = [1; 2];
@@ -63,6 +65,12 @@ impl Strides {
     /// The array.
     pub fn array(&self) -> ValueId {
         self.array
+    }
+
+    /// What stays of its address in all iterations: the array, and where in it they begin.
+    pub fn address(&self) -> (ValueId, &[usize]) {
+        let begins = &self.place[..self.called];
+        (self.array, if begins.iter().all(|start| *start == 0) { &[] } else { begins })
     }
 
     /// At how many places an array is read whose elements lie so far apart in the innermost loop.

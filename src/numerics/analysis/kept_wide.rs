@@ -1,0 +1,58 @@
+//! Roundings that a library leaves out.
+
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, ValueId};
+use crate::tensor::DType;
+
+/// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
+/// fusion, and the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3). `uses` is how often each
+/// value is read, the root once more; `sums` says whether a region adds.
+pub fn find_kept_wide(computation: &Computation, uses: &[usize], sums: impl Fn(ComputationId) -> bool) -> Vec<bool> {
+    let instructions = &computation.instructions;
+    let users = computation.users();
+    let mut kept = vec![false; instructions.len()];
+    for (id, wide) in instructions.iter().enumerate() {
+        let (Op::Convert, Some(DType::F32), Some(Fusion::Custom { rounds, .. })) =
+            (&wide.op, wide.shape.dtype(), wide.fusion)
+        else {
+            continue;
+        };
+        let narrow = wide.operands[0];
+        let Instruction { op, operands, shape, fusion, .. } = &instructions[narrow];
+        let leaves_out = || !rounds || uses[id] == users[id].len() && joins_readers(computation, &users, id, &sums);
+        if *op == Op::Convert
+            && *fusion == wide.fusion
+            && shape.dtype() == Some(DType::BF16)
+            && instructions[operands[0]].shape.dtype() == Some(DType::F32)
+            && uses[narrow] == 1
+            && leaves_out()
+        {
+            kept[narrow] = true;
+        }
+    }
+    kept
+}
+
+/// Whether YNNPACK has, for each reader of a conversion from bf16, a kernel that converts: it gives that the conversion's operand to
+/// read, and that one's operand in turn (`rewrite_reduce_convert`, `rewrite_binary_convert`), whatever is lost between the two.
+fn joins_readers(
+    computation: &Computation,
+    users: &[Vec<ValueId>],
+    id: ValueId,
+    sums: &dyn Fn(ComputationId) -> bool,
+) -> bool {
+    let fusion = computation.instructions[id].fusion;
+    let adds = |reader: ValueId, term: ValueId| {
+        let Instruction { op, operands, fusion: its, .. } = &computation.instructions[reader];
+        matches!(op, Op::Reduce { to_apply, .. } if sums(*to_apply)) && operands[0] == term && *its == fusion
+    };
+    let joins = |reader: ValueId| {
+        let Instruction { op, operands, .. } = &computation.instructions[reader];
+        match (op, &operands[..]) {
+            // A sum of squares is one operation.
+            (Op::Binary(Binary::Multiply), [a, b]) if a == b => users[reader].iter().all(|sum| adds(*sum, reader)),
+            (Op::Binary(Binary::Multiply | Binary::Divide | Binary::Subtract), [left, _]) => *left == id,
+            _ => adds(reader, id),
+        }
+    };
+    users[id].iter().all(|reader| computation.instructions[*reader].fusion == fusion && joins(*reader))
+}
