@@ -62,9 +62,13 @@ impl Problem<'_> {
             (Set::Portable(isa), _) => self.tiled::<_, 4, 8>(isa, out),
             #[cfg(target_arch = "x86_64")]
             (Set::Avx2(isa), n) => self.on_avx2(isa, n, out),
-            // Few columns leave wide vectors empty.
+            // Few columns leave wide vectors empty; but only these truncate in one instruction.
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), n @ 1..=4) => self.on_avx2(isa.avx2(), n, out),
+            #[cfg(target_arch = "x86_64")]
+            (Set::Avx512(isa), n @ 5..=16) if self.unit.accumulation != Accumulation::Trunc => {
+                self.on_avx2(isa.avx2(), n, out)
+            }
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), _) if self.m <= 4 || self.is_shallow() => self.tiled::<_, 4, 64>(isa, out),
             #[cfg(target_arch = "x86_64")]
