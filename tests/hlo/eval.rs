@@ -233,6 +233,25 @@ fn concatenates_within_another_are_those_of_xla() {
     results_are_those_of_xla("crossed", "xla-cpu/default/as-compiled");
 }
 
+/// Products that are computed outside of the loop that their sums stand in, along whatever dims it goes, are rounded there; a negative
+/// number is seen outside of it; and each part of what is joined has a sum of its own.
+#[test]
+fn products_outside_of_their_sums_loops_are_those_of_xla() {
+    results_are_those_of_xla("loops_around", "xla-cpu/default/as-compiled");
+}
+
+/// Lanes begin with zeros, of which the first one is added, and dims of one element are no loops.
+#[test]
+fn sums_in_lanes_from_zero_are_those_of_xla() {
+    results_are_those_of_xla("lanes_from_zero", "xla-cpu/default/as-compiled");
+}
+
+/// Indices that are the same in the innermost loop, sines, and products that change in the loop of a sum.
+#[test]
+fn sums_of_indices_are_those_of_xla() {
+    results_are_those_of_xla("sums_of_indices", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {
@@ -270,6 +289,12 @@ fn roundings_of_a_library_are_those_of_xla() {
 #[test]
 fn first_registers_are_those_of_xla() {
     results_are_those_of_xla("first_registers", "xla-cpu/default/as-compiled");
+}
+
+/// Negations beside numbers, cosines beside rows, sums over grids, and windows that a library sums.
+#[test]
+fn parts_of_norms_are_those_of_xla() {
+    results_are_those_of_xla("norms", "xla-cpu/default/as-compiled");
 }
 
 /// Indices of reads that stand apart, and sums of sums.

@@ -152,7 +152,7 @@ impl<'c> Emission<'c> {
     /// `inner` is the value's dim along which the innermost loop goes, `at` where its element lies.
     fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>, at: &[Address]) -> u32 {
         if !self.is_before {
-            self.inside.insert(id);
+            self.enter_loop(id);
         }
         let key = (id, place.to_vec());
         if let Some(rank) = self.ranks.get(&key) {
@@ -290,6 +290,18 @@ impl<'c> Emission<'c> {
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
         rank
+    }
+
+    /// What is computed in the innermost loop, too, may have been met before it: then all that it is computed of is in both.
+    fn enter_loop(&mut self, id: ValueId) {
+        let mut waiting = vec![id];
+        while let Some(id) = waiting.pop() {
+            let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
+            let is_known = self.blocks.contains_key(&id) && *fusion == self.fusion;
+            if self.inside.insert(id) && is_known && matches!(op.class(), Class::Elementwise | Class::Converts) {
+                waiting.extend(operands);
+            }
+        }
     }
 
     /// Whether one of these dims is gone over in the innermost loop.

@@ -6,11 +6,12 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::innermost::spreads;
+use super::codegen::Codegen;
+use super::innermost::{Loops, spreads};
 use super::invariant::{
     FoldedColumns, Invariants, extents_spread, is_added_to_more, readers, stand_in_the_innermost_loop,
 };
-use super::sum_weight::weight;
+use super::sum_weight::{OF_REGISTER_OF_CALLS as CALL, weight};
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 use super::ways::element_read;
 
@@ -60,11 +61,16 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
 /// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
 /// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
 /// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
-pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
+pub fn find_folded_columns(
+    computation: &Computation,
+    products: &[bool],
+    codegen: &Codegen,
+) -> Vec<Option<FoldedColumns>> {
     let mut found = vec![None; products.len()];
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
+    let mut loops: HashMap<Fusion, Loops> = HashMap::new();
     let invariants = Invariants::new(computation);
     for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
@@ -73,6 +79,7 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
         let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
         let width = dims[innermost];
         let all = FoldedColumns { width, first: 0, end: width };
+        let mut of_loop = None;
         if !is_known {
             let is_row = extents_spread(computation, *fusion, id).len() == 1;
             let of_branches = || invariants.leave_branches(id);
@@ -87,19 +94,21 @@ pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<
                 found[id] = leaves.then_some(all);
                 continue;
             }
-            if !leaves_a_loop(computation, *fusion, id) {
+            let loops = loops.entry(*fusion).or_insert_with(|| Loops::new(computation, Some(*fusion), codegen));
+            if !leaves_a_loop(computation, *fusion, id, loops) {
                 continue;
             }
+            of_loop = loops.columns(id);
         }
         let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
-        let Some(code) = code.as_ref().filter(|code| !code.transposes) else { continue };
+        let Some(code) = code.as_ref().filter(|code| !code.transposes || of_loop.is_some()) else { continue };
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        let columns =
-            if is_known { loop_over(computation, *fusion, (id, innermost), &mut HashMap::new()) } else { width };
+        let over = || loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
+        let columns = of_loop.unwrap_or_else(over);
         let is_unrolled =
             if code.has_functions() { code.is_unrolled_first(columns) } else { code.is_unrolled(columns) };
         if !is_known || code.has_others {
-            found[id] = (is_inside() && is_unrolled).then_some(all);
+            found[id] = ((!is_known || is_inside()) && is_unrolled).then_some(all);
         } else if code.reads == 0 || is_inside() {
             let first = if code.has_functions() && is_unrolled { 0 } else { code.first_folded(columns) };
             found[id] = Some(FoldedColumns { first, ..all });
@@ -214,23 +223,14 @@ impl Code {
 
 /// Whether a product is the same in the loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
 /// computes it before the loop around it, and selects instructions there, where nothing is added to it.
-fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
-    let instructions = &computation.instructions;
-    let mut leaves = false;
-    for reader in readers(computation, fusion, product) {
-        let instruction = &instructions[reader];
-        match &instruction.op {
-            Op::Broadcast { dims: along } => {
-                let dims = instruction.shape.dims();
-                let mut loops = (0..dims.len()).rev().filter(|dim| dims[*dim] > 1);
-                let is_read = [loops.next(), loops.next()].map(|dim| dim.map(|dim| along.contains(&dim)));
-                leaves |= is_read == [Some(true), Some(false)];
-            }
-            Op::Copy => {}
-            op => return leaves && matches!(op, Op::Binary(Binary::Add | Binary::Subtract)),
-        }
-    }
-    false
+fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId, loops: &Loops) -> bool {
+    let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. });
+    let op_of = |id: ValueId| &computation.instructions[id].op;
+    let sum = readers(computation, fusion, product).find(|reader| !passes(op_of(*reader)));
+    sum.is_some_and(|sum| {
+        let adds = matches!(op_of(sum), Op::Binary(Binary::Add | Binary::Subtract));
+        adds && loops.leaves(product, sum, |of| of.is_none())
+    })
 }
 
 /// The columns of a fusion's result, if a product of several dims is one row of it that is the same for all rows, and its sum is not:
@@ -273,9 +273,6 @@ fn is_folded(unary: Unary) -> bool {
 /// Instructions of an exponential or a logarithm of a register, as LLVM counts them.
 const FUNCTION: usize = 2;
 
-/// Those of a sine or cosine: a call of eight.
-const CALL: usize = 22;
-
 /// Whether a product of rows and columns is the same in the loops around those, and its sum is not, and both loops are gone: that
 /// over up to eight columns unrolled, that over four or eight rows one step of as many lanes. So it is computed before the loops.
 /// Eight rows pay up to six columns, or where functions are called (FACTS 3.2). Followed where all elements stand as they are read.
@@ -303,7 +300,7 @@ fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: Va
 fn operations(op: &Op) -> Option<usize> {
     Some(match op {
         Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Convert | Op::Concatenate { .. } => 0,
-        Op::Copy | Op::Reshape | Op::Slice { .. } => 0,
+        Op::Copy | Op::Reshape | Op::Slice { .. } | Op::Transpose { .. } => 0,
         Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide) => 1,
         // Two comparisons and a choice.
         Op::Binary(Binary::Maximum | Binary::Minimum) => 3,

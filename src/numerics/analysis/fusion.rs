@@ -10,13 +10,15 @@ use crate::tensor::DType;
 use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
-use super::innermost::Innermost;
+use super::innermost::Loops;
 use super::invariant::Invariants;
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
 use super::signs::{Signs, Term, moves};
-use super::ways::Ways;
+use super::single_numbers::SingleNumbers;
+use super::sum_loop::leaves_no_loop;
+use super::ways::{Ways, twins};
 
 /// Products that are added before they are rounded.
 #[derive(Default)]
@@ -78,7 +80,8 @@ pub fn find_contractions(
         users: &users,
         twins,
         ways: RefCell::default(),
-        innermost: RefCell::default(),
+        loops: RefCell::default(),
+        numbers: RefCell::default(),
     };
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
@@ -116,7 +119,11 @@ pub fn find_contractions(
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-            let is_apart = |product: ValueId| emission.parts(product, id) || invariants.leaves(product, codegen);
+            let is_gone = |sum: Option<ValueId>| sum.is_some_and(|sum| leaves_no_loop(computation, sum, codegen));
+            let leaves = |product: ValueId| reads.loops(Some(fusion), |loops| loops.leaves(product, id, is_gone));
+            let is_apart = |product: ValueId| {
+                emission.parts(product, id) || invariants.leaves(product, codegen) || leaves(product)
+            };
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
         }
         let taken = match (&terms[..], &instruction.op, instruction.fusion) {
@@ -181,20 +188,6 @@ impl Product {
     }
 }
 
-/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`).
-fn twins(computation: &Computation) -> HashMap<ValueId, Vec<ValueId>> {
-    let mut of: HashMap<(Fusion, ValueId, ValueId), Vec<ValueId>> = HashMap::new();
-    for (id, instruction) in computation.instructions.iter().enumerate() {
-        if let (Op::Binary(Binary::Multiply), Some(fusion), &[a, b]) =
-            (&instruction.op, instruction.fusion, &instruction.operands[..])
-        {
-            of.entry((fusion, a.min(b), a.max(b))).or_default().push(id);
-        }
-    }
-    let several = of.into_values().filter(|same| same.len() > 1);
-    several.flat_map(|same| same.clone().into_iter().map(move |id| (id, same.clone()))).collect()
-}
-
 /// Who reads a computation's values.
 struct Reads<'c> {
     computation: &'c Computation,
@@ -206,8 +199,10 @@ struct Reads<'c> {
     twins: HashMap<ValueId, Vec<ValueId>>,
     /// And in which ways, for fusions in which that was asked.
     ways: RefCell<HashMap<Fusion, Ways>>,
-    /// And along which dims the innermost loops go.
-    innermost: RefCell<HashMap<Option<Fusion>, Innermost>>,
+    /// And along which loops their dims run.
+    loops: RefCell<HashMap<Option<Fusion>, Loops>>,
+    /// And the numbers that stand once in a block.
+    numbers: RefCell<HashMap<Option<Fusion>, SingleNumbers>>,
 }
 
 impl Reads<'_> {
@@ -227,10 +222,13 @@ impl Reads<'_> {
     fn keeps_innermost(&self, id: ValueId) -> bool {
         let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
         let Op::Broadcast { dims } = op else { return true };
-        let mut innermost = self.innermost.borrow_mut();
-        let innermost =
-            innermost.entry(*fusion).or_insert_with(|| Innermost::new(self.computation, *fusion, self.codegen));
-        innermost.keeps(id, dims, shape.dims())
+        self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
+    }
+
+    /// What is asked of a fusion's loops.
+    fn loops(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> bool) -> bool {
+        let mut loops = self.loops.borrow_mut();
+        asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion, self.codegen)))
     }
 
     /// Whether a value changes in the innermost loop, as far as broadcasts tell. A scalar stands in no loop.
@@ -264,6 +262,13 @@ impl Reads<'_> {
         Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
     }
 
+    /// Whether the dim of a concatenate is none of those that its reader sums along: the operand is the same in all loops of the sum,
+    /// of which LLVM makes one for each (`SimpleLoopUnswitch`).
+    fn is_parted_by(&self, reader: ValueId, is_direct: bool, dim: usize) -> bool {
+        is_direct
+            && matches!(&self.computation.instructions[reader].op, Op::Reduce { dims, .. } if !dims.contains(&dim))
+    }
+
     /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
     fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
@@ -294,13 +299,22 @@ impl Reads<'_> {
                 }
                 op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
                     let exponential = *op == Op::Unary(Unary::Exponential);
+                    let alike = |id: ValueId, reader: ValueId| self.alike(id, reader);
                     let keeps = |id: ValueId| self.keeps_innermost(id);
-                    let term = || Term::new(computation, read, &|id, reader| self.alike(id, reader), &keeps);
+                    let mut numbers = self.numbers.borrow_mut();
+                    let numbers = numbers.entry(fusion).or_insert_with(|| SingleNumbers::new(computation, fusion));
+                    let term = || Term::new(computation, read, (&alike, &keeps, &|number| numbers.hold(number)));
                     return self.varies_inside(id).then(|| Product { path, term: term(), exponential });
                 }
                 Op::Select if is_known(computation, instruction) => {
                     let sides = instruction.operands[1..].iter().filter_map(|side| self.product(*side, id));
                     let joined = sides.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
+                    path.extend(joined.path);
+                    return Some(Product { path, ..joined });
+                }
+                Op::Concatenate { dim } if self.is_parted_by(read[1], read[0] == id, *dim) => {
+                    let parts = instruction.operands.iter().filter_map(|part| self.product(*part, id));
+                    let joined = parts.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
                 }

@@ -73,8 +73,9 @@ impl<'c> Search<'c, '_> {
             let is_exact = |position: &usize| self.contractions.is_exact_for(id, *position, operands[*position]);
             let inner = 1 - [0, 1].into_iter().find(is_exact)?;
             let keeps = |id: ValueId| !spreads(&self.computation.instructions[id]);
+            let alike = |id: ValueId, _| self.uses[id];
             let terms =
-                operands.map(|operand| Term::new(self.computation, [operand, id], &|id, _| self.uses[id], &keeps));
+                operands.map(|operand| Term::new(self.computation, [operand, id], (&alike, &keeps, &|_| false)));
             let exchanges = self.emission.exchanges(id, operands);
             if !Signs::new(false, terms).adds(|| exchanges.values().next().is_some_and(|exchanges| *exchanges)) {
                 return None;

@@ -1,14 +1,24 @@
-//! The dim of each value of a fusion along which the innermost loop goes: that of the result, as far as it is moved.
+//! The loops over the result of a fusion, and along which of them the dims of its values run, as far as they are moved.
 
 use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Instruction, Op, ValueId};
 
+use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with};
 use super::codegen::Codegen;
 use super::kernel_functions::{has_functions, hero, results_of};
 
-/// These dims, `None` where several readers disagree. What is summed or gathered has loops of its own.
-pub struct Innermost(HashMap<ValueId, Option<usize>>);
+/// Along which of these loops the dims of each value run, the innermost loop being 0, the one around it 1; `None` where several
+/// readers disagree. What is summed has the loops over its terms within, what is gathered loops of its own.
+pub struct Loops(HashMap<ValueId, Option<Place>>);
+
+/// The loops that a value stands in.
+#[derive(Clone)]
+struct Place {
+    along: Along,
+    /// The sum within whose loops it is.
+    sum: Option<ValueId>,
+}
 
 /// The dim along which the innermost loop over a result goes, if it has more than one element; of a concatenate that is taken apart
 /// each operand has a loop of its own.
@@ -23,42 +33,136 @@ pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: Value
     }
 }
 
-impl Innermost {
+impl Loops {
     /// Of a fusion.
-    pub fn new(computation: &Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Innermost {
+    pub fn new(computation: &Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Loops {
         let instructions = &computation.instructions;
         let results = results_of(computation, fusion);
         let hero = if has_functions(fusion, codegen) { hero(computation, fusion, &results) } else { None };
-        let mut found: HashMap<ValueId, Option<usize>> = HashMap::new();
+        let mut found: HashMap<ValueId, Option<Place>> = HashMap::new();
         for result in results {
-            found.insert(result, of_result(computation, hero, result));
+            let dims = instructions[result].shape.dims();
+            let inner = of_result(computation, hero, result);
+            found.insert(result, inner.map(|inner| Place { along: over_result(dims, inner), sum: None }));
         }
         for id in (0..instructions.len()).rev().filter(|id| instructions[*id].fusion == fusion) {
             let instruction = &instructions[id];
-            let inner = found.get(&id).copied().flatten();
+            let of_value = found.get(&id).cloned().flatten();
             for operand in &instruction.operands {
                 let from = instructions[*operand].shape.dims();
-                let before = match instruction.op {
-                    Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Gather(_) => None,
-                    _ => {
-                        inner.and_then(|inner| dim_before(&instruction.op, Some(inner), instruction.shape.dims(), from))
-                    }
-                };
-                let before = before.filter(|dim| from.get(*dim).is_some_and(|extent| *extent > 1));
-                let known = found.entry(*operand).or_insert(before);
-                *known = known.filter(|known| Some(*known) == before);
+                let before = of_value.as_ref().and_then(|place| {
+                    let sum = if is_loop(computation, id) { Some(id) } else { place.sum };
+                    Some(Place { along: before(instruction, &place.along, from)?, sum })
+                });
+                let known = found.entry(*operand).or_insert_with(|| before.clone());
+                *known = known.take().zip(before).and_then(|(one, other)| one.agreed(&other));
             }
         }
-        Innermost(found)
+        Loops(found)
+    }
+
+    fn of(&self, id: ValueId) -> Option<&Place> {
+        self.0.get(&id)?.as_ref()
     }
 
     /// Whether a broadcast along these dims changes in the innermost loop.
     pub fn keeps(&self, broadcast: ValueId, along: &[usize], dims: &[usize]) -> bool {
-        match self.0.get(&broadcast) {
-            Some(Some(inner)) => along.contains(inner),
+        match self.of(broadcast) {
+            Some(place) if place.is_known() => along.iter().any(|dim| runs_along_innermost(&place.along[*dim])),
             _ => keeps_innermost(along, dims),
         }
     }
+
+    /// Whether a product is the same in the loop around which its sum is not computed, where the innermost loop is gone, or the sum is
+    /// computed before it: so the product is computed outside of the loop that the sum stands in. `is_gone` says whether nothing is
+    /// left of the innermost loop of a sum, or of that over the result.
+    pub fn leaves(&self, product: ValueId, sum: ValueId, is_gone: impl Fn(Option<ValueId>) -> bool) -> bool {
+        let Some((own, reader)) = self.of(product).zip(self.of(sum)) else { return false };
+        if own.sum != reader.sum || reader.along.iter().flatten().any(|(number, _)| *number >= SOMEWHERE) {
+            return false;
+        }
+        let around = reader.along.iter().flatten().map(|(number, _)| *number).filter(|number| *number > 0).min();
+        let is_outside = around.is_some_and(|around| !changes_with(&own.along, around));
+        is_outside && (!changes_with(&reader.along, 0) || changes_with(&own.along, 0) && is_gone(own.sum))
+    }
+
+    /// The extent of the innermost loop that a value stands in.
+    pub fn columns(&self, id: ValueId) -> Option<usize> {
+        let dims = self.of(id)?.along.iter().flatten();
+        Some(dims.filter(|(number, _)| *number == 0).map(|(_, extent)| extent).product())
+    }
+}
+
+impl Place {
+    /// Whether it is known which dim runs along the innermost loop.
+    fn is_known(&self) -> bool {
+        self.along.iter().any(runs_along_innermost)
+    }
+
+    /// What two readers agree on: the innermost loop; where others differ, the value changes in all of them.
+    fn agreed(self, other: &Place) -> Option<Place> {
+        if self.along == other.along && self.sum == other.sum {
+            return Some(self);
+        }
+        let innermost = |along: &Along| along.iter().map(runs_along_innermost).collect::<Vec<_>>();
+        let elsewhere = |dims: Dims| if runs_along_innermost(&dims) { dims } else { vec![(SOMEWHERE, 1)] };
+        let agrees = self.sum == other.sum && innermost(&self.along) == innermost(&other.along);
+        agrees.then(|| Place { along: self.along.into_iter().map(elsewhere).collect(), ..self })
+    }
+}
+
+/// Along which loops the dims of a result run, the innermost one of which is along `inner`.
+fn over_result(dims: &[usize], inner: usize) -> Along {
+    let long = |dims: &[usize]| dims.iter().filter(|extent| **extent > 1).count();
+    let is_last = long(&dims[inner + 1..]) == 0;
+    let of = |(dim, extent): (usize, &usize)| match extent {
+        1 => Dims::new(),
+        _ if dim == inner => vec![(0, *extent)],
+        // In a layout of another kind the order of the other dims is not known.
+        _ => vec![(if is_last { long(&dims[dim + 1..]) } else { SOMEWHERE }, *extent)],
+    };
+    dims.iter().enumerate().map(of).collect()
+}
+
+fn runs_along_innermost(dims: &Dims) -> bool {
+    dims.iter().any(|(number, _)| *number == 0)
+}
+
+/// What the dims of an operand run along whose reader's run along these.
+fn before(reader: &Instruction, along: &Along, from: &[usize]) -> Option<Along> {
+    let to = reader.shape.dims();
+    let before: Along = match &reader.op {
+        Op::ReduceWindow { .. } | Op::Gather(_) => return None,
+        Op::Reduce { dims, .. } if from.len() == to.len() + dims.len() => within_sum(dims, along, from),
+        Op::Broadcast { dims } => dims.iter().map(|dim| along[*dim].clone()).collect(),
+        Op::Transpose { permutation } => {
+            let mut before = vec![Dims::new(); along.len()];
+            permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
+            before
+        }
+        Op::Reshape => before_reshape(from, to, along)?,
+        Op::Reduce { .. } => return None,
+        _ if from.len() == along.len() => along.clone(),
+        _ => return None,
+    };
+    let of = |(dims, extent): (Dims, &usize)| if *extent > 1 { dims } else { Dims::new() };
+    Some(before.into_iter().zip(from).map(of).collect())
+}
+
+/// What the dims of a sum's terms run along: the loops over those that are summed, and around them the sum's.
+fn within_sum(summed: &[usize], along: &Along, from: &[usize]) -> Along {
+    let is_loop = |dim: &usize| summed.contains(dim) && from[*dim] > 1;
+    let count = |dims: std::ops::Range<usize>| dims.filter(is_loop).count();
+    let mut kept = along.iter().cloned();
+    let of = |dim: usize| match summed.contains(&dim) {
+        true => vec![(count(dim + 1..from.len()), from[dim])],
+        false => {
+            let within = count(0..from.len());
+            let outer = |(number, extent)| (if number == SOMEWHERE { number } else { number + within }, extent);
+            kept.next().unwrap_or_default().into_iter().map(outer).collect()
+        }
+    };
+    (0..from.len()).map(of).collect()
 }
 
 /// The last dim of more than one element along which a term is summed.

@@ -10,7 +10,7 @@ use super::codegen::Codegen;
 use super::innermost::{keeps_innermost, spreads};
 use super::known::known_number;
 use super::sum_loop::leaves_no_loop;
-use super::sum_weight::{is_opaque, weight};
+use super::sum_weight::{OF_REGISTER_OF_CALLS, is_opaque, is_scalar_call, weight};
 use super::unroll::{is_small, is_unrolled};
 
 /// Elements of a register.
@@ -74,14 +74,14 @@ impl<'c> Invariants<'c> {
         }
         match self.sums.get_or_init(|| sums_along(self.computation))[product] {
             Some(sum) => leaves_no_loop(self.computation, sum, codegen),
-            None => self.left(product).is_some_and(|(body, _)| body.calls.is_empty()),
+            None => self.left(product).is_some_and(|(body, _)| body.calls.is_empty() || body.is_unrolled_first()),
         }
     }
 
     /// The columns of a product that are computed before the loop that its sum stands in, where functions are called there that may
     /// not return: what LLVM reads behind the first call stays (`isGuaranteedToExecute`), and so all but the first step.
     pub fn first_step(&self, product: ValueId) -> Option<FoldedColumns> {
-        let (body, step) = self.left(product)?;
+        let (body, step) = self.left(product).filter(|(body, _)| !body.is_unrolled_first())?;
         let is_before = body.calls.iter().any(|call| depends(self.computation, *call, product));
         let width = self.computation.instructions[product].shape.elements();
         (!body.calls.is_empty()).then_some(FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
@@ -124,6 +124,12 @@ impl<'c> Invariants<'c> {
 }
 
 impl Body {
+    /// Whether it is unrolled before it is vectorized: then each read has an address that is known, and what is read of an array is
+    /// there whatever is called before.
+    fn is_unrolled_first(&self) -> bool {
+        is_small(self.columns, self.instructions)
+    }
+
     fn new(computation: &Computation, fusion: Fusion, inside: &[bool]) -> Body {
         let instructions = &computation.instructions;
         let mut read = HashSet::new();
@@ -144,6 +150,7 @@ impl Body {
                 // A factor has the opposite sign, or a sum is a difference.
                 Op::Unary(Unary::Negate) => 0,
                 Op::Unary(Unary::Abs) => 1,
+                op if is_scalar_call(op) => OF_REGISTER_OF_CALLS,
                 // The loop is one of two then.
                 Op::Select if spreads(&instructions[instruction.operands[0]]) => 0,
                 _ => weight(computation, id).0,

@@ -32,6 +32,7 @@ mod precision;
 mod producers;
 mod region;
 mod signs;
+mod single_numbers;
 mod sum_loop;
 mod sum_term;
 mod sum_weight;

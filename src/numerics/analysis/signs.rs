@@ -1,7 +1,7 @@
 //! Signs of products that are added: LLVM moves negations through their factors, each pass in its own way, and exchanges the
 //! products by the way. Of two it contracts the one that then stands first.
 
-use crate::ir::{Binary, Computation, Instruction, Op, ValueId};
+use crate::ir::{Binary, Computation, Fusion, Instruction, Op, ValueId};
 
 use super::known::{known_number, negated_by};
 
@@ -13,15 +13,14 @@ const DEEPEST: usize = 64;
 pub enum Term {
     /// What nothing is known of, or others read too.
     Value,
-    /// A number, of which the sign is known.
+    /// A number, of which the sign is known, and whether it stands once in its block.
     Number {
         negative: bool,
+        single: bool,
     },
     Opposite(Box<Term>),
-    /// What is computed before the innermost loop, with so many negative numbers among its factors.
-    Before {
-        negative_numbers: usize,
-    },
+    /// What is computed before the innermost loop: only Reassociate looks into it.
+    Outside(Box<Term>),
     Product(Box<[Term; 2]>),
     Quotient(Box<[Term; 2]>),
     Choice(Box<[Term; 2]>),
@@ -33,7 +32,10 @@ type Alike<'a> = &'a dyn Fn(ValueId, ValueId) -> usize;
 /// Whether a broadcast changes in the innermost loop.
 type Keeps<'a> = &'a dyn Fn(ValueId) -> bool;
 
-use Term::{Before, Choice, Number, Opposite, Product, Quotient};
+/// Whether a number stands once in its block.
+type Single<'a> = &'a dyn Fn(f32) -> bool;
+
+use Term::{Choice, Number, Opposite, Product, Quotient};
 
 /// What a negation costs where LLVM selects instructions (`TargetLowering::getNegatedExpression`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,25 +48,25 @@ enum Cost {
 
 impl Term {
     /// What `reader` has in `id`; `alike` says how often the elements of a value are read that a reader takes, `keeps` whether a
-    /// broadcast changes in the innermost loop.
-    pub fn new(computation: &Computation, reads: [ValueId; 2], alike: Alike, keeps: Keeps) -> Term {
-        Term::within(computation, reads, (alike, keeps), 0)
+    /// broadcast changes in the innermost loop, `single` whether a number stands once in its block.
+    pub fn new(computation: &Computation, reads: [ValueId; 2], facts: (Alike, Keeps, Single)) -> Term {
+        Term::within(computation, reads, facts, 0)
     }
 
     fn within(
         computation: &Computation,
         [id, reader]: [ValueId; 2],
-        (alike, keeps): (Alike, Keeps),
+        (alike, keeps, single): (Alike, Keeps, Single),
         depth: usize,
     ) -> Term {
         let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
         if let Some(number) = known_number(computation, id, *fusion) {
-            return Number { negative: number.is_sign_negative() };
+            return Number { negative: number.is_sign_negative(), single: single(number) };
         }
         if *fusion != computation.instructions[reader].fusion || depth > DEEPEST {
             return Term::Value;
         }
-        let part = |operand: ValueId| Term::within(computation, [operand, id], (alike, keeps), depth + 1);
+        let part = |operand: ValueId| Term::within(computation, [operand, id], (alike, keeps, single), depth + 1);
         let is_read_once = alike(id, reader) == 1;
         if let Some(operand) = negated_by(computation, id) {
             let term = part(operand).opposite();
@@ -77,7 +79,9 @@ impl Term {
             (Op::Binary(Binary::Divide), &[left, right]) => Term::quotient(part(left), part(right)),
             (Op::Select, &[_, on_true, on_false]) => Choice(Box::new([part(on_true), part(on_false)])),
             (Op::Broadcast { .. }, &[operand]) if keeps(id) => part(operand),
-            (Op::Broadcast { .. }, &[operand]) => Before { negative_numbers: part(operand).negative_numbers() },
+            (Op::Broadcast { .. }, &[operand]) if !peels(computation, *fusion) => {
+                Term::Outside(Box::new(part(operand)))
+            }
             (op, _) if moves(op) => part(operands[0]),
             _ => Term::Value,
         }
@@ -86,8 +90,8 @@ impl Term {
     fn product(left: Term, right: Term) -> Term {
         match (left, right) {
             (Opposite(left), Opposite(right)) => Term::product(*left, *right),
-            (Opposite(term), Number { negative }) | (Number { negative }, Opposite(term)) => {
-                Product(Box::new([*term, Number { negative: !negative }]))
+            (Opposite(term), number @ Number { .. }) | (number @ Number { .. }, Opposite(term)) => {
+                Product(Box::new([*term, number.opposite()]))
             }
             (number @ Number { .. }, term) => Product(Box::new([term, number])),
             (left, right) => Product(Box::new([left, right])),
@@ -97,8 +101,8 @@ impl Term {
     fn quotient(left: Term, right: Term) -> Term {
         match (left, right) {
             (Opposite(left), Opposite(right)) => Term::quotient(*left, *right),
-            (Opposite(term), Number { negative }) => Quotient(Box::new([*term, Number { negative: !negative }])),
-            (Number { negative }, Opposite(term)) => Quotient(Box::new([Number { negative: !negative }, *term])),
+            (Opposite(term), number @ Number { .. }) => Quotient(Box::new([*term, number.opposite()])),
+            (number @ Number { .. }, Opposite(term)) => Quotient(Box::new([number.opposite(), *term])),
             (left, right) => Quotient(Box::new([left, right])),
         }
     }
@@ -108,7 +112,7 @@ impl Term {
     fn opposite(self) -> Term {
         match self {
             Opposite(term) => *term,
-            Number { negative } => Number { negative: !negative },
+            Number { negative, single } => Number { negative: !negative, single },
             Product(factors) => match *factors {
                 [Opposite(left), right] => Term::product(*left, right),
                 [left, right] => Term::product(left, right.opposite()),
@@ -137,22 +141,22 @@ impl Term {
     /// Negative numbers among the factors of a product.
     fn negative_numbers(&self) -> usize {
         let of = |part: &Term| match part {
-            Number { negative } => usize::from(*negative),
+            Number { negative, .. } => usize::from(*negative),
             part => part.negative_numbers(),
         };
         match self {
             // A choice of two products.
             Product(parts) if chooses_numbers(parts) => 0,
             Product(parts) | Quotient(parts) => parts.iter().map(of).sum(),
-            Before { negative_numbers } => *negative_numbers,
+            Term::Outside(term) => of(term),
             _ => 0,
         }
     }
 
     fn cost(&self) -> Cost {
         match self {
-            Term::Value | Before { .. } => Cost::Expensive,
-            Number { .. } => Cost::Neutral,
+            Term::Value | Term::Outside(_) | Number { single: false, .. } => Cost::Expensive,
+            Number { single: true, .. } => Cost::Neutral,
             Opposite(_) => Cost::Cheaper,
             Product(parts) | Quotient(parts) => parts[0].cost().min(parts[1].cost()),
             Choice(sides) => match [sides[0].cost(), sides[1].cost()] {
@@ -184,6 +188,11 @@ fn chooses_numbers(factors: &[Term; 2]) -> bool {
     };
     let is_number = |factor: &Term| matches!(factor, Number { .. });
     factors.iter().any(chooses) && factors.iter().any(is_number)
+}
+
+/// Whether a fusion's loops may have iterations that are peeled off: what is computed before them is then read by both.
+fn peels(computation: &Computation, fusion: Option<Fusion>) -> bool {
+    computation.instructions.iter().any(|i| i.fusion == fusion && matches!(i.op, Op::Pad { .. }))
 }
 
 /// Whether an operation leaves the elements as they are, wherever they go.

@@ -16,7 +16,7 @@ use super::codegen::Codegen;
 use super::inner::Inner;
 use super::library_dot::LibraryDot;
 use super::negative_zero::is_no_negative_zero;
-use super::sum_term::{OF_LOOP, RUN, Term, WIDEST};
+use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
@@ -296,9 +296,9 @@ fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen
     let candidates = lanes_up_to(rows.min(term.widest())).filter(|_| few).filter(whole);
     let cost = |lanes: usize| {
         let (steps, left) = (rows / lanes, rows % lanes);
-        steps as f64 * term.cost(lanes, columns) + left as f64 * term.cost(1, columns)
+        steps as f64 * term.cost(lanes, columns, steps) + left as f64 * term.cost(1, columns, left)
     };
-    let mut best = (None, rows as f64 * term.cost(1, columns));
+    let mut best = (None, rows as f64 * term.cost(1, columns, rows));
     for lanes in candidates {
         if lanes == 2 && (rows > 2 || codegen.masks && term.arrays() > 1) {
             continue;
@@ -322,7 +322,7 @@ impl Columns {
             let lanes = extent.next_power_of_two().min(widest);
             let masked = !extent.is_multiple_of(lanes);
             let turns = extent.div_ceil(lanes);
-            if is_of_sums && turns as f64 * (cost(lanes) + OF_LOOP) >= extent as f64 * (cost(1) + OF_LOOP) {
+            if is_of_sums && turns as f64 * cost(lanes) >= extent as f64 * cost(1) {
                 return None;
             }
             let unrolled = turns == 1 || turns * (operations + 1) < UNROLLED;

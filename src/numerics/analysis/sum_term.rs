@@ -1,8 +1,9 @@
 //! What a term of a sum costs in the loops that LLVM makes of the sum.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
+use crate::tensor::DType;
 
 use super::along::{Along, Dims, SOMEWHERE, before_reshape, between, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
@@ -10,12 +11,13 @@ use super::known::{known_number, negated_by};
 use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
 use super::unroll::is_unrolled;
 
+mod computed_indices;
 mod indices;
 mod lane_cost;
 mod live;
 mod strides;
 
-pub use lane_cost::OF_LOOP;
+use computed_indices::Counted;
 use strides::Strides;
 
 /// More values than any fusion of a program has.
@@ -28,6 +30,8 @@ pub struct Term<'c> {
     innermost: usize,
     around: Option<usize>,
     seen: HashSet<(ValueId, Along, Vec<usize>)>,
+    /// What is computed of indices alone.
+    counted: HashMap<ValueId, Counted>,
     /// Where the slices begin through which a value is visited.
     place: Vec<usize>,
     /// How much of it says where values begin that the fusion computes: these are called as functions, with an address for each place.
@@ -46,6 +50,8 @@ pub struct Term<'c> {
     instructions: usize,
     /// What arithmetic in the innermost loop costs, additions of the sum not among it; one multiplication costs 1.
     arithmetic: usize,
+    /// Indices of the innermost loop that are made floats in it; where it is unrolled they are numbers.
+    converted: usize,
     /// Exponentials and logarithms: calls of functions for up to 16 elements. They gain nothing from registers of two.
     calls: usize,
     /// Whether an array is read whose elements are narrower than f32.
@@ -81,6 +87,7 @@ impl<'c> Term<'c> {
             innermost,
             around,
             seen: HashSet::new(),
+            counted: HashMap::new(),
             place: Vec::new(),
             called: 0,
             strides: Vec::new(),
@@ -92,6 +99,7 @@ impl<'c> Term<'c> {
             rows_read: 0,
             instructions: 0,
             arithmetic: 0,
+            converted: 0,
             calls: 0,
             reads_narrow: false,
             slow: 0,
@@ -193,6 +201,10 @@ impl<'c> Term<'c> {
             self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
             return;
         }
+        if self.counts_around(id, along) {
+            self.spread += 1;
+            return;
+        }
         if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone(), self.place.clone())) {
             return;
         }
@@ -202,7 +214,12 @@ impl<'c> Term<'c> {
         }
         match &instruction.op {
             Op::Constant(_) => self.spread += 1,
-            Op::Iota { .. } => self.only_multiplies = false,
+            Op::Iota { .. } => {
+                let converts = usize::from(instruction.shape.dtype().is_some_and(DType::is_float));
+                self.instructions += converts;
+                self.converted += converts;
+                self.only_multiplies = false;
+            }
             Op::Broadcast { dims } => self.visit(operands[0], &dims.iter().map(|d| along[*d].clone()).collect()),
             Op::Transpose { permutation } => {
                 let mut before: Along = vec![Dims::new(); along.len()];

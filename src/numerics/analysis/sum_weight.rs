@@ -9,6 +9,9 @@ pub const OF_CALL: usize = 6;
 /// What a call for one element costs.
 pub const OF_SCALAR_CALL: usize = 10;
 
+/// Instructions of a function for one element at a time, of a register: eight calls, with what parts and joins the elements.
+pub const OF_REGISTER_OF_CALLS: usize = 22;
+
 /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
 pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
     let instruction = &computation.instructions[id];

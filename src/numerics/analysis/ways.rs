@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::ir::movement::{row_major, steps};
-use crate::ir::{Class, Computation, Fusion, Instruction, Op, ValueId};
+use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
 
 use super::codegen::Codegen;
 use super::emission::UNROLLED;
@@ -240,4 +240,18 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
             keeps.then_some(Some(at))
         }
     }
+}
+
+/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`).
+pub fn twins(computation: &Computation) -> HashMap<ValueId, Vec<ValueId>> {
+    let mut of: HashMap<(Fusion, ValueId, ValueId), Vec<ValueId>> = HashMap::new();
+    for (id, instruction) in computation.instructions.iter().enumerate() {
+        if let (Op::Binary(Binary::Multiply), Some(fusion), &[a, b]) =
+            (&instruction.op, instruction.fusion, &instruction.operands[..])
+        {
+            of.entry((fusion, a.min(b), a.max(b))).or_default().push(id);
+        }
+    }
+    let several = of.into_values().filter(|same| same.len() > 1);
+    several.flat_map(|same| same.clone().into_iter().map(move |id| (id, same.clone()))).collect()
 }

@@ -71,6 +71,13 @@ fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], sta
     }
 }
 
+fn widened(numbers: &Value) -> Value {
+    match numbers {
+        Value::Float(_, numbers) => Value::double(numbers.iter().copied().map(f64::from).collect()),
+        other => other.clone(),
+    }
+}
+
 fn applied(
     op: &Op,
     operands: &[Value],
@@ -84,6 +91,12 @@ fn applied(
             let parts: Vec<_> = operands.iter().zip(operand_dims).map(|(o, dims)| (o.$slice(), *dims)).collect();
             movement::apply(op, &parts, starts, starts_dims, dims)
         }};
+    }
+    let wide = operands.iter().filter(|operand| matches!(operand, Value::Double(_))).count();
+    if matches!(op, Op::Concatenate { .. }) && (1..operands.len()).contains(&wide) {
+        // Products of f32 that are not rounded yet, beside numbers.
+        let operands: Vec<Value> = operands.iter().map(widened).collect();
+        return applied(op, &operands, operand_dims, starts, starts_dims, dims);
     }
     match &operands[0] {
         Value::Float(dtype, _) => Value::float(*dtype, of!(f32s)),

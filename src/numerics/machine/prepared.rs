@@ -92,7 +92,7 @@ impl Frame {
         let contractions = find_contractions(computation, &uses, codegen, sums);
         let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
         let Contractions { products, rounded, left_first } = contractions;
-        let folded = find_folded_columns(computation, &products);
+        let folded = find_folded_columns(computation, &products, codegen);
         let folded_functions = find_folded_functions(computation);
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses, sums);

@@ -1,7 +1,7 @@
 //! Reductions, windows and scatters.
 
 use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
-use crate::ir::{Binary, Computation, Fusion, Instruction, ScatterDims, Shape, Window, movement};
+use crate::ir::{Binary, Computation, Fusion, Instruction, ScatterDims, Shape, Window, WindowDim, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
@@ -258,9 +258,17 @@ pub(super) fn reduce_window(
     let dims = shape.dims();
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let adds = machine.prepared.regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add));
+        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
         return match (side_by_side(machine, sum_loop), operands) {
             (Some(sum), [Value::Float(DType::F32, values), init]) if adds => {
-                Ok(windows_side_by_side(&sum, instruction, window, (values, dims), init.f32s()[0]))
+                let terms: Vec<f64> = terms(instruction, window, (values, dims)).map(f64::from).collect();
+                let width = window.0.iter().map(|w| w.size).product();
+                Ok(Value::float(DType::F32, sum.sums(&terms, width, init.f32s()[0], false)))
+            }
+            (None, [Value::Float(DType::F32, values), init])
+                if adds && in_library && sums_as_compiled(machine) && is_apart(window) =>
+            {
+                Ok(windows_of_library(machine, instruction, window, (values, dims), init.f32s()[0]))
             }
             _ => windows(machine, instruction, window, to_apply, operands, dims),
         };
@@ -298,23 +306,41 @@ pub(super) fn reduce_window(
     Ok(arrange::permute(&running, &moved, &back))
 }
 
-/// The sum of each window, all of whose places are elements, as a loop takes it that LLVM has vectorized.
-fn windows_side_by_side(
-    sum: &SideBySide,
-    instruction: &Instruction,
-    window: &Window,
-    (values, dims): (&[f32], &[usize]),
-    init: f32,
-) -> Value {
+/// The elements of each window, all of whose places are elements.
+fn terms(instruction: &Instruction, window: &Window, (values, dims): (&[f32], &[usize])) -> impl Iterator<Item = f32> {
     let strides = movement::row_major(dims);
     let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
     let mut terms = Vec::with_capacity(values.len());
     movement::for_each_index(instruction.shape.dims(), |_, out| {
         movement::for_each_index(&extents, |_, inside| {
-            terms.extend(window.element(dims, &strides, out, inside).map(|at| f64::from(values[at])));
+            terms.extend(window.element(dims, &strides, out, inside).map(|at| values[at]));
         });
     });
-    Value::float(DType::F32, sum.sums(&terms, extents.iter().product(), init, false))
+    terms.into_iter()
+}
+
+/// Whether windows lie side by side, all of them among the elements.
+fn is_apart(window: &Window) -> bool {
+    window.0.iter().all(|dim| *dim == WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) })
+}
+
+/// The sum of each window as a library takes it, for which those are dims that are reduced: what lies side by side in a window is one
+/// sum.
+fn windows_of_library(
+    machine: &Machine,
+    instruction: &Instruction,
+    window: &Window,
+    (values, dims): (&[f32], &[usize]),
+    init: f32,
+) -> Value {
+    let terms: Vec<f32> = terms(instruction, window, (values, dims)).collect();
+    let parts = instruction.shape.dims().iter().zip(&window.0);
+    let dims: Vec<usize> = parts.flat_map(|(count, dim)| [*count, dim.size]).collect();
+    let reduced: Vec<usize> = (0..dims.len()).filter(|d| d % 2 == 1).collect();
+    let extents: Vec<usize> = window.0.iter().map(|dim| dim.size).collect();
+    let site = site(&dims, &reduced, &extents, (DType::F32, init), instruction.fusion);
+    let sums = RowSum::new(machine.mode, &site).of_rows(&terms, instruction.shape.elements(), init);
+    Value::float(DType::F32, sums)
 }
 
 /// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.

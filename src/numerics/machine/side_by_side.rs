@@ -124,7 +124,7 @@ impl SideBySide {
             row.iter().skip(register * lanes + lane).step_by(step).copied().collect()
         };
         let join = |at: usize| {
-            // As in rows, the zero stays.
+            // A zero in the first lane alone is added.
             let first = self.chain(if at == 0 { sum } else { NOTHING }, &own(0, at));
             // Without a loop the terms of the other registers join one by one.
             let joined = |sum: f32, register: usize| match exact && columns.unrolled {

@@ -388,3 +388,58 @@ def first_registers(x, y, w, r, q, u, s, g):
             state = state * gates[k][:, None] + jnp.float32(0.25)
         return jnp.sum(state, 2)
     return tuple(sums + steps + [decayed(s, count) for count in (4, 6, 12, 14)])
+
+
+def loops_around(x, e, b, w, p, v, u, k, y):
+    """Products that are computed outside of the loop that their sums stand in: those of columns before rows, wherever both lie, and before
+    functions; a sum of parts that are joined beside its loops; and a negative number among factors that are."""
+    third = lambda row: row * jnp.float32(0.3)
+    heads = x.reshape(2, 16, 4, 8) + third(b)
+    out = [heads.transpose(0, 2, 1, 3), heads.transpose(2, 0, 1, 3) * jnp.float32(0.35)]
+    queries = (x[:2].reshape(2, 4, 1, 8) + third(b)[:, None]) * jnp.float32(0.35)
+    out += [(e[..., None] * queries).transpose(0, 2, 1, 3).reshape(32, 32)]
+    out += [jnp.sum((x.reshape(2, 16, 32) + third(p)) * x.reshape(2, 16, 32), (0, 1)), jax.nn.gelu(v + third(u))]
+    out += [jnp.cos(y) * jnp.cos(y[::-1]) * jnp.cos(y + third(w)), jnp.sum(jnp.concatenate((v * jnp.float32(0.35), v), 1), 0)]
+    out += [(v * v[::-1]) * (k[:, None] * third(u)) + v * ((k * (k[::-1] * jnp.float32(-0.5))) * jnp.float32(0.125))[:, None]]
+    return tuple(out)
+
+
+def lanes_from_zero(x, y, z, w, v):
+    """Sums of squares in lanes, the first of which begins with a zero that is added; and a dim of one element, which is no loop."""
+    third = lambda row: row * jnp.float32(0.3)
+    sums = [jnp.sum(jnp.square((x + third(w)) + y), 1), jnp.sum(jnp.square((v + third(w)) + z), 2)]
+    term = lambda n: x[:, :n] * y[:, :n] / w[:n] + jnp.exp(x[:, :n]) / y[:, :n] + y[:, :n] / (x[:, :n] * w[:n])
+    return tuple(sums + [jnp.sum(jnp.square(term(n) + jnp.exp(y[:, :n]) / x[:, :n]), 1) for n in (12, 24)])
+
+
+def norms(x, y, w, b, p):
+    """Parts of norms, their gradients and losses: negations beside numbers, cosines beside rows, sums over grids, and windows that a library
+    sums."""
+    index = jnp.arange(1024, dtype=jnp.float32).reshape(x.shape)
+    out = [x * ((w * -b) * 0.07) + y * -0.03, jnp.cos(jnp.cos(x * 0.5) * jnp.cos(index)) * w + b * 0.3]
+    out += [jnp.sum(x[:, :, :n] * x[:, :, :n], (0, 1, 2)) for n in (3, 4)] + [jnp.sum(x[0] * x[0], (0, 1))]
+    windows = [lax.reduce_window(jnp.maximum(p, 0), 0.0, lax.add, (1, n, n, 1), (1, n, n, 1), "VALID") for n in (2, 4)]
+    return tuple(out + windows)
+
+
+def sums_of_indices(a, b, c, d, p, q, x, v):
+    """Sums beside indices, of which some are the same in the innermost loop, and of sines, each called for one element; products that
+    change in the loop of a sum, or along dims that are joined, but not along the last one; and one before a loop and in it."""
+    def by_index(value):
+        return jnp.sum(jnp.sin(value) * jnp.cos(jnp.arange(value.size, dtype=jnp.float32).reshape(value.shape)))
+    sums = [by_index(jnp.swapaxes(a * 0.5, 0, 1)), by_index(b * 0.5)]
+    for sines, products in ((4, 4), (4, 5)):
+        value = x
+        for _ in range(sines):
+            value = jnp.sin(value)
+        for _ in range(products):
+            value = value * x
+        sums.append(jnp.sum(value))
+    scaled = c * jnp.sin(d * p[:, :, None] + q[:, :, None]) + (p * q)[:, :, None]
+    joined = jnp.sin(c * p[:, :, None] + q[:, :, None]) * p[:, :, None]
+    index = jnp.arange(c.size, dtype=jnp.float32).reshape(c.shape)
+    both = joined * jnp.cos(index) + (p * q)[:, :, None], joined + (p * q)[:, :, None]
+    sums += [jnp.sum(scaled * d, (0, 1))] + [each.transpose(2, 0, 1).reshape(16, 32) for each in both]
+    turned = v[0, :, None, :] * a[:, 0, :, None] + v[1, :, None, :]
+    sums.append(jnp.sum((turned[..., :, None] * v[2, :, None, None, :] + v[3, :, None, None, :]) * turned[..., None, :], -1))
+    return tuple(sums)

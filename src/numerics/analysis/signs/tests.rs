@@ -1,8 +1,8 @@
 use super::{Signs, Term};
 
 const VALUE: Term = Term::Value;
-const THREE: Term = Term::Number { negative: false };
-const MINUS_THREE: Term = Term::Number { negative: true };
+const THREE: Term = Term::Number { negative: false, single: true };
+const MINUS_THREE: Term = Term::Number { negative: true, single: true };
 
 fn neg(term: Term) -> Term {
     term.opposite()
@@ -75,4 +75,7 @@ fn a_negation_decides_which_product_is_first() {
     // A choice that was negated is no negation, one with a negation on a side is.
     assert_eq!(first(false, mul(VALUE, neg(choice(neg(VALUE), VALUE))), direct()), [0, 0]);
     assert_eq!(first(false, mul(choice(neg(VALUE), THREE), VALUE), ab()), [1, 1]);
+    // Not beside a number that the block has more than once.
+    let shared = Term::Number { negative: false, single: false };
+    assert_eq!(first(false, mul(choice(neg(VALUE), shared), VALUE), ab()), [0, 1]);
 }

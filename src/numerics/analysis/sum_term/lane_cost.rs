@@ -10,17 +10,20 @@ use super::{RUN, Term, WIDEST, WITHIN};
 /// elements, not read in LLVM's source.
 const OF_SUM_WITHIN: f64 = 23.0;
 
+/// What an iteration of a loop over elements that stand apart costs beside its body.
+const OF_STRIDED_LOOP: f64 = 3.0;
+
 /// What an iteration of a loop costs beside its body.
-pub const OF_LOOP: f64 = 5.0 / 3.0;
+const OF_LOOP: f64 = 5.0 / 3.0;
 
 impl Term<'_> {
     /// What a step over so many elements of the innermost dim costs.
     pub fn cost_along(&self, lanes: usize) -> f64 {
         let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
-        let beside = self.reads.iter().filter(beside).count();
+        let beside = self.reads.iter().filter(beside).count() + self.converted;
+        let apart = self.reads.iter().filter(|along| !lies_beside(along, Some(self.innermost)));
         if !self.masks {
-            let apart = self.reads.len() - beside;
-            let read = (apart * cost_apart_without_masks(lanes)) as f64;
+            let read = (apart.count() * cost_apart_without_masks(lanes)) as f64;
             return in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read);
         }
         // The elements of a sum within are one run of memory where they are few.
@@ -29,15 +32,14 @@ impl Term<'_> {
             Some((WITHIN..SOMEWHERE, columns)) => cost_apart(lanes, *columns),
             _ => cost_apart(lanes, usize::MAX),
         };
-        let apart = self.reads.iter().filter(|along| !lies_beside(along, Some(self.innermost)));
         let read: f64 = apart.map(cost_of_read).sum();
-        self.cost_of_element([beside, 0], lanes, usize::MAX) + read
+        in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read)
     }
 
-    /// What so many rows of so many columns cost side by side: x86's `TargetTransformInfo`, as far as decisions tell. An
-    /// element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read as one
-    /// run of memory. What is the same for all rows stands outside of the loop.
-    pub fn cost(&self, lanes: usize, columns: usize) -> f64 {
+    /// What so many rows of so many columns cost side by side, one of so many turns: x86's `TargetTransformInfo`, as far as decisions
+    /// tell. An element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read
+    /// as one run of memory. What is the same for all rows stands outside of the loop.
+    pub fn cost(&self, lanes: usize, columns: usize, turns: usize) -> f64 {
         let changing = self.reads.iter().filter(|along| self.changes_around(along));
         let [mut beside, mut run, mut apart] = [0; 3];
         for along in changing {
@@ -53,18 +55,38 @@ impl Term<'_> {
                 run * cost_of_run_without_masks(lanes, columns) + apart * columns * cost_apart_without_masks(lanes);
             return in_thirds(columns as f64 * self.cost_of_element([beside, 0], lanes, columns) + read as f64);
         }
-        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_strided(lanes);
+        if apart > 0 && beside + run == 0 && !self.gathers {
+            return self.cost_strided(apart, (lanes, turns), columns);
+        }
+        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_beside_others(lanes);
         columns as f64 * each + OF_LOOP
     }
 
-    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane.
-    fn cost_strided(&self, lanes: usize) -> f64 {
+    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane, beside
+    /// other reads.
+    fn cost_beside_others(&self, lanes: usize) -> f64 {
         match lanes {
             // x86's `getGSVectorCost`.
             4.. if self.gathers => (lanes + 2) as f64,
             8 => 24.5,
             _ => cost_apart(lanes, usize::MAX),
         }
+    }
+
+    /// What rows cost that do not follow each other, where nothing else is read: the lanes' addresses once, and each element of each
+    /// array.
+    fn cost_strided(&self, reads: usize, (lanes, turns): (usize, usize), columns: usize) -> f64 {
+        let [addresses, read] = match lanes {
+            1 => [0.0, 1.0],
+            2 => [0.0, 5.3],
+            4 => [4.0, 8.6],
+            _ => [8.0, 18.6].map(|cost| cost * lanes.div_ceil(WIDEST) as f64),
+        };
+        // Of one turn no loop is left.
+        let of_loop = if turns > 1 { OF_STRIDED_LOOP } else { 0.0 };
+        let shared = usize::from(self.shares_index());
+        let each = self.cost_of_element([0, 0], lanes, columns) - shared as f64;
+        columns as f64 * (each + addresses + reads as f64 * read) + of_loop
     }
 
     fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
@@ -74,8 +96,9 @@ impl Term<'_> {
             16 => self.slow as f64 * 4.0,
             _ => 0.0,
         };
-        // What is called for each lane takes it out of the register and puts it back.
-        let alone = self.calls_alone * (if lanes == 1 { OF_SCALAR_CALL } else { (OF_SCALAR_CALL + 2) * lanes } - 1);
+        // What is called for each lane takes it out of the register and puts it back, but for the first one.
+        let of_lanes = 2 * (lanes - 1);
+        let alone = self.calls_alone * (OF_SCALAR_CALL * lanes + of_lanes - 1);
         let addition = 1;
         let called = self.calls * OF_CALL;
         let simple = beside + (self.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;

@@ -34,7 +34,8 @@ impl Strides {
         for (extent, parts) in extents.iter().zip(along).rev() {
             let mut step = behind;
             for (dim, part) in parts.iter().rev() {
-                if strides.steps.iter().all(|(known, _)| known != dim) {
+                // A loop of one turn is none.
+                if *part > 1 && strides.steps.iter().all(|(known, _)| known != dim) {
                     strides.steps.push((*dim, step));
                 }
                 for (level, own) in loops.iter().enumerate() {

@@ -1,0 +1,48 @@
+//! Numbers that stand once in the code of a basic block: LLVM changes the sign of others only at the cost of a second number.
+
+use std::collections::HashMap;
+
+use crate::ir::{Computation, Fusion, Op, ValueId};
+
+use super::innermost::of_result;
+use super::kernel_functions::results_of;
+use super::known::known_number;
+
+/// Columns of one step: a register.
+const LANES: usize = 8;
+
+/// Rows from which on the loop over them stays a loop.
+const ROWS: usize = 4;
+
+/// How often a fusion's numbers are read, by their bits; `None` where all of them stand in several copies of the code.
+pub struct SingleNumbers(Option<HashMap<u32, usize>>);
+
+impl SingleNumbers {
+    /// Of a fusion: a block holds all steps of a loop over columns, and a register of columns in a loop over rows is one step.
+    pub fn new(computation: &Computation, fusion: Option<Fusion>) -> SingleNumbers {
+        let instructions = &computation.instructions;
+        let inside = || instructions.iter().filter(|instruction| instruction.fusion == fusion);
+        let is_one_step = |result: &ValueId| {
+            let dims = instructions[*result].shape.dims();
+            let columns = of_result(computation, None, *result);
+            let rows = columns.and_then(|columns| dims[..columns].iter().rfind(|extent| **extent > 1));
+            columns.is_some_and(|columns| dims[columns] <= LANES) && rows.is_some_and(|rows| *rows >= ROWS)
+        };
+        let has_sums =
+            inside().any(|instruction| matches!(instruction.op, Op::Reduce { .. } | Op::ReduceWindow { .. }));
+        if has_sums || !results_of(computation, fusion).iter().all(is_one_step) {
+            return SingleNumbers(None);
+        }
+        let mut reads: HashMap<u32, usize> = HashMap::new();
+        for instruction in inside().filter(|instruction| !matches!(instruction.op, Op::Broadcast { .. })) {
+            let numbers = instruction.operands.iter().filter_map(|operand| known_number(computation, *operand, fusion));
+            numbers.for_each(|number| *reads.entry(number.to_bits()).or_default() += 1);
+        }
+        SingleNumbers(Some(reads))
+    }
+
+    /// Whether a number is read once.
+    pub fn hold(&self, number: f32) -> bool {
+        self.0.as_ref().is_some_and(|reads| reads.get(&number.to_bits()) == Some(&1))
+    }
+}

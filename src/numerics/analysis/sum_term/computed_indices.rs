@@ -1,0 +1,44 @@
+//! Values of a term that are computed of indices alone.
+
+use super::super::along::{Along, changes_with};
+use super::Term;
+use crate::ir::{Class, Op, ValueId};
+
+/// The dims of a value by whose indices it is computed, of these and numbers alone; `None` where it is made of an array.
+pub type Counted = Option<Vec<usize>>;
+
+impl Term<'_> {
+    /// Whether a value is computed of indices alone, none of which is that of the innermost loop.
+    pub(super) fn counts_around(&mut self, id: ValueId, along: &Along) -> bool {
+        let dims = self.counted(id);
+        dims.is_some_and(|dims| dims.iter().all(|dim| !changes_with(&vec![along[*dim].clone()], self.innermost)))
+    }
+
+    fn counted(&mut self, id: ValueId) -> Counted {
+        if let Some(known) = self.counted.get(&id) {
+            return known.clone();
+        }
+        let computation = self.computation;
+        let instruction = &computation.instructions[id];
+        let is_inside = instruction.fusion == self.fusion;
+        let mut of_operand = |at: usize| self.counted(instruction.operands[at]);
+        let dims = match &instruction.op {
+            Op::Constant(value) if value.len() == 1 => Some(Vec::new()),
+            _ if !is_inside => None,
+            Op::Iota { dim } => Some(vec![*dim]),
+            Op::Broadcast { dims } => of_operand(0).map(|own| own.into_iter().map(|dim| dims[dim]).collect()),
+            op if matches!(op.class(), Class::Elementwise | Class::Converts) => {
+                let parts: Option<Vec<Vec<usize>>> = (0..instruction.operands.len()).map(of_operand).collect();
+                parts.map(|parts| parts.concat())
+            }
+            _ => None,
+        };
+        let dims = dims.map(|mut dims| {
+            dims.sort_unstable();
+            dims.dedup();
+            dims
+        });
+        self.counted.insert(id, dims.clone());
+        dims
+    }
+}
