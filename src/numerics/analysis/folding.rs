@@ -229,26 +229,30 @@ fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId, lo
     let sum = readers(computation, fusion, product).find(|reader| !passes(op_of(*reader)));
     sum.is_some_and(|sum| {
         let adds = matches!(op_of(sum), Op::Binary(Binary::Add | Binary::Subtract));
-        adds && loops.leaves(product, sum, |of| of.is_none())
+        adds && has_simple_indices(computation, fusion, product) && loops.leaves(product, sum, |of| of.is_none())
     })
 }
 
+/// Whether what reads a product reshapes it to no parts that are no powers of two: these have indices of their own.
+fn has_simple_indices(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
+    let is_reshape = |reader: ValueId| matches!(computation.instructions[reader].op, Op::Reshape);
+    let is_power = || extents_spread(computation, fusion, product).iter().all(|extent| extent.is_power_of_two());
+    !readers(computation, fusion, product).any(is_reshape) || is_power()
+}
+
 /// The columns of a fusion's result, if a product of several dims is one row of it that is the same for all rows, and its sum is not:
-/// what is reshaped or transposed behind the sum has other loops than the sum's own dims.
+/// what is reshaped or transposed behind the sum has other loops than the sum's own dims. Where neighbours stay neighbours, registers of
+/// them are read, and [`leaves_a_loop`] tells.
 fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId) -> Option<usize> {
     let instructions = &computation.instructions;
     let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape);
-    if !is_added_to_more(computation, fusion, product, passes) {
+    if !is_added_to_more(computation, fusion, product, passes) || !has_simple_indices(computation, fusion, product) {
         return None;
     }
     let mut path = vec![product];
     path.extend(readers(computation, fusion, product));
     let result = &instructions[*path.last()?];
     let columns = result.shape.dims().iter().copied().rfind(|extent| *extent > 1)?;
-    // Parts that are no powers of two have indices of their own.
-    if !extents_spread(computation, fusion, product).iter().all(|extent| extent.is_power_of_two()) {
-        return None;
-    }
     let rows = result.shape.elements() / columns;
     let element = |at: usize| {
         let steps = path.windows(2).rev();
@@ -262,7 +266,8 @@ fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId)
         let first = element(column);
         first.is_some() && [1, rows / 2, rows - 1].iter().all(|row| element(row * columns + column) == first)
     };
-    (last_dim && rows > 1 && (0..columns).all(is_same)).then_some(columns)
+    let stay_beside = element(1) == element(0).map(|first| first + 1);
+    (last_dim && rows > 1 && !stay_beside && (0..columns).all(is_same)).then_some(columns)
 }
 
 /// Whether LLVM computes a function of a number that it knows (`ConstantFoldScalarCall`).
