@@ -90,7 +90,7 @@ fn equal_opaque_calls_are_equal() {
 #[test]
 fn what_is_understood_beside_is_told() {
     let edited = kernel_with("w = f32[8,16] multiply(x, x)", "w = f32[8,16] add(x, x)");
-    assert_eq!(lines(&found(KERNEL, &edited)), ["precision-changed w: multiply -> add"]);
+    assert_eq!(lines(&found(KERNEL, &edited)), ["precision-changed w: multiply -> multiply by 2"]);
     // What it takes counts as well.
     let sooner = kernel_with("y = bf16[8,16] convert(x)", "n = f32[8,16] tanh(x)\n  y = bf16[8,16] convert(n)");
     let told = found(KERNEL, &sooner);
@@ -191,7 +191,7 @@ fn exit_codes_say_what_could_be_judged() {
     assert_eq!((code, told.as_str()), (Some(2), ""));
     assert!(note.contains("not understood, and not the same in both files: ") && note.contains("k (kernel)"), "{note}");
     let (code, told, note) = run(&["diff"], &[&kernel, &edited]);
-    assert_eq!((code, told.as_str()), (Some(1), "precision-changed w: multiply -> add\n"));
+    assert_eq!((code, told.as_str()), (Some(1), "precision-changed w: multiply -> multiply by 2\n"));
     assert!(note.contains("not understood, and not the same in both files: "), "{note}");
     let (code, told, _) = run(&["diff", "--json"], &[&kernel, &edited]);
     assert!(code == Some(1) && told.contains("\"not_understood\""), "{told}");
