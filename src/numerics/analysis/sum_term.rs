@@ -7,8 +7,7 @@ use crate::tensor::DType;
 
 use super::along::{Along, Dims, SOMEWHERE, before_reshape, between, changes_with, end_of, in_memory, lies_beside};
 use super::codegen::Codegen;
-use super::known::{known_number, negated_by};
-use super::sum_weight::{is_opaque, is_scalar_call, weight, without_sign};
+use super::sum_weight::{is_opaque, is_scalar_call, without_sign};
 use super::unroll::is_unrolled;
 
 mod computed_indices;
@@ -16,6 +15,7 @@ mod indices;
 mod lane_cost;
 mod live;
 mod strides;
+mod weight_in_term;
 
 use computed_indices::Counted;
 use strides::Strides;
@@ -356,44 +356,10 @@ impl<'c> Term<'c> {
         self.reads.extend(read.iter().cycle().take(read.len() * most).cloned());
     }
 
-    /// Whether a value is the same in both loops, as far as broadcasts tell.
-    fn stays(&self, id: ValueId, along: &Along) -> bool {
-        let instruction = &self.computation.instructions[id];
-        let changes = |along: &Dims| along.iter().any(|(dim, _)| *dim == self.innermost || Some(*dim) == self.around);
-        match &instruction.op {
-            Op::Broadcast { dims } => !dims.iter().any(|d| changes(&along[*d])),
-            _ => instruction.shape.dims().is_empty(),
-        }
-    }
-
-    /// Whether a value is the opposite of a product with a factor that does not change: LLVM negates that, outside of the loops
-    /// (`hoistFNegAboveFMulFDiv`).
-    fn negates_what_stays(&self, id: ValueId, along: &Along) -> bool {
-        let Some(product) = negated_by(self.computation, id) else { return false };
-        let product = &self.computation.instructions[product];
-        let stays = |factor: &ValueId| {
-            known_number(self.computation, *factor, self.fusion).is_some() || self.stays(*factor, along)
-        };
-        product.op == Op::Binary(Binary::Multiply)
-            && product.fusion == self.fusion
-            && product.shape.dims().len() == along.len()
-            && product.operands.iter().any(stays)
-    }
-
     /// At what has branches or loops of its own.
     fn stop(&mut self) {
         self.instructions += 1;
         self.regular = false;
-    }
-
-    /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
-    fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
-        match self.computation.instructions[id].op {
-            // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
-            Op::Select if self.stays(self.computation.instructions[id].operands[0], along) => (0, 0),
-            _ if self.negates_what_stays(id, along) => (0, 0),
-            _ => weight(self.computation, id),
-        }
     }
 }
 
