@@ -52,6 +52,18 @@ pub fn in_memory(extents: &[usize], along: &Along) -> Along {
     flat
 }
 
+/// Along what the dims run of an array that is broadcast along these.
+pub fn before_broadcast(dims: &[usize], along: &Along) -> Along {
+    dims.iter().map(|dim| along[*dim].clone()).collect()
+}
+
+/// Along what the dims run of an array that is transposed.
+pub fn before_transpose(permutation: &[usize], along: &Along) -> Along {
+    let mut before = vec![Dims::new(); along.len()];
+    permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
+    before
+}
+
 /// Along what the dims run of an array that is given another shape, where each dim stays, takes the place of several, or is
 /// parted among several; `None` if more changes.
 pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {

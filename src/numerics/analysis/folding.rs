@@ -160,9 +160,8 @@ impl Code {
                 code.reads_rows |= spreads;
                 code.reads += usize::from(!spreads && read.insert(*operand));
             }
-            let transposes = matches!(instruction.op, Op::Transpose { .. });
-            code.transposes |= transposes;
-            let folded = if transposes { Some(0) } else { operations(&instruction.op) };
+            code.transposes |= matches!(instruction.op, Op::Transpose { .. });
+            let folded = operations(&instruction.op);
             code.has_others |= folded.is_none();
             let operations = match (folded, &instruction.op) {
                 (Some(operations), _) => operations,

@@ -269,6 +269,12 @@ impl Reads<'_> {
             && matches!(&self.computation.instructions[reader].op, Op::Reduce { dims, .. } if !dims.contains(&dim))
     }
 
+    /// The products among values of which the reader takes one for each element, as one.
+    fn any_product(&self, values: &[ValueId], reader: ValueId) -> Option<Product> {
+        let found = values.iter().filter_map(|value| self.product(*value, reader));
+        found.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })
+    }
+
     /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
     fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
@@ -307,14 +313,12 @@ impl Reads<'_> {
                     return self.varies_inside(id).then(|| Product { path, term: term(), exponential });
                 }
                 Op::Select if is_known(computation, instruction) => {
-                    let sides = instruction.operands[1..].iter().filter_map(|side| self.product(*side, id));
-                    let joined = sides.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
+                    let joined = self.any_product(&instruction.operands[1..], id)?;
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
                 }
                 Op::Concatenate { dim } if self.is_parted_by(read[1], read[0] == id, *dim) => {
-                    let parts = instruction.operands.iter().filter_map(|part| self.product(*part, id));
-                    let joined = parts.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })?;
+                    let joined = self.any_product(&instruction.operands, id)?;
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Instruction, Op, ValueId};
 
-use super::along::{Along, Dims, SOMEWHERE, before_reshape, changes_with};
+use super::along::{Along, Dims, SOMEWHERE, before_broadcast, before_reshape, before_transpose, changes_with};
 use super::codegen::Codegen;
 use super::kernel_functions::{has_functions, hero, results_of};
 
@@ -134,12 +134,8 @@ fn before(reader: &Instruction, along: &Along, from: &[usize]) -> Option<Along> 
     let before: Along = match &reader.op {
         Op::ReduceWindow { .. } | Op::Gather(_) => return None,
         Op::Reduce { dims, .. } if from.len() == to.len() + dims.len() => within_sum(dims, along, from),
-        Op::Broadcast { dims } => dims.iter().map(|dim| along[*dim].clone()).collect(),
-        Op::Transpose { permutation } => {
-            let mut before = vec![Dims::new(); along.len()];
-            permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
-            before
-        }
+        Op::Broadcast { dims } => before_broadcast(dims, along),
+        Op::Transpose { permutation } => before_transpose(permutation, along),
         Op::Reshape => before_reshape(from, to, along)?,
         Op::Reduce { .. } => return None,
         _ if from.len() == along.len() => along.clone(),

@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::along::{Along, Dims, SOMEWHERE, before_reshape, between, changes_with, end_of, in_memory, lies_beside};
+use super::along::{
+    Along, Dims, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
+    in_memory, lies_beside,
+};
 use super::codegen::Codegen;
 use super::sum_weight::{is_opaque, is_scalar_call, without_sign};
 use super::unroll::is_unrolled;
@@ -220,12 +223,8 @@ impl<'c> Term<'c> {
                 self.converted += converts;
                 self.only_multiplies = false;
             }
-            Op::Broadcast { dims } => self.visit(operands[0], &dims.iter().map(|d| along[*d].clone()).collect()),
-            Op::Transpose { permutation } => {
-                let mut before: Along = vec![Dims::new(); along.len()];
-                permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
-                self.visit(operands[0], &before);
-            }
+            Op::Broadcast { dims } => self.visit(operands[0], &before_broadcast(dims, along)),
+            Op::Transpose { permutation } => self.visit(operands[0], &before_transpose(permutation, along)),
             Op::Reshape => match before_reshape(
                 computation.instructions[operands[0]].shape.dims(),
                 instruction.shape.dims(),
