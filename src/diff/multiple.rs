@@ -66,9 +66,8 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// A sum or difference of two values times one power of two, as their sum times it: no product rounds.
     fn sum_of_halves(&mut self, binary: Binary, instruction: &Instruction, value: &mut Value) -> Option<ExpressionId> {
         let &[left, right] = &instruction.operands[..] else { return None };
-        let is_step = |id: ValueId| self.values[id].role == Role::Computes && self.uses[id] == 1;
         let [(x, a), (y, b)] = [self.multiple(left)?, self.multiple(right)?];
-        if self.is_region() || !is_step(left) || !is_step(right) || a.abs() != b.abs() || a.to_bits() << 12 != 0 {
+        if self.is_region() || a.abs() != b.abs() || a.to_bits() << 12 != 0 {
             return None;
         }
         let by = a.abs();
@@ -79,12 +78,24 @@ impl<'p, 'e> Builder<'p, 'e> {
         let (x, y) = (signed(self.expressions, a < 0.0, x), signed(self.expressions, b < 0.0, y));
         let sum = self.expressions.apply(Head::Binary(binary), vec![x, y]);
         for id in [left, right] {
-            self.expressions.absorb(self.values[id].expression());
+            if self.is_step(id) {
+                self.expressions.absorb(self.values[id].expression());
+            }
         }
         value.scale = Some(Scale::quotient(sum, by));
         value.form = Some(step(Binary::Multiply.name(), by));
         let by = self.expressions.constant(by);
         Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![sum, by]))
+    }
+
+    /// Whether a value is computed for one reader alone, moved on the way to it or not.
+    fn is_step(&self, id: ValueId) -> bool {
+        self.uses[id] == 1
+            && match self.values[id].role {
+                Role::Computes => true,
+                Role::Moves { from, .. } => self.is_step(self.computation.instructions[id].operands[from]),
+                _ => false,
+            }
     }
 
     /// Whether a value is a sum times a power of two, whichever is done first: that is no product to be rounded.

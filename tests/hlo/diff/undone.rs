@@ -179,6 +179,14 @@ fn powers_of_two_are_taken_out_of_sums() {
         lines(&told(&sum("{0.501}", "add"), &product("{0.501}", "add"))),
         ["precision-changed s: add -> multiply by 0.501"]
     );
+    // One program computes a term once for two sums, the other once for each.
+    let shared = |copy: &str| {
+        format!(
+            "{values}; p = f32[4] multiply(e, {{0.5}}); c = f32[4] multiply(f, {{0.5}}); d = f32[4] multiply(f, {{0.5}}); n = f32[4] \
+             multiply(g, {{0.5}}); s = f32[4] add(p, c); t = f32[4] add(n, {copy}); u = f32[4] sqrt(s); ROOT r = f32[4] power(u, t)"
+        )
+    };
+    assert_eq!(of(&shared("c"), &shared("d")), NOTHING);
     let twice = |step: &str| format!("{values}; s = f32[4] {step}; ROOT r = f32[4] sqrt(s)");
     assert_eq!(of(&twice("multiply(e, {2})"), &twice("add(e, e)")), NOTHING);
     assert_eq!(
