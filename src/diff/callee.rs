@@ -1,11 +1,11 @@
 //! What operations that run regions, or select, are as expressions.
 
 use crate::analysis::{Precision, Reducer};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId, Window, WindowDim};
 
 use super::build::Builder;
 use super::expression::{Combiner, ExpressionId, Head};
-use super::rule::Role;
+use super::rule::{self, Role};
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
@@ -85,6 +85,54 @@ impl<'p, 'e> Builder<'p, 'e> {
     pub fn starts_elsewhere(&self, instruction: &Instruction, by: Combiner) -> bool {
         let start = instruction.operands.get(1).map(|start| &self.values[*start]);
         start.and_then(|start| start.scalar.filter(|_| start.float)).is_some_and(|start| !is_neutral(by, start))
+    }
+
+    /// A running reduction, one of blocks, or one of the elements that a window shows. What is padded before with the number that
+    /// the reduction starts at is the window's own padding.
+    pub fn reduce_window(
+        &mut self,
+        instruction: &Instruction,
+        window: &Window,
+        region: ComputationId,
+        operands: &[ExpressionId],
+        value: &mut Value,
+    ) -> Vec<ExpressionId> {
+        let over = self.computation.instructions[instruction.operands[0]].shape.dims();
+        if let Some(along) = rule::scan_along(window, over) {
+            value.steps = vec![over[along]];
+            value.form = Some("scan".to_string()).filter(|_| value.float);
+            let rows = over.iter().product::<usize>() / over[along].max(1);
+            let by = self.combiner(region);
+            let taken = if self.starts_elsewhere(instruction, by) { 2 } else { 1 };
+            return vec![self.expressions.apply(Head::Scan { by, rows }, operands[..taken].to_vec())];
+        }
+        if let Some(block) = rule::block(window) {
+            return self.reduce(instruction, region, block, operands, value);
+        }
+        let by = self.combiner(region);
+        let (mut window, mut operands) = (window.clone(), operands.to_vec());
+        if let Some((padded, of)) = self.padded(instruction, &window) {
+            (window, operands[0]) = (padded, self.values[of].with_sign());
+        }
+        vec![self.expressions.apply(Head::Window { window: window.to_string(), by }, operands)]
+    }
+
+    /// The window over an array before it was padded, and that array.
+    fn padded(&self, instruction: &Instruction, window: &Window) -> Option<(Window, ValueId)> {
+        let &[array, start] = &instruction.operands[..] else { return None };
+        let pad = &self.computation.instructions[array];
+        let (Op::Pad { low, high, interior }, &[of, fill]) = (&pad.op, &pad.operands[..]) else { return None };
+        let start = self.values[start].scalar?;
+        if self.values[fill].scalar? != start || window.0.iter().any(|dim| dim.base_dilation != 1) {
+            return None;
+        }
+        let dims = window.0.iter().enumerate().map(|(d, dim)| WindowDim {
+            pad_low: dim.pad_low + low[d],
+            pad_high: dim.pad_high + high[d],
+            base_dilation: interior[d] as usize + 1,
+            ..*dim
+        });
+        Some((Window(dims.collect()), of))
     }
 
     /// A loop. What its body hands on as it came is what went in, wherever it is read.

@@ -10,7 +10,7 @@ use super::callee::{approximate, carries};
 use super::expression::{Combiner, Edge, ExpressionId, Head};
 use super::factors::Scale;
 use super::fold::splat;
-use super::rule::{self, Role};
+use super::rule::Role;
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
@@ -141,20 +141,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return self.reduce(instruction, *to_apply, at_once, &operands, value);
             }
             Op::ReduceWindow { window, to_apply } => {
-                let over = self.computation.instructions[instruction.operands[0]].shape.dims();
-                if let Some(along) = rule::scan_along(window, over) {
-                    value.steps = vec![over[along]];
-                    value.form = Some("scan".to_string()).filter(|_| value.float);
-                    let rows = over.iter().product::<usize>() / over[along].max(1);
-                    let by = self.combiner(*to_apply);
-                    let taken = if self.starts_elsewhere(instruction, by) { 2 } else { 1 };
-                    return vec![self.expressions.apply(Head::Scan { by, rows }, operands[..taken].to_vec())];
-                } else if let Some(block) = rule::block(window) {
-                    return self.reduce(instruction, *to_apply, block, &operands, value);
-                } else {
-                    let by = self.combiner(*to_apply);
-                    Head::Other(format!("reduce-window {window:?} {by:?}"))
-                }
+                return self.reduce_window(instruction, window, *to_apply, &operands, value);
             }
             // Where updates land is no matter of precision.
             Op::DynamicUpdateSlice => return vec![self.expressions.apply(Head::Update, operands[..2].to_vec())],

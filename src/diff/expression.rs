@@ -61,6 +61,11 @@ pub(super) enum Head {
         by: Combiner,
         rows: usize,
     },
+    /// Reduction of what each place of a window shows, with the window as HLO writes it.
+    Window {
+        window: String,
+        by: Combiner,
+    },
     /// Operands: the key, and what is carried along.
     Sorted {
         descending: bool,

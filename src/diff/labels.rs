@@ -27,7 +27,9 @@ pub(super) fn makes_bits(head: &Head) -> bool {
     match head {
         Head::Unary(unary) => !matches!(unary, Unary::Negate | Unary::Abs | Unary::Sign),
         Head::Binary(binary) => !matches!(binary, Maximum | Minimum),
-        Head::Reduce { by, .. } | Head::Scan { by, .. } => !matches!(by, Combiner::Known(Maximum | Minimum)),
+        Head::Reduce { by, .. } | Head::Scan { by, .. } | Head::Window { by, .. } => {
+            !matches!(by, Combiner::Known(Maximum | Minimum))
+        }
         Head::Reciprocal | Head::FromIntegers | Head::Constant(_) => true,
         Head::Rounded(_) | Head::Accumulated(_) | Head::Fused => true,
         _ => false,
@@ -99,6 +101,7 @@ pub(super) fn label(head: &Head) -> String {
         Head::Index { largest: true, .. } => "index of the largest".to_string(),
         Head::Index { largest: false, .. } => "index of the smallest".to_string(),
         Head::Scan { by: combiner, .. } => format!("scan by {}", by(combiner)),
+        Head::Window { window, by: combiner } => format!("reduce-window by {} over {{{window}}}", by(combiner)),
         Head::Sorted { descending } => if *descending { "largest first" } else { "smallest first" }.to_string(),
         Head::Candidates => "best of each bin".to_string(),
         Head::Slice(cuts) => {

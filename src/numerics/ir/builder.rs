@@ -6,10 +6,11 @@ use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
 use super::infer::{ShapeError, infer};
-use super::op::{ComputationId, Op, Window, WindowDim};
+use super::op::{ComputationId, Op};
 use super::program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::tiling::Tiling;
+use super::window::{Window, WindowDim};
 
 type Result<T> = std::result::Result<T, ShapeError>;
 

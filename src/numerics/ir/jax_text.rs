@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result, Write};
 
 use crate::tensor::{DType, Tensor};
 
-use super::op::{Op, Window};
+use super::op::Op;
 use super::program::{Instruction, Program, Shape};
 
 impl Display for Program {
@@ -110,7 +110,9 @@ fn attributes(op: &Op, computations: &[String]) -> Vec<(&'static str, String)> {
             list
         }
         Op::Reduce { dims, to_apply } => vec![("dimensions", braces(dims)), ("to_apply", called(*to_apply))],
-        Op::ReduceWindow { window, to_apply } => vec![("window", windowed(window)), ("to_apply", called(*to_apply))],
+        Op::ReduceWindow { window, to_apply } => {
+            vec![("window", format!("{{{window}}}")), ("to_apply", called(*to_apply))]
+        }
         Op::Sort { dim, stable, to_apply } => {
             let mut list = vec![("dimensions", braces(&[*dim]))];
             if *stable {
@@ -170,21 +172,6 @@ fn attributes(op: &Op, computations: &[String]) -> Vec<(&'static str, String)> {
         | Op::Tuple
         | Op::Opaque(_) => Vec::new(),
     }
-}
-
-fn windowed(window: &Window) -> String {
-    let join = |part: &dyn Fn(&super::WindowDim) -> String| window.0.iter().map(part).collect::<Vec<_>>().join("x");
-    let mut text = format!("size={}", join(&|w| w.size.to_string()));
-    let mut add = |key: &str, used: &dyn Fn(&super::WindowDim) -> bool, part: &dyn Fn(&super::WindowDim) -> String| {
-        if window.0.iter().any(used) {
-            let _ = write!(text, " {key}={}", join(part));
-        }
-    };
-    add("stride", &|w| w.stride != 1, &|w| w.stride.to_string());
-    add("pad", &|w| (w.pad_low, w.pad_high) != (0, 0), &|w| format!("{}_{}", w.pad_low, w.pad_high));
-    add("lhs_dilate", &|w| w.base_dilation != 1, &|w| w.base_dilation.to_string());
-    add("rhs_dilate", &|w| w.window_dilation != 1, &|w| w.window_dilation.to_string());
-    format!("{{{text}}}")
 }
 
 /// A shape with the row-major layout that all values here have.

@@ -17,14 +17,16 @@ mod opaque;
 mod program;
 mod scalar_op;
 mod tiling;
+mod window;
 
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use library_function::{Convolution, Fft, FftKind, LibraryFunction};
-pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND, Window, WindowDim};
+pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND};
 pub use opaque::Opaque;
 pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 pub use tiling::Tiling;
+pub use window::{Window, WindowDim};

@@ -8,7 +8,8 @@ use std::mem::needs_drop;
 use std::ops::Range;
 
 use super::index_dims::{GatherDims, ScatterDims};
-use super::op::{Op, Window};
+use super::op::Op;
+use super::window::Window;
 
 /// Elements of both dims in a tile of a transpose: lines of the cache are used up while they are there.
 const TILE: usize = 16;

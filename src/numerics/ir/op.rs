@@ -6,6 +6,7 @@ use super::dot_dims::DotDims;
 use super::index_dims::{GatherDims, ScatterDims};
 use super::opaque::Opaque;
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
+use super::window::Window;
 
 /// Position of a computation in its program; a computation is only called by later ones.
 pub type ComputationId = usize;
@@ -184,56 +185,6 @@ pub enum Op {
 
 /// Trips after which a `while` is refused instead of awaited.
 pub const TRIP_BOUND: usize = 1 << 20;
-
-/// A window over an array, as `reduce-window` moves it: one entry a dim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window(pub Vec<WindowDim>);
-
-impl Window {
-    /// The dims along which each of several positions shows all elements, and no others; none where some dim is seen
-    /// otherwise than as a whole or element by element. The TPU compiler writes a reduction that is spread over the dim it
-    /// took away as a window of 2n - 1 (FACTS 9).
-    pub fn whole_dims(&self, dims: &[usize]) -> Option<Vec<usize>> {
-        let mut whole = Vec::new();
-        for (dim, (window, size)) in self.0.iter().zip(dims).enumerate() {
-            if *window == WindowDim::of_size(1) {
-                continue;
-            }
-            let (size, reach) = (*size as i64, window.size as i64);
-            let positions = size + window.pad_low + window.pad_high - reach + 1;
-            let plain = (window.stride, window.base_dilation, window.window_dilation) == (1, 1, 1);
-            if !plain || positions < 2 || positions - 1 > window.pad_low || reach - window.pad_low < size {
-                return None;
-            }
-            whole.push(dim);
-        }
-        (!whole.is_empty()).then_some(whole)
-    }
-}
-
-/// One dim of a window, in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowDim {
-    /// Elements that the window shows.
-    pub size: usize,
-    /// From one place of the window to the next.
-    pub stride: usize,
-    /// Padding before the first element of the array; what is negative hides elements.
-    pub pad_low: i64,
-    /// Padding behind the last element of the array; what is negative hides elements.
-    pub pad_high: i64,
-    /// From one element of the array to the next: 1 where they are neighbours, more with padding between them.
-    pub base_dilation: usize,
-    /// From one element that the window shows to the next: 1 where they are neighbours.
-    pub window_dilation: usize,
-}
-
-impl WindowDim {
-    /// A window of `size` that moves by one and sees no padding.
-    pub const fn of_size(size: usize) -> WindowDim {
-        WindowDim { size, stride: 1, pad_low: 0, pad_high: 0, base_dilation: 1, window_dilation: 1 }
-    }
-}
 
 /// Attributes of the custom call `ApproxTopK` (FACTS 5.1), which takes the largest values.
 #[derive(Clone, Debug, PartialEq)]

@@ -179,3 +179,35 @@ fn a_factor_of_two_is_told_of() {
     assert!(!is_silent(twice, &halves("exponential(#)")));
     assert!(!is_silent(&halves("exponential(#)"), twice));
 }
+
+/// The gradient of an average over windows: XLA joins the padding between and around elements with the window that moves over
+/// them.
+#[test]
+fn what_is_padded_before_is_the_padding_of_a_window() {
+    let text = |body: &str| {
+        format!(
+            "HloModule m\nsum {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\nENTRY main \
+             {{\n  x = f32[2,3] parameter(0)\n  z = f32[] constant(0)\n  e = f32[2,3] exponential(x)\n{body}}}\n"
+        )
+    };
+    let padded = |fill: &str| {
+        text(&format!(
+            "  o = f32[] constant(1)\n  p = f32[2,7] pad(e, {fill}), padding=0_0x1_1_1\n  ROOT r = f32[2,6] reduce-window(p, z), \
+             window={{size=1x2}}, to_apply=sum\n"
+        ))
+    };
+    let whole =
+        |window: &str| text(&format!("  ROOT r = f32[2,6] reduce-window(e, z), window={{{window}}}, to_apply=sum\n"));
+    let joined = whole("size=1x2 pad=0_0x1_1 lhs_dilate=1x2");
+    assert_eq!(lines(&of_texts(&padded("z"), &joined)), NOTHING);
+    assert_eq!(lines(&of_texts(&joined, &padded("z"))), NOTHING);
+    // Ones between the elements are summed, and another padding shows other elements.
+    assert_ne!(lines(&of_texts(&padded("o"), &joined)), NOTHING);
+    assert_eq!(
+        lines(&of_texts(&padded("z"), &whole("size=1x2 pad=0_0x2_0 lhs_dilate=1x2"))),
+        [
+            "precision-changed r: reduce-window by add over {size=1x2 pad=0_0x1_1 lhs_dilate=1x2} -> reduce-window by add over \
+             {size=1x2 pad=0_0x2_0 lhs_dilate=1x2}"
+        ]
+    );
+}

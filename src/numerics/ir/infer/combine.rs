@@ -1,6 +1,6 @@
 //! Shapes of what makes each element from many.
 
-use super::super::op::Window;
+use super::super::window::Window;
 use super::{Computation, DotDims, Result, Shape, ShapeError, array, region, scalar_of, tuple_unless_one};
 
 pub(super) fn reduce(dims: &[usize], callee: &Computation, operands: &[&Shape]) -> Result<Shape> {

@@ -1,0 +1,75 @@
+//! Windows over arrays.
+
+use std::fmt;
+
+/// A window over an array, as `reduce-window` moves it: one entry a dim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window(pub Vec<WindowDim>);
+
+impl Window {
+    /// The dims along which each of several positions shows all elements, and no others; none where some dim is seen
+    /// otherwise than as a whole or element by element. The TPU compiler writes a reduction that is spread over the dim it
+    /// took away as a window of 2n - 1 (FACTS 9).
+    pub fn whole_dims(&self, dims: &[usize]) -> Option<Vec<usize>> {
+        let mut whole = Vec::new();
+        for (dim, (window, size)) in self.0.iter().zip(dims).enumerate() {
+            if *window == WindowDim::of_size(1) {
+                continue;
+            }
+            let (size, reach) = (*size as i64, window.size as i64);
+            let positions = size + window.pad_low + window.pad_high - reach + 1;
+            let plain = (window.stride, window.base_dilation, window.window_dilation) == (1, 1, 1);
+            if !plain || positions < 2 || positions - 1 > window.pad_low || reach - window.pad_low < size {
+                return None;
+            }
+            whole.push(dim);
+        }
+        (!whole.is_empty()).then_some(whole)
+    }
+}
+
+/// One dim of a window, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowDim {
+    /// Elements that the window shows.
+    pub size: usize,
+    /// From one place of the window to the next.
+    pub stride: usize,
+    /// Padding before the first element of the array; what is negative hides elements.
+    pub pad_low: i64,
+    /// Padding behind the last element of the array; what is negative hides elements.
+    pub pad_high: i64,
+    /// From one element of the array to the next: 1 where they are neighbours, more with padding between them.
+    pub base_dilation: usize,
+    /// From one element that the window shows to the next: 1 where they are neighbours.
+    pub window_dilation: usize,
+}
+
+impl WindowDim {
+    /// A window of `size` that moves by one and sees no padding.
+    pub const fn of_size(size: usize) -> WindowDim {
+        WindowDim { size, stride: 1, pad_low: 0, pad_high: 0, base_dilation: 1, window_dilation: 1 }
+    }
+}
+
+/// As HLO writes it, `size=1x2 stride=1x2 pad=0_0x1_1`; what is the same for every window of its size is left out.
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields: [(&str, &str, fn(&WindowDim) -> String); 5] = [
+            ("size", "none", |dim| dim.size.to_string()),
+            ("stride", "1", |dim| dim.stride.to_string()),
+            ("pad", "0_0", |dim| format!("{}_{}", dim.pad_low, dim.pad_high)),
+            ("lhs_dilate", "1", |dim| dim.base_dilation.to_string()),
+            ("rhs_dilate", "1", |dim| dim.window_dilation.to_string()),
+        ];
+        let mut space = "";
+        for (name, default, field) in fields {
+            let of_dims: Vec<String> = self.0.iter().map(field).collect();
+            if of_dims.iter().any(|text| text != default) {
+                write!(f, "{space}{name}={}", of_dims.join("x"))?;
+                space = " ";
+            }
+        }
+        Ok(())
+    }
+}
