@@ -106,7 +106,10 @@ impl<'p, 'e> Builder<'p, 'e> {
                 // A product with ones and zeros, or arrays side by side, are picked from.
                 if value.role == Role::Computes
                     && value.float
-                    && matches!(self.expressions.get(id).0, Head::Select | Head::Concatenate | Head::Pad(_))
+                    && matches!(
+                        self.expressions.get(id).0,
+                        Head::Select | Head::Concatenate | Head::Pad(_) | Head::Slice(_)
+                    )
                 {
                     let values =
                         neutral.iter().take_while(|id| !matches!(self.expressions.get(**id).0, Head::FromPredicates));

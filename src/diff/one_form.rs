@@ -258,6 +258,15 @@ impl Expressions {
             _ => return None,
         };
         let &[a, b] = operands else { return None };
+        // What is cut out of each is cut out of both.
+        if let (Head::Slice(cut), &[x], Head::Slice(other), &[y]) =
+            (self.get(a).0, self.get(a).1, self.get(b).0, self.get(b).1)
+            && cut == other
+        {
+            let cut = cut.clone();
+            let both = self.joined(head, &[x, y])?;
+            return Some(self.apply(Head::Slice(cut), vec![both]));
+        }
         let [(one, x), (other, y)] = [self.part(a, fill)?, self.part(b, fill)?];
         let whole = |edge: Edge| edge.low + edge.size as i64 + edge.high;
         let ((first, left), (last, right)) =

@@ -36,6 +36,17 @@ fn arrays_side_by_side_are_concatenated() {
     assert_eq!(of(concatenated, &padded(4, "zero", "add")), NOTHING);
     // Zeros win against negative numbers.
     assert_eq!(of(concatenated, &padded(4, "zero", "maximum")), ["operation-changed r: concatenate -> maximum"]);
+    // What is cut out of the whole is cut out of each.
+    let cut = "e = f32[4] exponential(x); c = f32[9] concatenate(e, y), dimensions={0}; ROOT r = f32[8] slice(c), slice={[1:9]}";
+    let cuts = |start: usize| {
+        format!(
+            "e = f32[4] exponential(x); f = f32[9] pad(e, low), padding=0_5; g = f32[9] pad(y, low), padding=4_0; k = f32[8] slice(f), \
+             slice={{[1:9]}}; l = f32[8] slice(g), slice={{[{start}:{end}]}}; ROOT r = f32[8] maximum(k, l)",
+            end = start + 8
+        )
+    };
+    assert_eq!(of(cut, &cuts(1)), NOTHING);
+    assert_ne!(of(cut, &cuts(0)), NOTHING);
     // Numbers at an end are padding.
     let shifted = "z = f32[1] broadcast(zero), dimensions={}; ROOT r = f32[6] concatenate(z, y), dimensions={0}";
     assert_eq!(of(shifted, "ROOT r = f32[6] pad(y, zero), padding=1_0"), NOTHING);
