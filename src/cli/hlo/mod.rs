@@ -17,7 +17,7 @@ use crate::file::read_whole;
 use crate::hlo::ast::Module;
 use crate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
 use crate::machine::Mode;
-use crate::oracle::Ahead;
+use crate::oracle::{Ahead, Rung};
 
 use super::{Exit, Failure};
 
@@ -64,14 +64,19 @@ pub(super) fn read_by(
     Ok((module, import))
 }
 
-/// Operations in MPFR from which on they are announced: about a second's.
+/// Operations in MPFR at 128 bits, and in pairs of f64, from which on they are announced: about a second's.
 const MANY: usize = 1_000_000;
+const MANY_IN_PAIRS: usize = 20_000_000;
 
 /// Says what a search for the truth is about to take long for.
 fn announce(ahead: Ahead) {
-    let Ahead { bits, open, operations } = ahead;
-    if operations >= MANY {
-        let work = format!("{open} elements are undecided; MPFR at {bits} bits takes about {operations} operations");
+    let Ahead { rung, bits, open, operations } = ahead;
+    let (many, way) = match rung {
+        Rung::Mpfr => (MANY * 128 / bits as usize, format!("MPFR at {bits} bits takes")),
+        Rung::Intervals | Rung::Pairs => (MANY_IN_PAIRS, "pairs of f64 take".to_string()),
+    };
+    if operations >= many {
+        let work = format!("{open} elements are undecided; {way} about {operations} operations");
         // A closed standard error loses the note, not the results.
         let _ = writeln!(std::io::stderr(), "note: {work}");
     }

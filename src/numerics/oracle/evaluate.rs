@@ -18,7 +18,7 @@ use super::demand::Truth;
 use super::elements::{FloatArray, Value, World};
 use super::integer;
 use super::order::Classes;
-use super::plan::{Need, Plan, Sums};
+use super::plan::{Need, Plan, Sums, operations};
 use super::prepared::Prepared;
 use super::reach::Reach;
 
@@ -162,8 +162,12 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 }
             };
             match (&instruction.op, &value) {
-                (Op::Reduce { .. }, value) if needs.is_some() => self.keep_sum(id, value),
-                (Op::Dot { .. }, Value::Float(dots)) if needs.is_some() => self.reach.count(&self.world, dots),
+                _ if needs.is_none() => {
+                    let elements = instruction.shape.dtype().map_or(0, |_| instruction.shape.elements());
+                    self.reach.called += operations(computation, instruction, elements);
+                }
+                (Op::Reduce { .. }, value) => self.keep_sum(id, value),
+                (Op::Dot { .. }, Value::Float(dots)) => self.reach.count(&self.world, dots),
                 _ => {}
             }
             values.push(Some(value));

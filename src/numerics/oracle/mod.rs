@@ -82,15 +82,19 @@ pub enum Rung {
 /// Bits that pairs have after some operations.
 const PAIR_BITS: u32 = 104;
 
-/// What a search for the truth is about to do in MPFR, where an element takes about a thousand times as long as in f64, and
-/// a product of a large dot as many f64 products as a number has digits of 22 bits.
+/// What a search for the truth is about to do: in pairs, where an element takes about ten to a hundred times as long as in f64, or
+/// in MPFR, where it takes about a thousand times as long, and a product of a large dot as many f64 products as a number has
+/// digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
+    /// The arithmetic.
+    pub rung: Rung,
     /// The precision, in bits.
     pub bits: u32,
     /// Elements of results that are still undecided.
     pub open: u64,
-    /// About how many operations they take: elements of the values that they depend on, products of dots.
+    /// About how many operations they take: elements of the values that they depend on, products of dots, and what the pass
+    /// before did in loops.
     pub operations: usize,
 }
 
@@ -129,7 +133,7 @@ impl Oracle {
         self.announced_truth(prepared, arguments, demands, &mut |_| {})
     }
 
-    /// [`Oracle::truth`], which announces each pass in MPFR before it begins: what takes long says so, and why.
+    /// [`Oracle::truth`], which announces each pass in pairs or in MPFR before it begins: what takes long says so, and why.
     ///
     /// # Errors
     /// As [`Oracle::evaluate`].
@@ -157,7 +161,7 @@ impl Oracle {
             is_open = search.pass(Rung::Intervals, Fast::default(), None)?;
         }
         if first <= Rung::Pairs && is_open {
-            is_open = search.pass(Rung::Pairs, Pairs::default(), None)?;
+            is_open = search.pass(Rung::Pairs, Pairs::default(), Some(announce))?;
             bits = search.reach.next_bits(PAIR_BITS).clamp(bits, self.max_bits.max(bits));
         }
         search.drop_idle_sums();
@@ -215,8 +219,9 @@ impl Search<'_> {
         let sums = if self.answers.only_roundings_open() { std::mem::take(&mut self.sums) } else { Sums::new() };
         let plan = Plan::new(&self.prepared.program, self.answers.demands(), &self.answers.needs(), sums);
         if let Some(announce) = announce {
-            let operations = plan.operations(&self.prepared.program);
-            announce(Ahead { bits: self.stats.highest_bits, open: self.answers.open(), operations });
+            let operations = plan.operations(&self.prepared.program) + self.reach.called;
+            let bits = if rung == Rung::Mpfr { self.stats.highest_bits } else { PAIR_BITS };
+            announce(Ahead { rung, bits, open: self.answers.open(), operations });
         }
         let (truth, found, reach) = evaluate::run(arithmetic, self.prepared, self.arguments, &plan)?;
         self.reach = reach;

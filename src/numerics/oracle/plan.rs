@@ -77,13 +77,18 @@ impl Plan {
                 Need::Some(wanted) => wanted.iter().filter(|wanted| **wanted).count(),
                 Need::All => instruction.shape.dtype().map_or(0, |_| instruction.shape.elements()),
             };
-            let lhs = instruction.operands.first().map_or(&[][..], |lhs| entry.instructions[*lhs].shape.dims());
-            match &instruction.op {
-                Op::Dot { dims, .. } => elements * dims.products(lhs),
-                _ => elements,
-            }
+            operations(entry, instruction, elements)
         };
         entry.instructions.iter().zip(&self.needs).map(of).sum()
+    }
+}
+
+/// About how many operations so many elements of an instruction take.
+pub(super) fn operations(computation: &Computation, instruction: &Instruction, elements: usize) -> usize {
+    let lhs = instruction.operands.first().map_or(&[][..], |lhs| computation.instructions[*lhs].shape.dims());
+    match &instruction.op {
+        Op::Dot { dims, .. } => elements * dims.products(lhs),
+        _ => elements,
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Reach {
     known: usize,
     /// The median of the bits known of the results' elements that stay open, 53 at most.
     bits: u32,
+    /// Operations in computations that were called, for each trip of a loop again.
+    pub called: usize,
 }
 
 /// So many elements of a dot are looked at.
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn bits_are_asked_for_as_they_are_missing() {
-        let reach = |known, bits| Reach { dots: 8, known, bits };
+        let reach = |known, bits| Reach { dots: 8, known, bits, called: 0 };
         assert_eq!(reach(8, 53).next_bits(104), 128);
         assert_eq!(reach(8, 10).next_bits(104), 192);
         assert_eq!(reach(8, 0).next_bits(104), 0);

@@ -1,10 +1,11 @@
 use super::*;
-use crate::ir::{Binary, Builder};
+use crate::ir::{Binary, Builder, ShapeError};
 use crate::oracle::demand::{Demand, TruthTensor};
 use crate::oracle::fast::Fast;
 use crate::oracle::interval::Interval;
 use crate::oracle::mpfr::Mpfr;
 use crate::oracle::pairs::Pairs;
+use crate::oracle::{Oracle, Rung};
 use crate::tensor::Data;
 
 /// What one rung alone makes of a program.
@@ -280,6 +281,44 @@ fn loops_end_within_the_trip_bound() {
     assert_eq!(trips(3), Ok(values(3)));
     assert_eq!(trips(TRIP_BOUND), Ok(values(TRIP_BOUND)));
     assert!(matches!(trips(TRIP_BOUND + 1), Err(OracleError::NoMeaning { opcode: "while", .. })));
+}
+
+/// What a pass is said to take counts each trip of a loop, as the pass before it found them.
+#[test]
+fn trips_are_announced() {
+    let announced = |trips: usize| {
+        let mut b = Builder::new("loop");
+        let state = |b: &mut Builder| {
+            Ok::<_, ShapeError>((b.parameter("i", DType::S32, &[])?, b.parameter("x", DType::F64, &[4])?))
+        };
+        let condition = b.region("condition", |b| {
+            let (i, _) = state(b)?;
+            let limit = b.constant(DType::S32, trips as f64)?;
+            b.compare(Compare::Lt, i, limit)
+        });
+        let body = b.region("body", |b| {
+            let (i, x) = state(b)?;
+            let one = b.constant(DType::S32, 1.0)?;
+            let (next, x) = (b.binary(Binary::Add, i, one)?, b.unary(Unary::Tanh, x)?);
+            b.op(Op::Tuple, &[next, x])
+        });
+        let (zero, x) = (b.constant(DType::S32, 0.0).unwrap(), b.parameter("x", DType::F64, &[4]).unwrap());
+        let op = Op::While { condition: condition.unwrap(), body: body.unwrap() };
+        let shape = Shape::Tuple(vec![Shape::array(DType::S32, &[]), Shape::array(DType::F64, &[4])]);
+        let last = b.op_of_shape(op, &[zero, x], shape).unwrap();
+        let last = b.tuple_element(last, 1).unwrap();
+        let program = b.finish(&[("last", last)]).unwrap();
+        let oracle = Oracle { first: Some(Rung::Intervals), ..Oracle::default() };
+        let mut announced = Vec::new();
+        let (prepared, arguments) = (Prepared::new(&program), [f64s(&[0.1, 0.2, 0.3, 0.4])]);
+        oracle.announced_truth(&prepared, &arguments, &[Demand::Rounded], &mut |ahead| announced.push(ahead)).unwrap();
+        announced
+    };
+    let [few, more, most] = [10, 20, 30].map(|trips| announced(trips)[0]);
+    assert_eq!((few.rung, few.bits, few.open), (Rung::Pairs, 104, 4));
+    // Four elements of an array, at least, are made in each trip.
+    let of_trips = more.operations - few.operations;
+    assert!(of_trips >= 40 && most.operations - more.operations == of_trips, "{few:?} {more:?} {most:?}");
 }
 
 /// A value goes with its last user; results stay.
