@@ -1,8 +1,12 @@
-//! `cholesky`, `triangular-solve` and the custom calls that they become, as arithmetic.
+//! `cholesky`, `triangular-solve`, the custom calls that they become and those of other decompositions, as arithmetic.
 //!
 //! Modelling choice: the textbook's algorithms without blocks, each column or row from those before it, products added up as
 //! the machine adds up a reduction (Golub and Van Loan, Matrix Computations, 4th edition, algorithms 4.2.1 and 3.1.1).
 //! LAPACK and TPUs take blocks, so that last bits differ.
+
+mod lu;
+mod qr;
+mod rows;
 
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
@@ -11,6 +15,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
 use super::lowered_value::Value;
+use qr::SignedZero;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -35,11 +40,27 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
     let arrays: Vec<ValueId> =
         operands.iter().filter_map(|operand| if let Value::Array(id) = operand { Some(*id) } else { None }).collect();
     let function = match (target, lapack) {
-        ("Cholesky" | "InvertDiagBlocksLowerTriangular" | "InvertDiagBlocksUpperTriangular", _) => target,
+        (
+            "Cholesky"
+            | "CompactWyHelper"
+            | "InvertDiagBlocksLowerTriangular"
+            | "InvertDiagBlocksUpperTriangular"
+            | "LuDecomposition"
+            | "LuDecompositionBlock"
+            | "ProductOfElementaryHouseholderReflectors"
+            | "Qr"
+            | "QrDecompositionBlock",
+            _,
+        ) => target,
         (_, Some("spotrf" | "dpotrf")) if target.ends_with("_ffi") => "potrf",
         (_, Some("strsm" | "dtrsm")) if target.ends_with("_ffi") => "trsm",
+        (_, Some("sgetrf" | "dgetrf")) if target.ends_with("_ffi") => "getrf",
+        (_, Some("sgeqrf" | "dgeqrf")) if target.ends_with("_ffi") => "geqrf",
+        (_, Some("sorgqr" | "dorgqr")) if target.ends_with("_ffi") => "orgqr",
+        (_, Some("sormqr" | "dormqr")) if target.ends_with("_ffi") => "ormqr",
         _ => return Ok(None),
     };
+    let tuple = |parts: &[ValueId]| Value::Tuple(parts.iter().map(|part| Value::Array(*part)).collect());
     Ok(Some(match (function, &arrays[..]) {
         ("Cholesky", [a]) => Value::Array(cholesky(e, *a, true)?),
         ("potrf", [a]) => {
@@ -69,22 +90,52 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
             let system = System { is_left: true, is_lower, is_transposed: false, has_ones: false };
             Value::Array(solve(e, system, *a, identity)?)
         }
+        ("LuDecomposition" | "LuDecompositionBlock", [a]) => {
+            let lu = lu::decompose(e, *a)?;
+            tuple(&[lu.packed, lu.pivots, lu.permutation])
+        }
+        ("getrf", [a]) => {
+            let lu = lu::decompose(e, *a)?;
+            // LAPACK counts from one.
+            let dims = e.shape(lu.pivots).dims().to_vec();
+            let one = integer(e, DType::S32, 1, &dims)?;
+            let pivots = binary(e, Binary::Add, lu.pivots, one)?;
+            tuple(&[lu.packed, pivots, lu.info])
+        }
+        ("CompactWyHelper", [a]) => Value::Array(qr::compact_wy(e, *a)?),
+        ("Qr" | "QrDecompositionBlock", [a]) => tuple(&qr::decompose(e, *a, SignedZero(false))?),
+        ("geqrf", [a]) => tuple(&qr::decompose(e, *a, SignedZero(true))?),
+        ("ProductOfElementaryHouseholderReflectors" | "orgqr", [a, taus]) => Value::Array(qr::product(e, *a, *taus)?),
+        ("ormqr", [a, taus, c]) => {
+            let (is_left, is_transposed) = (is(e, "left")?, is(e, "transpose")?);
+            Value::Array(qr::times(e, is_left, is_transposed, [*a, *taus, *c])?)
+        }
         _ => return Err(e.unknown(format!("{target} takes real matrices only, one to factor or two to solve"))),
     }))
 }
 
 /// `uplo = 76 : ui8` of `backend_config`: a character by its code.
 fn letter(e: &Emitter, name: &str) -> Result<char> {
+    setting(e, name, "CODE : ui8", |value| value.split(':').next()?.trim().parse::<u8>().ok().map(char::from))
+}
+
+/// `left = true` of `backend_config`.
+fn is(e: &Emitter, name: &str) -> Result<bool> {
+    setting(e, name, "BOOLEAN", |value| value.trim().parse().ok())
+}
+
+/// What `backend_config` says of a name.
+fn setting<T>(e: &Emitter, name: &str, form: &str, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let config = e.attributes().inside_braces("backend_config")?.unwrap_or_default();
-    let code = config.split(',').find_map(|field| {
+    let found = config.split(',').find_map(|field| {
         let (key, value) = field.split_once('=')?;
-        (key.trim() == name).then(|| value.split(':').next().and_then(|code| code.trim().parse::<u8>().ok()))?
+        if key.trim() == name { read(value) } else { None }
     });
     let why = || {
         let hint = "as XLA prints it; dumps of older versions before optimization leave it out";
-        e.unknown_at("backend_config", format!("backend_config must say `{name} = CODE : ui8`, {hint}"))
+        e.unknown_at("backend_config", format!("backend_config must say `{name} = {form}`, {hint}"))
     };
-    code.map(char::from).ok_or_else(why)
+    found.ok_or_else(why)
 }
 
 /// `triangular-solve`.

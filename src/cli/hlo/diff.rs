@@ -238,7 +238,13 @@ fn given_scores(text: &str) -> Result<Option<Tensor>, Failure> {
     read.map(Some).map_err(|error| Failure::Message(error.to_string()))
 }
 
-/// What is said of one file's values that the other does not compute.
+/// What is said of one file's values that the other does not compute. An instruction that stands for several is named once.
 fn without(names: &[String], of: &str, other: &str) -> Option<String> {
-    (!names.is_empty()).then(|| format!("{of} computes {}, which {other} does not", names.join(", ")))
+    let mut each: Vec<&str> = Vec::new();
+    names.iter().for_each(|name| {
+        if !each.contains(&name.as_str()) {
+            each.push(name)
+        }
+    });
+    (!each.is_empty()).then(|| format!("{of} computes {}, which {other} does not", each.join(", ")))
 }

@@ -99,16 +99,21 @@ pub(super) fn top_k(
     k: usize,
     largest: bool,
 ) -> Result<Value> {
-    let Value::Float(_, values) = operand else {
-        return Err(refuse(instruction, "topk takes floats up to f32"));
-    };
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
-    let mut source = Vec::with_capacity(values.len() / width * k);
+    let mut source = Vec::with_capacity(operand.len() / width * k);
     let mut indices = Vec::with_capacity(source.capacity());
-    let all: &[f32] = values;
-    let rows = vector::over_rows(all.len() / width, width, |row| {
-        select::top_k(&all[row * width..(row + 1) * width], k, largest)
-    });
+    let of_row = |row: usize| row * width..(row + 1) * width;
+    let rows = match operand {
+        Value::Float(_, values) => {
+            let all: &[f32] = values;
+            vector::over_rows(all.len() / width, width, |row| select::top_k(&all[of_row(row)], k, largest))
+        }
+        Value::Double(values) => {
+            let all: &[f64] = values;
+            vector::over_rows(all.len() / width, width, |row| select::top_k_wide(&all[of_row(row)], k, largest))
+        }
+        _ => return Err(refuse(instruction, "topk takes floats")),
+    };
     for (row, best) in rows.into_iter().enumerate() {
         for at in best {
             indices.push(at as i64);

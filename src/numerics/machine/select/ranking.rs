@@ -32,6 +32,14 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
     keys.into_iter().map(|key| (key & 0xffff_ffff) as usize).collect()
 }
 
+/// [`top_k`] of f64.
+pub fn top_k_wide(row: &[f64], k: usize, largest: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    order.sort_by(|a, b| if largest { row[*b].total_cmp(&row[*a]) } else { row[*a].total_cmp(&row[*b]) });
+    order.truncate(k);
+    order
+}
+
 /// Sorts by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
 pub fn sort_by<T: Copy>(ties: Ties, items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
     match ties {
@@ -108,6 +116,12 @@ mod tests {
         assert_eq!(top_k(&[0.0, 1e-40], 1, true), [1]);
         assert_eq!(top_k(&[1.0, -NAN, 3.0, NAN], 4, true), [3, 2, 0, 1]);
         assert_eq!(top_k(&[3.0, 2.0, 2.0, 2.0, 1.0, 0.0], 2, true), [0, 1]);
+        let row = [1.0, -NAN, -0.0, 3.0, 0.0, NAN, 3.0];
+        for (largest, best) in [(true, [5, 3, 6, 0, 4, 2, 1]), (false, [1, 2, 4, 0, 3, 6, 5])] {
+            assert_eq!(top_k(&row, 7, largest), best);
+            assert_eq!(top_k_wide(&row.map(f64::from), 7, largest), best);
+        }
+        assert_eq!(top_k_wide(&[0.5, 2.0, 2.0], 1, true), [1]);
         let ramp: Vec<f32> = (0..65536).map(|i| (i % 64) as f32 / 64.0).collect();
         let kept = top_k(&ramp, 1024, true);
         assert!(kept.iter().all(|at| ramp[*at] == 0.984375) && kept.is_sorted());
