@@ -2,18 +2,19 @@
 //!
 //! Modelling choice: the textbook's algorithms without blocks, each column or row from those before it, products added up as
 //! the machine adds up a reduction (Golub and Van Loan, Matrix Computations, 4th edition, algorithms 4.2.1 and 3.1.1).
-//! LAPACK and TPUs take blocks, so that last bits differ.
+//! TPUs take blocks, so that last bits differ; so does LAPACK, which a machine that has it follows.
 
 mod lu;
 mod qr;
 mod rows;
 
-use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
+use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
+use super::library_call;
 use super::lowered_value::Value;
 use qr::SignedZero;
 
@@ -21,17 +22,6 @@ type Result<T> = std::result::Result<T, LowerError>;
 
 /// Rows of a matrix, at most: each is some ten operations.
 const ROWS: usize = 1024;
-
-/// What a triangular system is like.
-#[derive(Clone, Copy, Debug)]
-struct System {
-    /// Whether the unknowns stand on the matrix' right: `op(a) x = b`, not `x op(a) = b`.
-    is_left: bool,
-    is_lower: bool,
-    is_transposed: bool,
-    /// Whether the diagonal counts as ones.
-    has_ones: bool,
-}
 
 /// The value of a custom call, if its target is one of these.
 pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Result<Option<Value>> {
@@ -65,17 +55,28 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
         ("Cholesky", [a]) => Value::Array(cholesky(e, *a, true)?),
         ("potrf", [a]) => {
             let is_lower = letter(e, "uplo")? == 'L';
-            let factor = cholesky(e, *a, is_lower)?;
-            Value::Tuple(vec![Value::Array(factor), Value::Array(first_failure(e, factor)?)])
+            let define = |e: &mut Emitter, operands: &[Value]| {
+                let [Value::Array(a)] = operands else { return Err(e.fail("one matrix is needed")) };
+                let factor = cholesky(e, *a, is_lower)?;
+                Ok(Value::Tuple(vec![Value::Array(factor), Value::Array(first_failure(e, factor)?)]))
+            };
+            match is_lower {
+                true => library_call::call(e, LibraryFunction::Cholesky, &[Value::Array(*a)], define)?,
+                false => define(e, &[Value::Array(*a)])?,
+            }
         }
         ("trsm", [a, b]) => {
-            let system = System {
+            let system = TriangularSystem {
                 is_left: letter(e, "side")? == 'L',
                 is_lower: letter(e, "uplo")? == 'L',
                 is_transposed: letter(e, "trans_x")? != 'N',
                 has_ones: letter(e, "diag")? == 'U',
             };
-            Value::Array(solve(e, system, *a, *b)?)
+            let operands = [Value::Array(*a), Value::Array(*b)];
+            library_call::call(e, LibraryFunction::TriangularSystem(system), &operands, |e, operands| match operands {
+                [Value::Array(a), Value::Array(b)] => Ok(Value::Array(solve(e, system, *a, *b)?)),
+                _ => Err(e.fail("a matrix and right-hand sides are needed")),
+            })?
         }
         ("InvertDiagBlocksLowerTriangular" | "InvertDiagBlocksUpperTriangular", [a]) => {
             let shape = e.shape(*a).clone();
@@ -87,7 +88,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
             let rank = shape.dims().len();
             let identity = e.emit(Op::Broadcast { dims: vec![rank - 2, rank - 1] }, vec![ones], Some(shape))?;
             let is_lower = function == "InvertDiagBlocksLowerTriangular";
-            let system = System { is_left: true, is_lower, is_transposed: false, has_ones: false };
+            let system = TriangularSystem { is_left: true, is_lower, is_transposed: false, has_ones: false };
             Value::Array(solve(e, system, *a, identity)?)
         }
         ("LuDecomposition" | "LuDecompositionBlock", [a]) => {
@@ -148,7 +149,7 @@ pub(super) fn triangular_solve(e: &mut Emitter, operands: &[ValueId]) -> Result<
         Some("TRANSPOSE" | "ADJOINT") => true,
         _ => return Err(e.refuse("transpose_a", "transpose_a is NO_TRANSPOSE, TRANSPOSE or ADJOINT")),
     };
-    let system = System {
+    let system = TriangularSystem {
         is_left: attributes.flag("left_side")?,
         is_lower: attributes.flag("lower")?,
         is_transposed,
@@ -288,7 +289,7 @@ fn first_failure(e: &mut Emitter, factor: ValueId) -> Result<ValueId> {
 }
 
 /// The unknowns, one row after the other.
-fn solve(e: &mut Emitter, system: System, a: ValueId, b: ValueId) -> Result<ValueId> {
+fn solve(e: &mut Emitter, system: TriangularSystem, a: ValueId, b: ValueId) -> Result<ValueId> {
     let (batch, rows) = square(e, a)?;
     let rank = batch.len() + 2;
     let of_sides = e.shape(b).dims();

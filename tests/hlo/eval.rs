@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ulpgate::file::safetensors;
-use ulpgate::hlo::{lower, parse};
+use ulpgate::hlo::{lower, lower_with_libraries, parse};
 use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
 use ulpgate::num::{BF16, F32};
@@ -207,6 +207,12 @@ fn products_that_are_the_same_for_all_rows_are_those_of_xla() {
     results_are_those_of_xla("rows_alike", "xla-cpu/default/as-compiled");
 }
 
+/// Factors and triangular systems are OpenBLAS's.
+#[test]
+fn factorizations_are_those_of_xla() {
+    results_are_those_of_xla("factorizations", "xla-cpu/default/as-compiled");
+}
+
 /// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
 #[test]
 fn sums_of_few_elements_are_those_of_xla() {
@@ -336,11 +342,13 @@ fn results_are_those_of_xla(name: &str, mode: &str) {
     compiled_results_are_those_of_xla(name, "excess_on", mode);
 }
 
+/// As `hlo eval` runs them, with what libraries compute.
 fn compiled_results_are_those_of_xla(name: &str, setting: &str, mode: &str) {
     let folder = data().join("hlo_more/cpu");
     let inputs = tensors_in(&folder, &format!("{name}.inputs"), "arg");
     let xla = tensors_in(&folder, &format!("{name}.{setting}.outputs"), "out");
-    let program = program_in(&folder, &format!("{name}.{setting}"));
+    let text = std::fs::read_to_string(folder.join(format!("{name}.{setting}.hlo"))).unwrap();
+    let program = lower_with_libraries(&parse(&text).unwrap()).unwrap().program;
     let ours = subject::evaluate(&program, &mode.parse().unwrap(), &inputs).unwrap();
     assert_eq!(ours.len(), xla.len());
     for (at, (ours, xla)) in ours.iter().zip(&xla).enumerate() {

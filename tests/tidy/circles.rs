@@ -50,6 +50,8 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "folded",
             "inner_products",
             "integer",
+            "libraries",
+            "openblas",
             "prepared",
             "rank",
             "reduce",

@@ -70,7 +70,7 @@ const LINES: usize = 400;
 
 /// Files that are longer, and how long they may be: only ever less.
 const LONGER: &[(&str, usize)] = &[
-    ("machine/evaluate.rs", 443),
+    ("machine/evaluate.rs", 428),
     ("oracle/dot/enclosed.rs", 495),
     ("oracle/evaluate.rs", 460),
     ("oracle/pairs.rs", 460),

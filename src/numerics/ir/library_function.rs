@@ -5,6 +5,11 @@
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
     Fft(Fft),
+    /// Beside a call of a textbook's factorization: the lower factor of positive definite matrices, the other half left as it is,
+    /// and LAPACK's `info` of each.
+    Cholesky,
+    /// Beside a call of substitution row by row, of a matrix and right-hand sides.
+    TriangularSystem(TriangularSystem),
     /// Beside a dot that stands for it.
     Convolution(Convolution),
     /// Beside one of the four dots of parts that a dot of complex numbers is.
@@ -36,6 +41,19 @@ pub enum FftKind {
     Rfft,
     /// The opposite, divided by the number of elements.
     Irfft,
+}
+
+/// What a triangular system is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriangularSystem {
+    /// Whether the unknowns stand on the matrix' right: `op(a) x = b`, not `x op(a) = b`.
+    pub is_left: bool,
+    /// Whether the matrix' elements stand below its diagonal.
+    pub is_lower: bool,
+    /// Whether `op` transposes it.
+    pub is_transposed: bool,
+    /// Whether the diagonal counts as ones.
+    pub has_ones: bool,
 }
 
 /// What a dot does not tell of the convolution that it stands for.

@@ -2,19 +2,18 @@
 
 use crate::analysis::Inner;
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, LibraryFunction,
-    Op, Precision, Program, Shape, TRIP_BOUND, Unary, ValueId,
+    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
+    Program, Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
-use super::chip::Library;
 use super::dot_sum::DotSum;
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Side, Spread, VectorUnit};
-use super::{arrange, contract, dot_order, ducc, folded, inner_products, integer, mxu, rank, reduce, tiles};
+use super::{arrange, contract, dot_order, folded, inner_products, integer, libraries, mxu, rank, reduce, tiles};
 
 /// Why a program has no result on the machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -244,8 +243,8 @@ impl<'p> Machine<'p> {
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
-                Some(LibraryFunction::Fft(fft)) => ducc::fft(fft, written_out(operands)),
-                _ => self.call(*to_apply, written_out(operands))?,
+                Some(function) => libraries::call(function, written_out(operands), shapes),
+                None => self.call(*to_apply, written_out(operands))?,
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);
@@ -261,19 +260,6 @@ impl<'p> Machine<'p> {
             }
         };
         Ok(Operand::whole(value))
-    }
-
-    /// Whether a library computes this, where a fusion has a kind of its own.
-    pub fn library_computes(&self, instruction: &Instruction) -> bool {
-        let f32s = instruction.shape.dtype() == Some(DType::F32);
-        f32s && matches!(instruction.fusion, Some(Fusion::Custom { .. }))
-            && self.mode.chip.library == Some(Library::Ynnpack)
-    }
-
-    /// What a library computes in an instruction's place, where the machine has it and the mode leaves sums as they are.
-    pub fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
-        let own = self.mode.chip.library.is_some() && self.mode.choices.acc == self.mode.chip.accumulation;
-        instruction.library.as_deref().filter(|_| own)
     }
 
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's

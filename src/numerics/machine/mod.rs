@@ -24,10 +24,12 @@ mod in_f64;
 mod inner_products;
 mod integer;
 mod kernels;
+mod libraries;
 mod local_error;
 mod mode;
 mod multiply_reduce;
 pub mod mxu;
+mod openblas;
 mod prepared;
 #[cfg(test)]
 mod probe;

@@ -443,3 +443,20 @@ def sums_of_indices(a, b, c, d, p, q, x, v):
     turned = v[0, :, None, :] * a[:, 0, :, None] + v[1, :, None, :]
     sums.append(jnp.sum((turned[..., :, None] * v[2, :, None, None, :] + v[3, :, None, None, :]) * turned[..., None, :], -1))
     return tuple(sums)
+
+
+def factorizations(x, y, z):
+    """What SciPy's OpenBLAS factors and solves: factors in blocks and column by column, one of them of no positive definite
+    matrix, and every kind of triangular system."""
+    def definite(a, by):
+        return a * 0.3 + by * jnp.eye(a.shape[-1], dtype=a.dtype)
+    out = [lax.linalg.cholesky(a, symmetrize_input=False) for a in (definite(x, 6), definite(y, 5), definite(y, 1))]
+    n = z.shape[0]
+    for left_side in (True, False):
+        for lower in (True, False):
+            for transpose_a in (True, False):
+                for unit_diagonal in (True, False):
+                    kind = dict(left_side=left_side, lower=lower, transpose_a=transpose_a, unit_diagonal=unit_diagonal)
+                    sides = z if left_side else z.T
+                    out.append(lax.linalg.triangular_solve(definite(x[:n, :n], 3), sides, **kind))
+    return tuple(out)

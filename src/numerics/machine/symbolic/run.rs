@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::analysis::Contractions;
-use crate::ir::{ComputationId, Instruction, LibraryFunction, Op, Program, Shape, movement};
+use crate::ir::{ComputationId, Instruction, Op, Program, Shape, movement};
 
 use super::super::evaluate::{EvalError, Machine, refuse};
 use super::super::prepared::Habits;
@@ -181,8 +181,8 @@ impl<'a> Tracer<'a> {
                 whole(&site, Mixer::new(&format!("{opaque:?}")))
             }
             Op::Call { to_apply } => match self.machine.library_function(instruction) {
-                Some(LibraryFunction::Fft(fft)) => whole(&site, Mixer::new(&format!("{fft:?}"))),
-                _ => self.call(*to_apply, site.operands.clone(), None)?,
+                Some(function) => whole(&site, Mixer::new(&format!("{function:?}"))),
+                None => self.call(*to_apply, site.operands.clone(), None)?,
             },
             Op::While { condition, body } => self.repeat(&site, *condition, *body)?,
         })
