@@ -142,7 +142,7 @@ impl<'a> Emitter<'_, 'a> {
         let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
-        let written = self.instruction.shape.layout().filter(|_| self.scope.fusion.is_some());
+        let written = self.instruction.shape.layout();
         self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
         if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {
             self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));

@@ -213,6 +213,12 @@ fn factorizations_are_those_of_xla() {
     results_are_those_of_xla("factorizations", "xla-cpu/default/as-compiled");
 }
 
+/// Sums that read arrays whose columns lie side by side.
+#[test]
+fn sums_across_columns_are_those_of_xla() {
+    results_are_those_of_xla("across", "xla-cpu/default/as-compiled");
+}
+
 /// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
 #[test]
 fn sums_of_few_elements_are_those_of_xla() {

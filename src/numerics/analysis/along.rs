@@ -22,6 +22,15 @@ pub fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
     along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
 }
 
+/// What is said of an array's dims, that along which elements lie side by side as the last one.
+pub fn minor_last<T: Clone>(dims: &[T], minor: Option<usize>) -> Vec<T> {
+    let mut dims = dims.to_vec();
+    if let Some(minor) = minor.filter(|minor| *minor < dims.len()) {
+        dims[minor..].rotate_left(1);
+    }
+    dims
+}
+
 /// In the place of a dim: what lies between elements of which only some are taken.
 const BETWEEN: usize = SOMEWHERE + 1;
 

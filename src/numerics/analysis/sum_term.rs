@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::ir::{Binary, Computation, Fusion, GatherDims, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, Fusion, GatherDims, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::along::{
     Along, Dims, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
-    in_memory, lies_beside,
+    in_memory, lies_beside, minor_last,
 };
 use super::codegen::Codegen;
 use super::sum_weight::{is_opaque, is_scalar_call, without_sign};
@@ -280,15 +280,16 @@ impl<'c> Term<'c> {
     }
 
     fn read(&mut self, id: ValueId, along: &Along) {
-        let shape = &self.computation.instructions[id].shape;
+        let Instruction { shape, minor, .. } = &self.computation.instructions[id];
         self.instructions += 1;
-        let lies = in_memory(shape.dims(), along);
+        let (extents, along) = (minor_last(shape.dims(), *minor), minor_last(along, *minor));
+        let lies = in_memory(&extents, &along);
         self.arrays_read.push((id, lies.clone()));
         self.reads.push(lies);
         self.strides.push(Strides::new(
             (id, &self.place, self.called),
-            shape.dims(),
-            along,
+            &extents,
+            &along,
             [Some(self.innermost), self.around],
         ));
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);

@@ -156,7 +156,7 @@ pub struct Instruction {
     pub tiling: Option<Arc<Tiling>>,
     /// What a library computes in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
-    /// The dim along which elements lie side by side, where a compiled file says that it is another than the last one.
+    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
 }
 

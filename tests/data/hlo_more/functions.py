@@ -460,3 +460,14 @@ def factorizations(x, y, z):
                     sides = z if left_side else z.T
                     out.append(lax.linalg.triangular_solve(definite(x[:n, :n], 3), sides, **kind))
     return tuple(out)
+
+
+def across(x, y):
+    """Sums of products with arrays whose columns lie side by side in memory, not their rows: LAPACK's results."""
+    sums = []
+    for n in (9, 12, 20, 24):
+        side = y[:n, :n]
+        solved = lax.linalg.triangular_solve(x[:n, :n] * 0.1 + 3 * jnp.eye(n), side, left_side=True, lower=True)
+        sums += [jnp.sum(solved * side), jnp.sum(solved * side, 1), jnp.sum(solved * side, 0)]
+        sums.append(jnp.sum(jnp.exp(solved) * side + solved, 1))
+    return tuple(sums)
