@@ -231,6 +231,12 @@ fn choices_of_numbers_are_those_of_xla() {
     results_are_those_of_xla("numbers_chosen", "xla-cpu/default/as-compiled");
 }
 
+/// A choice that is the same in a whole loop is none, also where that is the loop of a sum along rows.
+#[test]
+fn choices_in_loops_are_those_of_xla() {
+    results_are_those_of_xla("choices_in_loops", "xla-cpu/default/as-compiled");
+}
+
 /// Rows that are the same for all rows leave loops over what is transposed, and branches that both end with them.
 #[test]
 fn rows_that_are_moved_are_those_of_xla() {

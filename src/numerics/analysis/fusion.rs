@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::chosen_terms::{equal_choices, is_sum_with_number, number_in_choice};
 use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
@@ -225,8 +226,16 @@ impl Reads<'_> {
         self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
     }
 
+    /// Whether LLVM knows a choice when it makes the code.
+    fn is_known(&self, id: ValueId) -> bool {
+        let choice = &self.computation.instructions[id];
+        let last = || choice.shape.dims().iter().rposition(|extent| *extent > 1);
+        let innermost = self.loops(choice.fusion, |loops| loops.innermost(id)).or_else(last);
+        innermost.is_some_and(|innermost| is_known(self.computation, choice, innermost))
+    }
+
     /// What is asked of a fusion's loops.
-    fn loops(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> bool) -> bool {
+    fn loops<T>(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> T) -> T {
         let mut loops = self.loops.borrow_mut();
         asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion, self.codegen)))
     }
@@ -298,7 +307,7 @@ impl Reads<'_> {
                     return None;
                 }
                 Op::Binary(Binary::Multiply)
-                    if number_in_choice(computation, uses, instruction)
+                    if number_in_choice(computation, uses, instruction, |choice| self.is_known(choice))
                         .is_some_and(|number| number != 0.0 || !is_sum_with_number(computation, read)) =>
                 {
                     return None;
@@ -312,7 +321,7 @@ impl Reads<'_> {
                     let term = || Term::new(computation, read, (&alike, &keeps, &|number| numbers.hold(number)));
                     return self.varies_inside(id).then(|| Product { path, term: term(), exponential });
                 }
-                Op::Select if is_known(computation, instruction) => {
+                Op::Select if self.is_known(id) => {
                     let joined = self.any_product(&instruction.operands[1..], id)?;
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
@@ -330,25 +339,6 @@ impl Reads<'_> {
     }
 }
 
-/// Both operands of an addition or subtraction, if they are choices by the same predicate between a value and a known number, each
-/// with that value: LLVM adds the values and chooses afterwards, as the sum of the numbers is known
-/// (`InstCombinerImpl::SimplifySelectsFeedingBinaryOp`).
-fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instruction) -> Option<[[ValueId; 2]; 2]> {
-    let &[left, right] = &sum.operands[..] else { return None };
-    let predicate = |id: ValueId| computation.instructions[id].operands[0];
-    let is_choice = |id: ValueId| {
-        let choice = &computation.instructions[id];
-        choice.op == Op::Select && uses[id] == 1 && choice.fusion == sum.fusion
-    };
-    if !is_choice(left) || !is_choice(right) || predicate(left) != predicate(right) {
-        return None;
-    }
-    let parts = [left, right].map(|id| [1, 2].map(|side| computation.instructions[id].operands[side]));
-    let known = |side: usize| parts.iter().all(|part| known_number(computation, part[side], sum.fusion).is_some());
-    let side = [1, 0].into_iter().find(|side| known(*side))?;
-    Some([[left, parts[0][1 - side]], [right, parts[1][1 - side]]])
-}
-
 /// Elements of the smallest register of several.
 const REGISTER: usize = 4;
 
@@ -359,32 +349,6 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
         *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
     };
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
-}
-
-/// Of a product of a number and a choice with a number on one side, that number, of two one that is not 0: LLVM multiplies each side
-/// (`InstCombinerImpl::FoldOpIntoSelect`). A choice of the larger or smaller one stays.
-fn number_in_choice(computation: &Computation, uses: &[usize], product: &Instruction) -> Option<f32> {
-    let [a, b] = product.operands[..] else { return None };
-    let known = |id: ValueId| known_number(computation, id, product.fusion);
-    let in_choice = |id: ValueId| {
-        let choice = &computation.instructions[id];
-        let &[predicate, on_true, on_false] = &choice.operands[..] else { return None };
-        let compare = &computation.instructions[predicate];
-        let is_extremum = matches!(compare.op, Op::Compare { .. })
-            && [on_true, on_false].iter().all(|side| compare.operands.contains(side));
-        let is_alone = choice.op == Op::Select && choice.fusion == product.fusion && uses[id] == 1;
-        let numbers = [on_true, on_false].into_iter().filter_map(known);
-        numbers.reduce(|one, other| if one == 0.0 { other } else { one }).filter(|_| is_alone && !is_extremum)
-    };
-    known(a).and_then(|_| in_choice(b)).or_else(|| known(b).and_then(|_| in_choice(a)))
-}
-
-/// Whether an operand is added to a number: LLVM adds that on each side of a choice, too.
-fn is_sum_with_number(computation: &Computation, [operand, sum]: [ValueId; 2]) -> bool {
-    let Instruction { op, operands, fusion, .. } = &computation.instructions[sum];
-    let mut others = operands.iter().filter(|other| **other != operand);
-    matches!(op, Op::Binary(Binary::Add | Binary::Subtract))
-        && others.any(|other| known_number(computation, *other, *fusion).is_some())
 }
 
 #[cfg(test)]

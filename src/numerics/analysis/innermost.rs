@@ -73,6 +73,11 @@ impl Loops {
         }
     }
 
+    /// The dim of a value along which the innermost loop runs.
+    pub fn innermost(&self, id: ValueId) -> Option<usize> {
+        self.of(id)?.along.iter().rposition(runs_along_innermost)
+    }
+
     /// Whether a product is the same in the loop around which its sum is not computed, where the innermost loop is gone, or the sum is
     /// computed before it: so the product is computed outside of the loop that the sum stands in. `is_gone` says whether nothing is
     /// left of the innermost loop of a sum, or of that over the result.

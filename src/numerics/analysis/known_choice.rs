@@ -19,17 +19,15 @@ const UNROLLED_IN_REGISTERS: usize = 160;
 /// Elements of a register.
 const LANES: usize = 8;
 
-/// Whether a predicate decides nothing in the innermost loop over `like`, the choice by it: it is the same in the whole loop, which
+/// Whether a choice's predicate decides nothing in the innermost loop, which goes along this dim: it is the same in the whole loop, which
 /// LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the index, in all iterations or behind a few that are
 /// peeled off; or the loop is unrolled, one element after the other or in registers in each of which it is the same.
-pub fn is_known(computation: &Computation, choice: &Instruction) -> bool {
+pub fn is_known(computation: &Computation, choice: &Instruction, innermost: usize) -> bool {
     let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return false };
-    let dims = choice.shape.dims();
-    let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { return false };
     if is_same_inside(computation, predicate, innermost) {
         return true;
     }
-    let columns = dims[innermost];
+    let columns = choice.shape.dims()[innermost];
     let in_columns = |first: usize, last: usize| {
         let span = [first, last].map(|at| at as i64);
         let mut values = Values { computation, fusion, span, found: HashMap::new() };

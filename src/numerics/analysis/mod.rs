@@ -7,6 +7,7 @@
 mod address;
 mod along;
 mod calls;
+mod chosen_terms;
 mod codegen;
 mod complex_parts;
 mod counter;

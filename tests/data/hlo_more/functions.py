@@ -331,6 +331,15 @@ def numbers_chosen(x, y, p):
     return scaled(x, 0.0) + n, n - scaled(0.0, y), scaled(x, 0.0) + y, jnp.square(scaled(y, 0.0) + n), scaled(x, 2.3) + y
 
 
+def choices_in_loops(x, y, z, r, c, n):
+    """Choices that are the same in a whole loop, or are not: of a sum along rows or columns; and numbers times choices."""
+    chosen = [jnp.where(n == 1, jnp.float32(0), x - y) * jnp.float32(0.08) + jnp.abs(z) * jnp.float32(0.92)]
+    x, y = x[:8, :8], y[:8, :8]
+    term = lambda of, k: jnp.exp(jnp.where(of > 0, x * jnp.float32(k), jnp.float32(-3)) - y)
+    rows = [jnp.sum(term(of, k), 0) for k, of in ((2.3, r[:8, None]), (2.5, c[None, :8]))]
+    return tuple(chosen + rows + [jnp.sum(term(of, k), 1) for k, of in ((2.7, r[:8, None]), (2.9, c[None, :8]))])
+
+
 def rows_moved(x, y, b):
     """Rows that are added to all rows of arrays which are transposed then, or of which parts are computed in branches."""
     third = lambda row: row * jnp.float32(0.3)

@@ -13,7 +13,7 @@ fn known(dims: [usize; 2], predicate: impl Fn(&mut Builder, [ValueId; 2]) -> Res
     let entry = program.entry;
     let computation = &mut program.computations[entry];
     (indices[0]..=choice).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
-    is_known(computation, &computation.instructions[choice])
+    is_known(computation, &computation.instructions[choice], dims.len() - 1)
 }
 
 /// Index `dim` compared with a number, after it is multiplied by another one.
