@@ -251,6 +251,12 @@ fn concatenates_within_another_are_those_of_xla() {
     results_are_those_of_xla("crossed", "xla-cpu/default/as-compiled");
 }
 
+/// Each operand of a concatenate that is taken apart is added in a loop of its own.
+#[test]
+fn products_in_parts_are_those_of_xla() {
+    results_are_those_of_xla("added_to_parts", "xla-cpu/default/as-compiled");
+}
+
 /// Products that are computed outside of the loop that their sums stand in, along whatever dims it goes, are rounded there; a negative
 /// number is seen outside of it; and each part of what is joined has a sum of its own.
 #[test]

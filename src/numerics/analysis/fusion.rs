@@ -138,17 +138,20 @@ pub fn find_contractions(
                 let first = of_places.first().copied().unwrap_or_else(|| is_left(false));
                 let differ = of_places.iter().any(|is_left| *is_left != first);
                 let elements = differ.then(|| elements_in_places(computation, Some(fusion), id)).flatten();
-                match elements {
-                    Some(elements) => {
+                match elements.is_some() || left.parts.is_some() || right.parts.is_some() {
+                    true => {
                         let mut left_first = vec![first; instruction.shape.elements()];
                         for (place, is_left) in exchanges.keys().zip(of_places).rev() {
-                            let own = elements.get(place).into_iter().flatten();
+                            let own = elements.iter().filter_map(|elements| elements.get(place)).flatten();
                             left_first.iter_mut().zip(own).filter(|(_, own)| **own).for_each(|(at, _)| *at = is_left);
+                        }
+                        for (at, is_left) in left_first.iter_mut().enumerate() {
+                            *is_left = left.is_at(at) && (*is_left || !right.is_at(at));
                         }
                         by_place.insert(id, left_first.into());
                         vec![left, right]
                     }
-                    None => vec![if first { left } else { right }],
+                    false => vec![if first { left } else { right }],
                 }
             }
             ([only], ..) => vec![only],
@@ -179,9 +182,16 @@ struct Product {
     term: Term,
     /// Whether it is the last product of an exponential: that with a power of two, which is exact.
     exponential: bool,
+    /// Which elements it is, if it is among the operands of a concatenate that is taken apart.
+    parts: Option<Arc<[bool]>>,
 }
 
 impl Product {
+    /// Whether the element at this place is one.
+    fn is_at(&self, place: usize) -> bool {
+        self.parts.as_ref().is_none_or(|parts| parts[place])
+    }
+
     /// The same behind one value more.
     fn by_way_of(mut self, id: ValueId) -> Product {
         self.path.push(id);
@@ -271,17 +281,29 @@ impl Reads<'_> {
         Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
     }
 
-    /// Whether the dim of a concatenate is none of those that its reader sums along: the operand is the same in all loops of the sum,
-    /// of which LLVM makes one for each (`SimpleLoopUnswitch`).
-    fn is_parted_by(&self, reader: ValueId, is_direct: bool, dim: usize) -> bool {
-        is_direct
-            && matches!(&self.computation.instructions[reader].op, Op::Reduce { dims, .. } if !dims.contains(&dim))
+    /// Whether what reads a concatenate has a loop for each of its operands: XLA takes it apart, or the dim of it is none of those that
+    /// its reader sums along, and the operand is the same in all loops of the sum, of which LLVM makes one for each
+    /// (`SimpleLoopUnswitch`).
+    fn is_parted_by(&self, reader: ValueId, concatenate: ValueId, dim: usize) -> bool {
+        let Instruction { op, operands, fusion, .. } = &self.computation.instructions[reader];
+        self.loops(*fusion, |loops| loops.hero == Some(concatenate))
+            || operands[0] == concatenate && matches!(op, Op::Reduce { dims, .. } if !dims.contains(&dim))
     }
 
     /// The products among values of which the reader takes one for each element, as one.
     fn any_product(&self, values: &[ValueId], reader: ValueId) -> Option<Product> {
         let found = values.iter().filter_map(|value| self.product(*value, reader));
         found.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })
+    }
+
+    /// Which elements of a concatenate along this dim are products.
+    fn parts(&self, concatenate: ValueId, dim: usize) -> Arc<[bool]> {
+        let Instruction { operands, shape, .. } = &self.computation.instructions[concatenate];
+        let extent = |operand: &ValueId| self.computation.instructions[*operand].shape.dims()[dim];
+        let of_operand = |operand: &ValueId| vec![self.product(*operand, concatenate).is_some(); extent(operand)];
+        let along: Vec<bool> = operands.iter().flat_map(of_operand).collect();
+        let step: usize = shape.dims()[dim + 1..].iter().product();
+        (0..shape.elements()).map(|at| along[at / step % along.len()]).collect()
     }
 
     /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
@@ -319,17 +341,17 @@ impl Reads<'_> {
                     let mut numbers = self.numbers.borrow_mut();
                     let numbers = numbers.entry(fusion).or_insert_with(|| SingleNumbers::new(computation, fusion));
                     let term = || Term::new(computation, read, (&alike, &keeps, &|number| numbers.hold(number)));
-                    return self.varies_inside(id).then(|| Product { path, term: term(), exponential });
+                    return self.varies_inside(id).then(|| Product { path, term: term(), exponential, parts: None });
                 }
                 Op::Select if self.is_known(id) => {
                     let joined = self.any_product(&instruction.operands[1..], id)?;
                     path.extend(joined.path);
                     return Some(Product { path, ..joined });
                 }
-                Op::Concatenate { dim } if self.is_parted_by(read[1], read[0] == id, *dim) => {
+                Op::Concatenate { dim } if self.is_parted_by(read[1], id, *dim) => {
                     let joined = self.any_product(&instruction.operands, id)?;
                     path.extend(joined.path);
-                    return Some(Product { path, ..joined });
+                    return Some(Product { path, parts: Some(self.parts(id, *dim)), ..joined });
                 }
                 Op::Broadcast { .. } if !self.keeps_innermost(id) => return None,
                 op if matches!(op, Op::Broadcast { .. } | Op::Gather(_)) || moves(op) => id = instruction.operands[0],

@@ -10,7 +10,11 @@ use super::kernel_functions::{has_functions, hero, results_of};
 
 /// Along which of these loops the dims of each value run, the innermost loop being 0, the one around it 1; `None` where several
 /// readers disagree. What is summed has the loops over its terms within, what is gathered loops of its own.
-pub struct Loops(HashMap<ValueId, Option<Place>>);
+pub struct Loops {
+    places: HashMap<ValueId, Option<Place>>,
+    /// The concatenate that is taken apart: a loop for each operand, in which what reads it is computed.
+    pub hero: Option<ValueId>,
+}
 
 /// The loops that a value stands in.
 #[derive(Clone)]
@@ -58,11 +62,11 @@ impl Loops {
                 *known = known.take().zip(before).and_then(|(one, other)| one.agreed(&other));
             }
         }
-        Loops(found)
+        Loops { places: found, hero }
     }
 
     fn of(&self, id: ValueId) -> Option<&Place> {
-        self.0.get(&id)?.as_ref()
+        self.places.get(&id)?.as_ref()
     }
 
     /// Whether a broadcast along these dims changes in the innermost loop.

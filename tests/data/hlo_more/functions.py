@@ -373,6 +373,13 @@ def crossed(q, t):
     return tuple(jnp.concatenate(sides(n), 1) for n in (2, 3, 4))
 
 
+def added_to_parts(x, y, c):
+    """What is added to a concatenate that is taken apart: products in each of its operands, or in some of them."""
+    turned = x * jnp.float32(1.4)
+    apart = [c + jnp.concatenate((turned, -turned)), c - jnp.concatenate((x * y, y)), jnp.concatenate((y, x * y)) - c]
+    return tuple(apart + [jnp.concatenate((x * y, x)) + c * jnp.float32(0.3)])
+
+
 def library_roundings(x, y, g):
     """Sums of bf16 results as f32, without excess precision: a library keeps what it is told to round where its kernels convert."""
     wide, total = (lambda v: v.astype(jnp.float32)), (lambda v: jnp.sum(v, 1))
