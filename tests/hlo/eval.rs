@@ -219,6 +219,12 @@ fn sums_across_columns_are_those_of_xla() {
     results_are_those_of_xla("across", "xla-cpu/default/as-compiled");
 }
 
+/// A product and its opposite are one product.
+#[test]
+fn products_and_their_opposites_are_those_of_xla() {
+    results_are_those_of_xla("opposites", "xla-cpu/default/as-compiled");
+}
+
 /// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
 #[test]
 fn sums_of_few_elements_are_those_of_xla() {

@@ -73,7 +73,7 @@ pub fn find_contractions(
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
-    let twins = twins(computation);
+    let twins = twins(computation, &users);
     let reads = Reads {
         computation,
         codegen,

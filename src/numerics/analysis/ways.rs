@@ -11,7 +11,7 @@ use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
 use super::codegen::Codegen;
 use super::emission::UNROLLED;
 use super::kernel_functions::{has_functions, hero, results_of};
-use super::known::known_number;
+use super::known::{known_number, negated_by};
 
 /// The most ways that are told apart.
 const MOST: usize = 16;
@@ -242,13 +242,22 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
     }
 }
 
-/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`).
-pub fn twins(computation: &Computation) -> HashMap<ValueId, Vec<ValueId>> {
+/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`). Of a
+/// term with a negated factor it makes the term's opposite before (`InstCombine`).
+pub fn twins(computation: &Computation, users: &[Vec<ValueId>]) -> HashMap<ValueId, Vec<ValueId>> {
+    let instructions = &computation.instructions;
+    let is_term = |id: ValueId| match users[id][..] {
+        [sum] => matches!(instructions[sum].op, Op::Binary(Binary::Add | Binary::Subtract)),
+        _ => false,
+    };
     let mut of: HashMap<(Fusion, ValueId, ValueId), Vec<ValueId>> = HashMap::new();
-    for (id, instruction) in computation.instructions.iter().enumerate() {
+    for (id, instruction) in instructions.iter().enumerate() {
         if let (Op::Binary(Binary::Multiply), Some(fusion), &[a, b]) =
             (&instruction.op, instruction.fusion, &instruction.operands[..])
         {
+            let without_sign =
+                |factor: ValueId| negated_by(computation, factor).filter(|_| is_term(id)).unwrap_or(factor);
+            let [a, b] = [a, b].map(without_sign);
             of.entry((fusion, a.min(b), a.max(b))).or_default().push(id);
         }
     }

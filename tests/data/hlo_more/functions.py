@@ -487,3 +487,9 @@ def across(x, y):
         sums += [jnp.sum(solved * side), jnp.sum(solved * side, 1), jnp.sum(solved * side, 0)]
         sums.append(jnp.sum(jnp.exp(solved) * side + solved, 1))
     return tuple(sums)
+
+
+def opposites(x, y, z, w):
+    """Sums of a product and of its opposite, of which LLVM computes the product once: a number times its conjugate."""
+    number = lax.complex(x, y)
+    return jnp.imag(jnp.conj(number) * number) * z, x * y + z, w + (-x) * y, z - (-y) * x
