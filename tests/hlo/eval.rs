@@ -225,6 +225,12 @@ fn products_and_their_opposites_are_those_of_xla() {
     results_are_those_of_xla("opposites", "xla-cpu/default/as-compiled");
 }
 
+/// The parts of a complex sum are there at once.
+#[test]
+fn products_of_complex_sums_are_those_of_xla() {
+    results_are_those_of_xla("sums_at_once", "xla-cpu/default/as-compiled");
+}
+
 /// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
 #[test]
 fn sums_of_few_elements_are_those_of_xla() {

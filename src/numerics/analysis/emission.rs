@@ -259,13 +259,14 @@ impl<'c> Emission<'c> {
                     let inner = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
                     self.visit_in(*operand, &place, inner, at);
                 }
-                let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
                 if !matches!(instruction.op, Op::Gather(_)) && (!is_sum || is_loop) {
                     self.enter_block();
                 }
-                let rank = self.pass();
+                // Both parts of a complex sum are there at once.
+                let number = self.complex.number(id);
+                let rank = if number == id { self.pass() } else { self.visit_in(number, &key.1, inner, at) };
                 // What is read behind a loop is in a block of its own.
-                if is_loop || is_window {
+                if is_loop || matches!(instruction.op, Op::ReduceWindow { .. }) {
                     self.enter_block();
                 }
                 rank
