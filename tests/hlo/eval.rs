@@ -237,6 +237,12 @@ fn sums_of_few_elements_are_those_of_xla() {
     results_are_those_of_xla("few_apart", "xla-cpu/default/as-compiled");
 }
 
+/// Few columns of rows side by side are parted behind what is computed of whole runs of memory.
+#[test]
+fn columns_in_runs_are_those_of_xla() {
+    results_are_those_of_xla("columns_in_runs", "xla-cpu/default/as-compiled");
+}
+
 /// A choice between a value and zero, times a number and plus a number, is a choice between a sum and a number.
 #[test]
 fn choices_of_numbers_are_those_of_xla() {

@@ -16,6 +16,7 @@ use super::invariant::Invariants;
 use super::known::{known_number, negated_by};
 use super::known_choice::is_known;
 use super::library_dot::LibraryDot;
+use super::runs::Runs;
 use super::signs::{Signs, Term, moves};
 use super::single_numbers::SingleNumbers;
 use super::sum_loop::leaves_no_loop;
@@ -87,6 +88,7 @@ pub fn find_contractions(
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
+    let mut runs: HashMap<Fusion, Option<Runs>> = HashMap::new();
     let mut by_place: HashMap<ValueId, Arc<[bool]>> = HashMap::new();
     let invariants = Invariants::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
@@ -122,8 +124,10 @@ pub fn find_contractions(
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
             let is_gone = |sum: Option<ValueId>| sum.is_some_and(|sum| leaves_no_loop(computation, sum, codegen));
             let leaves = |product: ValueId| reads.loops(Some(fusion), |loops| loops.leaves(product, id, is_gone));
+            let runs = runs.entry(fusion).or_insert_with(|| Runs::new(computation, fusion, codegen));
+            let parts = |product: ValueId| runs.as_ref().is_some_and(|runs| runs.parts(product, id));
             let is_apart = |product: ValueId| {
-                emission.parts(product, id) || invariants.leaves(product, codegen) || leaves(product)
+                emission.parts(product, id) || invariants.leaves(product, codegen) || leaves(product) || parts(product)
             };
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
         }

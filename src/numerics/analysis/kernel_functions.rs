@@ -57,9 +57,7 @@ impl Functions {
     ) -> Functions {
         let instructions = &computation.instructions;
         let is_inside = |id: ValueId| instructions[id].fusion == fusion;
-        let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
-        let mut inside = (0..instructions.len()).filter(|id| is_inside(*id));
-        let tiled = results.len() == 1 && inside.all(|id| stays(&instructions[id].op));
+        let tiled = is_tiled(computation, fusion, results);
         let hero = hero(computation, fusion, results);
 
         let mut called = vec![false; instructions.len()];
@@ -224,6 +222,14 @@ pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueI
         }
     }
     Some(*hero)
+}
+
+/// Whether a fusion is emitted value by value, for a tile of its only result: nothing in it but bitcasts moves elements
+/// (`tiled_fusion_emitter.cc`).
+pub fn is_tiled(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> bool {
+    let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
+    let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
+    results.len() == 1 && inside.all(|instruction| stays(&instruction.op))
 }
 
 /// Whether XLA takes an operation for elementwise (`HloInstruction::IsOpElementwise`).

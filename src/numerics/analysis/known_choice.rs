@@ -52,7 +52,7 @@ pub fn is_known(computation: &Computation, choice: &Instruction, innermost: usiz
 }
 
 /// Operations and reads for each element of a fusion.
-fn instructions(computation: &Computation, fusion: Fusion) -> usize {
+pub fn instructions(computation: &Computation, fusion: Fusion) -> usize {
     let instructions = &computation.instructions;
     let inside = || instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
     let computes = |op: &Op| {

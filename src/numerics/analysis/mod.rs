@@ -32,6 +32,7 @@ mod pattern;
 mod precision;
 mod producers;
 mod region;
+mod runs;
 mod signs;
 mod single_numbers;
 mod sum_loop;

@@ -296,6 +296,17 @@ def in_places(a, b, c, d, x, y, p, q, r):
     return tuple(part for s in (*scans, w) for part in (s.real, s.imag)) + (near.transpose(2, 1, 0) + r, gate, alone, logs)
 
 
+def columns_in_runs(x, y, r, c, u, v, w, t, s):
+    """Rows side by side, of which few columns are read as runs of memory: what is multiplied before the columns are parted, and what
+    is not parted at all."""
+    row, tenth = r[:, None], jnp.float32(0.1)
+    out = [x * y + row, (x - y) * x + row, row - x * y, x * y + c, jnp.exp(x * y + tenth), jnp.abs(u) * v + w[:, None]]
+    shared = (u - v) * t
+    out += [jnp.where(jnp.abs(shared) > tenth, tenth, s) / (shared * shared + tenth)]
+    out += [x * row + y, (x * y + tenth) * (y - tenth), u * v + w[:, None], (u * v + tenth) / w[:, None]]
+    return tuple(out)
+
+
 def rows_alike(x, y, z, w, b, v, u):
     """Products that are the same for all rows, as LLVM computes them before its loops, or does not; and sums beside such rows."""
     third = lambda row: row * jnp.float32(0.3)
