@@ -8,7 +8,9 @@ mod lu;
 mod qr;
 mod rows;
 
-use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId};
+use crate::ir::{
+    Binary, Compare, CompareOrder, Decomposition, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId,
+};
 use crate::tensor::DType;
 
 use super::emit::Emitter;
@@ -95,24 +97,46 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
             let lu = lu::decompose(e, *a)?;
             tuple(&[lu.packed, lu.pivots, lu.permutation])
         }
-        ("getrf", [a]) => {
-            let lu = lu::decompose(e, *a)?;
+        ("getrf", [_]) => in_lapack(e, Decomposition::Lu, &arrays, |e, arrays| {
+            let lu = lu::decompose(e, arrays[0])?;
             // LAPACK counts from one.
             let dims = e.shape(lu.pivots).dims().to_vec();
             let one = integer(e, DType::S32, 1, &dims)?;
             let pivots = binary(e, Binary::Add, lu.pivots, one)?;
-            tuple(&[lu.packed, pivots, lu.info])
-        }
+            Ok(vec![lu.packed, pivots, lu.info])
+        })?,
         ("CompactWyHelper", [a]) => Value::Array(qr::compact_wy(e, *a)?),
         ("Qr" | "QrDecompositionBlock", [a]) => tuple(&qr::decompose(e, *a, SignedZero(false))?),
-        ("geqrf", [a]) => tuple(&qr::decompose(e, *a, SignedZero(true))?),
-        ("ProductOfElementaryHouseholderReflectors" | "orgqr", [a, taus]) => Value::Array(qr::product(e, *a, *taus)?),
-        ("ormqr", [a, taus, c]) => {
+        ("geqrf", [_]) => in_lapack(e, Decomposition::Qr, &arrays, |e, arrays| {
+            Ok(qr::decompose(e, arrays[0], SignedZero(true))?.to_vec())
+        })?,
+        ("ProductOfElementaryHouseholderReflectors", [a, taus]) => Value::Array(qr::product(e, *a, *taus)?),
+        ("orgqr", [_, _]) => in_lapack(e, Decomposition::Reflectors, &arrays, |e, arrays| {
+            Ok(vec![qr::product(e, arrays[0], arrays[1])?])
+        })?,
+        ("ormqr", [_, _, _]) => {
             let (is_left, is_transposed) = (is(e, "left")?, is(e, "transpose")?);
-            Value::Array(qr::times(e, is_left, is_transposed, [*a, *taus, *c])?)
+            in_lapack(e, Decomposition::Multiplication { is_left, is_transposed }, &arrays, |e, arrays| {
+                Ok(vec![qr::times(e, is_left, is_transposed, [arrays[0], arrays[1], arrays[2]])?])
+            })?
         }
         _ => return Err(e.unknown(format!("{target} takes real matrices only, one to factor or two to solve"))),
     }))
+}
+
+/// A call of LAPACK, beside what it means.
+fn in_lapack(
+    e: &mut Emitter,
+    function: Decomposition,
+    arrays: &[ValueId],
+    define: impl FnOnce(&mut Emitter, &[ValueId]) -> Result<Vec<ValueId>>,
+) -> Result<Value> {
+    let operands: Vec<Value> = arrays.iter().map(|id| Value::Array(*id)).collect();
+    library_call::call(e, LibraryFunction::Decomposition(function), &operands, |e, operands| {
+        let mut arrays = Vec::new();
+        operands.iter().for_each(|operand| operand.leaves(&mut arrays));
+        Ok(Value::of_parts(define(e, &arrays)?.into_iter().map(Value::Array).collect()))
+    })
 }
 
 /// `uplo = 76 : ui8` of `backend_config`: a character by its code.

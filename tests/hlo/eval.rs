@@ -231,6 +231,12 @@ fn products_of_complex_sums_are_those_of_xla() {
     results_are_those_of_xla("sums_at_once", "xla-cpu/default/as-compiled");
 }
 
+/// LU and QR decompositions are OpenBLAS's and LAPACK's.
+#[test]
+fn decompositions_are_those_of_xla() {
+    results_are_those_of_xla("decompositions", "xla-cpu/default/as-compiled");
+}
+
 /// Sums of few elements that stand apart: nothing is left over in a step, and so they are a chain.
 #[test]
 fn sums_of_few_elements_are_those_of_xla() {

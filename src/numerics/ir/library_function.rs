@@ -10,6 +10,8 @@ pub enum LibraryFunction {
     Cholesky,
     /// Beside a call of substitution row by row, of a matrix and right-hand sides.
     TriangularSystem(TriangularSystem),
+    /// Beside a call of a textbook's decomposition, of as many matrices as there are.
+    Decomposition(Decomposition),
     /// Beside a dot that stands for it.
     Convolution(Convolution),
     /// Beside one of the four dots of parts that a dot of complex numbers is.
@@ -54,6 +56,24 @@ pub struct TriangularSystem {
     pub is_transposed: bool,
     /// Whether the diagonal counts as ones.
     pub has_ones: bool,
+}
+
+/// What LAPACK does with an LU or QR decomposition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decomposition {
+    /// `getrf`: of a matrix L and U, the pivots from one, and `info`.
+    Lu,
+    /// `geqrf`: of a matrix the reflectors below R, and their taus.
+    Qr,
+    /// `orgqr`: of reflectors and taus the first columns of the product.
+    Reflectors,
+    /// `ormqr`: of reflectors, taus and a matrix the product of the reflectors times the matrix.
+    Multiplication {
+        /// Whether the reflectors stand on the matrix' left.
+        is_left: bool,
+        /// Whether their product is transposed.
+        is_transposed: bool,
+    },
 }
 
 /// What a dot does not tell of the convolution that it stands for.

@@ -22,7 +22,9 @@ impl Machine<'_> {
         let choices = &self.mode.choices;
         let own = self.mode.chip.library.is_some() && choices.acc == self.mode.chip.accumulation;
         instruction.library.as_deref().filter(|function| match function {
-            LibraryFunction::Cholesky | LibraryFunction::TriangularSystem(_) => own && choices.isa == Isa::Avx512,
+            LibraryFunction::Cholesky | LibraryFunction::TriangularSystem(_) | LibraryFunction::Decomposition(_) => {
+                own && choices.isa == Isa::Avx512
+            }
             _ => own,
         })
     }
@@ -39,6 +41,7 @@ pub fn call(function: &LibraryFunction, operands: Vec<Value>, shapes: &[&Shape])
         (LibraryFunction::TriangularSystem(system), [matrices, sides]) => {
             openblas::solve(system, matrices, sides, shapes[0])
         }
+        (LibraryFunction::Decomposition(function), _) => openblas::decompose(*function, &operands, shapes),
         _ => unreachable!("calls have the functions of calls, with as many operands"),
     }
 }

@@ -510,3 +510,15 @@ def sums_at_once(a, b):
     """A product of two sums of complex numbers, whose parts are there at once."""
     left, right = [jnp.sum(part[0] + 1j * part[1], -1) for part in (a, b)]
     return jnp.imag(left * (1 + right))
+
+
+def decompositions(x, y, z):
+    """LU and QR decompositions of OpenBLAS and LAPACK: by halves and by columns, of few rows, in batches, and what reflectors make of
+    matrices on either side of them."""
+    out = [lax.linalg.lu(m) for m in (x, y, z)] + [jnp.linalg.qr(y), jnp.linalg.qr(y, mode="complete")]
+    out += [jnp.linalg.qr(z[:rows], mode="raw") for rows in range(2, 9)]
+    packed, taus = jnp.linalg.qr(x, mode="raw")
+    for transpose in (True, False):
+        sides = [(x[:, :5], True), (x.T[:1], False), (x.T[:3], False), (x.T[:7], False)]
+        out += [lax.linalg.ormqr(packed.T, taus, m, left=left, transpose=transpose) for m, left in sides]
+    return tuple(out)

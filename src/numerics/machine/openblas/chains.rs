@@ -2,9 +2,20 @@
 
 use crate::num::flush_f32;
 
-/// `a b + c`, rounded once.
-fn fused(a: f32, b: f32, c: f32) -> f32 {
+/// `a b + c`, rounded once. Subnormal numbers count as zeros.
+pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let [a, b, c] = [a, b, c].map(flush_f32);
     flush_f32(a.mul_add(b, c))
+}
+
+/// `a b`.
+pub fn product(a: f32, b: f32) -> f32 {
+    flush_f32(flush_f32(a) * flush_f32(b))
+}
+
+/// `a + b`.
+pub fn sum(a: f32, b: f32) -> f32 {
+    flush_f32(flush_f32(a) + flush_f32(b))
 }
 
 /// `c - a b`, rounded once.
@@ -31,9 +42,10 @@ pub fn rows_of_four(rows: usize, row: usize, products: [(f32, f32); 4]) -> f32 {
 /// `sdot` of elements that lie apart: products in pairs, which are added up in f64.
 pub fn dot_apart(products: &[(f32, f32)]) -> f32 {
     let pair = |pair: &[(f32, f32)]| match *pair {
-        [(a, b), (c, d)] => fused(a, b, flush_f32(c * d)),
+        [(a, b), (c, d)] => fused(a, b, product(c, d)),
         _ => chain(pair.iter().copied()),
     };
     let sum: f64 = products.chunks(2).map(|products| f64::from(pair(products))).sum();
-    flush_f32(sum as f32)
+    // From +0, whatever the sign of zeros.
+    flush_f32((0.0 + sum) as f32)
 }

@@ -6,7 +6,11 @@
 
 mod chains;
 mod cholesky;
+mod decomposition;
+mod lu;
+mod reflectors;
 mod triangular;
+mod vectors;
 
 use crate::ir::{Shape, TriangularSystem};
 use crate::num::flush_f32;
@@ -14,6 +18,7 @@ use crate::tensor::DType;
 
 use super::value::Value;
 
+pub use decomposition::decompose;
 use triangular::System;
 
 /// Rows and columns of a block of `sgemm_kernel` (`SGEMM_DEFAULT_UNROLL_M` and `_N`).
