@@ -249,6 +249,12 @@ fn columns_in_runs_are_those_of_xla() {
     results_are_those_of_xla("columns_in_runs", "xla-cpu/default/as-compiled");
 }
 
+/// Terms of a sum that are computed of whole runs are rounded before they are parted, if their factors are computed too or many.
+#[test]
+fn sums_of_runs_are_those_of_xla() {
+    results_are_those_of_xla("sums_of_runs", "xla-cpu/default/as-compiled");
+}
+
 /// A choice between a value and zero, times a number and plus a number, is a choice between a sum and a number.
 #[test]
 fn choices_of_numbers_are_those_of_xla() {

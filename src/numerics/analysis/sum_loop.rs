@@ -240,8 +240,8 @@ fn of_sum(
             let whole = columns < RUN || lanes == Some(WIDEST) || around.is_none();
             JOIN_ROUNDED.contains(&columns) && whole && term.reads_runs()
         }
-        false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.products().is_some(),
-        false => columns <= RUN && term.products().is_some_and(|products| multiplies || products > 1),
+        false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.is_of_runs(),
+        false => columns <= RUN && term.is_of_runs() && (multiplies || !term.has_factor_alone(id)),
     };
     match (lanes, around) {
         (Some(lanes), Some(around)) => {

@@ -19,6 +19,7 @@ mod lane_cost;
 mod live;
 mod strides;
 mod weight_in_term;
+mod whole_runs;
 
 use computed_indices::Counted;
 use strides::Strides;
@@ -67,7 +68,12 @@ pub struct Term<'c> {
     masks: bool,
     /// Whether elements that stand apart are read by gathers.
     gathers: bool,
-    only_multiplies: bool,
+    /// Whether it has additions of single elements.
+    adds: bool,
+    /// Whether there is nothing in it but these and multiplications.
+    is_plain: bool,
+    /// Values that several operations read.
+    shared: HashSet<ValueId>,
     sums: bool,
     /// Whether a step that leaves out lanes cannot compute it.
     opaque: bool,
@@ -108,7 +114,9 @@ impl<'c> Term<'c> {
             slow: 0,
             regular: true,
             gathers: codegen.gathers,
-            only_multiplies: true,
+            adds: false,
+            is_plain: true,
+            shared: HashSet::new(),
             sums: false,
             opaque: false,
             calls_alone: 0,
@@ -122,17 +130,6 @@ impl<'c> Term<'c> {
     /// How many instructions there are for each element, reads among them.
     pub fn instructions(&self) -> usize {
         self.instructions
-    }
-
-    /// Operations for each element, where they are multiplications of elements of rows that stand apart and nothing else.
-    pub fn products(&self) -> Option<usize> {
-        let apart = |along: &Along| self.is_run(along);
-        (self.only_multiplies && self.spread == 0 && self.reads.iter().all(apart)).then_some(self.arithmetic)
-    }
-
-    /// Whether rows are read as runs of memory, and nothing else.
-    pub fn reads_runs(&self) -> bool {
-        self.reads.iter().all(|along| self.is_run(along))
     }
 
     /// How many arrays are read that change from row to row.
@@ -186,11 +183,6 @@ impl<'c> Term<'c> {
     }
 
     /// Whether a read's columns lie side by side, and its rows one after the other.
-    fn is_run(&self, along: &Along) -> bool {
-        let mut dims = along.iter().flatten().rev().map(|(dim, _)| *dim);
-        dims.next() == Some(self.innermost) && dims.next() == self.around && self.around.is_some()
-    }
-
     fn changes_around(&self, along: &Along) -> bool {
         self.around.is_some_and(|around| changes_with(along, around))
     }
@@ -209,6 +201,7 @@ impl<'c> Term<'c> {
             return;
         }
         if self.seen.len() >= MOST_VALUES || !self.seen.insert((id, along.clone(), self.place.clone())) {
+            self.shared.insert(id);
             return;
         }
         let operands = &instruction.operands;
@@ -221,7 +214,7 @@ impl<'c> Term<'c> {
                 let converts = usize::from(instruction.shape.dtype().is_some_and(DType::is_float));
                 self.instructions += converts;
                 self.converted += converts;
-                self.only_multiplies = false;
+                self.is_plain = false;
             }
             Op::Broadcast { dims } => self.visit(operands[0], &before_broadcast(dims, along)),
             Op::Transpose { permutation } => self.visit(operands[0], &before_transpose(permutation, along)),
@@ -260,13 +253,15 @@ impl<'c> Term<'c> {
                 self.calls +=
                     usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Logistic)));
                 self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
-                self.only_multiplies &= instruction.op == Op::Binary(Binary::Multiply);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
                 self.opaque |= is_opaque(instruction);
                 self.calls_alone += usize::from(is_scalar_call(&instruction.op));
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
+                self.is_plain &= adds || instruction.op == Op::Binary(Binary::Multiply);
+                self.adds |= adds;
                 let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
-                let operands: Vec<ValueId> = operands.iter().map(added).collect();
+                let mut operands: Vec<ValueId> = operands.iter().map(added).collect();
+                operands.dedup();
                 for operand in &operands {
                     let dims = computation.instructions[*operand].shape.dims().len();
                     let along = if dims == along.len() { along.clone() } else { Along::new() };
@@ -315,7 +310,7 @@ impl<'c> Term<'c> {
             // them. A place that stays is computed before the loop.
             self.instructions += (columns * (columns + 5)).saturating_sub(2);
             self.arithmetic += 3 * columns;
-            self.only_multiplies = false;
+            self.is_plain = false;
             let vector = self.reads.last().cloned().unwrap_or_default();
             self.reads.extend(std::iter::repeat_n(vector, columns.saturating_sub(1)));
         }
@@ -349,7 +344,7 @@ impl<'c> Term<'c> {
         }
         self.instructions = instructions + count.saturating_mul(of_one + 1);
         self.arithmetic = arithmetic + count.saturating_mul(self.arithmetic - arithmetic + 1);
-        self.only_multiplies = false;
+        self.is_plain = false;
         self.sums = true;
         let read = self.reads.split_off(reads);
         let most = if self.regular { count } else { 1 };

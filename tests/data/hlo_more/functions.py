@@ -325,6 +325,13 @@ def rows_alike(x, y, z, w, b, v, u):
     return tuple(alike + sums)
 
 
+def sums_of_runs(*arrays):
+    """Sums of products of few columns, which are computed of whole runs of memory, or are not."""
+    forms = [lambda x, y, z: x * y * z, lambda x, y, z: jnp.square(x - y), lambda x, y, z: (x - y) * z]
+    forms += [lambda x, y, z: (x - y) * x, lambda x, y, z: (x - y) * (x + z), lambda x, y, z: x * x * x]
+    return tuple(jnp.sum(form(*arrays[k : k + 3]), (1, 2)) for k in range(0, len(arrays), 3) for form in forms)
+
+
 def few_apart(x, y, v):
     """Sums of fewer elements than a loop may leave over, which stand apart: a step of lanes would read some that are not there."""
     def chain(value, steps):
