@@ -3,7 +3,7 @@
 use crate::num::flush_f32;
 
 /// `a b + c`, rounded once. Subnormal numbers count as zeros.
-pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     let [a, b, c] = [a, b, c].map(flush_f32);
     flush_f32(a.mul_add(b, c))
 }
@@ -20,12 +20,12 @@ pub fn sum(a: f32, b: f32) -> f32 {
 
 /// `c - a b`, rounded once.
 pub fn less(c: f32, a: f32, b: f32) -> f32 {
-    fused(-a, b, c)
+    fma(-a, b, c)
 }
 
 /// From zero, one product after the other (`sgemm_kernel`, and `sgemv_n` of up to 48 columns but four).
 pub fn chain(products: impl Iterator<Item = (f32, f32)>) -> f32 {
-    products.fold(0.0, |sum, (a, b)| fused(a, b, sum))
+    products.fold(0.0, |sum, (a, b)| fma(a, b, sum))
 }
 
 /// The products of each row of four with a vector (`sgemv_n`). Of the rows that no sixteen take, the first four and the next
@@ -42,7 +42,7 @@ pub fn rows_of_four(rows: usize, row: usize, products: [(f32, f32); 4]) -> f32 {
 /// `sdot` of elements that lie apart: products in pairs, which are added up in f64.
 pub fn dot_apart(products: &[(f32, f32)]) -> f32 {
     let pair = |pair: &[(f32, f32)]| match *pair {
-        [(a, b), (c, d)] => fused(a, b, product(c, d)),
+        [(a, b), (c, d)] => fma(a, b, product(c, d)),
         _ => chain(pair.iter().copied()),
     };
     let sum: f64 = products.chunks(2).map(|products| f64::from(pair(products))).sum();

@@ -3,7 +3,7 @@
 use crate::ir::{Decomposition, Shape};
 use crate::tensor::DType;
 
-use super::{floats, lu, reflectors};
+use super::{elimination, floats, reflectors};
 use crate::machine::value::Value;
 
 /// What LAPACK does with these arrays.
@@ -14,7 +14,7 @@ pub fn decompose(function: Decomposition, operands: &[Value], shapes: &[&Shape])
         Decomposition::Lu => {
             let (mut packed, mut pivots, mut failures) = (Vec::new(), Vec::new(), Vec::new());
             for mut matrix in matrices {
-                let (own, info) = lu::decompose(&mut matrix, sizes[0]);
+                let (own, info) = elimination::decompose(&mut matrix, sizes[0]);
                 pivots.extend(own.into_iter().map(|row| row as i64));
                 failures.push(info as i64);
                 packed.extend(turned(&matrix, sizes[0]));

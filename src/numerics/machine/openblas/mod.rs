@@ -7,7 +7,7 @@
 mod chains;
 mod cholesky;
 mod decomposition;
-mod lu;
+mod elimination;
 mod reflectors;
 mod triangular;
 mod vectors;

@@ -1,7 +1,7 @@
 //! `geqrf`, `orgqr` and `ormqr`, one reflector after the other (`geqr2`, `org2r`, `orm2r` of the reference LAPACK, in which OpenBLAS
 //! changes nothing).
 
-use super::chains::{fused, product as times, sum};
+use super::chains::{fma, product as times, sum};
 use super::vectors::{Columns, norm};
 use crate::num::flush_f32;
 
@@ -136,7 +136,7 @@ fn from_left(v: &[f32], tau: f32, part: &mut Part) {
     for (number, sum) in sums.into_iter().enumerate() {
         let scaled = times(-tau, sum);
         let own = column(part, number);
-        part.elements[own].iter_mut().zip(v).for_each(|(x, v)| *x = fused(scaled, *v, *x));
+        part.elements[own].iter_mut().zip(v).for_each(|(x, v)| *x = fma(scaled, *v, *x));
     }
 }
 
@@ -151,6 +151,6 @@ fn from_right(v: &[f32], tau: f32, elements: &mut [f32], stride: usize) {
     let sums = Columns { elements, stride, rows, columns: v.len() }.times(v);
     for (own, v) in elements.chunks_mut(stride).zip(v) {
         let scaled = times(-tau, *v);
-        own.iter_mut().zip(&sums).for_each(|(x, sum)| *x = fused(scaled, *sum, *x));
+        own.iter_mut().zip(&sums).for_each(|(x, sum)| *x = fma(scaled, *sum, *x));
     }
 }

@@ -1,6 +1,6 @@
 //! Matrices times vectors, and norms: `sgemv_n`, `sgemv_t` and `snrm2`, subnormals flushed.
 
-use super::chains::{chain, fused, product, rows_of_four, sum};
+use super::chains::{chain, fma, product, rows_of_four, sum};
 use crate::num::flush_f32;
 
 /// Rows that one pass takes (`NBMAX`).
@@ -51,7 +51,7 @@ impl Columns<'_> {
             // One row in fours, two and three in pairs.
             let size = if self.rows == 1 { 4 } else { 2 };
             let sums = fours.chunks(size).fold(0.0, |before, products| sum(before, last_first(products)));
-            return others.iter().fold(sums, |before, (a, b)| fused(*a, *b, before));
+            return others.iter().fold(sums, |before, (a, b)| fma(*a, *b, before));
         }
         if row >= self.rows / 4 * 4 {
             return chain(products.iter().copied());
@@ -98,7 +98,7 @@ impl Columns<'_> {
             let rest: Vec<(f32, f32)> = (whole..self.rows).map(|row| (column[row], vector[row])).collect();
             match rest[..] {
                 [] => known,
-                [(a, x)] => fused(a, x, known),
+                [(a, x)] => fma(a, x, known),
                 _ => sum(known, last_first(&rest)),
             }
         };
@@ -109,10 +109,10 @@ impl Columns<'_> {
 /// Products that C adds up from left to right, contracted: the second one is rounded, the first one added to it, then the others.
 fn last_first(products: &[(f32, f32)]) -> f32 {
     let (first, others) = match products {
-        [one, (a, b), others @ ..] => (fused(one.0, one.1, product(*a, *b)), others),
+        [one, (a, b), others @ ..] => (fma(one.0, one.1, product(*a, *b)), others),
         others => (0.0, others),
     };
-    others.iter().fold(first, |before, (a, b)| fused(*a, *b, before))
+    others.iter().fold(first, |before, (a, b)| fma(*a, *b, before))
 }
 
 /// Lanes that are joined by halves and then in pairs. An odd number of fours begins with one of them.
@@ -122,7 +122,7 @@ fn in_lanes(a: &[f32], x: &[f32], lanes: usize, fuse: bool) -> f32 {
     let steps = [0..first].into_iter().chain((first..a.len()).step_by(lanes).map(|start| start..start + lanes));
     for step in steps {
         for (lane, at) in sums.iter_mut().zip(step) {
-            *lane = if fuse { fused(a[at], x[at], *lane) } else { sum(*lane, product(a[at], x[at])) };
+            *lane = if fuse { fma(a[at], x[at], *lane) } else { sum(*lane, product(a[at], x[at])) };
         }
     }
     let [a, b, c, d, e, f, g, h] = sums;
@@ -134,7 +134,7 @@ fn in_lanes(a: &[f32], x: &[f32], lanes: usize, fuse: bool) -> f32 {
 fn few_rows(columns: usize, column: usize, products: &[(f32, f32)]) -> f32 {
     let rounded: Vec<f32> = products.iter().map(|(a, b)| product(*a, *b)).collect();
     let in_blocks_of = |size: usize| column < columns / size * size;
-    let pair = |at: usize| fused(products[at].0, products[at].1, rounded[at + 1]);
+    let pair = |at: usize| fma(products[at].0, products[at].1, rounded[at + 1]);
     let wide = match products.len() {
         2 => in_blocks_of(16),
         3 | 6 | 7 => in_blocks_of(8),
