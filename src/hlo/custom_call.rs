@@ -49,6 +49,7 @@ const KNOWN: &[&str] = &[
     "blas_*trsm",
     "lapack_*geqrf",
     "lapack_*getrf",
+    "lapack_*gtsv",
     "lapack_*orgqr",
     "lapack_*ormqr",
     "lapack_*potrf",

@@ -7,6 +7,7 @@
 mod lu;
 mod qr;
 mod rows;
+mod tridiagonal;
 
 use crate::ir::{
     Binary, Compare, CompareOrder, Decomposition, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId,
@@ -50,6 +51,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
         (_, Some("sgeqrf" | "dgeqrf")) if target.ends_with("_ffi") => "geqrf",
         (_, Some("sorgqr" | "dorgqr")) if target.ends_with("_ffi") => "orgqr",
         (_, Some("sormqr" | "dormqr")) if target.ends_with("_ffi") => "ormqr",
+        (_, Some("sgtsv" | "dgtsv")) if target.ends_with("_ffi") => "gtsv",
         _ => return Ok(None),
     };
     let tuple = |parts: &[ValueId]| Value::Tuple(parts.iter().map(|part| Value::Array(*part)).collect());
@@ -114,6 +116,7 @@ pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Re
         ("orgqr", [_, _]) => in_lapack(e, Decomposition::Reflectors, &arrays, |e, arrays| {
             Ok(vec![qr::product(e, arrays[0], arrays[1])?])
         })?,
+        ("gtsv", &[below, on, above, sides]) => tuple(&tridiagonal::solve(e, [below, on, above, sides])?),
         ("ormqr", [_, _, _]) => {
             let (is_left, is_transposed) = (is(e, "left")?, is(e, "transpose")?);
             in_lapack(e, Decomposition::Multiplication { is_left, is_transposed }, &arrays, |e, arrays| {

@@ -291,3 +291,38 @@ fn what_does_not_fit_is_refused() {
     let why = refused(&call("Qr", "", "(f64[2000,2000], f64[2000])", &[&[2000, 2000]]));
     assert!(why.contains("a matrix of 1024 rows or columns at most is supported, not f64[2000,2000]"), "{why}");
 }
+
+/// Rows that change places and rows that stay, against products; batches, and a system without a solution.
+#[test]
+fn tridiagonal_systems_are_solved() {
+    // By rows: (4, 2), (2, 5, 1), (-8, 1, 2), (3, 4); the first one stays, the others change places.
+    let diagonals = [[9.0, 2.0, -8.0, 3.0], [4.0, 5.0, 1.0, 4.0], [2.0, 1.0, 2.0, 9.0]];
+    let x = [1.0, -2.0, 3.0, 0.5];
+    let row = |i: usize, x: &dyn Fn(usize) -> f64| {
+        let [below, on, above] = diagonals.map(|diagonal| diagonal[i]);
+        (if i > 0 { below * x(i - 1) } else { 0.0 }) + on * x(i) + if i < 3 { above * x(i + 1) } else { 0.0 }
+    };
+    let sides: Vec<f64> = (0..4).flat_map(|i| [row(i, &|i| x[i]), row(i, &|i| 2.0 * x[3 - i])]).collect();
+    let unknowns: Vec<f64> = (0..4).flat_map(|i| [x[i], 2.0 * x[3 - i]]).collect();
+    let results = "(f64[4], f64[4], f64[4], f64[4,2], s32[])";
+    let operands = [0, 1, 2].map(|at| (&[4][..], &diagonals[at][..]));
+    let operands = [operands[0], operands[1], operands[2], (&[4, 2][..], &sides[..])];
+    for found in both("lapack_dgtsv_ffi", "", results, &operands) {
+        near(&found[3], &unknowns, "the unknowns");
+        // (0, 4, 1) is behind (-8, 1, 2), which leaves (0, 3/2, 1) of it, behind (3, 4).
+        assert_eq!((&found[1][..], &found[2][..3]), (&[4.0, -8.0, 3.0, -1.0][..], &[2.0, 1.0, 4.0][..]));
+        assert_eq!((&found[0][..], &found[4][..]), (&[9.0, 0.0, 2.0, 3.0][..], &[0.0][..]));
+    }
+    let two = [1.0, 0.0, 0.0, 3.0, 2.0, 0.0, 4.0, 5.0];
+    let results = "(f64[2,2], f64[2,2], f64[2,2], f64[2,2,1], s32[2])";
+    let (ones, sides) = ([0.0, 0.0, 0.0, 2.0], [1.0, 2.0, 3.0, 4.0]);
+    let operands = [(&[2, 2][..], &ones[..]), (&[2, 2], &two[..4]), (&[2, 2], &two[4..]), (&[2, 2, 1], &sides[..])];
+    let dims: Vec<&[usize]> = operands.iter().map(|(dims, _)| *dims).collect();
+    let text = program(&call("lapack_dgtsv_ffi", "", results, &dims));
+    let found = ulpgate::subject::evaluate(&text, &MODE.parse().unwrap(), &given(&operands)).unwrap();
+    // (1, 2; 0, 0) has none, (0, 4; 2, 3) changes its rows.
+    assert_eq!((found[4].data().to_i64s(), found[3].data().to_f64s()[2..].to_vec()), (vec![2, 0], vec![0.875, 0.75]));
+    let why = lower(&parse(&call("lapack_dgtsv_ffi", "", results, &[&[2], &[2, 2], &[2, 2], &[2, 2, 1]])).unwrap());
+    let why = why.unwrap_err().to_string();
+    assert!(why.contains("f64[2] is no diagonal of a system of 2 rows"), "{why}");
+}
