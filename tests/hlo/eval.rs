@@ -306,6 +306,12 @@ fn sums_of_indices_are_those_of_xla() {
     results_are_those_of_xla("sums_of_indices", "xla-cpu/default/as-compiled");
 }
 
+/// Choices that are known in some columns alone.
+#[test]
+fn causal_masks_are_those_of_xla() {
+    results_are_those_of_xla("causal", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

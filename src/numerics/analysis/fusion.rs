@@ -14,7 +14,7 @@ use super::emission::Emission;
 use super::innermost::Loops;
 use super::invariant::Invariants;
 use super::known::{known_number, negated_by};
-use super::known_choice::is_known;
+use super::known_choice::{known_columns, known_elements};
 use super::library_dot::LibraryDot;
 use super::runs::Runs;
 use super::signs::{Signs, Term, moves};
@@ -117,8 +117,14 @@ pub fn find_contractions(
             }
             None => instruction.operands.iter().filter_map(|operand| reads.product(*operand, id)).collect(),
         };
-        if let (true, true, Op::Binary(Binary::Subtract)) = (codegen.masks, terms.is_empty(), &instruction.op) {
-            terms.extend(reads.product_behind_choice(instruction));
+        if let (true, Op::Binary(Binary::Subtract)) = (codegen.masks, &instruction.op)
+            && terms.iter().all(|term| term.partly.is_some())
+            && let Some(product) = reads.product_behind_choice(instruction)
+        {
+            terms = vec![product];
+        }
+        if terms.len() > 1 || matches!(instruction.op, Op::Reduce { .. }) {
+            terms.retain(|term| term.partly.is_none());
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
@@ -158,6 +164,12 @@ pub fn find_contractions(
                     false => vec![if first { left } else { right }],
                 }
             }
+            ([Product { path, partly: Some(choice), .. }], ..) => {
+                let Some(known) = known_elements(computation, (id, path), choice) else { continue };
+                let is_left = instruction.operands[0] == path[0];
+                by_place.insert(id, known.iter().map(|is_known| *is_known == is_left).collect());
+                vec![&terms[0]]
+            }
             ([only], ..) => vec![only],
             _ => continue,
         };
@@ -188,6 +200,8 @@ struct Product {
     exponential: bool,
     /// Which elements it is, if it is among the operands of a concatenate that is taken apart.
     parts: Option<Arc<[bool]>>,
+    /// A choice behind which it is, and the columns in which that is known, if these are not all.
+    partly: Option<(ValueId, Vec<bool>)>,
 }
 
 impl Product {
@@ -240,12 +254,19 @@ impl Reads<'_> {
         self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
     }
 
-    /// Whether LLVM knows a choice when it makes the code.
-    fn is_known(&self, id: ValueId) -> bool {
+    /// In which columns of its innermost loop LLVM knows a choice when it makes the code: of one along rows, in all or none.
+    fn known_columns(&self, id: ValueId) -> Vec<bool> {
         let choice = &self.computation.instructions[id];
-        let last = || choice.shape.dims().iter().rposition(|extent| *extent > 1);
-        let innermost = self.loops(choice.fusion, |loops| loops.innermost(id)).or_else(last);
-        innermost.is_some_and(|innermost| is_known(self.computation, choice, innermost))
+        let last = choice.shape.dims().iter().rposition(|extent| *extent > 1);
+        let innermost = self.loops(choice.fusion, |loops| loops.innermost(id)).or(last);
+        let columns = innermost.map_or_else(Vec::new, |dim| known_columns(self.computation, choice, dim));
+        if innermost != last && columns.contains(&false) { Vec::new() } else { columns }
+    }
+
+    /// Whether LLVM knows a choice in all columns.
+    fn is_known(&self, id: ValueId) -> bool {
+        let columns = self.known_columns(id);
+        !columns.is_empty() && !columns.contains(&false)
     }
 
     /// What is asked of a fusion's loops.
@@ -345,12 +366,22 @@ impl Reads<'_> {
                     let mut numbers = self.numbers.borrow_mut();
                     let numbers = numbers.entry(fusion).or_insert_with(|| SingleNumbers::new(computation, fusion));
                     let term = || Term::new(computation, read, (&alike, &keeps, &|number| numbers.hold(number)));
-                    return self.varies_inside(id).then(|| Product { path, term: term(), exponential, parts: None });
+                    return self.varies_inside(id).then(|| Product {
+                        path,
+                        term: term(),
+                        exponential,
+                        parts: None,
+                        partly: None,
+                    });
                 }
-                Op::Select if self.is_known(id) => {
-                    let joined = self.any_product(&instruction.operands[1..], id)?;
+                Op::Select => {
+                    let columns = self.known_columns(id);
+                    let joined =
+                        self.any_product(&instruction.operands[1..], id).filter(|_| columns.contains(&true))?;
                     path.extend(joined.path);
-                    return Some(Product { path, ..joined });
+                    let partly = columns.contains(&false).then_some((id, columns));
+                    let partly = if partly.is_some() && joined.partly.is_some() { return None } else { partly };
+                    return Some(Product { path, partly: partly.or(joined.partly), ..joined });
                 }
                 Op::Concatenate { dim } if self.is_parted_by(read[1], id, *dim) => {
                     let joined = self.any_product(&instruction.operands, id)?;

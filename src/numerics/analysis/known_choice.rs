@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Compare, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::invariant::readers;
+use super::sum_term::RUN;
 use super::unroll::is_small;
+use super::ways::element_read;
 
 /// The most iterations that LLVM peels off a loop for what is known behind them (`unroll-peel-max-count`).
 const PEELED: usize = 7;
@@ -19,36 +22,63 @@ const UNROLLED_IN_REGISTERS: usize = 160;
 /// Elements of a register.
 const LANES: usize = 8;
 
-/// Whether a choice's predicate decides nothing in the innermost loop, which goes along this dim: it is the same in the whole loop, which
-/// LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the index, in all iterations or behind a few that are
-/// peeled off; or the loop is unrolled, one element after the other or in registers in each of which it is the same.
-pub fn is_known(computation: &Computation, choice: &Instruction, innermost: usize) -> bool {
-    let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return false };
-    if is_same_inside(computation, predicate, innermost) {
-        return true;
-    }
+/// For each column whether the predicate of a choice decides nothing there, and the choice is none: it is the same in the whole
+/// innermost loop, which goes along this dim and LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the
+/// index, in all iterations or behind a few that are peeled off; or the loop is unrolled, one element after the other or in registers,
+/// and it is known in the element, or the same in the register.
+pub fn known_columns(computation: &Computation, choice: &Instruction, innermost: usize) -> Vec<bool> {
+    let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return Vec::new() };
     let columns = choice.shape.dims()[innermost];
-    let in_columns = |first: usize, last: usize| {
+    if is_same_inside(computation, predicate, innermost) {
+        return vec![true; columns];
+    }
+    let in_columns = |first: usize, last: usize, others: bool| {
         let span = [first, last].map(|at| at as i64);
-        let mut values = Values { computation, fusion, span, found: HashMap::new() };
+        let mut values = Values { computation, fusion, span, others, found: HashMap::new() };
         values.of(predicate, Some(innermost)).filter(|[low, high]| low == high).map(|[value, _]| value)
     };
     let instructions = instructions(computation, fusion);
     let peeled = PEELED.min((LARGEST / (instructions + 2)).saturating_sub(1));
-    if (0..=peeled.min(columns - 1)).any(|first| in_columns(first, columns - 1).is_some()) {
-        return true;
+    if (0..=peeled.min(columns - 1)).any(|first| in_columns(first, columns - 1, true).is_some()) {
+        return vec![true; columns];
+    }
+    let is_alone = is_small(columns, instructions);
+    if !is_alone && columns > UNROLLED_IN_REGISTERS {
+        return vec![false; columns];
     }
     // What is left behind the last full register is taken by its half, and then one by one.
     let register =
         |at: usize| [LANES, LANES / 2].into_iter().map(move |lanes| at / lanes * lanes..at / lanes * lanes + lanes);
-    let whole = |at: usize| register(at).find(|lanes| lanes.end <= columns).map_or(at, |lanes| lanes.start);
-    let is_alone = is_small(columns, instructions);
-    (is_alone || columns <= UNROLLED_IN_REGISTERS)
-        && (0..columns).all(|at| {
-            let value = in_columns(at, at);
-            let first = if is_alone { at } else { whole(at) };
-            value.is_some() && in_columns(first, first) == value
-        })
+    let whole = |at: usize| register(at).find(|lanes| lanes.end <= columns).unwrap_or(at..at + 1);
+    let values: Vec<Option<i64>> = (0..columns).map(|at| in_columns(at, at, is_alone)).collect();
+    let is_known = |at: usize| {
+        let beside = if is_alone { at..at + 1 } else { whole(at) };
+        values[at].is_some() && values[beside].iter().all(|value| *value == values[at])
+    };
+    (0..columns).map(is_known).collect()
+}
+
+/// For each element of a sum whether a choice is known there, to which the values of `path` lead one after the other; `None` where
+/// what lies between is not followed, and where rows are stored as one run of memory: LLVM adds two columns at once then
+/// (`VectorCombine`), unless a function stands between.
+pub fn known_elements(
+    computation: &Computation,
+    (sum, path): (ValueId, &[ValueId]),
+    (choice, columns): &(ValueId, Vec<bool>),
+) -> Option<Vec<bool>> {
+    let instructions = &computation.instructions;
+    let is_function = |id: ValueId| matches!(&instructions[id].op, Op::Unary(Unary::Exponential | Unary::Log));
+    if columns.len() <= RUN && !readers(computation, instructions[sum].fusion?, sum).any(is_function) {
+        return None;
+    }
+    let end = path.iter().position(|id| id == choice)?;
+    let steps: Vec<ValueId> = [sum].into_iter().chain(path[..=end].iter().copied()).collect();
+    let read = |at: usize, step: &[ValueId]| {
+        let position = instructions[step[0]].operands.iter().position(|operand| *operand == step[1])?;
+        element_read(computation, step[0], position, at)?
+    };
+    let is_known = |at: usize| Some(columns[steps.windows(2).try_fold(at, read)? % columns.len()]);
+    (0..instructions[sum].shape.elements()).map(is_known).collect()
 }
 
 /// Operations and reads for each element of a fusion.
@@ -98,6 +128,8 @@ struct Values<'c> {
     fusion: Fusion,
     /// The first and the last index along the innermost dim.
     span: [i64; 2],
+    /// Whether it is known where other indices end: of registers they are not.
+    others: bool,
     found: HashMap<(ValueId, Option<usize>), Option<[i64; 2]>>,
 }
 
@@ -129,7 +161,7 @@ impl Values<'_> {
             _ if *fusion != Some(self.fusion) => None,
             Op::Iota { dim: counted } if Some(*counted) == dim => Some(self.span),
             Op::Iota { .. } if dtype.is_float() => None,
-            Op::Iota { dim: counted } => Some([0, shape.dims()[*counted] as i64 - 1]),
+            Op::Iota { dim: counted } => self.others.then(|| [0, shape.dims()[*counted] as i64 - 1]),
             Op::Broadcast { dims } => self.of(operands[0], dims.iter().position(|to| Some(*to) == dim)),
             Op::Reshape => {
                 let from = computation.instructions[operands[0]].shape.dims();

@@ -529,3 +529,13 @@ def decompositions(x, y, z):
         sides = [(x[:, :5], True), (x.T[:1], False), (x.T[:3], False), (x.T[:7], False)]
         out += [lax.linalg.ormqr(packed.T, taus, m, left=left, transpose=transpose) for m, left in sides]
     return tuple(out)
+
+
+def causal(x, m, y, n, z, k):
+    """Choices that are known in some columns alone: a causal mask's, each column of a loop that is unrolled, and registers."""
+    def masked(x, m):
+        rows, columns = x.shape[-2:]
+        keep = jnp.arange(rows)[:, None] >= jnp.arange(columns)
+        return jnp.where(keep, x * jnp.float32(0.35), -3) - m[..., None]
+    by = jnp.where(jnp.arange(64) < 28, z * jnp.float32(0.35), k)
+    return masked(x, m), masked(y, n), masked(x, m).transpose(1, 0, 2) * jnp.float32(2), by + z[::-1], z[::-1] - by, jnp.exp(masked(y, n))

@@ -1,4 +1,4 @@
-use super::is_known;
+use super::known_columns;
 use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, ValueId};
 use crate::tensor::DType;
 
@@ -13,7 +13,8 @@ fn known(dims: [usize; 2], predicate: impl Fn(&mut Builder, [ValueId; 2]) -> Res
     let entry = program.entry;
     let computation = &mut program.computations[entry];
     (indices[0]..=choice).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
-    is_known(computation, &computation.instructions[choice], dims.len() - 1)
+    let columns = known_columns(computation, &computation.instructions[choice], dims.len() - 1);
+    !columns.is_empty() && !columns.contains(&false)
 }
 
 /// Index `dim` compared with a number, after it is multiplied by another one.
