@@ -306,10 +306,22 @@ fn sums_of_indices_are_those_of_xla() {
     results_are_those_of_xla("sums_of_indices", "xla-cpu/default/as-compiled");
 }
 
+/// Elements that neighbours share, reshapes there and back, and products of which one leaves its loop.
+#[test]
+fn groups_of_neighbours_are_those_of_xla() {
+    results_are_those_of_xla("groups", "xla-cpu/default/as-compiled");
+}
+
 /// Choices that are known in some columns alone.
 #[test]
 fn causal_masks_are_those_of_xla() {
     results_are_those_of_xla("causal", "xla-cpu/default/as-compiled");
+}
+
+/// Sums of up to ten steps beside functions, and what is the same for all rows.
+#[test]
+fn sums_of_few_steps_are_those_of_xla() {
+    results_are_those_of_xla("few_steps", "xla-cpu/default/as-compiled");
 }
 
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.

@@ -7,6 +7,9 @@ pub type Dims = Vec<(usize, usize)>;
 /// In the place of a dim: where a gather reads, which changes in all loops.
 pub const SOMEWHERE: usize = 1 << 20;
 
+/// In the place of a dim, behind the last: so many neighbours share an element.
+pub const SHARED: usize = SOMEWHERE + 2;
+
 /// Whether a value is another one along the dim.
 pub fn changes_with(along: &Along, dim: usize) -> bool {
     along.iter().flatten().any(|(along, _)| *along == dim || *along == SOMEWHERE)
@@ -64,6 +67,13 @@ pub fn in_memory(extents: &[usize], along: &Along) -> Along {
 /// Along what the dims run of an array that is broadcast along these.
 pub fn before_broadcast(dims: &[usize], along: &Along) -> Along {
     dims.iter().map(|dim| along[*dim].clone()).collect()
+}
+
+/// How many neighbours along the dim share an element of an array that is broadcast along these.
+pub fn sharers(dims: &[usize], along: &Along, dim: usize) -> usize {
+    let parts = along.iter().enumerate().rev().flat_map(|(d, parts)| parts.iter().rev().map(move |part| (d, part)));
+    let own = parts.filter(|(_, (along, _))| *along == dim);
+    own.take_while(|(d, _)| !dims.contains(d)).map(|(_, (_, extent))| extent).product()
 }
 
 /// Along what the dims run of an array that is transposed.

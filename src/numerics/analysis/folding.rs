@@ -55,28 +55,58 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     found
 }
 
-/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless: those of
-/// a compiled fusion, as far as the product depends on constants and on the index of the innermost loop.
-///
-/// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
-/// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
-/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
+/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless ([`Folding`]).
 pub fn find_folded_columns(
     computation: &Computation,
     products: &[bool],
     codegen: &Codegen,
 ) -> Vec<Option<FoldedColumns>> {
-    let mut found = vec![None; products.len()];
-    let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
-    let mut known = Known::new();
-    let mut inside: Option<Vec<bool>> = None;
-    let mut loops: HashMap<Fusion, Loops> = HashMap::new();
-    let invariants = Invariants::new(computation);
-    for (id, _) in products.iter().enumerate().filter(|(_, contracted)| **contracted) {
-        let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { continue };
+    let mut folding = Folding::new(computation, codegen);
+    products.iter().enumerate().map(|(id, contracted)| if *contracted { folding.of(id) } else { None }).collect()
+}
+
+/// The columns that LLVM folds: those of a product in a compiled fusion, as far as it depends on constants and on the index of the
+/// innermost loop.
+///
+/// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
+/// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
+/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
+pub struct Folding<'c> {
+    computation: &'c Computation,
+    codegen: &'c Codegen,
+    codes: HashMap<Fusion, Option<Code>>,
+    known: Known,
+    inside: Option<Vec<bool>>,
+    loops: HashMap<Fusion, Loops>,
+    invariants: Invariants<'c>,
+}
+
+impl<'c> Folding<'c> {
+    /// Of a computation's products, looked at when they are asked for.
+    pub fn new(computation: &'c Computation, codegen: &'c Codegen) -> Folding<'c> {
+        Folding {
+            computation,
+            codegen,
+            codes: HashMap::new(),
+            known: Known::new(),
+            inside: None,
+            loops: HashMap::new(),
+            invariants: Invariants::new(computation),
+        }
+    }
+
+    /// Whether a product is computed apart from its sum in all columns.
+    pub fn takes_all(&mut self, product: ValueId) -> bool {
+        self.of(product).is_some_and(|columns| columns.first == 0 && columns.end == columns.width)
+    }
+
+    /// The columns of one product.
+    fn of(&mut self, id: ValueId) -> Option<FoldedColumns> {
+        let Folding { computation, codegen, codes, known, inside, loops, invariants } = self;
+        let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { return None };
         let dims = shape.dims();
-        let Some(innermost) = dims.iter().rposition(|extent| *extent > 1) else { continue };
-        let is_known = depends_on(computation, *fusion, (id, innermost), &mut known);
+        let innermost = dims.iter().rposition(|extent| *extent > 1)?;
+        let is_known = depends_on(computation, *fusion, (id, innermost), known);
         let width = dims[innermost];
         let all = FoldedColumns { width, first: 0, end: width };
         let mut of_loop = None;
@@ -84,37 +114,34 @@ pub fn find_folded_columns(
             let is_row = extents_spread(computation, *fusion, id).len() == 1;
             let of_branches = || invariants.leave_branches(id);
             let of_row = if is_row { invariants.first_step(id).or_else(of_branches) } else { None };
-            found[id] = of_row.or_else(|| leaves_loops_over_rows(computation, *fusion, id).then_some(all));
-            if is_row || found[id].is_some() {
-                continue;
+            let found = of_row.or_else(|| leaves_loops_over_rows(computation, *fusion, id).then_some(all));
+            if is_row || found.is_some() {
+                return found;
             }
             if let Some(columns) = columns_of_a_row(computation, *fusion, id) {
-                let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
+                let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, known));
                 let leaves = code.as_ref().is_some_and(|code| code.transposes && code.is_unrolled_first(columns));
-                found[id] = leaves.then_some(all);
-                continue;
+                return leaves.then_some(all);
             }
             let loops = loops.entry(*fusion).or_insert_with(|| Loops::new(computation, Some(*fusion), codegen));
             if !leaves_a_loop(computation, *fusion, id, loops) {
-                continue;
+                return None;
             }
             of_loop = loops.columns(id);
         }
-        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
-        let Some(code) = code.as_ref().filter(|code| !code.transposes || of_loop.is_some()) else { continue };
+        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, known));
+        let code = code.as_ref().filter(|code| !code.transposes || of_loop.is_some())?;
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
         let over = || loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
         let columns = of_loop.unwrap_or_else(over);
         let is_unrolled =
             if code.has_functions() { code.is_unrolled_first(columns) } else { code.is_unrolled(columns) };
         if !is_known || code.has_others {
-            found[id] = ((!is_known || is_inside()) && is_unrolled).then_some(all);
-        } else if code.reads == 0 || is_inside() {
-            let first = if code.has_functions() && is_unrolled { 0 } else { code.first_folded(columns) };
-            found[id] = Some(FoldedColumns { first, ..all });
+            return ((!is_known || is_inside()) && is_unrolled).then_some(all);
         }
+        let first = if code.has_functions() && is_unrolled { 0 } else { code.first_folded(columns) };
+        (code.reads == 0 || is_inside()).then_some(FoldedColumns { first, ..all })
     }
-    found
 }
 
 /// Elements of a register.

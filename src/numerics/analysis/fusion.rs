@@ -11,6 +11,7 @@ use super::chosen_terms::{equal_choices, is_sum_with_number, number_in_choice};
 use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
+use super::folding::Folding;
 use super::innermost::Loops;
 use super::invariant::Invariants;
 use super::known::{known_number, negated_by};
@@ -91,6 +92,7 @@ pub fn find_contractions(
     let mut runs: HashMap<Fusion, Option<Runs>> = HashMap::new();
     let mut by_place: HashMap<ValueId, Arc<[bool]>> = HashMap::new();
     let invariants = Invariants::new(computation);
+    let mut folding = Folding::new(computation, codegen);
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
         let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. })) && codegen.sums_are_dots;
@@ -136,6 +138,9 @@ pub fn find_contractions(
                 emission.parts(product, id) || invariants.leaves(product, codegen) || leaves(product) || parts(product)
             };
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
+            if terms.len() > 1 {
+                terms.retain(|term| !term.path.last().is_some_and(|product| folding.takes_all(*product)));
+            }
         }
         let taken = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {

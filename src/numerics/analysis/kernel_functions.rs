@@ -26,6 +26,18 @@ struct Move<'c> {
     dims: &'c [usize],
 }
 
+/// Goes one step on, to an operand of these dims. Reshapes that follow each other are one, and none where they lead back to the same
+/// dims (`IndexingMap::Simplify`).
+fn extend<'c>(way: &mut Vec<Move<'c>>, next: Option<Move<'c>>, to: &[usize]) {
+    let Some(next) = next else { return };
+    let reshaped = way.last().filter(|last| *last.op == Op::Reshape && *next.op == Op::Reshape);
+    match reshaped.map(|last| last.dims == to) {
+        None => way.push(next),
+        Some(true) => drop(way.pop()),
+        Some(false) => {}
+    }
+}
+
 /// The values of a fusion that are read outside of it.
 pub fn results_of(computation: &Computation, fusion: Option<Fusion>) -> Vec<ValueId> {
     let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
@@ -87,11 +99,8 @@ impl Functions {
             for (position, operand) in instruction.operands.iter().enumerate() {
                 let mut way = way.clone();
                 let moves = !is_elementwise(&instruction.op);
-                way.extend(moves.then_some(Move {
-                    op: &instruction.op,
-                    operand: position,
-                    dims: instruction.shape.dims(),
-                }));
+                let next = Move { op: &instruction.op, operand: position, dims: instruction.shape.dims() };
+                extend(&mut way, moves.then_some(next), instructions[*operand].shape.dims());
                 if instructions[*operand].shape.dims().is_empty() {
                     way.clear();
                 }

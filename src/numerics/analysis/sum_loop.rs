@@ -183,7 +183,7 @@ pub fn leaves_no_loop(computation: &Computation, sum: ValueId, codegen: &Codegen
     is_plain
         && match of_sum(computation, instruction, dims, [term, init], (false, false), codegen) {
             SumLoop::Columns(columns) => columns.unrolled,
-            _ => may_unroll && is_unrolled(extents[innermost], term_of.instructions()),
+            _ => may_unroll && term_of.is_unrolled(extents[innermost]),
         }
 }
 
@@ -209,7 +209,7 @@ fn of_sum(
     let mut term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
     // A loop with one within is not the innermost one.
     let may_unroll = codegen.free_loops || !term.sums();
-    if !may_unroll || !is_unrolled(columns, term.instructions()) {
+    if !may_unroll || !term.is_unrolled(columns) {
         // Calls for one element at a time cost as much masked.
         let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
         let is_within = extents.iter().filter(|extent| **extent > 1).count() > 1;

@@ -6,12 +6,11 @@ use crate::ir::{Binary, Computation, Fusion, GatherDims, Instruction, Op, Unary,
 use crate::tensor::DType;
 
 use super::along::{
-    Along, Dims, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
-    in_memory, lies_beside, minor_last,
+    Along, Dims, SHARED, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
+    in_memory, lies_beside, minor_last, sharers,
 };
 use super::codegen::Codegen;
-use super::sum_weight::{is_opaque, is_scalar_call, without_sign};
-use super::unroll::is_unrolled;
+use super::sum_weight::{is_opaque, without_sign};
 
 mod computed_indices;
 mod indices;
@@ -22,6 +21,7 @@ mod weight_in_term;
 mod whole_runs;
 
 use computed_indices::Counted;
+use lane_cost::Work;
 use strides::Strides;
 
 /// More values than any fusion of a program has.
@@ -40,6 +40,8 @@ pub struct Term<'c> {
     place: Vec<usize>,
     /// How much of it says where values begin that the fusion computes: these are called as functions, with an address for each place.
     called: usize,
+    /// How many neighbours in the innermost loop share an element of what is visited.
+    sharers: usize,
     /// The arrays that are read in the innermost loop, and how.
     strides: Vec<Strides>,
     /// The operations in the innermost loop.
@@ -52,16 +54,14 @@ pub struct Term<'c> {
     spread: usize,
     rows_read: usize,
     instructions: usize,
-    /// What arithmetic in the innermost loop costs, additions of the sum not among it; one multiplication costs 1.
-    arithmetic: usize,
+    /// What is done there, additions of the sum not among it.
+    work: Work,
+    /// And of that what changes from row to row.
+    work_of_rows: Work,
     /// Indices of the innermost loop that are made floats in it; where it is unrolled they are numbers.
     converted: usize,
-    /// Exponentials and logarithms: calls of functions for up to 16 elements. They gain nothing from registers of two.
-    calls: usize,
     /// Whether an array is read whose elements are narrower than f32.
     reads_narrow: bool,
-    /// Divisions and square roots: registers of eight elements take them in two halves.
-    slow: usize,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
     /// Whether the processor has masks.
@@ -77,8 +77,8 @@ pub struct Term<'c> {
     sums: bool,
     /// Whether a step that leaves out lanes cannot compute it.
     opaque: bool,
-    /// Functions that are called for one element at a time.
-    calls_alone: usize,
+    /// Whether functions are called: LLVM does not look then at what unrolling saves (`analyzeLoopUnrollCost`).
+    calls: bool,
 }
 
 impl<'c> Term<'c> {
@@ -99,6 +99,7 @@ impl<'c> Term<'c> {
             counted: HashMap::new(),
             place: Vec::new(),
             called: 0,
+            sharers: 1,
             strides: Vec::new(),
             operations: BTreeSet::new(),
             masks: codegen.masks,
@@ -107,11 +108,10 @@ impl<'c> Term<'c> {
             spread: 0,
             rows_read: 0,
             instructions: 0,
-            arithmetic: 0,
+            work: Work::default(),
+            work_of_rows: Work::default(),
             converted: 0,
-            calls: 0,
             reads_narrow: false,
-            slow: 0,
             regular: true,
             gathers: codegen.gathers,
             adds: false,
@@ -119,7 +119,7 @@ impl<'c> Term<'c> {
             shared: HashSet::new(),
             sums: false,
             opaque: false,
-            calls_alone: 0,
+            calls: false,
         };
         let dims = computation.instructions[id].shape.dims().iter().copied().enumerate();
         term.visit(without_sign(computation, fusion, id), &dims.map(|dim| vec![dim]).collect::<Along>());
@@ -173,13 +173,13 @@ impl<'c> Term<'c> {
 
     /// Whether functions are called for one element at a time.
     pub fn calls_alone(&self) -> bool {
-        self.calls_alone > 0
+        self.work.calls_alone > 0
     }
 
     /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
     /// is read says how many (`LoopVectorizationCostModel::useMaxBandwidth`), else the widest.
     pub fn widest(&self) -> usize {
-        if self.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
+        if self.work.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
     }
 
     /// Whether a read's columns lie side by side, and its rows one after the other.
@@ -196,7 +196,7 @@ impl<'c> Term<'c> {
             self.rows_read += usize::from(self.around.is_some() && self.changes_around(along));
             return;
         }
-        if self.counts_around(id, along) {
+        if self.is_counted_apart(id, along, self.innermost) {
             self.spread += 1;
             return;
         }
@@ -216,7 +216,13 @@ impl<'c> Term<'c> {
                 self.converted += converts;
                 self.is_plain = false;
             }
-            Op::Broadcast { dims } => self.visit(operands[0], &before_broadcast(dims, along)),
+            Op::Broadcast { dims } => {
+                let before = before_broadcast(dims, along);
+                let more = if changes_with(&before, self.innermost) { sharers(dims, along, self.innermost) } else { 1 };
+                self.sharers *= more;
+                self.visit(operands[0], &before);
+                self.sharers /= more;
+            }
             Op::Transpose { permutation } => self.visit(operands[0], &before_transpose(permutation, along)),
             Op::Reshape => match before_reshape(
                 computation.instructions[operands[0]].shape.dims(),
@@ -249,13 +255,14 @@ impl<'c> Term<'c> {
                 self.operations.insert(id);
                 let (instructions, arithmetic) = self.weight(id, along);
                 self.instructions += instructions;
-                self.arithmetic += arithmetic;
-                self.calls +=
-                    usize::from(matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Logistic)));
-                self.slow += usize::from(matches!(instruction.op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt)));
+                let work = Work::of(&instruction.op, arithmetic);
+                self.work += work;
+                if !self.around.is_none_or(|around| self.is_counted_apart(id, along, around)) {
+                    self.work_of_rows += work;
+                }
+                self.calls |= work.calls + work.calls_alone > 0 || is_opaque(instruction);
                 self.regular &= instruction.op != Op::Unary(Unary::Cbrt);
                 self.opaque |= is_opaque(instruction);
-                self.calls_alone += usize::from(is_scalar_call(&instruction.op));
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
                 self.is_plain &= adds || instruction.op == Op::Binary(Binary::Multiply);
                 self.adds |= adds;
@@ -278,7 +285,10 @@ impl<'c> Term<'c> {
         let Instruction { shape, minor, .. } = &self.computation.instructions[id];
         self.instructions += 1;
         let (extents, along) = (minor_last(shape.dims(), *minor), minor_last(along, *minor));
-        let lies = in_memory(&extents, &along);
+        let mut lies = in_memory(&extents, &along);
+        if self.sharers > 1 {
+            lies.push(vec![(SHARED, self.sharers)]);
+        }
         self.arrays_read.push((id, lies.clone()));
         self.reads.push(lies);
         self.strides.push(Strides::new(
@@ -309,7 +319,8 @@ impl<'c> Term<'c> {
             // Measured are 6, 14 and 24 for vectors of one, two and three, a read of the vector and that of the element among
             // them. A place that stays is computed before the loop.
             self.instructions += (columns * (columns + 5)).saturating_sub(2);
-            self.arithmetic += 3 * columns;
+            self.work.arithmetic += 3 * columns;
+            self.work_of_rows.arithmetic += 3 * columns;
             self.is_plain = false;
             let vector = self.reads.last().cloned().unwrap_or_default();
             self.reads.extend(std::iter::repeat_n(vector, columns.saturating_sub(1)));
@@ -336,14 +347,17 @@ impl<'c> Term<'c> {
             false => kept.next().cloned().unwrap_or_default(),
         };
         let within: Along = (0..extents.len()).map(within).collect();
-        let (instructions, arithmetic, reads) = (self.instructions, self.arithmetic, self.reads.len());
+        let (instructions, reads) = (self.instructions, self.reads.len());
+        let arithmetic = [self.work.arithmetic, self.work_of_rows.arithmetic];
         self.visit(id, &within);
         let of_one = self.instructions - instructions;
-        if !is_unrolled(count, of_one) {
+        if !self.unrolls(count, of_one) {
             self.stop();
         }
         self.instructions = instructions + count.saturating_mul(of_one + 1);
-        self.arithmetic = arithmetic + count.saturating_mul(self.arithmetic - arithmetic + 1);
+        let all = |before: usize, now: usize| before + count.saturating_mul(now - before + 1);
+        self.work.arithmetic = all(arithmetic[0], self.work.arithmetic);
+        self.work_of_rows.arithmetic = all(arithmetic[1], self.work_of_rows.arithmetic);
         self.is_plain = false;
         self.sums = true;
         let read = self.reads.split_off(reads);

@@ -531,6 +531,35 @@ def decompositions(x, y, z):
     return tuple(out)
 
 
+def groups(x, y, g, h, w, b, v, p, q):
+    """Groups of neighbours that share an element: sums beside such, and parts of a group norm's gradient, which reshapes there and back,
+    and adds two products of which one leaves its loop."""
+    def shared(array, count, columns):
+        size = columns // count
+        return jnp.broadcast_to(array[:, :count, None], (*array.shape[:1], count, size)).reshape(-1, columns)
+    def long(value, by):
+        for _ in range(9):
+            value = (value + by) * jnp.float32(0.7)
+        return jnp.sum(value * y[:, :value.shape[1]], 1)
+    sums = []
+    for columns, count in ((16, 4), (16, 2), (32, 4), (32, 16), (48, 12), (64, 8)):
+        sums.append(long(x[:, :columns] - shared(g, count, columns), x[:, :columns]))
+        if columns != 32:
+            sums.append(long((x[:, :columns] - shared(g, count, columns)) * shared(h, count, columns), x[:, :columns]))
+    split = lambda value: value.reshape(2, 6, 6, 4, 4)
+    spread = lambda value: value[:, None, None, :]
+    centred = split(v) - g[:2, None, None, :4, None] * jnp.float32(0.0625)
+    scaled = (centred * h[:2, None, None, :4, None]).reshape(2, 6, 6, 16) * w + b
+    gate = p * q + (p * p * q) * (q * (jnp.float32(1) - q))
+    positions = [value[:2, :36].reshape(2, 6, 6, 1) for value in (y, x)]
+    back = (gate * positions[0]) * h[0] + scaled * (positions[1] * jnp.float32(0.125))
+    sums.append(jnp.sum(centred * split(back * w), (1, 2, 4)))
+    scale = spread((w * y[:2, :16]) * (x[4:, :16] * jnp.float32(-0.5)) * jnp.float32(0.0555))
+    instance = (v - spread(x[:2, :16] * jnp.float32(0.03))) * scale
+    sums += [instance + spread(-x[2:4, :16] * jnp.float32(0.3)), instance + spread(x[2:4, :16] * jnp.float32(0.3))]
+    return tuple(sums)
+
+
 def causal(x, m, y, n, z, k):
     """Choices that are known in some columns alone: a causal mask's, each column of a loop that is unrolled, and registers."""
     def masked(x, m):
@@ -539,3 +568,17 @@ def causal(x, m, y, n, z, k):
         return jnp.where(keep, x * jnp.float32(0.35), -3) - m[..., None]
     by = jnp.where(jnp.arange(64) < 28, z * jnp.float32(0.35), k)
     return masked(x, m), masked(y, n), masked(x, m).transpose(1, 0, 2) * jnp.float32(2), by + z[::-1], z[::-1] - by, jnp.exp(masked(y, n))
+
+
+def few_steps(x, y, z):
+    """Sums of up to ten steps beside functions, which LLVM does not look through; and rows beside what is the same for all rows."""
+    def long(count, function):
+        value = x
+        for at in range(count):
+            value = value * x if at % 2 else value + x
+        return jnp.sum(function(value), 1)
+    sums = [long(count, jnp.cos) for count in (25, 26)] + [long(count, lambda value: value) for count in (30, 31)]
+    sums += [long(26, jnp.exp), long(26, lambda value: jnp.tanh(value))]
+    index = jnp.arange(512, dtype=jnp.float32).reshape(2, 8, 32)
+    sums.append(jnp.sum(jnp.cos(index) * jnp.cos((y + z * jnp.float32(0.3)) * jnp.float32(0.5)) * jnp.float32(0.5), (0, 1)))
+    return tuple(sums)

@@ -98,9 +98,9 @@ fn long_terms_leave_a_loop_over_columns() {
     assert_eq!(of(32, 6), SumLoop::Chain);
     let SumLoop::Columns(columns) = of(32, 7) else { panic!("it is unrolled") };
     assert_eq!((columns.lanes, columns.registers), (8, 4));
-    // Of up to ten columns LLVM looks at what unrolling saves.
-    assert_eq!((of(10, 27), of(11, 24)), (SumLoop::Chain, SumLoop::Chain));
-    assert!(matches!((of(10, 32), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
+    // Of up to ten columns LLVM looks at what unrolling saves, but not beside calls.
+    assert_eq!((of(10, 26), of(11, 24)), (SumLoop::Chain, SumLoop::Chain));
+    assert!(matches!((of(10, 27), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
 }
 
 /// What the optimised LLVM IR of jaxlib 0.10.2 shows.

@@ -8,10 +8,11 @@ use crate::ir::{Class, Op, ValueId};
 pub type Counted = Option<Vec<usize>>;
 
 impl Term<'_> {
-    /// Whether a value is computed of indices alone, none of which is that of the innermost loop.
-    pub(super) fn counts_around(&mut self, id: ValueId, along: &Along) -> bool {
+    /// Whether a value does not change along a dim: it is computed of indices alone, none of which is that of the dim, or runs along others.
+    pub(super) fn is_counted_apart(&mut self, id: ValueId, along: &Along, from: usize) -> bool {
         let dims = self.counted(id);
-        dims.is_some_and(|dims| dims.iter().all(|dim| !changes_with(&vec![along[*dim].clone()], self.innermost)))
+        let is_counted = |dims: Vec<usize>| dims.iter().all(|dim| !changes_with(&vec![along[*dim].clone()], from));
+        !changes_with(along, from) || dims.is_some_and(is_counted)
     }
 
     fn counted(&mut self, id: ValueId) -> Counted {

@@ -1,10 +1,13 @@
 //! What steps of a sum's loop cost for so many lanes.
 
-use super::super::along::{Along, SOMEWHERE, lies_beside};
+use std::ops::AddAssign;
+
+use super::super::along::{Along, SHARED, SOMEWHERE, lies_beside};
 use super::super::sum_weight::{
-    OF_CALL, OF_SCALAR_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks,
+    OF_CALL, OF_SCALAR_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks, is_scalar_call,
 };
 use super::{RUN, Term, WIDEST, WITHIN};
+use crate::ir::{Binary, Op, Unary};
 
 /// What it costs to read an element of each of eight sums within, and to put it into its lane: fitted to sums of sums of 9 to 16
 /// elements, not read in LLVM's source.
@@ -13,8 +16,43 @@ const OF_SUM_WITHIN: f64 = 23.0;
 /// What an iteration of a loop over elements that stand apart costs beside its body.
 const OF_STRIDED_LOOP: f64 = 3.0;
 
+/// What it costs to read one element for all lanes: the read, and spreading it (`getUniformMemOpCost`).
+const OF_SHARED: f64 = 2.0;
+
 /// What an iteration of a loop costs beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
+
+/// What is done for an element.
+#[derive(Clone, Copy, Default)]
+pub struct Work {
+    /// What arithmetic costs; one multiplication costs 1.
+    pub arithmetic: usize,
+    /// Exponentials and logarithms: calls of functions for up to 16 elements. They gain nothing from registers of two.
+    pub calls: usize,
+    /// Divisions and square roots: registers of eight elements take them in two halves.
+    slow: usize,
+    /// Functions that are called for one element at a time.
+    pub calls_alone: usize,
+}
+
+impl Work {
+    /// One operation, whose arithmetic costs so much.
+    pub fn of(op: &Op, arithmetic: usize) -> Work {
+        let calls = matches!(op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Logistic));
+        let is_slow = matches!(op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt));
+        let [calls, slow, calls_alone] = [calls, is_slow, is_scalar_call(op)].map(usize::from);
+        Work { arithmetic, calls, slow, calls_alone }
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.arithmetic += other.arithmetic;
+        self.calls += other.calls;
+        self.slow += other.slow;
+        self.calls_alone += other.calls_alone;
+    }
+}
 
 impl Term<'_> {
     /// What a step over so many elements of the innermost dim costs.
@@ -24,16 +62,18 @@ impl Term<'_> {
         let apart = self.reads.iter().filter(|along| !lies_beside(along, Some(self.innermost)));
         if !self.masks {
             let read = (apart.count() * cost_apart_without_masks(lanes)) as f64;
-            return in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read);
+            return in_thirds(self.cost_of_element(self.work, [beside, 0], lanes, usize::MAX) + read);
         }
         // The elements of a sum within are one run of memory where they are few.
         let cost_of_read = |along: &Along| match along.iter().flatten().next_back() {
             Some((WITHIN..SOMEWHERE, columns)) if lanes == WIDEST && *columns > RUN => OF_SUM_WITHIN,
             Some((WITHIN..SOMEWHERE, columns)) => cost_apart(lanes, *columns),
+            // The same for the whole register.
+            Some((SHARED, sharers)) if sharers.is_multiple_of(lanes) => OF_SHARED.min(lanes as f64),
             _ => cost_apart(lanes, usize::MAX),
         };
         let read: f64 = apart.map(cost_of_read).sum();
-        in_thirds(self.cost_of_element([beside, 0], lanes, usize::MAX) + read)
+        in_thirds(self.cost_of_element(self.work, [beside, 0], lanes, usize::MAX) + read)
     }
 
     /// What so many rows of so many columns cost side by side, one of so many turns: x86's `TargetTransformInfo`, as far as decisions
@@ -53,12 +93,15 @@ impl Term<'_> {
         if !self.masks {
             let read =
                 run * cost_of_run_without_masks(lanes, columns) + apart * columns * cost_apart_without_masks(lanes);
-            return in_thirds(columns as f64 * self.cost_of_element([beside, 0], lanes, columns) + read as f64);
+            return in_thirds(
+                columns as f64 * self.cost_of_element(self.work_of_rows, [beside, 0], lanes, columns) + read as f64,
+            );
         }
         if apart > 0 && beside + run == 0 && !self.gathers {
             return self.cost_strided(apart, (lanes, turns), columns);
         }
-        let each = self.cost_of_element([beside, run], lanes, columns) + apart as f64 * self.cost_beside_others(lanes);
+        let each = self.cost_of_element(self.work_of_rows, [beside, run], lanes, columns)
+            + apart as f64 * self.cost_beside_others(lanes);
         columns as f64 * each + OF_LOOP
     }
 
@@ -85,23 +128,23 @@ impl Term<'_> {
         // Of one turn no loop is left.
         let of_loop = if turns > 1 { OF_STRIDED_LOOP } else { 0.0 };
         let shared = usize::from(self.shares_index());
-        let each = self.cost_of_element([0, 0], lanes, columns) - shared as f64;
+        let each = self.cost_of_element(self.work_of_rows, [0, 0], lanes, columns) - shared as f64;
         columns as f64 * (each + addresses + reads as f64 * read) + of_loop
     }
 
-    fn cost_of_element(&self, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
+    fn cost_of_element(&self, work: Work, [beside, apart]: [usize; 2], lanes: usize, columns: usize) -> f64 {
         let more = match lanes {
-            2 => self.calls as f64 * 6.5,
-            8 => self.slow as f64 * 2.0,
-            16 => self.slow as f64 * 4.0,
+            2 => work.calls as f64 * 6.5,
+            8 => work.slow as f64 * 2.0,
+            16 => work.slow as f64 * 4.0,
             _ => 0.0,
         };
         // What is called for each lane takes it out of the register and puts it back, but for the first one.
         let of_lanes = 2 * (lanes - 1);
-        let alone = self.calls_alone * (OF_SCALAR_CALL * lanes + of_lanes - 1);
+        let alone = work.calls_alone * (OF_SCALAR_CALL * lanes + of_lanes - 1);
         let addition = 1;
-        let called = self.calls * OF_CALL;
-        let simple = beside + (self.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;
+        let called = work.calls * OF_CALL;
+        let simple = beside + (work.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;
         // Sixteen elements are two registers.
         (simple * lanes.div_ceil(WIDEST) + called + alone) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }

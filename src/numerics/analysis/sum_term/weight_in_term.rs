@@ -3,10 +3,20 @@
 use super::super::along::{Along, Dims};
 use super::super::known::{known_number, negated_by};
 use super::super::sum_weight::weight;
+use super::super::unroll::{is_small, is_unrolled};
 use super::Term;
 use crate::ir::{Binary, Op, ValueId};
 
 impl Term<'_> {
+    /// Whether LLVM unrolls a loop over so many elements before it vectorizes.
+    pub fn is_unrolled(&self, count: usize) -> bool {
+        self.unrolls(count, self.instructions)
+    }
+
+    pub(super) fn unrolls(&self, count: usize, instructions: usize) -> bool {
+        if self.calls { is_small(count, instructions) } else { is_unrolled(count, instructions) }
+    }
+
     /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
     pub(super) fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
         match self.computation.instructions[id].op {
