@@ -1,27 +1,26 @@
 //! What is not rounded inside a fusion: products that are added at once.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
 use crate::tensor::DType;
 
-use super::chosen_terms::{equal_choices, is_sum_with_number, number_in_choice};
+use super::chosen_terms::equal_choices;
 use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
 use super::folding::Folding;
-use super::innermost::Loops;
 use super::invariant::Invariants;
-use super::known::{known_number, negated_by};
-use super::known_choice::{known_columns, known_elements};
+use super::known_choice::known_elements;
 use super::library_dot::LibraryDot;
 use super::runs::Runs;
-use super::signs::{Signs, Term, moves};
-use super::single_numbers::SingleNumbers;
+use super::signs::Signs;
 use super::sum_loop::leaves_no_loop;
-use super::ways::{Ways, twins};
+
+mod reads;
+
+use reads::{Product, Reads};
 
 /// Products that are added before they are rounded.
 #[derive(Default)]
@@ -75,17 +74,7 @@ pub fn find_contractions(
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
-    let twins = twins(computation, &users);
-    let reads = Reads {
-        computation,
-        codegen,
-        uses,
-        users: &users,
-        twins,
-        ways: RefCell::default(),
-        loops: RefCell::default(),
-        numbers: RefCell::default(),
-    };
+    let reads = Reads::new(computation, codegen, (uses, &users));
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
@@ -193,224 +182,6 @@ pub fn find_contractions(
         }
     }
     Contractions { products: contracted, rounded, left_first: by_place }
-}
-
-/// An operand of an addition that is a product.
-struct Product {
-    /// The values from the operand back to the product.
-    path: Vec<ValueId>,
-    /// What the sum has in it.
-    term: Term,
-    /// Whether it is the last product of an exponential: that with a power of two, which is exact.
-    exponential: bool,
-    /// Which elements it is, if it is among the operands of a concatenate that is taken apart.
-    parts: Option<Arc<[bool]>>,
-    /// A choice behind which it is, and the columns in which that is known, if these are not all.
-    partly: Option<(ValueId, Vec<bool>)>,
-}
-
-impl Product {
-    /// Whether the element at this place is one.
-    fn is_at(&self, place: usize) -> bool {
-        self.parts.as_ref().is_none_or(|parts| parts[place])
-    }
-
-    /// The same behind one value more.
-    fn by_way_of(mut self, id: ValueId) -> Product {
-        self.path.push(id);
-        self
-    }
-}
-
-/// Who reads a computation's values.
-struct Reads<'c> {
-    computation: &'c Computation,
-    codegen: &'c Codegen,
-    /// How often each value is read, the root once more.
-    uses: &'c [usize],
-    users: &'c [Vec<ValueId>],
-    /// Products of the same two values.
-    twins: HashMap<ValueId, Vec<ValueId>>,
-    /// And in which ways, for fusions in which that was asked.
-    ways: RefCell<HashMap<Fusion, Ways>>,
-    /// And along which loops their dims run.
-    loops: RefCell<HashMap<Option<Fusion>, Loops>>,
-    /// And the numbers that stand once in a block.
-    numbers: RefCell<HashMap<Option<Fusion>, SingleNumbers>>,
-}
-
-impl Reads<'_> {
-    /// How often the elements of a value are read with which this reader computes, or those of one that is the same.
-    fn alike(&self, id: ValueId, reader: ValueId) -> usize {
-        let Reads { computation, codegen, uses, users, twins, ways, .. } = self;
-        let alone = [id];
-        let same = twins.get(&id).map_or(&alone[..], Vec::as_slice);
-        let most = same.iter().map(|id| uses[*id]).sum();
-        let Some(fusion) = computation.instructions[id].fusion.filter(|_| most > 1) else { return most };
-        let mut ways = ways.borrow_mut();
-        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses, codegen));
-        ways.alike(id, reader, same).unwrap_or(most)
-    }
-
-    /// Whether a broadcast changes along the dim of the innermost loop.
-    fn keeps_innermost(&self, id: ValueId) -> bool {
-        let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
-        let Op::Broadcast { dims } = op else { return true };
-        self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
-    }
-
-    /// In which columns of its innermost loop LLVM knows a choice when it makes the code: of one along rows, in all or none.
-    fn known_columns(&self, id: ValueId) -> Vec<bool> {
-        let choice = &self.computation.instructions[id];
-        let last = choice.shape.dims().iter().rposition(|extent| *extent > 1);
-        let innermost = self.loops(choice.fusion, |loops| loops.innermost(id)).or(last);
-        let columns = innermost.map_or_else(Vec::new, |dim| known_columns(self.computation, choice, dim));
-        if innermost != last && columns.contains(&false) { Vec::new() } else { columns }
-    }
-
-    /// Whether LLVM knows a choice in all columns.
-    fn is_known(&self, id: ValueId) -> bool {
-        let columns = self.known_columns(id);
-        !columns.is_empty() && !columns.contains(&false)
-    }
-
-    /// What is asked of a fusion's loops.
-    fn loops<T>(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> T) -> T {
-        let mut loops = self.loops.borrow_mut();
-        asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion, self.codegen)))
-    }
-
-    /// Whether a value changes in the innermost loop, as far as broadcasts tell. A scalar stands in no loop.
-    fn varies_inside(&self, id: ValueId) -> bool {
-        let instruction = &self.computation.instructions[id];
-        let mut operands = instruction.operands.iter();
-        match &instruction.op {
-            Op::Broadcast { .. } => self.keeps_innermost(id),
-            Op::Constant(_) => instruction.shape.elements() != 1,
-            Op::Binary(_) if !instruction.shape.dims().is_empty() => {
-                operands.any(|operand| self.varies_inside(*operand))
-            }
-            Op::Unary(_) if !instruction.shape.dims().is_empty() => self.varies_inside(instruction.operands[0]),
-            _ => true,
-        }
-    }
-
-    /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
-    /// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
-    /// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
-    fn product_behind_choice(&self, subtraction: &Instruction) -> Option<Product> {
-        let Reads { computation, uses, .. } = *self;
-        let id = subtraction.operands[1];
-        let choice = &computation.instructions[id];
-        let &[_, on_true, on_false] = &choice.operands[..] else { return None };
-        let register = choice.shape.elements() >= REGISTER;
-        if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
-            return None;
-        }
-        let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
-        Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
-    }
-
-    /// Whether what reads a concatenate has a loop for each of its operands: XLA takes it apart, or the dim of it is none of those that
-    /// its reader sums along, and the operand is the same in all loops of the sum, of which LLVM makes one for each
-    /// (`SimpleLoopUnswitch`).
-    fn is_parted_by(&self, reader: ValueId, concatenate: ValueId, dim: usize) -> bool {
-        let Instruction { op, operands, fusion, .. } = &self.computation.instructions[reader];
-        self.loops(*fusion, |loops| loops.hero == Some(concatenate))
-            || operands[0] == concatenate && matches!(op, Op::Reduce { dims, .. } if !dims.contains(&dim))
-    }
-
-    /// The products among values of which the reader takes one for each element, as one.
-    fn any_product(&self, values: &[ValueId], reader: ValueId) -> Option<Product> {
-        let found = values.iter().filter_map(|value| self.product(*value, reader));
-        found.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })
-    }
-
-    /// Which elements of a concatenate along this dim are products.
-    fn parts(&self, concatenate: ValueId, dim: usize) -> Arc<[bool]> {
-        let Instruction { operands, shape, .. } = &self.computation.instructions[concatenate];
-        let extent = |operand: &ValueId| self.computation.instructions[*operand].shape.dims()[dim];
-        let of_operand = |operand: &ValueId| vec![self.product(*operand, concatenate).is_some(); extent(operand)];
-        let along: Vec<bool> = operands.iter().flat_map(of_operand).collect();
-        let step: usize = shape.dims()[dim + 1..].iter().product();
-        (0..shape.elements()).map(|at| along[at / step % along.len()]).collect()
-    }
-
-    /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
-    fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
-        let Reads { computation, uses, .. } = *self;
-        let fusion = computation.instructions[reader].fusion;
-        let read = [id, reader];
-        let mut path = Vec::new();
-        loop {
-            let instruction = &computation.instructions[id];
-            if self.alike(id, reader) != 1 || instruction.fusion != fusion {
-                return None;
-            }
-            path.push(id);
-            reader = id;
-            if let Some(operand) = negated_by(computation, id) {
-                id = operand;
-                continue;
-            }
-            match &instruction.op {
-                // LLVM's InstCombine makes |ab| of |a| |b|.
-                Op::Binary(Binary::Multiply) if is_product_of_magnitudes(computation, uses, instruction) => {
-                    return None;
-                }
-                Op::Binary(Binary::Multiply)
-                    if number_in_choice(computation, uses, instruction, |choice| self.is_known(choice))
-                        .is_some_and(|number| number != 0.0 || !is_sum_with_number(computation, read)) =>
-                {
-                    return None;
-                }
-                op @ (Op::Binary(Binary::Multiply) | Op::Unary(Unary::Exponential)) => {
-                    let exponential = *op == Op::Unary(Unary::Exponential);
-                    let alike = |id: ValueId, reader: ValueId| self.alike(id, reader);
-                    let keeps = |id: ValueId| self.keeps_innermost(id);
-                    let mut numbers = self.numbers.borrow_mut();
-                    let numbers = numbers.entry(fusion).or_insert_with(|| SingleNumbers::new(computation, fusion));
-                    let term = || Term::new(computation, read, (&alike, &keeps, &|number| numbers.hold(number)));
-                    return self.varies_inside(id).then(|| Product {
-                        path,
-                        term: term(),
-                        exponential,
-                        parts: None,
-                        partly: None,
-                    });
-                }
-                Op::Select => {
-                    let columns = self.known_columns(id);
-                    let joined =
-                        self.any_product(&instruction.operands[1..], id).filter(|_| columns.contains(&true))?;
-                    path.extend(joined.path);
-                    let partly = columns.contains(&false).then_some((id, columns));
-                    let partly = if partly.is_some() && joined.partly.is_some() { return None } else { partly };
-                    return Some(Product { path, partly: partly.or(joined.partly), ..joined });
-                }
-                Op::Concatenate { dim } if self.is_parted_by(read[1], id, *dim) => {
-                    let joined = self.any_product(&instruction.operands, id)?;
-                    path.extend(joined.path);
-                    return Some(Product { path, parts: Some(self.parts(id, *dim)), ..joined });
-                }
-                Op::Broadcast { .. } if !self.keeps_innermost(id) => return None,
-                op if matches!(op, Op::Broadcast { .. } | Op::Gather(_)) || moves(op) => id = instruction.operands[0],
-                _ => return None,
-            }
-        }
-    }
-}
-
-/// Elements of the smallest register of several.
-const REGISTER: usize = 4;
-
-fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
-    let [a, b] = product.operands[..] else { return false };
-    let is_magnitude = |id: ValueId| {
-        let Instruction { op, fusion, .. } = &computation.instructions[id];
-        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
-    };
-    a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
 
 #[cfg(test)]
