@@ -129,7 +129,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let dims = window.0.iter().enumerate().map(|(d, dim)| WindowDim {
             pad_low: dim.pad_low + low[d],
             pad_high: dim.pad_high + high[d],
-            base_dilation: interior[d] as usize + 1,
+            base_dilation: interior[d] + 1,
             ..*dim
         });
         Some((Window(dims.collect()), of))

@@ -55,7 +55,8 @@ impl WindowDim {
 /// As HLO writes it, `size=1x2 stride=1x2 pad=0_0x1_1`; what is the same for every window of its size is left out.
 impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fields: [(&str, &str, fn(&WindowDim) -> String); 5] = [
+        type Field = fn(&WindowDim) -> String;
+        let fields: [(&str, &str, Field); 5] = [
             ("size", "none", |dim| dim.size.to_string()),
             ("stride", "1", |dim| dim.stride.to_string()),
             ("pad", "0_0", |dim| format!("{}_{}", dim.pad_low, dim.pad_high)),

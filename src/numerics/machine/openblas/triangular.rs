@@ -63,7 +63,7 @@ impl System<'_> {
 fn passes(count: usize, from_last: bool) -> Vec<Range<usize>> {
     let first = if from_last { count % PASS } else { 0 };
     let others = (first..count).step_by(PASS).map(|start| start..count.min(start + PASS));
-    [0..first].into_iter().chain(others).filter(|pass| !pass.is_empty()).collect()
+    std::iter::once(0..first).chain(others).filter(|pass| !pass.is_empty()).collect()
 }
 
 /// The blocks of a pass.

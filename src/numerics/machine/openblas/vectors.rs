@@ -119,7 +119,7 @@ fn last_first(products: &[(f32, f32)]) -> f32 {
 fn in_lanes(a: &[f32], x: &[f32], lanes: usize, fuse: bool) -> f32 {
     let mut sums = [0.0; 8];
     let first = a.len() % lanes;
-    let steps = [0..first].into_iter().chain((first..a.len()).step_by(lanes).map(|start| start..start + lanes));
+    let steps = std::iter::once(0..first).chain((first..a.len()).step_by(lanes).map(|start| start..start + lanes));
     for step in steps {
         for (lane, at) in sums.iter_mut().zip(step) {
             *lane = if fuse { fma(a[at], x[at], *lane) } else { sum(*lane, product(a[at], x[at])) };
