@@ -55,7 +55,7 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     found
 }
 
-/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless ([`Folding`]).
+/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless (`Folding`).
 pub fn find_folded_columns(
     computation: &Computation,
     products: &[bool],
