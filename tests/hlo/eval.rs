@@ -324,6 +324,12 @@ fn sums_of_few_steps_are_those_of_xla() {
     results_are_those_of_xla("few_steps", "xla-cpu/default/as-compiled");
 }
 
+/// What is read before the loop of a sum for a single number, and needed behind it.
+#[test]
+fn reads_behind_loops_are_those_of_xla() {
+    results_are_those_of_xla("behind_loops", "xla-cpu/default/as-compiled");
+}
+
 /// Products that join a sum one after the other, reads with gaps, and registers as many as there is room for.
 #[test]
 fn sums_in_loops_are_those_of_xla() {

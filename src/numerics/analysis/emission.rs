@@ -2,6 +2,8 @@
 
 mod chain_length;
 mod operand_order;
+mod read_ranks;
+mod sinking;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -18,6 +20,7 @@ use super::kernel_functions::{Functions, has_functions, results_of};
 use super::known::{computed_number, left_as_it_is};
 
 use chain_length::{NARROWED, is_call, steps};
+use sinking::{Code, Sunk};
 
 /// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
 pub const UNROLLED: usize = 4;
@@ -50,6 +53,9 @@ pub struct Emission<'c> {
     reads_before: u32,
     /// Their ranks, and those of calls, by what is read or called, where, and in which branches.
     read: HashMap<(ValueId, Vec<Address>, Vec<ValueId>), u32>,
+    /// Its values as they come, and what LLVM then sinks behind a loop.
+    code: Code,
+    sunk: Sunk,
     /// The basic block that each value is computed in, in its last place.
     blocks: HashMap<ValueId, u32>,
     /// Basic blocks so far.
@@ -86,16 +92,17 @@ impl<'c> Emission<'c> {
         if let Some(hero) = hero {
             let mut alone = Emission { hoists: false, ..emission.anew() };
             alone.ranks.insert((hero, Vec::new()), ARGUMENT);
-            emission.ranks_alone = alone.run(&visit).ranks;
+            emission.ranks_alone = alone.run(&visit, &[]).ranks;
         }
-        emission.run(&visit)
+        emission.run(&visit, &results)
     }
 
-    /// The code that is made by visiting some values: once to see what each function reads, and again to place it.
-    fn run(self, visit: &dyn Fn(&mut Emission<'c>)) -> Emission<'c> {
+    /// The code that is made by visiting some values: once to see what each function reads and what will be sunk, and again to place it.
+    fn run(self, visit: &dyn Fn(&mut Emission<'c>), results: &[ValueId]) -> Emission<'c> {
         let mut first = self.anew();
         visit(&mut first);
         let mut again = self;
+        again.sunk = first.sinks(results);
         again.calls = first.calls.again();
         visit(&mut again);
         again
@@ -125,6 +132,8 @@ impl<'c> Emission<'c> {
             reads: 0,
             reads_before: 0,
             read: HashMap::new(),
+            code: Code::default(),
+            sunk: Sunk::default(),
             blocks: HashMap::new(),
             block: 0,
             inlined: HashMap::new(),
@@ -267,7 +276,7 @@ impl<'c> Emission<'c> {
                 let rank = if number == id { self.pass() } else { self.visit_in(number, &key.1, inner, at) };
                 // What is read behind a loop is in a block of its own.
                 if is_loop || matches!(instruction.op, Op::ReduceWindow { .. }) {
-                    self.enter_block();
+                    self.leave_loop();
                 }
                 rank
             }
@@ -287,6 +296,9 @@ impl<'c> Emission<'c> {
         };
         if is_called {
             self.calls.end();
+        }
+        if place.is_empty() {
+            self.note(id);
         }
         self.ranks.insert(key, rank);
         self.blocks.insert(id, self.block);
@@ -352,39 +364,6 @@ impl<'c> Emission<'c> {
         dims[dim] <= UNROLLED && dims.iter().rposition(|extent| *extent > 1) == Some(dim)
     }
 
-    /// The rank of what is read or called for the element at an address: of two reads of one address LLVM keeps the first, as it
-    /// sees the address at first. What one branch reads no other knows of.
-    fn read(&mut self, id: ValueId, place: &[ValueId], at: &[Address]) -> u32 {
-        let mut branches = Vec::new();
-        let mut moves = place.iter().copied();
-        while let Some(id) = moves.next() {
-            if let Op::Concatenate { .. } = self.computation.instructions[id].op {
-                branches.extend([Some(id), moves.next()].into_iter().flatten());
-            }
-        }
-        let key = (id, at.iter().map(Address::alone).collect(), branches);
-        if let Some(rank) = self.read.get(&key) {
-            return *rank;
-        }
-        let rank = self.pass();
-        let is_outside = self.computation.instructions[id].fusion != self.fusion;
-        self.calls.read(is_outside.then(|| self.complex.number(id)));
-        self.read.insert(key, rank);
-        rank
-    }
-
-    /// What calls and branches leave is there where they end.
-    fn pass(&mut self) -> u32 {
-        self.reads += 1;
-        BLOCK + self.reads
-    }
-
-    /// Behind a loop or a branch, as in it, another basic block begins: what is read there has a higher rank than all that came
-    /// before, however much was computed of that (`ReassociatePass::BuildRankMap`).
-    fn enter_block(&mut self) {
-        self.reads = self.reads.next_multiple_of(BLOCK);
-    }
-
     /// Whether anything is computed of what a value is read from.
     fn computes(&self, id: ValueId) -> bool {
         let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
@@ -395,6 +374,3 @@ impl<'c> Emission<'c> {
 
 /// A function's arguments are there before all that it reads.
 const ARGUMENT: u32 = 1;
-
-/// The ranks of a basic block; indices have those of the first one.
-const BLOCK: u32 = 1 << 16;

@@ -582,3 +582,18 @@ def few_steps(x, y, z):
     index = jnp.arange(512, dtype=jnp.float32).reshape(2, 8, 32)
     sums.append(jnp.sum(jnp.cos(index) * jnp.cos((y + z * jnp.float32(0.3)) * jnp.float32(0.5)) * jnp.float32(0.5), (0, 1)))
     return tuple(sums)
+
+
+def behind_loops(a, u, v, w, x, y, z):
+    """Single numbers that are read before the loop of a sum, and needed behind it."""
+    numbers, sums = [u, v, w, x, y, z], iter(range(45))
+    total = lambda: jnp.sum(a[next(sums)])
+    results = []
+    for at in range(3):
+        u, v, w, x, y, z = numbers[2 * at:] + numbers[:2 * at]
+        results += [x * y + z * total(), total() * (w * x + y * z), (x * jnp.float32(0.3)) * w + (y * jnp.float32(0.7)) * total()]
+        results += [(x * x) * w + (y * z) * total(), jnp.abs(x) * w + ((jnp.abs(z) * 1e3) * (jnp.abs(z) * y)) * total()]
+        results += [jnp.exp(x) * y + z * total(), jnp.tanh(x) * y + z * total(), (x * y + z * w) * total() + total() * x]
+        results += [x * total() + jnp.abs(y) * total(), jnp.abs(x) * total() + y * total()]
+        results += [w * total() + (jnp.tanh(x * 0.5) * 0.3) * x, w * total() + jnp.abs(jnp.tanh(x * 0.7) * 0.3 + 0.2) * x]
+    return tuple(results)

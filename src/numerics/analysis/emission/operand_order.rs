@@ -70,7 +70,7 @@ impl<'c> Emission<'c> {
         let emission = Emission { loops: false, hoists: false, ..self.anew() };
         let parts = (0..self.computation.instructions.len()).filter(|id| self.complex.number(*id) == number);
         let parts: Vec<ValueId> = parts.collect();
-        Box::new(emission.run(&|emission| parts.iter().for_each(|part| emission.visit(*part))))
+        Box::new(emission.run(&|emission| parts.iter().for_each(|part| emission.visit(*part)), &[]))
     }
 }
 
