@@ -123,7 +123,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         let pad = &self.computation.instructions[array];
         let (Op::Pad { low, high, interior }, &[of, fill]) = (&pad.op, &pad.operands[..]) else { return None };
         let start = self.values[start].scalar?;
-        if self.values[fill].scalar? != start || window.0.iter().any(|dim| dim.base_dilation != 1) {
+        // What a pad takes away is gone, whatever the window puts there.
+        let cuts = low.iter().chain(high).any(|count| *count < 0);
+        if self.values[fill].scalar? != start || cuts || window.0.iter().any(|dim| dim.base_dilation != 1) {
             return None;
         }
         let dims = window.0.iter().enumerate().map(|(d, dim)| WindowDim {
