@@ -1,5 +1,8 @@
 //! What releases of XLA:CPU and the LLVM in them do differently when they make code of a fusion, as data (FACTS 3.9).
 
+/// Elements of a register: of f32 in 256 bits, which LLVM prefers to wider ones.
+pub const LANES: usize = 8;
+
 /// The choices of one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codegen {

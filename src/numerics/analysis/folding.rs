@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::Codegen;
+use super::codegen::{Codegen, LANES};
 use super::innermost::{Loops, spreads};
 use super::invariant::{
     FoldedColumns, Invariants, extents_spread, is_added_to_more, readers, stand_in_the_innermost_loop,
@@ -143,9 +143,6 @@ impl<'c> Folding<'c> {
         (code.reads == 0 || is_inside()).then_some(FoldedColumns { first, ..all })
     }
 }
-
-/// Elements of a register.
-const LANES: usize = 8;
 
 /// Registers that take turns in a short loop.
 const REGISTERS: usize = 4;

@@ -6,15 +6,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Shape, Unary, ValueId};
 
-use super::codegen::Codegen;
+use super::codegen::{Codegen, LANES};
 use super::innermost::{keeps_innermost, spreads};
 use super::known::known_number;
 use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{OF_REGISTER_OF_CALLS, is_opaque, is_scalar_call, weight};
 use super::unroll::{is_small, is_unrolled};
-
-/// Elements of a register.
-const LANES: usize = 8;
 
 /// Instructions of a loop below which LLVM takes several registers in turns, as many as it takes to reach them (`SmallLoopCost`).
 const SHORT: usize = 20;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Compare, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::codegen::LANES;
 use super::invariant::readers;
 use super::sum_term::RUN;
 use super::unroll::is_small;
@@ -18,9 +19,6 @@ const LARGEST: usize = 300;
 
 /// Columns of the longest loop that is unrolled in whole registers (measured).
 const UNROLLED_IN_REGISTERS: usize = 160;
-
-/// Elements of a register.
-const LANES: usize = 8;
 
 /// For each column whether the predicate of a choice decides nothing there, and the choice is none: it is the same in the whole
 /// innermost loop, which goes along this dim and LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the

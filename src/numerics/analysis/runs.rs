@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::Codegen;
+use super::codegen::{Codegen, LANES};
 use super::kernel_functions::{has_functions, is_tiled, results_of};
 use super::known_choice::instructions;
 use super::unroll::is_small;
@@ -18,8 +18,6 @@ use super::unroll::is_small;
 /// Columns that are read as one run of memory (eight is the largest factor of an interleaved access) and keep their shuffles where
 /// instructions are selected, which may move those of fewer.
 const COLUMNS: RangeInclusive<usize> = 5..=8;
-/// Rows side by side.
-const LANES: usize = 8;
 
 /// What a value is where columns are unrolled and rows stand side by side.
 #[derive(Clone, Copy, PartialEq)]

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Op, ValueId};
 
+use super::codegen::LANES;
 use super::innermost::of_result;
 use super::kernel_functions::results_of;
 use super::known::known_number;
-
-/// Columns of one step: a register.
-const LANES: usize = 8;
 
 /// Rows from which on the loop over them stays a loop.
 const ROWS: usize = 4;
