@@ -50,6 +50,22 @@ pub struct CheckRecord {
     pub witnesses: Vec<Witness>,
 }
 
+/// Checks that did not pass, in words: the error of [`Record::conforms`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{case} does not conform: {}", self.reason())]
+pub struct Nonconforming {
+    /// The case's id.
+    pub case: String,
+    /// A line a check that did not pass, each followed by its evidence; empty where no check was asked.
+    pub lines: Vec<String>,
+}
+
+impl Nonconforming {
+    fn reason(&self) -> String {
+        if self.lines.is_empty() { "no check was asked of it".to_string() } else { self.lines.join("\n") }
+    }
+}
+
 /// One number that is known of a case.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +140,37 @@ impl Record {
         of_check.or_else(|| Some((self.figures.first()?.column(), self.worst.as_ref()?)))
     }
 
+    /// Nothing, if at least one check was asked and each of them passed: what a test of a kernel ends with.
+    ///
+    /// ```
+    /// use ulpgate::{Question, check::Settings};
+    ///
+    /// let sums = || Question::of("softmax[dtype=bf16,rows=4]", 64)?.check("bound", Settings::default());
+    /// sums()?.ask()?.conforms()?;
+    ///
+    /// // bf16 arithmetic does not keep what six bf16 passes and f32 sums promise.
+    /// let rounded = Question::of("matmul[dtype=f32,m=8,n=8]", 64)?.mode("v5e/default/off")?;
+    /// let declared = Settings { declared: Some("highest".to_string()), ..Settings::default() };
+    /// assert!(rounded.check("bound", declared)?.ask()?.conforms().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Nonconforming`], if a check found something, abstained or was left undecided, or if none was asked: a record that
+    /// nothing was asked of proves nothing.
+    pub fn conforms(&self) -> Result<(), Nonconforming> {
+        let failed: Vec<&CheckRecord> = self.checks.iter().filter(|check| check.outcome != Outcome::Pass).collect();
+        if failed.is_empty() && !self.checks.is_empty() {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for check in failed {
+            lines.push(format!("{}: {}: {}", check.column(), check.outcome.name(), check.note));
+            lines.extend(check.evidence.iter().map(|line| format!("  {line}")));
+        }
+        Err(Nonconforming { case: self.id(), lines })
+    }
+
     /// The value of a figure by its column.
     pub fn figure(&self, column: &str) -> Option<f64> {
         self.figures.iter().find(|f| f.column() == column).map(|f| f.value)
@@ -132,5 +179,42 @@ impl Record {
     /// The value of a figure of one of the case's checks.
     pub fn figure_of(&self, check: &CheckRecord, name: &str) -> Option<f64> {
         self.figures.iter().find(|f| f.name == name && f.setting == check.setting).map(|f| f.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Settings;
+    use crate::run::Question;
+
+    /// The record of a softmax of four rows, with this outcome of the check that was asked.
+    fn record_with(outcome: Outcome) -> Record {
+        let asked = Question::of("softmax[dtype=f32,rows=4]", 8).unwrap().check("bound", Settings::default()).unwrap();
+        let mut record = asked.ask().unwrap();
+        record.checks[0].outcome = outcome;
+        record
+    }
+
+    #[test]
+    fn a_record_conforms_where_each_check_passed() {
+        assert_eq!(record_with(Outcome::Pass).conforms(), Ok(()));
+        for outcome in [Outcome::Finding, Outcome::Undecided, Outcome::Abstain] {
+            let refused = record_with(outcome).conforms().unwrap_err().to_string();
+            assert!(refused.contains(&format!("does not conform: bound: {}: ", outcome.name())), "{refused}");
+        }
+        let mut mixed = record_with(Outcome::Pass);
+        let mut second = mixed.checks[0].clone();
+        second.outcome = Outcome::Finding;
+        mixed.checks.push(second);
+        assert_eq!(mixed.conforms().unwrap_err().lines.len(), 1 + mixed.checks[1].evidence.len());
+    }
+
+    #[test]
+    fn a_record_of_which_nothing_was_asked_does_not_conform() {
+        let mut record = record_with(Outcome::Pass);
+        record.checks.clear();
+        let refused = record.conforms().unwrap_err();
+        assert!(refused.to_string().ends_with("no check was asked of it"), "{refused}");
     }
 }

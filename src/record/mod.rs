@@ -13,7 +13,7 @@ mod series;
 mod suite;
 mod verdict;
 
-pub use case_record::{CheckRecord, Figure, Record, shortest};
+pub use case_record::{CheckRecord, Figure, Nonconforming, Record, shortest};
 pub use jsonl::{FileError, read_folder, write_folder};
 pub use key::{Key, Series};
 pub use merge::{MergeError, merge};

@@ -2,11 +2,13 @@
 //! every check is shown both finding and silent.
 
 mod circles;
+mod clone;
 mod links;
 mod mutations;
 mod names;
 mod notice;
 mod opening;
+mod own_kernel;
 mod tiling;
 
 use std::collections::{BTreeMap, BTreeSet};
