@@ -79,7 +79,8 @@ fn no_tracked_link_leads_outside() {
             outside.push(format!("{} -> {}", place.display(), target.display()));
         }
     }
-    assert!(links > 0, "no link was looked at: python/LICENSE-MIT is one");
+    // An archive or a copy may hold the files that links lead to instead.
+    assert!(links > 0 || !root().join(".git").exists(), "no link was looked at: python/LICENSE-MIT is one");
     assert!(outside.is_empty(), "links that a clone elsewhere will not follow: {outside:#?}");
 }
 
