@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Shape, ValueId};
+use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Setting, Shape, ValueId};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
 use super::ast::{self, Element, Layout};
@@ -30,6 +30,8 @@ pub(super) struct Emitter<'e, 'a> {
     /// The instructions that its operands name.
     pub sources: Vec<&'a ast::Instruction>,
     pub scope: &'e Scope,
+    /// What is asked of it and the machine does not follow, with what is asked of all that surrounds it.
+    pub settings: Option<Arc<[Setting]>>,
     /// Whether one part of a complex value is being lowered, whose shape is written as that of the whole.
     pub part: bool,
     /// The device that it is lowered for, where devices differ.
@@ -142,6 +144,7 @@ impl<'a> Emitter<'_, 'a> {
         let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
         self.body.instructions[id].fusion = self.scope.fusion;
+        self.body.instructions[id].settings = self.settings.clone();
         let written = self.instruction.shape.layout();
         self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
         if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {
@@ -329,6 +332,7 @@ impl<'a> Emitter<'_, 'a> {
             fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
             tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || self.attributes().is_small_call(),
+            settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,
         };
         self.lowering.inline(callee, Given::Arguments(arguments), self.body, &scope)
@@ -346,6 +350,15 @@ impl<'a> Emitter<'_, 'a> {
             _ if self.scope.small_call => Fusion::SmallCall(number),
             _ => Fusion::Compiled(number),
         })
+    }
+
+    /// A value that this instruction gives, with its settings: what it only hands on, made before the instructions from `before`
+    /// on, is copied, so that the settings are those of this use alone.
+    pub fn under_settings(&mut self, value: Value, before: usize) -> Result<Value> {
+        if value.has_bytes() {
+            return Ok(value);
+        }
+        self.each_array(&value, &mut |e, id| if id < before { e.add(Op::Copy, vec![id], None) } else { Ok(id) })
     }
 
     /// A value of the same structure, each array replaced by what `change` makes of it.

@@ -39,7 +39,10 @@ pub(super) fn call(
         operands.iter().map(|operand| e.each_array(operand, &mut parameter)).collect::<Result<Vec<_>>>()?;
     let Emitter { instruction, scope, part, device, .. } = *e;
     let sources = e.sources.clone();
-    let mut inner = Emitter { lowering: e.lowering, body: &mut body, instruction, sources, scope, part, device };
+    let settings = e.settings.clone();
+    let (lowering, body_of_call) = (&mut *e.lowering, &mut body);
+    let mut inner =
+        Emitter { lowering, body: body_of_call, instruction, sources, scope, settings, part, device };
     let result = define(&mut inner, &parameters)?;
     let mut results = Vec::new();
     result.leaves(&mut results);

@@ -5,8 +5,9 @@
 //! loop bodies) stay computations of their own.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, ComputationId, Fusion, Op, Program, Setting, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
@@ -16,7 +17,7 @@ use super::lowered_value::Value;
 use super::surroundings::Scope;
 use super::unless_known::{self, Unknown, unless_known};
 use super::view::Attributes;
-use super::{complex, excess, parameter_list};
+use super::{complex, excess, parameter_list, settings};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -47,6 +48,8 @@ pub struct Import {
     pub devices: usize,
     /// Whether a TPU compiler wrote the file.
     pub for_tpu: bool,
+    /// Whether it is a compiler's output: then it has the compiler's plans.
+    pub is_compiled: bool,
     /// What has no meaning here and stands as [`Op::Opaque`], in the file's order; nothing where [`lower`] took the file.
     pub unknown: Vec<Unknown>,
 }
@@ -94,6 +97,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         libraries,
         is_code: module.is_compiled() && !module.is_tiled(),
         rounds: excess::rounds_everywhere(module),
+        settings: settings::Read::default(),
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -123,13 +127,15 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     let (name, root) = (entry.name.clone(), body.instructions.len() - 1);
     lowering.computations.push(ir::Computation { name, instructions: body.instructions, root });
     let (name, entry) = (module.name.clone(), lowering.computations.len() - 1);
-    let program = Program { name, computations: lowering.computations, entry, output_names };
+    let settings = settings::of_module(module);
+    let program = Program { name, computations: lowering.computations, entry, output_names, settings };
     Ok(Import {
         program,
         origins: body.origins,
         argument_names: body.argument_names,
         devices: devices.count(),
         for_tpu: module.is_tiled(),
+        is_compiled: module.is_compiled(),
         unknown: unless_known::in_order(lowering.unknown.unwrap_or_default()),
     })
 }
@@ -220,6 +226,8 @@ pub(super) struct Lowering<'a> {
     pub is_code: bool,
     /// Whether it was compiled without excess precision, as far as it says.
     pub rounds: bool,
+    /// What instructions ask that the machine does not follow.
+    settings: settings::Read,
 }
 
 impl<'a> Lowering<'a> {
@@ -236,6 +244,26 @@ impl<'a> Lowering<'a> {
     /// The computation of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<&'a ast::Computation> {
         self.places.get(name).map(|place| &self.module.computations[*place])
+    }
+
+    /// What is asked of an instruction that the machine does not follow.
+    fn settings_of(&mut self, instruction: &'a ast::Instruction, scope: &Scope) -> Option<Arc<[Setting]>> {
+        let (places, module) = (&self.places, self.module);
+        let own = self.settings.of(instruction, &|name| places.get(name).map(|place| &module.computations[*place]));
+        if own.is_empty() && scope.settings.is_empty() {
+            return None;
+        }
+        let mut all = [&scope.settings[..], own].concat();
+        all.sort();
+        all.dedup();
+        Some(all.into())
+    }
+
+    /// Whether anything is asked of an instruction itself.
+    fn asks(&mut self, instruction: &'a ast::Instruction) -> bool {
+        let (places, module) = (&self.places, self.module);
+        let find = |name: &str| places.get(name).map(|place| &module.computations[*place]);
+        !self.settings.of(instruction, &find).is_empty()
     }
 
     /// The region that an attribute names, as a computation of its own; its result is a tuple if it is one in the file,
@@ -346,7 +374,11 @@ impl<'a> Lowering<'a> {
             let (body, sources) = (&mut *body, Vec::new());
             let own = self.code_of_its_own(instruction, scope);
             let scope = own.as_ref().unwrap_or(scope);
-            let mut emitter = Emitter { lowering: self, body, instruction, sources, scope, part: false, device: None };
+            let settings = self.settings_of(instruction, scope);
+            let asks = settings.is_some() && self.asks(instruction);
+            let before = body.instructions.len();
+            let lowering = &mut *self;
+            let mut emitter = Emitter { lowering, body, instruction, sources, scope, settings, part: false, device: None };
             let value = match &instruction.operands {
                 Operands::Number(number) => match given {
                     Given::Arguments(list) => {
@@ -369,6 +401,7 @@ impl<'a> Lowering<'a> {
                     unless_known(&mut emitter, Vec::new(), |e, _| complex::any_constant(e, literal))?
                 }
             };
+            let value = if asks { emitter.under_settings(value, before)? } else { value };
             values.insert(&instruction.name, (value, instruction));
         }
         match computation.instructions.get(computation.root).and_then(|root| values.remove(root.name.as_str())) {

@@ -36,6 +36,7 @@ mod ragged_exchange;
 mod ragged_kernel;
 mod replica_groups;
 mod rng_bit_generator;
+pub mod settings;
 mod source;
 mod surroundings;
 mod unless_known;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Fusion, Tiling};
+use crate::ir::{Fusion, Setting, Tiling};
 
 /// What surrounds an instruction that is inlined.
 #[derive(Clone, Default)]
@@ -17,6 +17,8 @@ pub(super) struct Scope {
     pub small_call: bool,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
+    /// What is asked of all of it and the machine does not follow.
+    pub settings: Vec<Setting>,
     pub depth: usize,
 }
 

@@ -7,7 +7,7 @@ use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
 use crate::tensor::DType;
 
 /// The dot that a sum of products is taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LibraryDot {
     /// Rows, products and columns, for each place of the dims that stay.
     pub sizes: [usize; 3],

@@ -9,7 +9,7 @@ use crate::tensor::DType;
 use super::lattice::Precision;
 
 /// A reducer `(accumulated..., incoming...) -> ...`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reducer {
     /// One operation of the accumulated and the incoming value, in either order.
     Binary(Binary),
@@ -32,7 +32,7 @@ impl Reducer {
 }
 
 /// A sort comparator over one key; the other operands are carried along.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Comparator {
     /// Which of the sorted operands is the key.
     pub key: usize,
@@ -48,7 +48,7 @@ pub struct Comparator {
 }
 
 /// Which conversions between float types a region is read without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conversions {
     /// Those that widen: they change no value and no order.
     Widening,

@@ -20,7 +20,7 @@ use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};
 
 /// In what order a sum adds its terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SumLoop {
     /// One after the other.
     Chain,
@@ -49,7 +49,7 @@ impl fmt::Display for SumLoop {
 }
 
 /// Sums that are taken side by side: so many of each `extent`; those left over are taken alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Beside {
     /// How many.
     pub count: usize,
@@ -67,7 +67,7 @@ impl Beside {
 
 /// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by halving,
 /// and rows left over follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
     /// How many rows.
     pub lanes: usize,
@@ -86,7 +86,7 @@ pub struct Rows {
 
 /// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in turn. The
 /// registers are joined in order, their lanes by halving, and what is left over follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     /// Elements of the innermost dim.
     pub extent: usize,

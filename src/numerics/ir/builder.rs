@@ -262,6 +262,7 @@ impl Builder {
             entry: self.computations.len() - 1,
             computations: self.computations,
             output_names: outputs.iter().map(|(name, _)| name.to_string()).collect(),
+            settings: Vec::new(),
         })
     }
 

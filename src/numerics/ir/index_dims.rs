@@ -1,7 +1,7 @@
 //! Dimension numbers of what reads or writes at places that an array of indices names.
 
 /// Dimension numbers of `gather`, as HLO names them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherDims {
     /// Dims of the result along which a slice lies, ascending; the others go over the index vectors.
     pub offset_dims: Vec<usize>,
@@ -21,7 +21,7 @@ pub struct GatherDims {
 }
 
 /// Dimension numbers of `scatter`, as HLO names them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterDims {
     /// Dims of the updates along which a window lies, ascending; the others go over the index vectors.
     pub update_window_dims: Vec<usize>,

@@ -1,7 +1,7 @@
 //! What compilers leave to libraries that have a way of their own.
 
 /// A function of a library, beside the instruction that says what it computes: of a machine that has the library, it says how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
     Fft(Fft),
@@ -24,7 +24,7 @@ pub enum LibraryFunction {
 }
 
 /// A discrete Fourier transform over an array's last dims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fft {
     /// Of what to what.
     pub kind: FftKind,
@@ -33,7 +33,7 @@ pub struct Fft {
 }
 
 /// As HLO names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FftKind {
     /// Complex to complex.
     Fft,
@@ -46,7 +46,7 @@ pub enum FftKind {
 }
 
 /// What a triangular system is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TriangularSystem {
     /// Whether the unknowns stand on the matrix' right: `op(a) x = b`, not `x op(a) = b`.
     pub is_left: bool,
@@ -59,7 +59,7 @@ pub struct TriangularSystem {
 }
 
 /// What LAPACK does with an LU or QR decomposition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decomposition {
     /// `getrf`: of a matrix L and U, the pivots from one, and `info`.
     Lu,
@@ -77,7 +77,7 @@ pub enum Decomposition {
 }
 
 /// What a dot does not tell of the convolution that it stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Convolution {
     /// Elements of the window: a sum has so many runs of products, one after the other, each over the features of a group.
     pub taps: usize,

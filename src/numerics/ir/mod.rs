@@ -16,6 +16,7 @@ mod op;
 mod opaque;
 mod program;
 mod scalar_op;
+mod setting;
 mod tiling;
 mod window;
 
@@ -28,5 +29,6 @@ pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND};
 pub use opaque::Opaque;
 pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
+pub use setting::{CollectiveAlgorithm, ResultAccuracy, Setting};
 pub use tiling::Tiling;
 pub use window::{Window, WindowDim};

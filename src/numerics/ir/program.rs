@@ -6,6 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
+use super::setting::Setting;
 use super::tiling::Tiling;
 
 /// Position of an instruction in its computation; operands always lie before their user.
@@ -158,12 +159,17 @@ pub struct Instruction {
     pub library: Option<Arc<LibraryFunction>>,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
+    /// What the file asks of it that the machine does not follow, with what holds for all of the fusion or call around it;
+    /// `None` where nothing.
+    pub settings: Option<Arc<[Setting]>>,
 }
 
 impl Instruction {
     /// An instruction outside of fusions.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
-        Instruction { name: name.into(), op, operands, shape, fusion: None, tiling: None, library: None, minor: None }
+        let name = name.into();
+        let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
+        Instruction { name, op, operands, shape, fusion, tiling, library, minor, settings }
     }
 }
 
@@ -265,6 +271,8 @@ pub struct Program {
     pub entry: ComputationId,
     /// What checks call the results; as many as there are.
     pub output_names: Vec<String>,
+    /// What its file asks of it as a whole that the machine does not follow, by name.
+    pub settings: Vec<Setting>,
 }
 
 impl Program {
@@ -281,6 +289,12 @@ impl Program {
             Op::Tuple => root.operands.clone(),
             _ => vec![entry.root],
         }
+    }
+
+    /// Whether its file asks for anything that the machine does not follow.
+    pub fn has_settings(&self) -> bool {
+        let own = |computation: &Computation| computation.instructions.iter().any(|i| i.settings.is_some());
+        !self.settings.is_empty() || self.computations.iter().any(own)
     }
 
     /// Position of the result with this name.

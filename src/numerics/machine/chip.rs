@@ -50,7 +50,7 @@ pub struct Chip {
 }
 
 /// How equal elements lie after a sort that need not be stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ties {
     /// In the order in which they were, as after a stable one (modelling choice for TPUs).
     InOrder,

@@ -31,8 +31,3 @@ pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: 
     }
     Value::float(dtype, results)
 }
-
-/// What a function is called by in the columns that are computed so: its results count as another's.
-pub fn name(folded: FoldedFunction) -> &'static str {
-    if folded.nearest { "folded, nearest" } else { "folded" }
-}

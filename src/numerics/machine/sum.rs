@@ -27,6 +27,18 @@ pub struct RowSum {
     unit: VectorUnit,
 }
 
+/// All that decides in which order and with which roundings a row is summed: but for its terms, its init, flushing, and the last
+/// rounding to its type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RowPlan {
+    order: SumOrder,
+    step: StepRounding,
+    /// Elements that a library sums at a time, where it takes a row in several runs.
+    run: Option<usize>,
+    /// The extents of XLA:CPU's windows, where it takes a row in windows.
+    windows: Option<Vec<usize>>,
+}
+
 /// What decides how a sum is computed, beside the mode.
 #[derive(Clone, Copy)]
 pub struct SumSite<'a> {
@@ -153,13 +165,15 @@ impl RowSum {
         sums
     }
 
-    /// All that decides in which order and with which roundings a row of these extents is summed, in words: but for its terms,
-    /// its init, flushing, and the last rounding to its type.
-    pub fn plan(&self, extents: &[usize]) -> String {
-        let run = self.in_runs().then_some(self.run);
-        let windows: Option<Vec<&usize>> =
-            (self.order == SumOrder::Tree32).then(|| extents.iter().filter(|extent| **extent != 1).collect());
-        format!("{:?} {:?} {run:?} {windows:?}", self.order, self.step)
+    /// The plan of a row of these extents.
+    pub fn plan(&self, extents: &[usize]) -> RowPlan {
+        let windows = || extents.iter().copied().filter(|extent| *extent != 1).collect();
+        RowPlan {
+            order: self.order,
+            step: self.step,
+            run: self.in_runs().then_some(self.run),
+            windows: (self.order == SumOrder::Tree32).then(windows),
+        }
     }
 
     /// Whether it is XLA:CPU's windows that are summed, or one chain where there is one window.

@@ -7,6 +7,7 @@
 mod alignment;
 mod boundary;
 mod parting;
+mod unfollowed;
 mod witness;
 
 use std::collections::BTreeSet;
@@ -178,19 +179,21 @@ pub fn compare<'a>(
 ) -> Result<Answer, SameError> {
     let both = [one.into(), other.into()];
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
-    let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero) };
+    let one_zero = settings.assumptions.contains(&Assumption::OneZero);
+    // What the machine computes comes first: no input shows a setting that it does not follow.
+    let permits = Permits { one_zero, without_settings: true };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
-    let trace = |side: usize, block: usize| {
+    let trace = |side: usize, block: usize, permits: Permits| {
         let namings = alignment.namings(side, block);
         let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
         traced.map_err(|error| SameError::Evaluation { which: SIDES[side], error })
     };
     // The larger program is followed once, the smaller one at each of its places in it.
-    let large = trace(alignment.large(), 0)?;
+    let large = trace(alignment.large(), 0, permits)?;
     let mut parted: Option<(usize, Traced)> = None;
     let mut grounds = vec![large.grounds.clone()];
     for block in 0..alignment.blocks() {
-        let small = trace(1 - alignment.large(), block)?;
+        let small = trace(1 - alignment.large(), block, permits)?;
         grounds.push(small.grounds.clone());
         if !alignment.same_results(&small.results, &large.results, block) {
             parted = Some((block, small));
@@ -201,15 +204,27 @@ pub fn compare<'a>(
         settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
     rests_on.extend(in_words(&grounds));
     rests_on.extend(plans(&both));
+    rests_on.extend(unfollowed::in_words(&both));
     let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
     let begun = Instant::now();
     let verdict = match parted {
         None => {
-            if understood && let Some(difference) = search.next(0)? {
-                return Err(SameError::Contradiction(difference.to_string()));
+            let goes_on = |search: &witness::Search| {
+                let elements = search.tried.saturating_mul(alignment.elements());
+                search.tried < CHECKS && (search.tried == 0 || elements < CHECKED)
+            };
+            while understood && goes_on(&search) {
+                let block = search.tried as usize % alignment.blocks();
+                if let Some(difference) = search.next(block)? {
+                    return Err(SameError::Contradiction(difference.to_string()));
+                }
             }
-            Verdict::Same
+            let traced = |side: usize, block: usize| trace(side, block, Permits { one_zero, without_settings: false });
+            match unfollowed::missing(&both, &alignment, &settings.modes, traced)? {
+                Some(missing) => Verdict::Open(missing),
+                None => Verdict::Same,
+            }
         }
         Some((block, small)) => {
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
@@ -237,6 +252,10 @@ pub fn compare<'a>(
     Ok(Answer { verdict, compared: alignment.in_words(), rests_on, tried: search.tried })
 }
 
+/// Inputs on which a proof is checked: one, and so many of programs whose inputs have few elements together.
+const CHECKS: u64 = 4;
+/// Elements of those inputs, about.
+const CHECKED: u64 = 1 << 16;
 /// Inputs that are tried however long that takes.
 const MINIMUM: u64 = 4;
 /// One turn of so many looks for a place where results change, the others take an input each.

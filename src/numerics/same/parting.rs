@@ -7,7 +7,7 @@ use crate::ir::{Class, Instruction, Op, Program, ValueId};
 use crate::machine::{Mode, Sketch, Symbol, Traced};
 use crate::tensor::DType;
 
-use super::Comparand;
+use super::{Comparand, unfollowed};
 
 /// A value of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +176,10 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
             Op::Convert => format!("a cast to {} against {}", names[0], names[1]),
             _ => format!("computed in {} against {}", names[0], names[1]),
         };
+    }
+    if a.op == b.op && a.settings != b.settings {
+        let [one, other] = [a, b].map(|one| unfollowed::in_line(one.settings.as_deref().unwrap_or_default()));
+        return format!("{one} against {other}");
     }
     match (&a.op, &b.op) {
         (Op::Dot { precision: p, .. }, Op::Dot { precision: q, .. }) => {

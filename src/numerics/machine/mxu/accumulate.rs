@@ -4,7 +4,7 @@
 /// modelling choices (FACTS 2.4).
 ///
 /// Every block's sum joins those before it by one more addition, in the order of the blocks, from +0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Accumulation {
     /// One f32 addition after the other, in the order of K, inside blocks of [`super::Unit::block`] products.
     #[default]

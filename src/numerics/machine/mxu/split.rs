@@ -3,7 +3,7 @@
 use crate::num::{bf16_nearest, bf16_truncate};
 
 /// How many bf16 passes a dot of f32 operands takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passes {
     /// One pass: operands rounded to nearest even to bf16. What exceeds bf16's range becomes an infinity.
     One,
@@ -19,7 +19,7 @@ pub enum Passes {
 
 /// How the parts of an operand are made: each is a bf16 number next to what the parts before it leave (an f32
 /// subtraction, which is exact). One pass takes operands rounded to nearest, whatever the split.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Split {
     /// The first part truncated, the others to nearest.
     #[default]

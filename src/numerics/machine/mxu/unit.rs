@@ -6,7 +6,7 @@ use super::blocks::Problem;
 use super::{Accumulation, Instructions, Passes, Split};
 
 /// A matrix unit as one mode has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unit {
     /// Products that are summed before a block's sum joins the others.
     pub block: NonZeroUsize,

@@ -9,7 +9,7 @@ use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 
 /// Which bin an element falls into. The compiler's choice is not public.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Binning {
     /// The same lane of `2^log2_reduction` neighbouring chunks of 128 elements, or of 1024 where the operand has rank 1 (FACTS 5.3, modelling
     /// choice).
@@ -50,7 +50,7 @@ impl Binning {
 }
 
 /// A planted fault, to prove that the checks find it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// No fault.
     #[default]

@@ -10,9 +10,10 @@ use super::super::mode::DotUnit;
 use super::super::mxu::{Accumulation, Passes};
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
+use super::key::{self, Key};
 use super::pairwise::Operation;
 use super::pointwise::round;
-use super::reduced::SumPlan;
+use super::reduced::Sum;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Number, Symbol};
 use super::symbols::Symbols;
@@ -43,7 +44,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
         }
         return Ok(Symbols::array(out));
     }
-    let list = Mixer::new("terms");
+    let list = Key::DotTerms.mixer();
     let mut out = Vec::with_capacity(plan.batch * m * n);
     for at in 0..plan.batch {
         let rows: Vec<Symbol> =
@@ -74,7 +75,7 @@ struct Summed {
     /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
     rounds_operands: bool,
     /// The sum of products that are rounded to f32, where the vector unit computes it.
-    on_vector_unit: Option<SumPlan>,
+    on_vector_unit: Option<Sum>,
 }
 
 impl Summed {
@@ -84,7 +85,7 @@ impl Summed {
         let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
-            let mixer = Mixer::new(&format!("dot {}", instruction.shape.element_type()));
+            let mixer = Key::Dot(key::Dot::Integers(instruction.shape.element_type())).mixer();
             return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
         let unit = machine.mode.dot(precision, dtypes, [m, n]);
@@ -97,16 +98,15 @@ impl Summed {
         }
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
         let order = DotSum::new(machine.mode, instruction, dtypes, plan).filter(|_| matrix_unit);
-        let text = match unit {
+        let dot = match unit {
             DotUnit::Matrix(_) if matches!(order, Some(DotSum::Complex(_))) => {
-                format!("parts of complex numbers {:?}", matrix.flush)
+                key::Dot::Complex { flush: matrix.flush }
             }
-            DotUnit::Double => "f64".to_string(),
-            DotUnit::Vector => {
-                format!("vector {:?} {:?}", machine.mode.choices.reduce, machine.unit.flush)
-            }
-            DotUnit::Matrix(Passes::One) => format!("{:?} {matrix:?}", Passes::Exact),
-            DotUnit::Matrix(passes) => format!("{passes:?} {matrix:?}"),
+            DotUnit::Double => key::Dot::Double,
+            DotUnit::Vector => key::Dot::Vector { order: machine.mode.choices.reduce, flush: machine.unit.flush },
+            // Operands are rounded by then.
+            DotUnit::Matrix(Passes::One) => key::Dot::Matrix(Passes::Exact, matrix),
+            DotUnit::Matrix(passes) => key::Dot::Matrix(passes, matrix),
         };
         // Products of parts are added in an order that tells the operands apart.
         let commutes = !matches!(unit, DotUnit::Matrix(Passes::Three | Passes::Six));
@@ -114,9 +114,9 @@ impl Summed {
         let reduce = machine.mode.choices.reduce;
         let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
             let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
-            SumPlan::new(&RowSum::new(machine.mode, &site).plan(&[k]), machine.unit.flush)
+            Sum::new(key::SumPlan::Row(RowSum::new(machine.mode, &site).plan(&[k])), machine.unit.flush)
         });
-        Summed { mixer: Mixer::new(&format!("dot {text}")), order, commutes, rounds_operands, on_vector_unit }
+        Summed { mixer: Key::Dot(dot).mixer(), order, commutes, rounds_operands, on_vector_unit }
     }
 
     /// That of the result at place `at` of `[m,n]`.

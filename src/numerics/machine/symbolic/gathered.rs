@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
+use super::key::Key;
 use super::pairwise::{Operation, is_ordered};
 use super::pointwise::round;
 use super::run::Tracer;
@@ -44,15 +45,15 @@ impl<'t> Gathering<'t> {
     /// `None` where the order or the grouping of terms shows.
     pub fn new(tracer: &'t Tracer<'t>, binary: Binary, dtype: DType) -> Option<Gathering<'t>> {
         let unit = &tracer.machine.unit;
-        let (dtype, text) = match binary {
+        let (dtype, float) = match binary {
             Binary::Maximum | Binary::Minimum if dtype.is_float() && dtype != DType::F64 => {
-                (DType::F32, format!("{} {:?}", unit.flush, unit.zero_tie))
+                (DType::F32, Some((unit.flush, unit.zero_tie)))
             }
-            _ if !dtype.is_float() && binary.commutes() => (dtype, String::new()),
+            _ if !dtype.is_float() && binary.commutes() => (dtype, None),
             _ => return None,
         };
         let operation = Operation::new(binary, dtype, unit, tracer);
-        let mixer = Mixer::new(&format!("gathered {} {dtype} {text}", binary.name()));
+        let mixer = Key::Gathered { binary, dtype, float }.mixer();
         Some(Gathering { tracer, binary, dtype, operation, mixer })
     }
 

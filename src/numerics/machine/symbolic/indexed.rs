@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::ir::{ComputationId, GatherDims, Op, ScatterDims, movement};
 
+use super::key::Key;
 use super::run::{Result, Site, Tracer, move_elements, whole};
 use super::symbol::{Mixer, Symbol};
 use super::symbols::Symbols;
@@ -27,7 +28,7 @@ pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
 }
 
 /// What one of several elements is, but for what is known of all.
-static EITHER: LazyLock<Symbol> = LazyLock::new(|| Mixer::new("either").symbol());
+static EITHER: LazyLock<Symbol> = LazyLock::new(|| Key::Either.mixer().symbol());
 
 /// Rows of an array along the dims whose index an argument decides.
 struct Lanes {
@@ -46,8 +47,8 @@ impl Lanes {
             steps[d] = count;
             count *= dims[d];
         }
-        let extents: Vec<String> = (0..dims.len()).filter(|d| open[*d]).map(|d| dims[d].to_string()).collect();
-        let mut lanes = vec![(Mixer::new(&format!("lane {}", extents.join(" "))), None); count];
+        let extents = (0..dims.len()).filter(|d| open[*d]).map(|d| dims[d]).collect();
+        let mut lanes = vec![(Key::Lane { extents }.mixer(), None); count];
         movement::for_each_index(dims, |flat, index| {
             let (mixer, one) = &mut lanes[index.iter().zip(&steps).map(|(i, step)| i * step).sum::<usize>()];
             let element = elements[flat];
@@ -92,7 +93,7 @@ fn slice(tracer: &Tracer, site: &Site, sizes: &[usize]) -> Symbols {
     let starts = clamped_starts(tracer, site, 1, dims, sizes);
     let open = is_open(&starts, dims, sizes);
     let lanes = Lanes::new(site.of(0), dims, &open);
-    let pick = Mixer::new("pick");
+    let pick = Key::Pick.mixer();
     let mut elements = Vec::with_capacity(sizes.iter().product());
     movement::for_each_index(sizes, |_, index| {
         let from = |d: usize| if open[d] { 0 } else { known(starts[d], dims[d], sizes[d]) };
@@ -111,7 +112,7 @@ fn update(tracer: &Tracer, site: &Site) -> Symbols {
     let starts = clamped_starts(tracer, site, 2, dims, sizes);
     let open = is_open(&starts, dims, sizes);
     let lanes = Lanes::new(site.of(1), sizes, &open);
-    let choice = Mixer::new("update");
+    let choice = Key::Update.mixer();
     let mut elements = site.of(0).to_vec();
     movement::for_each_index(dims, |flat, index| {
         let from = |d: usize| known(starts[d], dims[d], sizes[d]);
@@ -147,7 +148,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
     let (starts, dtype) = (site.of(1), site.shapes[1].element_type());
-    let choice = Mixer::new("pick");
+    let choice = Key::Pick.mixer();
     let mut elements = Vec::with_capacity(out_dims.iter().product());
     movement::for_each_index(out_dims, |_, index| {
         let mut first = vec![0usize; starts_dims.len()];
@@ -189,7 +190,7 @@ pub fn scatter(tracer: &Tracer, site: &Site, dims: &ScatterDims, to_apply: Compu
     let count = site.operands.len() / 2;
     let starts: Option<Vec<i64>> = site.of(count).iter().map(|symbol| symbol.integer()).collect();
     let Some(starts) = starts else {
-        let mixer = Mixer::new(&format!("scatter {dims:?}")).and(tracer.region(to_apply)?);
+        let mixer = Key::Scatter(dims.clone()).mixer().and(tracer.region(to_apply)?);
         return Ok(whole(site, mixer));
     };
     let update_dims = site.dims(count + 1);

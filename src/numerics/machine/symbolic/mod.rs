@@ -8,6 +8,7 @@
 mod dot_terms;
 mod gathered;
 mod indexed;
+mod key;
 mod packed;
 mod pairwise;
 mod pointwise;
@@ -26,7 +27,7 @@ use super::mode::Mode;
 use super::prepared::Prepared;
 
 use run::Tracer;
-use symbol::Mixer;
+use key::Key;
 pub use symbol::Symbol;
 use symbols::Symbols;
 
@@ -77,6 +78,8 @@ pub struct Traced {
 pub struct Permits {
     /// -0 and +0 count as one number, and nothing tells them apart.
     pub one_zero: bool,
+    /// Settings of a file that the machine does not follow ([`crate::ir::Setting`]) are left out: what it computes, and no proof.
+    pub without_settings: bool,
 }
 
 impl Prepared<'_> {
@@ -95,7 +98,7 @@ impl Prepared<'_> {
 
 /// The symbols of an argument.
 fn name_elements(shape: &Shape, naming: &Naming) -> Symbols {
-    let name = Mixer::new("argument").and_count(naming.argument);
+    let name = Key::Argument(naming.argument).mixer();
     let strides = movement::row_major(&naming.extents);
     let dtype = shape.element_type();
     let mut elements = Vec::with_capacity(shape.elements());

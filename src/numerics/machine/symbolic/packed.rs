@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
+use super::key::Key;
 use super::run::Tracer;
-use super::symbol::{Mixer, Number, Symbol};
+use super::symbol::{Number, Symbol};
 
 /// An integer that no argument decides, and others that are shifted: a bit is set that is set in any of them.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl Tracer<'_> {
             [Field { shift: 0, symbol, .. }] if packed.constant == 0 => return *symbol,
             _ => {}
         }
-        let mixer = Mixer::new("packed").and_count(packed.constant as usize).and_count(packed.fields.len());
+        let mixer = Key::Packed.mixer().and_count(packed.constant as usize).and_count(packed.fields.len());
         let fields = packed.fields.iter();
         let symbol = fields.fold(mixer, |mixer, f| mixer.and(f.symbol).and_count(f.shift as usize)).symbol();
         self.packed.0.borrow_mut().insert(symbol, packed);

@@ -5,6 +5,7 @@ use crate::tensor::DType;
 
 use super::super::integer;
 use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
+use super::key::{BinaryChoice, Key};
 use super::pointwise::round;
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -15,7 +16,7 @@ pub fn round_products(operand: &mut Symbols) {
     if let Symbols::Array(array) = operand
         && array.exact
     {
-        let round = Mixer::new("rounded product");
+        let round = Key::RoundedProduct.mixer();
         *operand = Symbols::array(array.elements.iter().map(|symbol| round_product(&round, *symbol)).collect());
     }
 }
@@ -33,8 +34,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     let (left, right) = (site.of(0), site.of(1));
     let pairs = || left.iter().copied().zip(right.iter().copied());
     if unit.contracts && habits.contracted {
-        let product = Mixer::new(&format!("product {}", unit.flush));
-        let round = Mixer::new("rounded product");
+        let product = Key::Product { flush: unit.flush }.mixer();
+        let round = Key::RoundedProduct.mixer();
         let plain = Operation::new(Binary::Multiply, dtype, unit, tracer);
         let of = |a: Symbol, b: Symbol| {
             if exact && (a.float() == Some(-1.0) || b.float() == Some(-1.0)) {
@@ -52,8 +53,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         return Symbols::Array(Array { exact: true, ..Array::new(elements) });
     }
     if dtype == DType::F32 && exact {
-        let sum = Mixer::new(&format!("sum rounded once {}", unit.flush));
-        let round = Mixer::new("rounded product");
+        let sum = Key::FusedSum { flush: unit.flush }.mixer();
+        let round = Key::RoundedProduct.mixer();
         let element = |(at, (a, b)): (usize, (Symbol, Symbol))| {
             let rounded = |symbol: Symbol| round_product(&round, symbol);
             let (a, b) = match habits.left_first.as_ref().map(|first| first[at]) {
@@ -115,24 +116,23 @@ impl<'u> Operation<'u> {
             (Binary::Minimum | Binary::Multiply, DType::Pred) => Binary::And,
             _ => binary,
         };
-        let kind = match (dtype, binary) {
-            (DType::F64, _) => "f64",
+        let computed_in = match (dtype, binary) {
             // Perturbed quotients are not rounded alike in all types.
-            (_, Binary::Divide) if perturbs && dtype.is_float() => dtype.name(),
-            _ if dtype.is_float() => "f32",
-            (other, _) => other.name(),
+            (_, Binary::Divide) if perturbs => dtype,
+            _ if dtype.is_float() && dtype != DType::F64 => DType::F32,
+            _ => dtype,
         };
-        let how = match binary {
+        let choice = match binary {
             // Which divisors are multiplied with is seen by now.
-            Binary::Divide => {
-                let by_reciprocal = unit.divide == Divide::ByReciprocal;
-                format!("{by_reciprocal} {:?}", perturbs.then_some((unit.error, unit.eup)))
-            }
-            Binary::Maximum | Binary::Minimum => format!("{:?}", unit.zero_tie),
-            Binary::Atan2 | Binary::Power => format!("{:?}", unit.error),
-            _ => String::new(),
+            Binary::Divide => BinaryChoice::Quotient {
+                by_reciprocal: unit.divide == Divide::ByReciprocal,
+                perturbed: perturbs.then_some((unit.error, unit.eup)),
+            },
+            Binary::Maximum | Binary::Minimum => BinaryChoice::Extreme(unit.zero_tie),
+            Binary::Atan2 | Binary::Power => BinaryChoice::Function(unit.error),
+            _ => BinaryChoice::Plain,
         };
-        let mixer = Mixer::new(&format!("{} {kind} {} {how}", name.name(), unit.flush));
+        let mixer = Key::Binary { binary: name, dtype: computed_in, flush: unit.flush, choice }.mixer();
         let one_zero = tracer.permits.one_zero;
         let boxed = |binary| Some(Box::new(Operation::new(binary, dtype, unit, tracer)));
         let other = match binary {

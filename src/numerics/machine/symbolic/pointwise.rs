@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
-use super::super::folded;
 use super::super::integer::{self, conversion_steps};
-use super::super::vector::{self, ErrorModel, VectorUnit};
+use super::super::vector::{self, ErrorModel, ReleaseChoice, VectorUnit};
+use super::key::{self, FunctionSource, Key};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -40,7 +40,7 @@ pub fn round(symbol: Symbol, dtype: DType) -> Symbol {
     of_type(rounded, dtype).with_sign(opposite)
 }
 
-static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Mixer::new("round"));
+static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Key::Round.mixer());
 
 /// Whether the opposite of each number belongs to the type, -0 included.
 fn is_odd(dtype: DType) -> bool {
@@ -66,15 +66,16 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             if from.is_float() && !to.is_float() {
                 shows_nan();
             }
-            let mixer = Mixer::new(&format!("bits {from} {to}"));
+            let mixer = Key::Bits { from, to }.mixer();
             each(&|symbol| of_type(mixer.and(symbol).symbol(), to))
         }
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-            let kind = if from == DType::BF16 { DType::F32 } else { from };
-            let mixer = Mixer::new(&format!("reduce-precision {exponent_bits} {mantissa_bits} {kind}"));
+            let dtype = if from == DType::BF16 { DType::F32 } else { from };
+            let (exponent_bits, mantissa_bits) = (*exponent_bits, *mantissa_bits);
+            let mixer = Key::ReducePrecision { exponent_bits, mantissa_bits, dtype }.mixer();
             // With all of f32's exponents it is a rounding to nearest even, bit for bit.
-            let of_f32 = kind == DType::F32 && *exponent_bits >= 8;
-            each(&|symbol| match (of_f32, *mantissa_bits) {
+            let of_f32 = dtype == DType::F32 && exponent_bits >= 8;
+            each(&|symbol| match (of_f32, mantissa_bits) {
                 (true, 7) => tracer.round(symbol, DType::BF16),
                 (true, 23..) => symbol,
                 _ => {
@@ -86,10 +87,13 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         Op::Unary(unary) => {
             let unit = &tracer.machine.unit;
             let in_library = tracer.machine.library_computes(instruction) && *unary == Unary::Exponential;
-            let function = |own: &str| Function::new(*unary, from, to, unit, own);
-            let own = function(if in_library { "library" } else { "" });
+            let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
+            let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });
             let folded = site.habits.constants(unit.contracts).filter(|_| !in_library);
-            let folded = folded.map(|folded| (folded.columns, function(folded::name(folded))));
+            let folded = folded.map(|folded| {
+                // Its results count as another function's.
+                (folded.columns, function(FunctionSource::Compiler { nearest: folded.nearest }))
+            });
             let apply = |(at, symbol): (usize, &Symbol)| match &folded {
                 Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
                 _ => own.of(*symbol),
@@ -114,7 +118,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
 fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
     let VectorUnit { flush, release, .. } = tracer.machine.unit;
     let elements = site.of(0);
-    let mixer = Mixer::new(&format!("convert {from} {to} {flush}"));
+    let mixer = Key::Convert { from, to, flush }.mixer();
     // Every number of the one is a number of the other.
     let keeps = match (from, to) {
         _ if from == to => true,
@@ -161,24 +165,21 @@ struct Function {
 }
 
 impl Function {
-    fn new(unary: Unary, from: DType, to: DType, unit: &VectorUnit, own: &str) -> Function {
+    fn new(unary: Unary, from: DType, to: DType, unit: &VectorUnit, source: FunctionSource) -> Function {
         let float = from.is_float();
         let eup = unit.error.perturbs().then_some(unit.eup);
         // Floats up to f32 are computed in f32; what rounds the result comes behind.
-        let kind = match from {
-            DType::F64 => "f64",
-            _ if float => "f32",
-            other => other.name(),
-        };
+        let dtype = if float && from != DType::F64 { DType::F32 } else { from };
         let release = match unit.error {
-            ErrorModel::XlaCpu => unit.release.decides(unary, to),
-            _ => String::new(),
+            ErrorModel::XlaCpu => unit.release.choice(unary, to),
+            _ => ReleaseChoice::default(),
         };
-        let text = format!("{} {kind} {} {:?} {eup:?} {own} {release}", unary.name(), unit.flush, unit.error);
+        let (flush, error) = (unit.flush, unit.error);
+        let key = Key::Function(key::Function { unary, dtype, flush, error, eup, source, release });
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,
-            _ => !own.is_empty(),
+            _ => source != FunctionSource::Unit,
         };
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
@@ -187,7 +188,7 @@ impl Function {
             not_negative: float && never_negative,
             ..Facts::default()
         };
-        Function { unary, mixer: Mixer::new(&text), to, float, flushes: facts.normal, facts }
+        Function { unary, mixer: key.mixer(), to, float, flushes: facts.normal, facts }
     }
 
     fn of(&self, symbol: Symbol) -> Symbol {
@@ -233,14 +234,13 @@ impl Comparison {
     fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> Comparison {
         let float = dtype.is_float();
         let (one, flips, negates) = direction.basic(!float || order == CompareOrder::Total);
-        let kind = match dtype {
-            DType::F64 => "f64",
-            _ if float => "f32",
-            DType::U64 => "u64",
-            _ => "integer",
+        let compared_in = match dtype {
+            DType::F64 | DType::U64 => dtype,
+            _ if float => DType::F32,
+            _ => DType::S64,
         };
-        let order_text = if float { format!("{order:?} {flush}") } else { String::new() };
-        let mixer = Mixer::new(&format!("{} {kind} {order_text}", one.name()));
+        let key = Key::Compare { direction: one, dtype: compared_in, float: float.then_some((order, flush)) };
+        let mixer = key.mixer();
         let commutes = one == Compare::Eq;
         let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
         Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes, flushes }
@@ -261,7 +261,7 @@ impl Comparison {
 }
 
 fn select(site: &Site, exact: bool) -> Symbols {
-    let mixer = Mixer::new("select");
+    let mixer = Key::Select.mixer();
     let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
     let element = |at: usize| {
         let (flag, a, b) = (flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
@@ -283,7 +283,7 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
     let (low, values, high) = (site.of(0), site.of(1), site.of(2));
     let at = |edge: &[Symbol], i: usize| edge[if edge.len() == 1 { 0 } else { i }];
     if dtype == DType::F64 {
-        let mixer = Mixer::new("clamp f64");
+        let mixer = Key::ClampDouble.mixer();
         let element = |(i, v): (usize, &Symbol)| mixer.and(at(low, i)).and(*v).and(at(high, i)).symbol();
         return Symbols::array(values.iter().enumerate().map(element).collect());
     }

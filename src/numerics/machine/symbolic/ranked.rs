@@ -6,6 +6,7 @@ use crate::tensor::DType;
 
 use super::super::chip::Ties;
 use super::super::evaluate::refuse;
+use super::key::{Bins, Key};
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Symbol};
 use super::symbols::Symbols;
@@ -22,7 +23,7 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
             if let Some(sorted) = sort_by_key(tracer, site, *dim, ties, *to_apply) {
                 return Ok(sorted);
             }
-            let mixer = Mixer::new(&format!("sort {ties:?} {}", mode.chip.flush)).and(tracer.region(*to_apply)?);
+            let mixer = Key::Sort { ties, flush: mode.chip.flush }.mixer().and(tracer.region(*to_apply)?);
             Ok(sort(site, *dim, mixer))
         }
         Op::TopK { largest, .. } => {
@@ -35,11 +36,17 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
         }
         Op::ApproxTopK(ApproxTopK { k, recall_target, aggregate_to_topk, reduction_input_size_override, .. }) => {
             shows_nan();
-            let mixer = format!("{k} {recall_target} {aggregate_to_topk} {reduction_input_size_override:?}");
-            Ok(binned(tracer, site, &format!("approximate {} {mixer}", mode.chip.partial_reduce)))
+            let kind = Bins::Approximate {
+                k: *k,
+                recall_target: recall_target.to_bits(),
+                aggregate_to_topk: *aggregate_to_topk,
+                reduction_input_size_override: *reduction_input_size_override,
+                partial_reduce: mode.chip.partial_reduce,
+            };
+            Ok(binned(tracer, site, kind))
         }
         Op::PartialReduce(PartialReduce { log2_reduction, .. }) => {
-            Ok(binned(tracer, site, &format!("partial {log2_reduction}")))
+            Ok(binned(tracer, site, Bins::Partial { log2_reduction: *log2_reduction }))
         }
         other => Err(refuse(site.instruction, format!("{} ranks nothing", other.opcode()))),
     }
@@ -47,7 +54,7 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
 
 /// The order of floats by IEEE totalOrder, ties in the order of places: of top-k, and of sorts that come to the same.
 fn by_bits(descending: bool) -> Mixer {
-    Mixer::new(&format!("by bits {descending}"))
+    Key::ByBits { descending }.mixer()
 }
 
 /// A stable sort by one key: places hang on the keys alone.
@@ -75,11 +82,11 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
     let mixer = match (found.order, found.canonical) {
         (CompareOrder::Total, false) => by_bits(found.descending),
         (order, canonical) => {
-            Mixer::new(&format!("by key {} {order:?} {canonical} {}", found.descending, tracer.machine.unit.flush))
+            Key::ByKey { descending: found.descending, order, canonical, flush: tracer.machine.unit.flush }.mixer()
         }
     };
     let part = |operand: usize| {
-        let list = Mixer::new("lane");
+        let list = Key::SortedLane.mixer();
         let counts = counts(operand);
         let mut sorted = site.of(operand).to_vec();
         for lane in 0..lanes {
@@ -107,14 +114,14 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
 }
 
 /// Of rows with indices of their own, of rank and mode what bins hang on.
-fn binned(tracer: &Tracer, site: &Site, name: &str) -> Symbols {
+fn binned(tracer: &Tracer, site: &Site, kind: Bins) -> Symbols {
     let choices = tracer.machine.mode.choices;
     let dims = site.dims(0);
     let width = dims.last().copied().unwrap_or(1).max(1);
     let bins = last_extent(&site.instruction.shape);
     let flush = tracer.machine.unit.flush;
-    let plan = format!("{} {bins} {:?} {:?} {flush}", dims.len(), choices.bins, choices.fault);
-    let mixer = Mixer::new(&format!("{name} {plan}"));
+    let (binning, fault) = (choices.bins, choices.fault);
+    let mixer = Key::Bins { kind, rank: dims.len(), bins, binning, fault, flush }.mixer();
     let inits: Vec<Symbol> = (2..site.operands.len()).flat_map(|at| site.of(at)).copied().collect();
     let row = |at: usize| {
         let of = |operand: usize| site.of(operand)[at * width..(at + 1) * width].iter().copied();

@@ -11,6 +11,7 @@ use super::super::side_by_side::SideBySide;
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
 use super::gathered::Gathering;
+use super::key::{Key, ReducePlan, SumPlan};
 use super::pairwise::Operation;
 use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
@@ -48,12 +49,11 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     let exact = site.operands[0].as_array().exact;
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).filter(|extent| *extent != 1).collect();
     let plan = match joined {
-        Joined::Picks(reducer) => format!("{reducer:?}"),
-        _ if exact => format!("windows {extents:?} {dtype}"),
-        _ if dtype.is_float() => format!("chain {dtype}"),
-        _ => "chain".to_string(),
+        Joined::Picks(reducer) => ReducePlan::Picks(reducer),
+        _ if exact => ReducePlan::Windows { extents, dtype },
+        _ => ReducePlan::Chain(Some(dtype).filter(|dtype| dtype.is_float())),
     };
-    let mut mixer = Mixer::new(&format!("reduce {plan} {}", tracer.machine.unit.flush));
+    let mut mixer = Key::Reduce { plan, flush: tracer.machine.unit.flush }.mixer();
     if !matches!(joined, Joined::Picks(_)) {
         mixer = mixer.and(tracer.region(to_apply)?);
     }
@@ -122,14 +122,14 @@ impl Joined {
 }
 
 /// How a sum adds, with all that decides it.
-pub struct SumPlan {
+pub struct Sum {
     mixer: Mixer,
     flush: bool,
 }
 
-impl SumPlan {
-    pub fn new(plan: &str, flush: bool) -> SumPlan {
-        SumPlan { mixer: Mixer::new(&format!("sum {plan} {flush}")), flush }
+impl Sum {
+    pub fn new(plan: SumPlan, flush: bool) -> Sum {
+        Sum { mixer: Key::Sum { plan, flush }.mixer(), flush }
     }
 
     /// A sum of these terms, rounded to its type.
@@ -178,7 +178,7 @@ fn step_in_windows(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol
 }
 
 /// How the machine sums floats up to f32, or products that are not rounded yet.
-fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> SumPlan {
+fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Sum {
     let machine = tracer.machine;
     let dims = site.dims(0);
     let dtype = site.shapes[0].element_type();
@@ -188,18 +188,16 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
     let row_sum = |dtype: DType| row_sum(tracer, site, reduced, &extents, (dtype, init)).plan(&extents);
     let exact = site.operands[0].as_array().exact;
     let plan = match (exact, width > 0) {
-        (false, true) if side_by_side && dtype == DType::F32 => format!("{:?}", site.habits.sum_loop),
-        (false, _) | (true, false) => row_sum(dtype),
-        (true, true) if side_by_side => format!("products {:?}", site.habits.sum_loop),
+        (false, true) if side_by_side && dtype == DType::F32 => SumPlan::Loop(site.habits.sum_loop),
+        (false, _) | (true, false) => SumPlan::Row(row_sum(dtype)),
+        (true, true) if side_by_side => SumPlan::ProductLoop(site.habits.sum_loop),
         (true, true) => match site.habits.sum_loop {
-            SumLoop::ChainOfTwo => "products, two at first".to_string(),
-            SumLoop::ChainOfRounded(beside) if as_compiled => {
-                format!("rounded products {beside:?} {}", row_sum(DType::F32))
-            }
-            _ => "products".to_string(),
+            SumLoop::ChainOfTwo => SumPlan::ProductsTwoAtFirst,
+            SumLoop::ChainOfRounded(beside) if as_compiled => SumPlan::RoundedProducts(beside, row_sum(DType::F32)),
+            _ => SumPlan::Products,
         },
     };
-    SumPlan::new(&plan, machine.unit.flush)
+    Sum::new(plan, machine.unit.flush)
 }
 
 pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: ComputationId) -> Result<Symbols> {
@@ -209,7 +207,7 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         if as_compiled(tracer, site).1 && joint.binary() == Some(Binary::Add) && dtype == DType::F32 {
-            let sum = SumPlan::new(&format!("{:?}", site.habits.sum_loop), tracer.machine.unit.flush);
+            let sum = Sum::new(SumPlan::Loop(site.habits.sum_loop), tracer.machine.unit.flush);
             return windows(tracer, site, window, |row| sum.of(init, row.iter().copied(), dtype));
         }
         let gathering = joint.binary().and_then(|binary| Gathering::new(tracer, binary, dtype));
@@ -271,7 +269,7 @@ impl<'t> Joint<'t> {
                 Joint::Operation(binary, Operation::new(binary, dtype, &tracer.machine.unit, tracer))
             }
             _ => {
-                let mixer = Mixer::new(&format!("joined {dtype} {exact} {}", tracer.machine.unit.flush));
+                let mixer = Key::Joined { dtype, exact, flush: tracer.machine.unit.flush }.mixer();
                 Joint::Region(mixer.and(tracer.region(to_apply)?))
             }
         })

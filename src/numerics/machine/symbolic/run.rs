@@ -3,14 +3,16 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::analysis::Contractions;
-use crate::ir::{ComputationId, Instruction, Op, Program, Shape, movement};
+use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
 
 use super::super::evaluate::{EvalError, Machine, refuse};
 use super::super::prepared::Habits;
 use super::super::value::Operand;
 use super::gathered::GatheredTerms;
+use super::key::Key;
 use super::packed::PackedIntegers;
 use super::symbol::{Mixer, Symbol};
 use super::symbols::{Array, Symbols};
@@ -126,6 +128,10 @@ impl<'a> Tracer<'a> {
                     self.instruction(Site { instruction, habits: &frame.habits[id], operands, shapes })?
                 }
             };
+            let value = match &instruction.settings {
+                Some(settings) if !self.permits.without_settings => under(settings, value),
+                _ => value,
+            };
             if let Some(sketches) = sketches.as_deref_mut() {
                 sketches.push(sketch(&value));
             }
@@ -178,10 +184,10 @@ impl<'a> Tracer<'a> {
             Op::GetTupleElement(index) => one().into_parts().swap_remove(*index),
             Op::Opaque(opaque) => {
                 self.grounds.borrow_mut().opaque.insert(opaque.name.clone());
-                whole(&site, Mixer::new(&format!("{opaque:?}")))
+                whole(&site, Key::Opaque(opaque.clone()).mixer())
             }
             Op::Call { to_apply } => match self.machine.library_function(instruction) {
-                Some(function) => whole(&site, Mixer::new(&format!("{function:?}"))),
+                Some(function) => whole(&site, Key::Library(function.clone()).mixer()),
                 None => self.call(*to_apply, site.operands.clone(), None)?,
             },
             Op::While { condition, body } => self.repeat(&site, *condition, *body)?,
@@ -227,7 +233,7 @@ impl<'a> Tracer<'a> {
         self.left.set(budget);
         self.grounds.borrow_mut().loops.insert(site.instruction.name.clone());
         let [condition, body] = [condition, body].map(|region| self.array_region(region));
-        Ok(whole(site, Mixer::new("while").and(condition?).and(body?)))
+        Ok(whole(site, Key::While.mixer().and(condition?).and(body?)))
     }
 
     /// What a computation over arrays computes.
@@ -237,11 +243,11 @@ impl<'a> Tracer<'a> {
         }
         let shapes = self.program().computations[region].parameter_shapes();
         let parameter = |(number, shape): (usize, &&Shape)| {
-            let name = Mixer::new("state").and_count(number);
+            let name = Key::State(number).mixer();
             Symbols::array((0..shape.elements()).map(|at| name.and_count(at).symbol()).collect())
         };
         let arguments: Vec<Symbols> = shapes.iter().enumerate().map(parameter).collect();
-        let shapes = Mixer::new(&shapes.iter().map(|shape| shape.to_string()).collect::<Vec<_>>().join(" "));
+        let shapes = Key::Shapes(shapes.into_iter().cloned().collect()).mixer();
         let result = self.call(region, arguments, None)?;
         let arrays = result.arrays();
         let all = arrays.iter().flat_map(|array| array.elements.iter().copied());
@@ -253,14 +259,21 @@ impl<'a> Tracer<'a> {
     /// What a region of scalars computes, and how the machine knows it: reducers that are known have orders of their own.
     pub fn region(&self, region: ComputationId) -> Result<Symbol> {
         let known = &self.machine.prepared.regions;
-        let text = format!(
-            "{:?} {:?} {:?} {:?}",
-            known.reducer(region),
-            known.reducer_but_for_rounding(region),
-            known.comparator(region),
-            known.comparator_but_for_rounding(region)
-        );
-        Ok(Mixer::new(&text).and(self.array_region(region)?).symbol())
+        let reducers = [known.reducer(region), known.reducer_but_for_rounding(region)];
+        let comparators = [known.comparator(region), known.comparator_but_for_rounding(region)];
+        Ok(Key::Region { reducers, comparators }.mixer().and(self.array_region(region)?).symbol())
+    }
+}
+
+/// A value under settings that the machine does not follow: each element is that of the same settings and the same number alone.
+fn under(settings: &Arc<[Setting]>, value: Symbols) -> Symbols {
+    match value {
+        Symbols::Array(array) => {
+            let mixer = Key::Settings(settings.clone()).mixer();
+            let elements = array.elements.iter().map(|symbol| mixer.and(*symbol).symbol()).collect();
+            Symbols::Array(array.with_elements(elements))
+        }
+        Symbols::Tuple(parts) => Symbols::Tuple(parts.into_iter().map(|part| under(settings, part)).collect()),
     }
 }
 
@@ -276,7 +289,8 @@ pub fn move_elements(site: &Site, count: usize, starts: &[i64], starts_dims: &[u
 pub fn whole(site: &Site, mut mixer: Mixer) -> Symbols {
     for (operand, shape) in site.operands.iter().zip(&site.shapes) {
         let all = operand.arrays().into_iter().flat_map(|array| array.elements.iter().copied());
-        mixer = mixer.and(Mixer::new(&shape.to_string()).symbol()).and_all(all);
+        let of_shape = Key::Shapes(vec![(*shape).clone()]).mixer();
+        mixer = mixer.and(of_shape.symbol()).and_all(all);
     }
     let mut part = 0;
     results(&site.instruction.shape, &mut |elements| {

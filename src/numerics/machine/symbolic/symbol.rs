@@ -227,21 +227,25 @@ fn format(dtype: DType) -> u128 {
 pub struct Mixer(u64, u64);
 
 impl Mixer {
-    /// A mixer of its own for each text: an operation with all that decides what it computes.
-    pub fn new(text: &str) -> Mixer {
-        let mut mixer = Mixer(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344);
-        text.as_bytes().chunks(8).for_each(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            mixer.absorb(u64::from_le_bytes(word));
-        });
-        mixer.absorb(text.len() as u64);
-        Mixer(finish(mixer.0 ^ mixer.1.rotate_left(17)), finish(mixer.1))
+    /// One that has absorbed nothing; [`super::key::Key::mixer`] begins with an operation and all that decides what it
+    /// computes.
+    pub fn empty() -> Mixer {
+        Mixer(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344)
+    }
+
+    /// Both halves of the state mixed with each other.
+    pub fn stirred(self) -> Mixer {
+        Mixer(finish(self.0 ^ self.1.rotate_left(17)), finish(self.1))
+    }
+
+    /// Half of the state.
+    pub fn half(self) -> u64 {
+        self.0
     }
 
     /// One more word.
     #[inline(always)]
-    fn absorb(&mut self, word: u64) {
+    pub fn absorb(&mut self, word: u64) {
         self.0 = (self.0 ^ word).wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(27).wrapping_add(self.1);
         self.1 = (self.1 ^ word.rotate_left(32)).wrapping_mul(0x4cf5_ad43_2745_937f).rotate_left(31);
         self.1 = self.1.wrapping_add(self.0).wrapping_mul(5).wrapping_add(0x38495ab5);

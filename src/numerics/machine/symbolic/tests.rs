@@ -3,7 +3,8 @@ use crate::ir::{Binary, Builder, Program, Unary};
 use crate::machine::{Mode, Prepared};
 use crate::tensor::DType;
 
-use super::symbol::{Facts, Mixer, Number};
+use super::key::Key;
+use super::symbol::{Facts, Number};
 
 #[test]
 fn numbers_are_their_own_symbols() {
@@ -23,11 +24,11 @@ fn numbers_are_their_own_symbols() {
 
 #[test]
 fn what_is_known_of_a_number_follows_its_sign() {
-    let symbol = Mixer::new("x").symbol().with(Facts { normal: true, not_negative: true, ..Facts::default() });
+    let symbol = Key::Test("x").mixer().symbol().with(Facts { normal: true, not_negative: true, ..Facts::default() });
     assert!(symbol.is_not_negative() && symbol.is_normal());
     assert!(!symbol.opposite().is_not_negative());
     assert_eq!(symbol.opposite().opposite(), symbol);
-    let any = Mixer::new("y").symbol();
+    let any = Key::Test("y").mixer().symbol();
     assert!(any.flush().is_normal() && any.flush().unflush() == any);
     assert_eq!(symbol.flush(), symbol);
     assert!(any.in_type(DType::BF16).is_bf16() && !any.in_type(DType::F16).is_bf16());
@@ -36,13 +37,13 @@ fn what_is_known_of_a_number_follows_its_sign() {
 #[test]
 fn words_that_differ_meet_nowhere() {
     let mut seen = std::collections::HashSet::new();
-    let empty = Mixer::new("m");
+    let empty = Key::Test("m").mixer();
     for a in 0..300 {
         for b in 0..300 {
             assert!(seen.insert(empty.and_count(a).and_count(b).symbol()));
         }
     }
-    assert_ne!(Mixer::new("ab").symbol(), Mixer::new("a").symbol());
+    assert_ne!(Key::Test("ab").mixer().symbol(), Key::Test("a").mixer().symbol());
     // Lists know their ends.
     let symbol = |n: usize| empty.and_count(n).symbol();
     let lists = [empty.and_all([symbol(1)]).and_all([symbol(2)]), empty.and_all([symbol(1), symbol(2)])];

@@ -4,7 +4,7 @@ use crate::ir::Unary;
 use crate::num::F32;
 
 /// A generation of the unit that computes transcendental functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Eup {
     /// TPU v2 to v4.
     PreV5,
@@ -90,7 +90,7 @@ impl Eup {
 
 /// How far transcendental functions and quotients are from correctly rounded. Of TPUs only bounds are public, so `Seeded`
 /// and `Worst` are models.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ErrorModel {
     /// Functions are correctly rounded, and quotients are as [`super::Divide`] says.
     #[default]

@@ -29,7 +29,7 @@ pub use error_model::{ErrorModel, Eup};
 pub(super) use library::library_exponential;
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
-pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tangent};
+pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, ReleaseChoice, Tangent};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
@@ -94,7 +94,7 @@ impl Divide {
 }
 
 /// Which zero maximum and minimum return between -0 and +0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZeroTie {
     /// The second operand (TPU, FACTS 3.3).
     Second,

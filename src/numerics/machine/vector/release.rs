@@ -30,7 +30,7 @@ pub struct Release {
 }
 
 /// How XLA emits f32 cbrt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CubeRoot {
     /// A call of the C library's `cbrtf`.
     CLibrary,
@@ -39,7 +39,7 @@ pub enum CubeRoot {
 }
 
 /// How XLA emits f32 tan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tangent {
     /// A call of the C library's `tanf`.
     CLibrary,
@@ -48,7 +48,7 @@ pub enum Tangent {
 }
 
 /// How XLA emits f32 rsqrt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReciprocalRoot {
     /// The processor's estimate, refined.
     RefinedEstimate(Estimate),
@@ -57,7 +57,7 @@ pub enum ReciprocalRoot {
 }
 
 /// Which product LLVM contracts in `x + (x^3 P(x)/Q(x) - x^2 / 2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contracted {
     /// `x^2 / 2`, which is exact: the other is rounded.
     HalfSquare,
@@ -74,6 +74,29 @@ pub enum Logarithm {
     CLibrary,
 }
 
+/// The choice of a release that decides the bits of one function in one type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReleaseChoice {
+    way: Option<FunctionWay>,
+    /// Whether it is computed in f16 step by step.
+    in_half: bool,
+}
+
+/// One of several ways in which releases compute a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum FunctionWay {
+    CubeRoot(CubeRoot),
+    /// The argument at which an erf is cut off, by its bits.
+    ErfClamp(u32),
+    /// `expm1` in f16.
+    HalfSteps,
+    /// `log1p` by the C library's logarithm.
+    LogarithmOfC,
+    LogPlusOne(Contracted),
+    ReciprocalRoot(ReciprocalRoot),
+    Tangent(Tangent),
+}
+
 impl Release {
     /// The same on a processor with this estimate of rsqrt.
     pub fn with_estimate(self, estimate: Estimate) -> Release {
@@ -84,20 +107,20 @@ impl Release {
         Release { reciprocal_root, ..self }
     }
 
-    /// What of it decides the bits of a function in a type, in words: empty where all releases compute alike.
-    pub fn decides(&self, unary: Unary, dtype: DType) -> String {
+    /// The choice that decides the bits of a function in a type; the default where all releases compute alike.
+    pub fn choice(&self, unary: Unary, dtype: DType) -> ReleaseChoice {
         let half = dtype == DType::F16;
-        let choice = match unary {
-            Unary::Cbrt => format!("{:?}", self.cube_root),
-            Unary::Erf => format!("{}", self.erf_clamp),
-            Unary::ExponentialMinusOne if half => "steps".to_string(),
-            Unary::LogPlusOne if half && self.half_steps => String::new(),
-            Unary::LogPlusOne if self.log_plus_one_far == Logarithm::CLibrary => "C library".to_string(),
-            Unary::LogPlusOne => format!("{:?}", self.log_plus_one),
-            Unary::Rsqrt if half && self.half_steps => String::new(),
-            Unary::Rsqrt => format!("{:?}", self.reciprocal_root),
-            Unary::Tan => format!("{:?}", self.tangent),
-            _ => return String::new(),
+        let way = match unary {
+            Unary::Cbrt => Some(FunctionWay::CubeRoot(self.cube_root)),
+            Unary::Erf => Some(FunctionWay::ErfClamp(self.erf_clamp.to_bits())),
+            Unary::ExponentialMinusOne if half => Some(FunctionWay::HalfSteps),
+            Unary::LogPlusOne if half && self.half_steps => None,
+            Unary::LogPlusOne if self.log_plus_one_far == Logarithm::CLibrary => Some(FunctionWay::LogarithmOfC),
+            Unary::LogPlusOne => Some(FunctionWay::LogPlusOne(self.log_plus_one)),
+            Unary::Rsqrt if half && self.half_steps => None,
+            Unary::Rsqrt => Some(FunctionWay::ReciprocalRoot(self.reciprocal_root)),
+            Unary::Tan => Some(FunctionWay::Tangent(self.tangent)),
+            _ => return ReleaseChoice::default(),
         };
         let in_steps = match unary {
             Unary::Cbrt => self.cube_root == CubeRoot::Power,
@@ -105,7 +128,7 @@ impl Release {
             Unary::LogPlusOne | Unary::Rsqrt => true,
             _ => false,
         };
-        if half && self.half_steps && in_steps { format!("{choice} in f16") } else { choice }
+        ReleaseChoice { way, in_half: half && self.half_steps && in_steps }
     }
 
     /// jaxlib 0.10.2.

@@ -3,7 +3,7 @@
 //! and both parities of the exponent; what it gave stands here, so that results do not depend on the machine that runs this.
 
 /// Whose estimate `rsqrtss` gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// An AMD EPYC with AVX-512 (Zen 4): 8192 intervals of [1, 4), a table. XLA:CPU refines it once.
     Zen4,

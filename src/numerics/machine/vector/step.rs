@@ -4,7 +4,7 @@ use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, round_f64};
 use crate::tensor::DType;
 
 /// What each addition is rounded to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StepRounding {
     /// f32: the sum is rounded to its own type at the end.
     #[default]

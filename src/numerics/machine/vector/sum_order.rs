@@ -15,7 +15,7 @@ pub use columns::column_sums;
 pub use weighted::Weighted;
 
 /// The order of a sum over a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SumOrder {
     /// One addition after the other, from +0.
     Chain,

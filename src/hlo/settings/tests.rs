@@ -1,0 +1,55 @@
+use super::{Known, known};
+use crate::hlo::{lower, parse};
+use crate::ir::{ResultAccuracy, Setting};
+
+/// The settings of the value `y` of a file whose entry this is.
+fn settings(line: &str) -> Vec<Setting> {
+    let text = format!("HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] {line}\n}}\n");
+    let import = lower(&parse(&text).unwrap()).unwrap();
+    let entry = import.program.entry();
+    let root = &entry.instructions[entry.root];
+    let found = entry.instructions.iter().find(|i| i.name == "y").unwrap_or(root);
+    found.settings.as_deref().unwrap_or_default().to_vec()
+}
+
+#[test]
+fn an_accuracy_is_read_and_the_default_is_none() {
+    let of = |text: &str| settings(&format!("exponential(x), result_accuracy={text}"));
+    assert_eq!(of("{mode=default}"), []);
+    assert_eq!(of("{mode=highest}"), [Setting::Accuracy(ResultAccuracy::Highest)]);
+    let tolerance = ResultAccuracy::Tolerance { atol: 0, rtol: 0.5f64.to_bits(), ulps: 2 };
+    assert_eq!(of("{tolerance={atol=0,rtol=0.5,ulps=2}}"), [Setting::Accuracy(tolerance)]);
+    // Of another form it is kept as it stands.
+    assert!(matches!(&of("{mode=fastest}")[..], [Setting::Other { name, .. }] if name == "result_accuracy"));
+    assert_eq!(settings("add(x, x), result_accuracy={mode=default}").len(), 1);
+}
+
+#[test]
+fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
+    let other = |name: &str, value: &str| Setting::Other { name: name.to_string(), value: value.to_string() };
+    assert_eq!(settings("negate(x), colour=red"), [other("colour", "red")]);
+    assert_eq!(settings("copy(x), dimensions={0}"), [other("dimensions", "{0}")]);
+    assert_eq!(settings("copy(x), metadata={op_name=\"a\" speed=7}"), [other("metadata.speed", "7")]);
+    assert_eq!(settings("copy(x), frontend_attributes={a.b=\"c,d\"}"), [other("frontend_attributes.a.b", "\"c,d\"")]);
+    assert_eq!(settings("copy(x), backend_config={\"k\":{\"b\":1}}"), [other("backend_config.k", "{\"b\":1}")]);
+    assert_eq!(
+        settings("copy(x), backend_config={\"window_config\":{\"is_mask\":true,\"z\":[]}}"),
+        [other("backend_config.window_config.z", "[]")]
+    );
+    assert_eq!(settings("bitcast(x), colour=red"), [other("colour", "red")]);
+    // What decides no bit, and plans of what computes nothing.
+    for line in ["copy(x), sharding={replicated}", "negate(x), backend_config={\"retry_config\":{\"retry_count\":\"1\"}}"] {
+        assert_eq!(settings(line), [], "{line}");
+    }
+    let plan = "backend_config={\"integer_config\":{\"integer\":\"8\"}}";
+    assert_eq!(settings(&format!("reshape(x), {plan}")), []);
+    assert_eq!(settings(&format!("negate(x), {plan}")).len(), 1);
+}
+
+#[test]
+fn attributes_are_known_by_name() {
+    assert_eq!(known("gather", "offset_dims"), Known::Followed);
+    assert_eq!(known("scatter", "unique_indices"), Known::Kept);
+    assert!(matches!(known("add", "control-predecessors"), Known::Harmless(_)));
+    assert_eq!(known("add", "offset_dims"), Known::Kept);
+}

@@ -1,0 +1,100 @@
+//! Settings that the machine does not follow: two programs that differ in one are never proven the same.
+
+use std::collections::BTreeMap;
+
+use crate::ir::Setting;
+use crate::machine::{Mode, Traced};
+
+use super::alignment::Alignment;
+use super::{Comparand, SameError, parting, some};
+
+/// The settings of a program, in its order, each with the name of the value that it is asked of.
+fn settings<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
+    let entry = one.program.entry;
+    let mut found: Vec<(String, &Setting)> =
+        one.program.settings.iter().map(|setting| ("the module".to_string(), setting)).collect();
+    for (number, computation) in one.program.computations.iter().enumerate() {
+        for (id, instruction) in computation.instructions.iter().enumerate() {
+            let source = one.sources.get(id).filter(|_| number == entry);
+            let name = source.map_or(&instruction.name, |source| &source.name);
+            let own = instruction.settings.as_deref().unwrap_or_default();
+            found.extend(own.iter().map(|setting| (name.clone(), setting)));
+        }
+    }
+    found
+}
+
+/// Settings of a line: `result_accuracy={mode=highest}`.
+pub fn in_line(settings: &[Setting]) -> String {
+    match settings {
+        [] => "no setting".to_string(),
+        settings => some(&settings.iter().map(ToString::to_string).collect::<Vec<_>>()),
+    }
+}
+
+/// The assumption that a proof rests on where both programs have settings.
+pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
+    let mut all: Vec<String> =
+        both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
+    all.sort();
+    all.dedup();
+    (!all.is_empty()).then(|| format!("{}, which the machine does not follow, does the same in both programs", some(&all)))
+}
+
+/// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
+/// `trace` follows a program with its settings.
+pub fn missing(
+    both: &[Comparand; 2],
+    alignment: &Alignment,
+    modes: &[Mode; 2],
+    trace: impl Fn(usize, usize) -> Result<Traced, SameError>,
+) -> Result<Option<Vec<String>>, SameError> {
+    if !both.iter().any(|one| one.program.has_settings()) {
+        return Ok(None);
+    }
+    let mut headers = [0, 1].map(|side: usize| both[side].program.settings.clone());
+    headers.iter_mut().for_each(|header| header.sort());
+    let large = trace(alignment.large(), 0)?;
+    for block in 0..alignment.blocks() {
+        let small = trace(1 - alignment.large(), block)?;
+        if headers[0] != headers[1] || !alignment.same_results(&small.results, &large.results, block) {
+            let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
+            let meeting = parting::find(both, traced, modes, &alignment.result_numbers());
+            return Ok(Some(reasons(both, meeting)));
+        }
+    }
+    Ok(None)
+}
+
+/// What is missing for a proof, in words.
+fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<String> {
+    let all = [0, 1].map(|side: usize| settings(&both[side]));
+    let counts = |side: usize| {
+        let mut counts: BTreeMap<&Setting, usize> = BTreeMap::new();
+        all[side].iter().for_each(|(_, setting)| *counts.entry(*setting).or_default() += 1);
+        counts
+    };
+    let counts = [counts(0), counts(1)];
+    let apart = |side: usize| -> Vec<String> {
+        let differs = |setting: &&Setting| counts[side].get(*setting) != counts[1 - side].get(*setting);
+        let mut list: Vec<String> = Vec::new();
+        for (name, setting) in all[side].iter().filter(|(_, setting)| differs(&setting)) {
+            let line = format!("{setting} of {name}");
+            if !list.contains(&line) {
+                list.push(line);
+            }
+        }
+        list
+    };
+    let [one, other] = [apart(0), apart(1)].map(|list| if list.is_empty() { None } else { Some(some(&list)) });
+    let told = match (one, other) {
+        (None, None) => "settings that stand at other places in the two programs".to_string(),
+        (Some(one), None) => format!("{one} in the first program"),
+        (None, Some(other)) => format!("{other} in the second program"),
+        (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
+    };
+    let mut missing =
+        vec![format!("what this comes to, which the machine does not follow: {told}; but for it they are proven the same")];
+    missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
+    missing
+}
