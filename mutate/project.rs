@@ -27,8 +27,20 @@ pub struct Project {
 const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
 /// What is copied.
-const PARTS: [&str; 10] =
-    ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "docs", "suites", "benches", "mutate"];
+const PARTS: [&str; 12] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    ".cargo",
+    "build.rs",
+    "gmp.site",
+    "src",
+    "tests",
+    "docs",
+    "suites",
+    "examples",
+    "benches",
+    "mutate",
+];
 
 /// The library that all others stand on.
 pub const NUMERICS: &str = "src/numerics";

@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ulpgate::oracle::Oracle;
-use ulpgate::record::{Record, SuiteHeader, SuiteRecord, Verdict};
+use ulpgate::record::{Record, SuiteRecord, Verdict};
 use ulpgate::run::{self, Group};
-use ulpgate::suite::{self, Suite};
+use ulpgate::suite::{self, Asked, Suite};
 
 type Evaluated = Result<HashMap<String, Record>, String>;
 /// A suite's name with one group of its cases and their results, once they are there.
@@ -50,7 +50,8 @@ fn main() -> ExitCode {
             for (results, group) in &of_suite {
                 records.extend(results.get_or_init(|| evaluate(group)).clone()?.into_values());
             }
-            let judged = SuiteRecord::new(SuiteHeader::of(suite), records).series;
+            let suites = SuiteRecord::all_of(std::slice::from_ref(suite), records, &Asked::default());
+            let judged: Vec<_> = suites.into_iter().flat_map(|suite| suite.series).collect();
             let wrong: Vec<_> = judged.into_iter().filter(|series| !series.verdict().as_expected()).collect();
             if wrong.is_empty() { Ok(()) } else { Err(Failed::from(format!("{wrong:#?}"))) }
         }));

@@ -36,6 +36,14 @@ def accepted(pytester: pytest.Pytester) -> Path:
     return pytester.path / "test_it.ulpgate.json"
 
 
+def tests_of(pytester: pytest.Pytester) -> dict[str, list[str]]:
+    found = json.loads(accepted(pytester).read_text())
+    assert list(found) == ["format", "tests"]
+    assert found["format"] == "ulpgate accepted findings 1"
+    tests: dict[str, list[str]] = found["tests"]
+    return tests
+
+
 def test_findings_fail_until_they_are_accepted(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
     found = ["v5e: rounding-removed a", "v5e: rounding-removed b"]
     result = run(found)
@@ -43,7 +51,7 @@ def test_findings_fail_until_they_are_accepted(run, pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*2 findings are new, 0 that*", "*new: v5e: rounding-removed a", "*--ulpgate-bless*"])
     assert not accepted(pytester).exists()
     run(found, "--ulpgate-bless").assert_outcomes(passed=2)
-    assert json.loads(accepted(pytester).read_text()) == {"test_a": found, "TestB::test_a#2": found[:1]}
+    assert tests_of(pytester) == {"test_a": found, "TestB::test_a#2": found[:1]}
     run(found).assert_outcomes(passed=2)
 
 
@@ -60,11 +68,17 @@ def test_new_and_vanished_findings_fail(run, pytester: pytest.Pytester) -> None:
 def test_blessing_leaves_other_tests_alone(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
     run(["a"], "--ulpgate-bless").assert_outcomes(passed=2)
     run(["b"], "--ulpgate-bless", "-k", "TestB").assert_outcomes(passed=1, deselected=1)
-    assert json.loads(accepted(pytester).read_text()) == {"test_a": ["a"], "TestB::test_a#2": ["b"]}
+    assert tests_of(pytester) == {"test_a": ["a"], "TestB::test_a#2": ["b"]}
 
 
 def test_a_broken_list_says_what_to_do(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
-    accepted(pytester).write_text('{"test_a": 3}')
-    result = run([])
-    result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*write it with pytest --ulpgate-bless*"])
+    # Text of another kind is no empty list, and is not written over.
+    broken = ['{"test_a": 3}', "{}", "[]", '{"format": "ulpgate accepted findings 1", "tests": {"test_a": 3}}', "no JSON"]
+    for text in broken:
+        accepted(pytester).write_text(text)
+        for options in ([], ["--ulpgate-bless"]):
+            result = run([], *options)
+            result.assert_outcomes(failed=2)
+        assert accepted(pytester).read_text() == text
+    accepted(pytester).write_text("{}")
+    run([]).stdout.fnmatch_lines(["*write it with pytest --ulpgate-bless*"])

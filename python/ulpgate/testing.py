@@ -1,7 +1,7 @@
 """Assertions for tests. Under pytest, ``--ulpgate-bless`` accepts what they find.
 
-What is accepted stands beside the test, ``test_sampler.py`` has ``test_sampler.ulpgate.json``: for each test the findings, a
-line each, to be reviewed and committed. A finding that is not there fails the test, and so does one that is there and vanished.
+What is accepted stands beside the test, ``test_sampler.py`` has ``test_sampler.ulpgate.json``: the name of the format, and for
+each test the findings, a line each, to be reviewed and committed. A finding that is not there fails the test, and so does one that is there and vanished.
 """
 
 import json
@@ -15,6 +15,10 @@ import numpy as np
 from ._audit import audit, function_name, lower, result_names, targets
 from ._hlo import Results, TokenRows, evaluate, token_rows
 from ._ulpgate import Error
+
+
+# The first member of a list of accepted findings: a file without it is none.
+FORMAT = "ulpgate accepted findings 1"
 
 
 class Accepted:
@@ -33,9 +37,15 @@ class Accepted:
         except (OSError, ValueError) as error:
             raise Error(f"{self.path}: failed to read what is accepted: {error}") from error
         is_lines = lambda lines: isinstance(lines, list) and all(isinstance(line, str) for line in lines)  # noqa: E731
-        if not isinstance(found, dict) or not all(map(is_lines, found.values())):
-            raise Error(f"{self.path}: it is no object of lists of findings; write it with pytest --ulpgate-bless")
-        return found
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise Error(
+                f'{self.path}: it is no list of accepted findings, which begins with "format": "{FORMAT}"; remove it, and write '
+                "it with pytest --ulpgate-bless"
+            )
+        tests = found.get("tests")
+        if found.keys() != {"format", "tests"} or not isinstance(tests, dict) or not all(map(is_lines, tests.values())):
+            raise Error(f'{self.path}: "tests" is no object of lists of findings; write it with pytest --ulpgate-bless')
+        return tests
 
     def settle(self, findings: list[str]) -> None:
         """Fails where findings are not those that are accepted; accepts them instead if that is asked for."""
@@ -63,7 +73,8 @@ class Accepted:
             return
         # Whole or not at all: tests may run side by side.
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        fresh.write_text(json.dumps(accepted, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        whole = {"format": FORMAT, "tests": dict(sorted(accepted.items()))}
+        fresh.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         fresh.replace(self.path)
 
 

@@ -1,7 +1,7 @@
 //! What `explore --counterexample` writes: a program, its inputs, and a file in JAX.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::explore::{Counterexample, Seen, jax_function, numpy_array};
 use crate::file::safetensors;
@@ -9,13 +9,26 @@ use crate::ir::Program;
 use crate::tensor::Tensor;
 
 use super::choice_text::tell_choices;
-use super::{Failure, write_file};
+use super::{Failure, check_target, locked, write_file};
+
+/// What is written.
+const FILES: [&str; 3] = ["program.hlo", "inputs.safetensors", "counterexample.py"];
+
+/// Holds the files of a counterexample to what can be written, before anything is searched, and to be none of those that the
+/// command reads.
+pub fn check(folder: Option<&Path>, program: &str, inputs: &Option<PathBuf>) -> Result<(), Failure> {
+    let Some(folder) = folder.filter(|folder| folder.exists()) else { return Ok(()) };
+    if !folder.is_dir() {
+        return Err(Failure::Message(format!("{} is no folder: a counterexample is several files", folder.display())));
+    }
+    let read = || std::iter::once(PathBuf::from(program)).chain(inputs.clone());
+    FILES.iter().try_for_each(|name| check_target(&folder.join(name), read()))
+}
 
 /// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`; tells what
 /// they hold.
 pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Failure::Message(format!("failed to make {}: {error}", folder.display())))?;
+    let _locked = locked(folder)?;
     let code = folder.join("counterexample.py");
     match std::fs::remove_file(&code) {
         // What an earlier run left would tell of another program.

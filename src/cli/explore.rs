@@ -20,9 +20,8 @@ use crate::run::{World, check_memory};
 use crate::suite::is_file;
 use crate::tensor::Tensor;
 
-use super::choice_text::tell_choices;
 use super::hlo::{inputs, read};
-use super::{Exit, Failure, counterexample_files};
+use super::{Exit, Failure, choice_text::tell_choices, counterexample_files};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -85,6 +84,7 @@ fn family(name: &str) -> Result<&'static Family, String> {
 }
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
     let (program, tensors) = problem(arguments)?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;

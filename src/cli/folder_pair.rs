@@ -47,6 +47,11 @@ impl FolderPair {
         Ok(Some(FolderPair { folders: [one.to_path_buf(), other.to_path_buf()], common, alone }))
     }
 
+    /// How many files have no counterpart.
+    pub fn alone(&self) -> usize {
+        self.alone.len()
+    }
+
     /// Puts a question to each pair, under the pair's name, and sums up: `words` say what is said of pairs that are the same
     /// and of those that differ. Any pair that differs makes the exit code 1, else one that could not be judged makes it 2.
     pub fn judge(
@@ -66,7 +71,6 @@ impl FolderPair {
                     writeln!(out, "  not judged: {}", message.replace(['\n', '\r'], " "))?;
                     2
                 }
-                Err(closed) => return Err(closed),
             }] += 1;
         }
         for path in &self.alone {
@@ -98,6 +102,7 @@ fn files(folder: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
             match entry.file_type().map_err(fail)? {
                 kind if kind.is_dir() => open.push(path),
                 _ if path.extension().is_some_and(|extension| extension == "hlo") => {
+                    name_in_list(&path)?;
                     found.insert(path);
                 }
                 _ => {}
@@ -105,4 +110,20 @@ fn files(folder: &Path) -> Result<BTreeSet<PathBuf>, Failure> {
         }
     }
     Ok(found)
+}
+
+/// A path as lists name it: on one line that stands for no other path.
+pub fn name_in_list(path: &Path) -> Result<&str, Failure> {
+    let refuse = |why: &str| {
+        let shown = path.display().to_string();
+        Failure::Message(format!("`{}`: its name {why}: rename it", shown.escape_debug()))
+    };
+    let name = path.to_str().ok_or_else(|| refuse("is no UTF-8 text"))?;
+    if name.chars().any(char::is_control) {
+        return Err(refuse("has a control character"));
+    }
+    if name.trim() != name || name.starts_with('#') {
+        return Err(refuse("begins with `#` or a space, or ends with one"));
+    }
+    Ok(name)
 }

@@ -18,7 +18,7 @@ use super::page_file::page_of;
 use super::progress::OnStderr;
 use super::run::Selected;
 use super::summary::quantity;
-use super::{Exit, Failure, REPORTS, suites, write_file};
+use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -50,11 +50,15 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let suites = suites(&arguments.suite)?;
     super::run::set_threads(arguments.jobs)?;
     let selection = arguments.selected.of(&suites)?;
-    let usual = if selection.slow { Path::new(REPORTS).join("slow") } else { PathBuf::from(REPORTS) };
+    let usual = if selection.asked.slow { Path::new(REPORTS).join("slow") } else { PathBuf::from(REPORTS) };
     let baseline = arguments.baseline.clone().unwrap_or(usual);
     check_baseline(arguments, &selection, &baseline)?;
+    arguments.formats.check(files_of(&suites))?;
+    arguments.html.iter().try_for_each(|path| check_target(path, files_of(&suites)))?;
+    // Held until all is accepted.
+    let _locked = arguments.bless.then(|| locked(&baseline)).transpose()?;
     let outcome = run::run(&suites, &selection, &Settings::default(), None, &OnStderr::new())?;
-    let records = SuiteRecord::all_of(&suites, outcome.records);
+    let records = SuiteRecord::all_of(&suites, outcome.records, &selection.asked);
     let (differences, files) = differences(arguments, &suites, &selection, &records, &baseline)?;
     let findings: Vec<Unexpected> = records.iter().flat_map(report::findings).collect();
     let cases: usize = records.iter().map(|suite| suite.cases.len()).sum();
@@ -116,7 +120,7 @@ fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path)
         return refuse(format!(
             "the baseline {} does not exist; `gate{} --bless` writes a first one",
             baseline.display(),
-            if selection.slow { " --slow" } else { "" }
+            if selection.asked.slow { " --slow" } else { "" }
         ));
     }
     Ok(())
@@ -143,10 +147,11 @@ fn differences(
     let names: BTreeSet<String> = all.iter().map(|file| file.name.clone()).collect();
     let files: Vec<File> = all.into_iter().filter(compared).collect();
     let ran: BTreeSet<String> = records.iter().flat_map(|suite| &suite.cases).map(|record| record.id()).collect();
-    let left_out: BTreeSet<&str> =
-        suites.iter().flat_map(|s| &s.cases).map(|case| case.id.as_str()).filter(|id| !ran.contains(*id)).collect();
+    // Cases of other parts. A slow case that was not asked for has no row in these reports.
+    let asked_for = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.asked.takes(case));
+    let left_out: BTreeSet<&str> = asked_for.map(|case| case.id.as_str()).filter(|id| !ran.contains(*id)).collect();
     let about = |row: &Row| match (row.get("case"), row.get("suite")) {
-        (Some(case), _) => !left_out.contains(case.as_str()) && selection.has_in_filter(case),
+        (Some(case), _) => !left_out.contains(case.as_str()) && selection.asked.has_in_filter(case),
         (None, Some(suite)) => every_suite || suites.iter().any(|s| s.name == *suite),
         (None, None) => true,
     };

@@ -27,18 +27,24 @@ const FILES: &[(&str, &str)] = &[
 /// Writes the files, or none if one of them is there.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let at = |name: &str| arguments.folder.join(name);
-    let there: Vec<&str> = FILES.iter().map(|(name, _)| *name).filter(|name| at(name).exists()).collect();
+    // A link is there, wherever it leads.
+    let is_there = |name: &&str| std::fs::symlink_metadata(at(name)).is_ok();
+    let there: Vec<&str> = FILES.iter().map(|(name, _)| *name).filter(is_there).collect();
     if !there.is_empty() {
         return Err(Failure::Message(format!(
             "{} is there already, and nothing was written: move it away, or give another folder",
             there.join(", ")
         )));
     }
-    for (name, text) in FILES {
+    // Folders first: where one cannot be made, no file is written.
+    for (name, _) in FILES {
         let path = at(name);
         let parent = path.parent().unwrap_or(Path::new("."));
         let fail = |error| Failure::Message(format!("failed to make {}: {error}", parent.display()));
         std::fs::create_dir_all(parent).map_err(fail)?;
+    }
+    for (name, text) in FILES {
+        let path = at(name);
         write_file(&path, text)?;
         writeln!(out, "{}", path.display())?;
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::record::{merge, read_folder, write_folder};
 
 use super::report::Form;
-use super::{Exit, Failure};
+use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -29,6 +29,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         parts.push((folder.display().to_string(), read_folder(folder)?));
     }
     let suites = merge(&parts)?;
-    write_folder(&arguments.out, &suites, true)?;
-    arguments.form.show(&suites, &arguments.out, out)
+    let target = folder(&Some(arguments.out.clone()), &arguments.out)?;
+    let locked = locked(&target)?;
+    write_folder(locked.path(), &suites, true)?;
+    arguments.form.show(&suites, &locked, out)
 }

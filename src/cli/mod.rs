@@ -13,6 +13,7 @@ mod init;
 mod job_array;
 mod list;
 mod merge;
+mod output;
 mod page_file;
 mod progress;
 mod report;
@@ -30,7 +31,10 @@ use clap::{Parser, Subcommand};
 
 use crate::file::write_whole;
 use crate::name::hint;
+use crate::run::LockedFolder;
 use crate::suite::{self, Suite};
+
+use output::Output;
 
 /// Where suites and committed reports lie, in the current directory.
 const SUITES: &str = "suites";
@@ -49,7 +53,8 @@ const REPORTS: &str = "reports";
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
         changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open)."
+        unsupported operation, programs that same leaves open; another process writes the same folder). The code is the \
+        verdict whoever reads the output."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -112,8 +117,12 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 return could_not_judge(&usage_error(&error.to_string()));
             }
             // Help and version are no errors; a reader that closes the pipe early is none either.
-            let _ = error.print();
-            return 0;
+            return match error.print().and_then(|()| std::io::stdout().flush()) {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    could_not_judge(&format!("failed to write the output: {error}"))
+                }
+                _ => 0,
+            };
         }
     };
     match arguments.color {
@@ -122,7 +131,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
-    let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut out = Output::new(anstream::AutoStream::auto(std::io::stdout().lock()));
     let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
@@ -135,10 +144,11 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
     };
-    match result.and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from)) {
+    // The verdict stands, whoever reads it; output that was lost on a full disk is none.
+    let written = out.finish();
+    match result.and_then(|exit| written.map(|()| exit)) {
         Ok(Exit::AsExpected) => 0,
         Ok(Exit::Found) => 1,
-        Err(Failure::ClosedPipe) => 0,
         Err(Failure::Message(message)) => could_not_judge(&message),
     }
 }
@@ -164,18 +174,31 @@ fn usage_error(text: &str) -> String {
 
 /// Why nothing could be judged.
 pub enum Failure {
-    /// Whoever read the output has had enough.
-    ClosedPipe,
     /// What could not be read, understood, evaluated or written, as one sentence for the terminal.
     Message(String),
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Message(format!("failed to write the output: {error}")),
-        }
+        Failure::Message(format!("failed to write the output: {error}"))
+    }
+}
+
+/// Holds a file that a command is to write to what it can be, before the command takes its time: a file in a folder that is
+/// there, and none of those that the command reads.
+fn check_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
+    let refuse = |why: String| Err(Failure::Message(format!("{} cannot be written: {why}", path.display())));
+    if path.is_dir() {
+        return refuse("it is a folder".to_string());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        return refuse(format!("there is no folder {}", parent.display()));
+    }
+    let Ok(target) = std::fs::canonicalize(path) else { return Ok(()) };
+    match read.into_iter().find(|file| std::fs::canonicalize(file).is_ok_and(|file| file == target)) {
+        Some(_) => refuse("the command reads it".to_string()),
+        None => Ok(()),
     }
 }
 
@@ -200,6 +223,7 @@ failures!(
     suite::SuiteError,
     crate::run::RunError,
     crate::run::JournalError,
+    crate::run::LockError,
     crate::record::FileError,
     crate::record::MergeError,
     crate::report::ReportError,
@@ -226,4 +250,20 @@ fn folder(given: &Option<PathBuf>, default: &Path) -> Result<PathBuf, Failure> {
         return Err(Failure::Message(why));
     }
     Ok(path)
+}
+
+/// A folder that this command alone writes, until it ends.
+fn locked(path: &Path) -> Result<LockedFolder, Failure> {
+    let folder = LockedFolder::lock(path)?;
+    if !folder.is_exclusive() {
+        let note = format!("note: the file system of {} has no locks: let no other run write there", path.display());
+        // Nobody may be left to read it.
+        let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
+    }
+    Ok(folder)
+}
+
+/// The files that suites are made of.
+fn files_of(suites: &[Suite]) -> impl Iterator<Item = PathBuf> + Clone {
+    suites.iter().flat_map(|suite| suite.fingerprints.keys()).map(|file| Path::new(SUITES).join(file))
 }

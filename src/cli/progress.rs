@@ -83,6 +83,17 @@ impl Progress for OnStderr {
         }
     }
 
+    fn note(&self, text: &str) {
+        let write = || {
+            // Nobody may be left to read it.
+            let _ = writeln!(std::io::stderr(), "ulpgate: note: {text}");
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
     fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -10,10 +10,11 @@ use crate::name::hint;
 use crate::page;
 use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
+use crate::run::LockedFolder;
 
 use super::page_file::{page_file, page_of};
 use super::summary::{self, Extent, Written, quantity};
-use super::{Exit, Failure, folder};
+use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -46,7 +47,7 @@ pub(super) struct Form {
 /// Reads the records of a folder, writes their reports, prints the summary.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = read_folder(&arguments.from)?;
-    arguments.form.show(&suites, &folder(&arguments.out, &arguments.from)?, out)
+    arguments.form.show(&suites, &locked(&folder(&arguments.out, &arguments.from)?)?, out)
 }
 
 /// How many files of a folder were written because they changed.
@@ -59,7 +60,8 @@ pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
 
 impl Form {
     /// Writes the reports of some records into a folder and prints their summary.
-    pub fn show(&self, suites: &[SuiteRecord], target: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+    pub fn show(&self, suites: &[SuiteRecord], folder: &LockedFolder, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let target = folder.path();
         let (files, page) = self.files(suites, target)?;
         let changed = report::write_all(target, &files)?;
         report::write_all(target, &page)?;
@@ -68,9 +70,14 @@ impl Form {
             return Ok(summary::exit(suites));
         }
         summary::print(suites, self.extent, out)?;
-        let part = |suite: &&SuiteRecord| (suite.cases.len() as u64) < suite.header.cases;
-        for suite in suites.iter().filter(part) {
-            let (there, all) = (suite.cases.len(), suite.header.cases);
+        for suite in suites {
+            let (header, there) = (&suite.header, suite.case_set());
+            // A run of slow cases has the others too.
+            let all = if suite.origin.asked.slow { header.cases.plus(header.slow) } else { header.cases };
+            if there == all {
+                continue;
+            }
+            let (there, all) = (there.count, all.count);
             writeln!(out, "Only {there} of {all} cases of {} are in these records.", suite.name())?;
         }
         let written = Written { what: describe_writes(changed, target), has_page: page.is_some() };

@@ -8,8 +8,8 @@ use clap::Args;
 use crate::oracle::Stats;
 use crate::record::{SuiteRecord, write_folder};
 use crate::report::{self, Covers};
-use crate::run::{self, Cost, Journal, Selection, Settings, Shard};
-use crate::suite::Suite;
+use crate::run::{self, Cost, Journal, LockedFolder, Selection, Settings, Shard};
+use crate::suite::{Asked, Suite};
 
 use super::ci::{Formats, Places, of_suites};
 use super::job_array::shard;
@@ -17,7 +17,7 @@ use super::page_file::page_file;
 use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::summary::{self, Extent, Written};
-use super::{Exit, Failure, REPORTS, folder, suites};
+use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
 
 #[derive(Args, Default)]
 pub struct Arguments {
@@ -61,8 +61,9 @@ impl Selected {
     /// What is taken of some suites, which is something.
     pub fn of(&self, suites: &[Suite]) -> Result<Selection, Failure> {
         let Selected { filter, slow, shard } = self;
-        let selection = Selection { filter: filter.clone(), slow: *slow, shard: shard.unwrap_or_default() };
-        if suites.iter().flat_map(|s| &s.cases).any(|case| selection.takes(case)) {
+        let asked = Asked { filter: filter.clone(), slow: *slow };
+        let selection = Selection { asked, shard: shard.unwrap_or_default() };
+        if suites.iter().flat_map(|s| &s.cases).any(|case| selection.asked.takes(case)) {
             return Ok(selection);
         }
         let why = "no case matches: loosen --filter, add --slow, or see `ulpgate explain SUITE`";
@@ -78,14 +79,17 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     // Part of a suite never overwrites a committed report unless told where to write.
     let writes = arguments.out.is_some() || selection.is_whole();
     let target = folder(&arguments.out, Path::new(REPORTS))?;
+    arguments.formats.check(files_of(&suites))?;
     let settings = Settings { resume: arguments.resume, ..Settings::default() };
     let started = std::time::Instant::now();
-    let journal = (writes || arguments.resume).then_some(target.as_path());
+    // Held until all is written.
+    let journal = (writes || arguments.resume).then(|| locked(&target)).transpose()?;
     let progress = if journal.is_some() { OnStderr::with_journal() } else { &OnStderr::new() };
-    let outcome = run::run(&suites, &selection, &settings, journal, progress)?;
+    let outcome = run::run(&suites, &selection, &settings, journal.as_ref(), progress)?;
     let run::Outcome { records, stats, costs, resumed } = outcome;
-    let records = SuiteRecord::all_of(&suites, records);
-    let changed = writes.then(|| write(&records, &arguments.suite, &target)).transpose()?;
+    let records = SuiteRecord::all_of(&suites, records, &selection.asked);
+    let written = journal.as_ref().filter(|_| writes);
+    let changed = written.map(|folder| write(&records, &arguments.suite, folder)).transpose()?;
     if arguments.json {
         summary::json(&records, out)?;
     } else {
@@ -117,7 +121,8 @@ fn is_part_of_reports(named: &[String], target: &Path) -> bool {
 
 /// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone if
 /// only some of them ran.
-fn write(records: &[SuiteRecord], named: &[String], target: &Path) -> Result<usize, Failure> {
+fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Result<usize, Failure> {
+    let target = folder.path();
     write_folder(target, records, named.is_empty())?;
     let files = report::files(records);
     let part = is_part_of_reports(named, target);

@@ -13,7 +13,7 @@ use crate::machine::Mode;
 use crate::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
 
 use super::folder_pair::{FolderPair, Outcome};
-use super::{Exit, Failure, hlo};
+use super::{Exit, Failure, check_target, hlo};
 
 #[derive(Args)]
 #[command(
@@ -64,6 +64,8 @@ fn assumption(name: &str) -> Result<Assumption, String> {
 
 /// Prints a verdict, or one a pair of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let read = [&arguments.one, &arguments.other].map(PathBuf::clone);
+    arguments.witness.iter().try_for_each(|path| check_target(path, read.clone()))?;
     let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
         let answer = judge(arguments, &arguments.one, &arguments.other)?;
         write_answer(arguments, &answer, out)?;

@@ -127,9 +127,18 @@ pub fn compare_with(
         let damaged = fault.is_some();
         differences.extend(fault.map(|what| Difference::of_file(name, Change::Worse, what)));
         if name.ends_with(".csv") {
-            let fresh = parse(name, fresh).map_err(|e| fail(std::io::Error::other(e)))?;
+            let rows_now = parse(name, fresh).map_err(|e| fail(std::io::Error::other(e)))?;
             match parse(name, old.trim_start_matches(fault::BYTE_ORDER_MARK)) {
-                Ok(old) => differences.extend(rows(name, &old, &fresh, about)),
+                Ok(rows_then) => {
+                    let found = rows(name, &rows_then, &rows_now, about);
+                    // A column without a cell, another order: cells that are the same do not excuse a text that is another.
+                    if found.is_empty() && !damaged && rows_then.keys().eq(rows_now.keys()) {
+                        let what =
+                            format!("the same rows, written otherwise: {}", fault::first_difference(&old, fresh));
+                        differences.push(Difference::of_file(name, Change::Worse, what));
+                    }
+                    differences.extend(found);
+                }
                 // A merge marker is no row, and has been told.
                 Err(_) if damaged => {}
                 Err(why) => {

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::suite::Asked;
+
 use super::case_record::Record;
-use super::suite::{SuiteHeader, SuiteRecord};
+use super::case_set::CaseSet;
+use super::made_by::Build;
+use super::suite::{Origin, SuiteHeader, SuiteRecord};
 
 /// Why records do not belong together.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +21,18 @@ pub enum MergeError {
         a: String,
         /// The part that has another text.
         b: String,
+    },
+    /// Two parts, or a part and this program, are of different builds.
+    #[error("{a} is of {of_a} and {b} of {of_b}, which may compute other results: run all parts with one build")]
+    OtherBuild {
+        /// The part that came first, by the name given to [`merge`].
+        a: String,
+        /// What made it.
+        of_a: Build,
+        /// The other part, or `this program`.
+        b: String,
+        /// What made that.
+        of_b: Build,
     },
     /// Two parts have different records of one case.
     #[error("{a} and {b} differ in {case}: they are of different programs, or one of them is damaged")]
@@ -35,7 +51,19 @@ pub enum MergeError {
         suite: String,
         /// How many cases no part has.
         missing: u64,
-        /// Cases of the suite that are not slow.
+        /// Cases that there should be: those that the parts were asked for, or all of the suite.
+        all: u64,
+    },
+    /// The parts have cases that they were not asked for.
+    #[error(
+        "the {there} cases of the suite {suite} are not the {all} that its parts were asked for: one of them is damaged"
+    )]
+    OtherCases {
+        /// The suite's name.
+        suite: String,
+        /// How many cases the parts have together.
+        there: u64,
+        /// How many there should be.
         all: u64,
     },
 }
@@ -44,25 +72,32 @@ pub enum MergeError {
 struct Gathered<'a> {
     header: &'a SuiteHeader,
     from: &'a str,
+    /// One a part that has the suite.
+    origins: Vec<&'a Origin>,
     cases: BTreeMap<String, (&'a Record, &'a str)>,
 }
 
 /// The records of all parts together, sorted by suite and case; series are judged anew. Each part has the name that
 /// errors call it. The same case may be in several parts if its record is the same in all.
 ///
+/// Parts of one run have together the cases that the run was asked for. Parts that were asked for different ones have all
+/// cases of the suite, the slow ones too if one was asked for these.
+///
 /// # Errors
-/// If parts have suites of one name and different texts, if they contradict each other, or if a case of a suite is in
-/// no part.
+/// If parts are of different builds, or of another one than this, have suites of one name and different texts, or contradict
+/// each other; or if their cases are not those that there should be.
 pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, MergeError> {
+    same_build(parts)?;
     let mut suites: BTreeMap<&str, Gathered> = BTreeMap::new();
     for (from, part) in parts {
         for suite in part {
-            let (header, cases) = (&suite.header, BTreeMap::new());
-            let gathered = suites.entry(suite.name()).or_insert(Gathered { header, from, cases });
+            let (header, origins, cases) = (&suite.header, Vec::new(), BTreeMap::new());
+            let gathered = suites.entry(suite.name()).or_insert(Gathered { header, from, origins, cases });
             if gathered.header != header {
                 let (suite, a, b) = (header.name.clone(), gathered.from.to_string(), from.clone());
                 return Err(MergeError::OtherSuite { suite, a, b });
             }
+            gathered.origins.push(&suite.origin);
             for record in &suite.cases {
                 let (known, a) = *gathered.cases.entry(record.id()).or_insert((record, from));
                 if known != record {
@@ -72,12 +107,43 @@ pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, M
         }
     }
     let joined = |(name, gathered): (&str, Gathered)| {
-        let (all, there) = (gathered.header.cases, gathered.cases.len() as u64);
-        if there < all {
-            return Err(MergeError::Missing { suite: name.to_string(), missing: all - there, all });
+        let origin = gathered.origin();
+        let (there, wanted) = (CaseSet::of(gathered.cases.keys()), origin.wanted);
+        let (suite, all) = (name.to_string(), wanted.count);
+        if there.count < all {
+            return Err(MergeError::Missing { suite, missing: all - there.count, all });
+        }
+        if there != wanted {
+            return Err(MergeError::OtherCases { suite, there: there.count, all });
         }
         let cases = gathered.cases.into_values().map(|(record, _)| record.clone()).collect();
-        Ok(SuiteRecord::new(gathered.header.clone(), cases))
+        Ok(SuiteRecord::new(gathered.header.clone(), origin, cases))
     };
     suites.into_iter().map(joined).collect()
+}
+
+impl Gathered<'_> {
+    /// The run that all parts are of; of parts of several runs one that has all cases.
+    fn origin(&self) -> Origin {
+        let first = self.origins.first().filter(|first| self.origins.iter().all(|other| other == *first));
+        if let Some(origin) = first {
+            return Origin::clone(origin);
+        }
+        let slow = self.origins.iter().any(|origin| origin.asked.slow);
+        let (usual, slow_ones) = (self.header.cases, if slow { self.header.slow } else { CaseSet::default() });
+        Origin { build: Build::current(), asked: Asked { filter: None, slow }, wanted: usual.plus(slow_ones) }
+    }
+}
+
+/// Holds all parts to be of one build, and that to be this one, which judges the series.
+fn same_build(parts: &[(String, Vec<SuiteRecord>)]) -> Result<(), MergeError> {
+    let builds = || parts.iter().flat_map(|(from, part)| part.iter().map(move |suite| (from, &suite.origin.build)));
+    let this = Build::current();
+    let Some((a, of_a)) = builds().next() else { return Ok(()) };
+    let other = builds().find(|(_, build)| *build != of_a).map(|(b, of_b)| (b.clone(), of_b));
+    let other = other.or_else(|| (*of_a != this).then(|| ("this program".to_string(), &this)));
+    match other {
+        Some((b, of_b)) => Err(MergeError::OtherBuild { a: a.clone(), of_a: of_a.clone(), b, of_b: of_b.clone() }),
+        None => Ok(()),
+    }
 }

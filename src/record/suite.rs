@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::suite::Suite;
+use crate::suite::{Asked, Suite};
 
 use super::case_record::Record;
+use super::case_set::CaseSet;
+use super::made_by::Build;
 use super::series::{SeriesPlan, SeriesRecord};
 use super::verdict::Verdict;
 
@@ -15,6 +17,8 @@ use super::verdict::Verdict;
 pub struct SuiteRecord {
     /// The suite's own words, and what it asks for.
     pub header: SuiteHeader,
+    /// The run that the records are of, or one of whose parts.
+    pub origin: Origin,
     /// Sorted by the cases' ids.
     pub cases: Vec<Record>,
     /// Sorted by series and metric.
@@ -36,15 +40,37 @@ pub struct SuiteHeader {
     pub source: String,
     /// [`Suite::fingerprints`] of its own file and of those it names, as 16 hex digits.
     pub fingerprints: BTreeMap<String, String>,
-    /// How many cases are not slow.
-    pub cases: u64,
+    /// The cases that are not slow.
+    pub cases: CaseSet,
+    /// The slow ones.
+    pub slow: CaseSet,
     /// What is asked of its series.
     pub series: Vec<SeriesPlan>,
+}
+
+/// The run that records are of. All its parts have the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The build that made the records.
+    pub build: Build,
+    /// Which cases the run was to have.
+    pub asked: Asked,
+    /// These cases of the suite, those of all parts together.
+    pub wanted: CaseSet,
+}
+
+impl Origin {
+    /// The origin of a suite's records that this build makes.
+    pub fn of(suite: &Suite, asked: &Asked) -> Origin {
+        let wanted = suite.cases.iter().filter(|case| asked.takes(case)).map(|case| &case.id);
+        Origin { build: Build::current(), asked: asked.clone(), wanted: CaseSet::of(wanted) }
+    }
 }
 
 impl SuiteHeader {
     /// The header of a suite.
     pub fn of(suite: &Suite) -> SuiteHeader {
+        let cases = |slow: bool| CaseSet::of(suite.cases.iter().filter(|case| case.slow == slow).map(|case| &case.id));
         SuiteHeader {
             name: suite.name.clone(),
             claim: suite.claim.clone(),
@@ -55,7 +81,8 @@ impl SuiteHeader {
                 .iter()
                 .map(|(file, hash)| (file.clone(), format!("{hash:016x}")))
                 .collect(),
-            cases: suite.cases.iter().filter(|case| !case.slow).count() as u64,
+            cases: cases(false),
+            slow: cases(true),
             series: SeriesPlan::all_of(suite),
         }
     }
@@ -63,21 +90,29 @@ impl SuiteHeader {
 
 impl SuiteRecord {
     /// Puts the records of a suite's cases in order and judges its series.
-    pub fn new(header: SuiteHeader, mut cases: Vec<Record>) -> SuiteRecord {
+    pub fn new(header: SuiteHeader, origin: Origin, mut cases: Vec<Record>) -> SuiteRecord {
         cases.sort_by_cached_key(Record::id);
         let series = header.series.iter().filter_map(|plan| plan.judge(&cases)).collect();
-        SuiteRecord { header, cases, series }
+        SuiteRecord { header, origin, cases, series }
     }
 
-    /// All suites in their order, each with those of the records that are its own, which may be none.
-    pub fn all_of(suites: &[Suite], records: Vec<Record>) -> Vec<SuiteRecord> {
+    /// All suites in their order, each with those of the records that are its own, which may be none; `asked` says of which
+    /// cases the run was.
+    pub fn all_of(suites: &[Suite], records: Vec<Record>, asked: &Asked) -> Vec<SuiteRecord> {
         let mut of: BTreeMap<String, Vec<Record>> = BTreeMap::new();
         for record in records {
             of.entry(record.key.suite.clone()).or_default().push(record);
         }
-        let record =
-            |suite: &Suite| SuiteRecord::new(SuiteHeader::of(suite), of.remove(&suite.name).unwrap_or_default());
+        let record = |suite: &Suite| {
+            let cases = of.remove(&suite.name).unwrap_or_default();
+            SuiteRecord::new(SuiteHeader::of(suite), Origin::of(suite, asked), cases)
+        };
         suites.iter().map(record).collect()
+    }
+
+    /// The ids of the cases.
+    pub fn case_set(&self) -> CaseSet {
+        CaseSet::of(self.cases.iter().map(Record::id))
     }
 
     /// The suite's name: the stem of its file.

@@ -150,6 +150,9 @@ pub enum TableError {
     /// It is no CSV, such as a row of another length than the header.
     #[error(transparent)]
     Csv(#[from] csv::Error),
+    /// Two columns have one name, of which a row's cell would be either.
+    #[error("the column `{0}` stands twice")]
+    TwoColumns(String),
     /// Two rows have one key.
     #[error("line {line} is a second row of `{key}`")]
     Twice {
@@ -164,7 +167,7 @@ pub enum TableError {
 /// their first two columns, and by a size where they have one, joined by spaces.
 ///
 /// # Errors
-/// If it is no CSV, or names a row twice.
+/// If it is no CSV, or names a row or a column twice.
 pub fn parse(name: &str, text: &str) -> Result<Table, TableError> {
     let keys = match name {
         POINTS => 3,
@@ -173,6 +176,9 @@ pub fn parse(name: &str, text: &str) -> Result<Table, TableError> {
     };
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader.headers()?.iter().map(str::to_string).collect();
+    if let Some((_, twice)) = header.iter().enumerate().find(|(at, name)| header[..*at].contains(name)) {
+        return Err(TableError::TwoColumns(twice.clone()));
+    }
     let mut table = Table::new();
     for row in reader.records() {
         let row = row?;

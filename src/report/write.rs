@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file::write_whole;
+use crate::file::{check_component, write_whole};
 
 use super::File;
 
@@ -20,7 +20,7 @@ pub struct ReportError {
 /// an old one in one step, so that a reader never sees half of it; one whose text is the same is not touched.
 ///
 /// # Errors
-/// Names the folder or the first file that could not be written; files before it are written.
+/// Names the folder or the first file that could not be written, or whose name leads elsewhere; files before it are written.
 pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -> Result<usize, ReportError> {
     let fail = |path: &Path| {
         let path = path.to_path_buf();
@@ -29,6 +29,7 @@ pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -
     std::fs::create_dir_all(folder).map_err(fail(folder))?;
     let mut changed = 0;
     for File { name, text, .. } in files {
+        check_component(name).map_err(std::io::Error::other).map_err(fail(&folder.join(name)))?;
         let path = folder.join(name);
         if std::fs::read_to_string(&path).is_ok_and(|old| old == *text) {
             continue;

@@ -3,19 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::file::read_whole;
+use crate::record::{Build, Record};
 use crate::suite::{Suite, fingerprint};
 
-use crate::record::Record;
+use super::locked_folder::LockedFolder;
 
-/// Changes whenever a record or an evaluation means something else.
-const VERSION: u32 = 5;
+/// Changes whenever a record or a line means something else.
+const VERSION: u32 = 6;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +54,16 @@ pub enum JournalError {
 #[serde(deny_unknown_fields)]
 struct Header {
     version: u32,
-    program: String,
+    /// What evaluates: results of two builds are not mixed.
+    build: Build,
     /// Name and fingerprints of every suite.
     suites: Vec<(String, BTreeMap<String, u64>)>,
+}
+
+/// What the first line of any version says.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// A line below the first.
@@ -70,6 +78,23 @@ struct Line {
 /// The check of a text below a line whose own is `above`.
 fn chained(above: u64, text: &str) -> u64 {
     fingerprint([above.to_le_bytes().as_slice(), text.as_bytes()].into_iter())
+}
+
+/// What a journal holds for a run that resumes.
+pub(super) enum Found {
+    /// There is none, or none was looked for.
+    Nothing,
+    /// It belongs to another run: why it is of no use.
+    Other(String),
+    /// It belongs to this run.
+    Kept {
+        /// Its records.
+        records: Vec<Record>,
+        /// The length of its whole lines, in bytes.
+        end: u64,
+        /// The check of the last of them.
+        check: u64,
+    },
 }
 
 /// The open journal of a run.
@@ -87,31 +112,36 @@ impl Journal {
         folder.join(".journal.jsonl")
     }
 
-    /// Opens the journal of a folder, with the records that `resume` finds there. A journal of other suites or of
-    /// another version is begun anew, and so is one without `resume`. A last line without its end, as a killed run
-    /// leaves it, is dropped.
+    /// Opens the journal of a folder, and tells what `resume` finds there. A journal of other suites, or of another build or
+    /// version, is begun anew, and so is one without `resume`. A last line without its end, as a killed run leaves it, is
+    /// dropped.
     ///
     /// # Errors
-    /// If the folder or the journal cannot be written, or `resume` finds a journal that cannot be read or is damaged.
-    pub(super) fn open(folder: &Path, suites: &[Suite], resume: bool) -> Result<(Journal, Vec<Record>), JournalError> {
-        let path = Journal::path_in(folder);
+    /// If the journal cannot be written, or `resume` finds a journal that cannot be read or is damaged.
+    pub(super) fn open(
+        folder: &LockedFolder,
+        suites: &[Suite],
+        resume: bool,
+    ) -> Result<(Journal, Found), JournalError> {
+        let path = Journal::path_in(folder.path());
         let write = |source| JournalError::Write { path: path.clone(), source };
-        std::fs::create_dir_all(folder).map_err(write)?;
         let header = Header {
             version: VERSION,
-            program: env!("CARGO_PKG_VERSION").to_string(),
+            build: Build::current(),
             suites: suites.iter().map(|s| (s.name.clone(), s.fingerprints.clone())).collect(),
         };
-        let known = if resume { read(&path, &header)? } else { Vec::new() };
+        let found = if resume { read(&path, &header)? } else { Found::Nothing };
+        if let Found::Kept { end, check, .. } = &found {
+            let mut file = OpenOptions::new().write(true).open(&path).map_err(write)?;
+            file.set_len(*end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(write)?;
+            return Ok((Journal { path, file, check: *check }, found));
+        }
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(&path).map_err(write)?;
         let mut journal = Journal { path, file, check: 0 };
         let header = journal.text_of(&header)?;
         journal.check = chained(0, &header);
         journal.line(header)?;
-        for record in &known {
-            journal.append(record)?;
-        }
-        Ok((journal, known))
+        Ok((journal, found))
     }
 
     /// Writes a record at the end.
@@ -149,22 +179,38 @@ impl Journal {
     }
 }
 
-fn read(path: &Path, header: &Header) -> Result<Vec<Record>, JournalError> {
+/// Why a journal is not of the run that would go on with it; `None` if it is.
+fn other_run(line: &str, header: &Header) -> serde_json::Result<Option<String>> {
+    if serde_json::from_str::<Version>(line)?.version != header.version {
+        return Ok(Some("another version of ulpgate wrote it".to_string()));
+    }
+    let Header { build, suites, .. } = serde_json::from_str(line)?;
+    Ok(if build != header.build {
+        Some(format!("it is of {build}, and this is {}", header.build))
+    } else if suites != header.suites {
+        Some("it is of other suites, or of other files of theirs".to_string())
+    } else {
+        None
+    })
+}
+
+fn read(path: &Path, header: &Header) -> Result<Found, JournalError> {
     // Bytes and not text: a killed run may have stopped inside a character.
     let bytes = match read_whole(path) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(source) => return Err(JournalError::Read { path: path.to_path_buf(), source }),
     };
-    let mut records = Vec::new();
-    let mut check = 0;
+    let (mut records, mut end, mut check) = (Vec::new(), 0, 0);
     for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let length = line.len();
         let Some(line) = line.strip_suffix(b"\n") else { break };
         let damaged = |why: String| JournalError::Damaged { path: path.to_path_buf(), line: at + 1, why };
         let line = std::str::from_utf8(line).map_err(|e| damaged(e.to_string()))?;
+        end += length as u64;
         if at == 0 {
-            if serde_json::from_str::<Header>(line).map_err(|e| damaged(e.to_string()))? != *header {
-                return Ok(Vec::new());
+            if let Some(why) = other_run(line, header).map_err(|e| damaged(e.to_string()))? {
+                return Ok(Found::Other(why));
             }
             check = chained(0, line);
             continue;
@@ -176,5 +222,6 @@ fn read(path: &Path, header: &Header) -> Result<Vec<Record>, JournalError> {
         }
         records.push(serde_json::from_str::<Record>(record.get()).map_err(|e| damaged(e.to_string()))?);
     }
-    Ok(records)
+    // A run that was killed in its first line has kept nothing.
+    Ok(if end == 0 { Found::Nothing } else { Found::Kept { records, end, check } })
 }

@@ -1,14 +1,15 @@
 //! Runs cases in parallel, journals their records, resumes.
 //!
 //! [`run`] takes a [`Selection`] of suites' cases and evaluates them in [`Group`]s that share inputs and truth
-//! ([`evaluate()`]). A [`Journal`] keeps the records of groups that are done, [`Progress`] shows how far a run is, and
-//! [`Cost`] is what the terminal says of time.
+//! ([`evaluate()`]). A [`LockedFolder`] is written by one process at a time, a [`Journal`] in it keeps the records of groups that
+//! are done, [`Progress`] shows how far a run is, and [`Cost`] is what the terminal says of time.
 
 mod close_up;
 mod cost;
 mod error;
 mod journal;
 mod judge;
+mod locked_folder;
 mod memory;
 mod progress;
 mod question;
@@ -16,7 +17,6 @@ mod selection;
 mod shared;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,8 +29,10 @@ use crate::suite::{Case, Suite};
 pub use close_up::{CloseUp, Scores, record_of};
 pub use cost::{Cost, SuiteCost, slowest};
 pub use error::{CaseError, RunError};
+use journal::Found;
 pub use journal::{Journal, JournalError};
 pub use judge::evaluate;
+pub use locked_folder::{LOCK, LockError, LockedFolder};
 pub use memory::{Largest, TooLarge, World, check_memory, peak_memory};
 pub use progress::{Progress, Silent};
 pub use question::{Question, QuestionError};
@@ -69,10 +71,11 @@ pub fn run(
     suites: &[Suite],
     selection: &Selection,
     settings: &Settings,
-    journal_folder: Option<&Path>,
+    journal_folder: Option<&LockedFolder>,
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
-    let selected: Vec<&Case> = suites.iter().flat_map(|s| &s.cases).filter(|case| selection.takes(case)).collect();
+    let selected: Vec<&Case> =
+        suites.iter().flat_map(|s| &s.cases).filter(|case| selection.asked.takes(case)).collect();
     let mut groups = groups(&selected);
     groups.retain(|shared, _| selection.shard.takes(shared));
     let groups: Vec<Group> = groups.into_values().collect();
@@ -81,8 +84,12 @@ pub fn run(
     }
     let (journal, known) = match journal_folder {
         Some(folder) => {
-            let (journal, known) = Journal::open(folder, suites, settings.resume)?;
-            (Some(Mutex::new(journal)), known)
+            let (journal, found) = Journal::open(folder, suites, settings.resume)?;
+            if let Found::Other(why) = &found {
+                let path = folder.path().display();
+                progress.note(&format!("the journal of {path} is of no use here and is begun anew: {why}"));
+            }
+            (Some(Mutex::new(journal)), if let Found::Kept { records, .. } = found { records } else { Vec::new() })
         }
         None => (None, Vec::new()),
     };

@@ -10,6 +10,9 @@ pub trait Progress: Sync {
     /// Some more of them are done.
     fn advance(&self, _records: &[Record]) {}
 
+    /// Something that a person should know before it goes on.
+    fn note(&self, _text: &str) {}
+
     /// No more will come.
     fn finish(&self) {}
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::suite::{Case, fingerprint};
+use crate::suite::{Asked, fingerprint};
 
 /// One of several parts into which machines divide the groups of cases, as in `1/4`; by default `1/1`, all of them.
 ///
@@ -52,32 +52,20 @@ impl FromStr for Shard {
 /// What a run takes of its suites.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Only cases whose id contains this.
-    pub filter: Option<String>,
-    /// Whether slow cases run too.
-    pub slow: bool,
+    /// Which cases, of whatever part.
+    pub asked: Asked,
     /// Which part of the groups that the cases make.
     pub shard: Shard,
 }
 
 impl Selection {
-    /// Whether filter and slowness let a case run; the shard takes whole groups and is not asked here.
-    pub fn takes(&self, case: &Case) -> bool {
-        (self.slow || !case.slow) && self.has_in_filter(&case.id)
-    }
-
-    /// Whether the filter lets a case of this id pass.
-    pub fn has_in_filter(&self, id: &str) -> bool {
-        self.filter.as_ref().is_none_or(|text| id.contains(text.as_str()))
-    }
-
     /// Whether no suite is taken in part, slow cases apart.
     pub fn takes_whole_suites(&self) -> bool {
-        self.filter.is_none() && self.shard == Shard::default()
+        self.asked.filter.is_none() && self.shard == Shard::default()
     }
 
     /// Whether exactly the cases of the suites that are not slow run: only then may reports be overwritten.
     pub fn is_whole(&self) -> bool {
-        self.takes_whole_suites() && !self.slow
+        self.takes_whole_suites() && !self.asked.slow
     }
 }

@@ -105,3 +105,24 @@ impl Case {
         format!("{suite}/{program}/{}/{input}/{n}/{seed}", subject.id())
     }
 }
+
+/// Which cases of suites are asked for, by what a case itself is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Only cases whose id contains this.
+    pub filter: Option<String>,
+    /// Whether slow cases are asked for, too.
+    pub slow: bool,
+}
+
+impl Asked {
+    /// Whether a case is asked for.
+    pub fn takes(&self, case: &Case) -> bool {
+        (self.slow || !case.slow) && self.has_in_filter(&case.id)
+    }
+
+    /// Whether the filter lets a case of this id pass.
+    pub fn has_in_filter(&self, id: &str) -> bool {
+        self.filter.as_ref().is_none_or(|text| id.contains(text.as_str()))
+    }
+}

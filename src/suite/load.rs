@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::file::read_text;
+use crate::file::{NameFault, check_component, read_text};
 
 use super::case::Case;
 use super::error::{Source, SuiteError};
@@ -13,6 +13,31 @@ use super::table::SuiteTable;
 
 /// The tables that all suites share, by their stems.
 const SHARED: [&str; 3] = ["growth", "growth-points", "fingerprints"];
+
+/// Why a suite cannot have a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Its reports would lie elsewhere, or nowhere.
+    #[error("no suite may be called `{}`: {fault}, and a suite's name is that of its files", name.escape_debug())]
+    Fault {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        fault: NameFault,
+    },
+    /// Its report would be one over all suites.
+    #[error("no suite may be called {0}: {0}.csv is a report over all suites")]
+    Shared(String),
+}
+
+/// Holds a suite's name to be one that its reports and records can have.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    check_component(name).map_err(|fault| NameError::Fault { name: name.to_string(), fault })?;
+    if SHARED.contains(&name) { Err(NameError::Shared(name.to_string())) } else { Ok(()) }
+}
 
 /// A suite: its claim and its cases.
 pub struct Suite {
@@ -63,17 +88,16 @@ pub fn load_folder(folder: &Path) -> Result<Vec<Suite>, SuiteError> {
 /// together; or if it has no case, or one twice. The error has the place in the file, where it has one.
 pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let fail = |why: String| SuiteError { path: path.to_path_buf(), at: None, why };
+    let name = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_string);
+    let name = name.ok_or_else(|| fail("the suite's name is no UTF-8 text: rename the file".to_string()))?;
+    check_name(&name).map_err(|error| fail(error.to_string()))?;
     let text = read_text(path).map_err(|e| fail(format!("failed to read the suite: {e}")))?;
-    let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_string();
     let here = Source { path, text: &text };
     let table: SuiteTable = toml::from_str(&text).map_err(|e| SuiteError {
         path: path.to_path_buf(),
         at: e.span().map(|span| here.position(span)),
         why: e.message().to_string(),
     })?;
-    if SHARED.contains(&name.as_str()) {
-        return Err(fail(format!("no suite may be called {name}: {name}.csv is a report over all suites")));
-    }
     let mut cases: Vec<Case> = Vec::new();
     let mut ids = BTreeSet::new();
     let mut files = Files::beside(path);

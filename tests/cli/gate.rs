@@ -259,3 +259,62 @@ fn a_part_of_the_cases_is_held_against_its_own_rows() {
     assert_eq!(folder.read("reports/slow/softmax.csv"), report);
     folder.exits(0, &["gate", "--slow"]);
 }
+
+/// What stands in a committed report and is of no case is told, whatever it says.
+#[test]
+fn the_gate_tells_columns_and_rows_that_no_run_writes() {
+    let slow = "[[matrix]]\nprogram = [\"softmax\"]\nchip = [\"v5e\"]\ninput = [\"normal\"]\nn = [12]\nrows = [4]\n\
+                slow = true\nmetric = [\"max_ulp\"]\n";
+    let folder = Folder::new(&[("softmax", &format!("{SOFTMAX}\n{slow}"))]);
+    folder.exits(0, &["run"]);
+    folder.exits(0, &["gate", "--slow", "--bless"]);
+    let report = folder.read("reports/softmax.csv");
+    let with_column = |name: &str, cells: &dyn Fn(&str) -> String| {
+        let lines = report.lines().enumerate();
+        let lines =
+            lines.map(|(at, line)| format!("{line},{}\n", if at == 0 { name.to_string() } else { cells(line) }));
+        lines.collect::<String>()
+    };
+    let tells = |text: &str, gates: &[&[&str]], told: &str| {
+        folder.write("reports/softmax.csv", text);
+        for gate in gates {
+            let out = folder.exits(1, &[&["gate"], *gate].concat()).out;
+            assert!(out.starts_with(told), "{out} does not start with {told}");
+        }
+        folder.exits(0, &["gate", "--bless"]);
+        assert_eq!(folder.read("reports/softmax.csv"), report);
+    };
+    // Of a column that stands twice the second one was taken, and the first overlooked.
+    let twice = "worse: softmax.csv: the baseline is no report: the column `max_ulp` stands twice";
+    let all: &[&[&str]] = &[&[], &["softmax"], &["--filter", "/cpu/"], &["--shard", "1/2"]];
+    tells(&with_column("max_ulp", &|_| "0".to_string()), all, twice);
+    let at = report.lines().next().unwrap().split(',').position(|column| column == "max_ulp").unwrap();
+    tells(&with_column("max_ulp", &|line| line.split(',').nth(at).unwrap().to_string()), all, twice);
+    // A column without a cell, and columns in another order.
+    let otherwise = "worse: softmax.csv: the same rows, written otherwise: line 1: ";
+    tells(&with_column("mine", &|_| String::new()), &[&[], &["softmax"]], otherwise);
+    let turned = |line: &str| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells[1..].reverse();
+        cells.join(",") + "\n"
+    };
+    tells(&report.lines().map(turned).collect::<String>(), &[&[], &["softmax"]], otherwise);
+    tells(
+        report.trim_end(),
+        &[&[]],
+        "worse: softmax.csv: the same rows, written otherwise: the last line ends otherwise",
+    );
+    // A row of a slow case, which this report cannot have: of the run of slow cases, and made up.
+    let row = folder.read("reports/slow/softmax.csv");
+    let row = row.lines().find(|line| line.contains("/normal/12/0,")).unwrap().to_string();
+    let gone = "gone: softmax.csv softmax/softmax[rows=4]/v5e/default/off/normal/12/0";
+    tells(&format!("{report}{row}\n"), &[&[], &["softmax"], &["--filter", "v5e"]], gone);
+    folder.write("reports/softmax.csv", &format!("{report}{}\n", row.replace("pass", "finding")));
+    for gate in [&["gate"][..], &["gate", "--filter", "v5e"], &["gate", "--shard", "1/2"]] {
+        assert!(folder.exits(1, gate).out.starts_with(gone), "{gate:?}");
+    }
+    folder.exits(0, &["gate", "--filter", "/cpu/"]);
+    folder.write("reports/softmax.csv", &report);
+    folder.exits(0, &["gate"]);
+    folder.exits(0, &["gate", "--slow"]);
+}

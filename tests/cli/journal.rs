@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Folder, SOFTMAX, TINY, edited};
+use super::{Folder, SOFTMAX, TINY, edited, fnv};
 
 /// A folder with a finished run, and a journal of the same run.
 fn journaled() -> (Folder, String) {
@@ -42,10 +42,7 @@ fn a_journal_resumes_after_its_last_whole_line() {
 
 /// A journal with the checks that its lines would have, had a run written them: FNV-1a over the check above and the record.
 fn checked(journal: &str) -> String {
-    let chained = |above: u64, text: &str| {
-        let bytes = above.to_le_bytes().into_iter().chain(text.bytes());
-        bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-    };
+    let chained = |above: u64, text: &str| fnv(above.to_le_bytes().into_iter().chain(text.bytes()));
     let mut check = 0;
     let mut whole = String::new();
     for (at, line) in journal.lines().enumerate() {
@@ -119,4 +116,44 @@ fn a_journal_of_other_suites_is_begun_anew() {
     folder.write("reports/.journal.jsonl", &planted);
     folder.exits(0, &["run", "--resume", "tiny"]);
     assert!(!folder.read("reports/tiny.csv").contains(",7,"));
+}
+
+/// A header's `"sources":"..."`, which tells one build of a version from another.
+fn of_another_build(header: &str) -> String {
+    let at = header.find("\"sources\":\"").unwrap() + "\"sources\":\"".len();
+    let other = if &header[at..at + 1] == "0" { "1" } else { "0" };
+    format!("{}{other}{}", &header[..at], &header[at + 1..])
+}
+
+#[test]
+fn a_journal_of_another_build_is_begun_anew_and_told() {
+    let (folder, journal) = journaled();
+    let planted = journal.replacen("\"rows\":2", "\"rows\":7", 1);
+    folder.write("reports/.journal.jsonl", &checked(&of_another_build(&planted)));
+    let told = folder.exits(0, &["run", "--resume"]).err;
+    assert!(
+        told.contains("note: the journal of reports is of no use here") && told.contains("it is of ulpgate"),
+        "{told}"
+    );
+    assert!(!folder.read("reports/tiny.csv").contains(",7,"), "a result of another build");
+    // So is one of another version, whatever else it holds.
+    let old = "{\"version\":5,\"program\":\"0.1.0\",\"suites\":[]}\n";
+    folder.write("reports/.journal.jsonl", old);
+    assert!(folder.exits(0, &["run", "--resume"]).err.contains("another version of ulpgate wrote it"));
+    // Its own is taken without a word.
+    folder.write("reports/.journal.jsonl", &checked(&planted));
+    assert!(!folder.exits(0, &["run", "--resume"]).err.contains("note"));
+    assert!(folder.read("reports/tiny.csv").contains(",7,"));
+}
+
+/// What a killed run has kept is there from the first moment of the next one on, not written anew line by line.
+#[test]
+fn a_journal_that_is_gone_on_with_keeps_its_lines() {
+    let (folder, journal) = journaled();
+    let ends: Vec<usize> = journal.match_indices('\n').map(|(at, _)| at + 1).collect();
+    folder.write("reports/.journal.jsonl", &format!("{}half a li", &journal[..ends[5]]));
+    folder.exits(0, &["run", "--resume", "--filter", "softmax/", "--jobs", "1"]);
+    let after = folder.read("reports/.journal.jsonl");
+    assert!(after.starts_with(&journal[..ends[5]]), "{after}");
+    assert_eq!(checked(&after), after);
 }

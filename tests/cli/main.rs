@@ -1,18 +1,23 @@
 //! The command line from outside: exit codes, messages, reports, gate and journal, each in a folder of its own.
 
+mod action;
+mod closed_output;
 mod examples;
 mod explain;
 mod explore;
 mod formats;
 mod gate;
+mod harm;
 mod html;
 mod init;
 mod journal;
+mod merged;
 mod records;
 mod refused;
 mod same_pairs;
 mod schema;
 mod selection;
+mod two_runs;
 mod verdicts;
 
 use std::collections::BTreeSet;
@@ -156,4 +161,16 @@ fn edited(text: &str, edits: &[(&str, &str)]) -> String {
         assert_eq!(text.matches(from).count(), 1, "{from}");
         text.replace(from, to)
     })
+}
+
+/// FNV-1a, 64 bits.
+fn fnv(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A file of records with the check that it would have, had a run written these lines.
+fn with_check(records: &str) -> String {
+    let lines: Vec<&str> = records.split_inclusive('\n').filter(|line| !line.starts_with("{\"check\":")).collect();
+    let text = lines.concat();
+    format!("{text}{{\"check\":\"{:016x}\"}}\n", fnv(text.bytes()))
 }

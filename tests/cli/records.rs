@@ -1,6 +1,6 @@
 //! Records that are kept, rendered again and merged.
 
-use super::{Folder, KEEP, SOFTMAX, TINY, edited};
+use super::{Folder, KEEP, SOFTMAX, TINY, edited, with_check};
 
 /// Three suites, with a finding that none of them expects.
 fn suites() -> Folder {
@@ -77,18 +77,21 @@ fn parts_that_do_not_belong_together_are_refused() {
     assert!(part.contains("Only 4 of 8 cases of softmax are in these records."), "{part}");
     let first = folder.read("first/records/softmax.jsonl");
     std::fs::create_dir_all(folder.path("third/records")).unwrap();
+    assert_eq!(with_check(&first), first);
     let planted = |text: &str, why: &str| {
         folder.write("third/records/softmax.jsonl", text);
         refused(&["merge", "first", "second", "third", "--out", "merged"], why);
     };
-    planted(&first.replacen("\"pass\",\"expect\"", "\"finding\",\"expect\"", 1), "first and third differ in softmax/");
+    let found = first.replacen("\"pass\",\"expect\"", "\"finding\",\"expect\"", 1);
+    planted(&with_check(&found), "first and third differ in softmax/");
     planted(
-        &first.replacen("Softmax stays", "Softmax is", 1),
+        &with_check(&first.replacen("Softmax stays", "Softmax is", 1)),
         "first and third are of different texts of the suite softmax",
     );
-    planted(&first.replacen("\"version\":4", "\"version\":1", 1), "these records are of version 1");
+    planted(&first.replacen("\"version\":5", "\"version\":1", 1), "these records are of version 1");
     planted(&first.replacen("\"pass\"", "\"passed\"", 1), "softmax.jsonl:2: these are no records that can be read");
-    planted(&first[..first[..first.len() - 1].rfind('\n').unwrap() + 1], "there are 3 cases and 0 series");
+    let lines: Vec<&str> = first.split_inclusive('\n').collect();
+    planted(&with_check(&lines[..4].concat()), "there are 3 cases and 0 series");
     planted("", "softmax.jsonl:1: these are no records");
     folder.write("third/records/softmax.jsonl", &first);
     folder.exits(0, &["merge", "first", "second", "third", "--out", "merged"]);
@@ -135,4 +138,48 @@ fn records_are_of_the_suites_that_there_are() {
     folder.exits(0, &["run"]);
     assert_eq!(folder.names("reports/records"), ["softmax.jsonl", "tiny.jsonl"]);
     folder.exits(0, &["report"]);
+}
+
+/// Records say no more than a run wrote: each edit and each cut is told, and nothing is rendered from them.
+#[test]
+fn records_that_no_run_wrote_are_refused() {
+    let folder = suites();
+    folder.exits(1, &["run"]);
+    let before = folder.bytes("reports");
+    let good = folder.read("reports/records/softmax.jsonl");
+    let lines: Vec<&str> = good.split_inclusive('\n').collect();
+    let refused = |what: &str, text: &str, why: &str| {
+        folder.write("reports/records/softmax.jsonl", text);
+        let err = folder.exits(2, &["report"]).err;
+        assert!(err.contains("softmax.jsonl:") && err.contains(why), "{what}: {err}");
+        let err = folder.exits(2, &["merge", "reports", "--out", "merged"]).err;
+        assert!(err.contains(why), "{what}: {err}");
+        folder.write("reports/records/softmax.jsonl", &good);
+    };
+    let edited = good.replacen("\"rows\":4", "\"rows\":5", 1);
+    refused("edited", &edited, "a line above is not as the run wrote it");
+    let swapped = [&lines[..2], &[lines[3], lines[2]], &lines[4..]].concat().concat();
+    refused("swapped", &swapped, "a line above is not as the run wrote it");
+    let twice = [&lines[..2], &lines[1..2], &lines[3..]].concat().concat();
+    refused("twice", &with_check(&twice), "has two records");
+    refused("no check", &lines[..lines.len() - 1].concat(), "the end is missing");
+    refused("no line end", good.trim_end(), "the end is missing");
+    refused("behind", &format!("{good}{}", lines[1]), "it stands behind the last line");
+    for cut in (0..good.len() - 1).step_by(97) {
+        refused("cut off", &good[..cut], "");
+    }
+    assert_eq!(folder.bytes("reports"), before, "nothing was written");
+    assert!(folder.names("merged").is_empty());
+    folder.exits(1, &["report"]);
+}
+
+/// A file that is none of records is nobody's to remove.
+#[test]
+fn files_that_hold_no_records_stay() {
+    let folder = suites();
+    folder.exits(1, &["run"]);
+    folder.write("reports/records/mine.jsonl", "{\"a\":1}\n");
+    folder.write("reports/records/old.jsonl", "{\"version\":3,\"ulpgate\":\"0.0.1\",\"more\":[]}\n");
+    folder.exits(1, &["run"]);
+    assert_eq!(folder.names("reports/records"), ["keep.jsonl", "mine.jsonl", "softmax.jsonl", "tiny.jsonl"]);
 }

@@ -115,8 +115,8 @@ fn records_and_the_gates_json_are_as_their_schemas_say() {
             seen += 1;
         }
     }
-    // Two headers, nine cases, two series.
-    assert_eq!(seen, 13);
+    // Two headers, nine cases, two series, two checks.
+    assert_eq!(seen, 15);
     folder.write("reports/softmax.csv", &folder.read("reports/softmax.csv").replace("pass", "finding"));
     let gate = Schema::new(include_str!("../../docs/schema/gate.json"));
     let said: Value = serde_json::from_str(&folder.exits(1, &["gate", "--json"]).out).unwrap();

@@ -15,7 +15,7 @@ use crate::record::SuiteRecord;
 use crate::report::{Unexpected, findings};
 use crate::suite::Suite;
 
-use super::{Failure, SUITES, write_file};
+use super::{Failure, SUITES, check_target, write_file};
 
 /// What is made for a CI system beside what the terminal shows.
 #[derive(Args, Clone, Default)]
@@ -64,23 +64,31 @@ pub struct Problem {
 }
 
 impl Formats {
-    /// Writes the files that were asked for, and prints what GitHub reads.
+    /// Holds the files that were asked for to what can be written, before anything is evaluated: `read` are files that the
+    /// command reads.
+    pub fn check(&self, read: impl Iterator<Item = PathBuf> + Clone) -> Result<(), Failure> {
+        if self.junit.is_some() && self.junit == self.sarif {
+            return Err(Failure::Message("--junit and --sarif name one file: give each its own".to_string()));
+        }
+        self.junit.iter().chain(&self.sarif).try_for_each(|path| check_target(path, read.clone()))
+    }
+
+    /// Writes the files that were asked for, each of them whether the others can be written or not, and prints what GitHub
+    /// reads.
     pub fn write(&self, groups: impl FnOnce() -> Vec<Group>, out: &mut dyn Write) -> Result<(), Failure> {
         if self.junit.is_none() && self.sarif.is_none() && !self.github {
             return Ok(());
         }
         let groups = groups();
-        if let Some(path) = &self.junit {
-            write_file(path, &junit::text(&groups)?)?;
-        }
-        if let Some(path) = &self.sarif {
-            write_file(path, &sarif::text(&groups))?;
-        }
-        if self.github {
+        let junit = self.junit.as_ref().map(|path| write_file(path, &junit::text(&groups)?)).transpose();
+        let sarif = self.sarif.as_ref().map(|path| write_file(path, &sarif::text(&groups))).transpose();
+        let summary = if self.github {
             github::annotate(&groups, out)?;
-            github::append_summary(&groups)?;
-        }
-        Ok(())
+            github::append_summary(&groups)
+        } else {
+            Ok(())
+        };
+        junit.and(sarif).and(summary)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A kept list of changes that a person has reviewed: `ulpgate hlo diff --accept FILE`.
 //!
-//! A line at the margin is the path of a pair of files, lines below it, indented, are what was printed of the pair. A line
+//! The first line names the format. A line at the margin is the path of a pair of files, lines below it, indented, are what was printed of the pair. A line
 //! that begins with `#` says why the next one is accepted.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,10 @@ use crate::file::read_text;
 use super::super::write_file;
 use super::Failure;
 
-/// What stands at the head of a new file.
+/// The first line of a list: a file without it is none, and is neither believed nor replaced.
+const FORMAT: &str = "# ulpgate accepted changes 1";
+
+/// What stands below it in a new file.
 const HEAD: &str = "# Changes that were reviewed. `ulpgate hlo diff --accept` tells any other, and any that is gone.\n";
 
 /// The list, and what a run has printed so far.
@@ -43,17 +46,25 @@ pub struct Compared {
 }
 
 impl Accepted {
-    /// Reads the list. One that does not exist is empty if it is to be written (`is_new_allowed`), else an error.
+    /// Reads the list. One that does not exist, or holds not a byte, is empty if it is to be written (`is_new_allowed`), else an
+    /// error.
     pub fn read(path: &Path, is_new_allowed: bool) -> Result<Accepted, Failure> {
         let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
         let text = match read_text(path) {
+            Ok(text) if text.is_empty() && is_new_allowed => format!("{FORMAT}\n{HEAD}"),
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => match is_new_allowed {
-                true => HEAD.to_string(),
+                true => format!("{FORMAT}\n{HEAD}"),
                 false => return Err(fail("there is no such list; --bless writes a first one".to_string())),
             },
             Err(error) => return Err(fail(format!("failed to read it: {error}"))),
         };
+        if text.lines().next().is_none_or(|first| first.trim_end() != FORMAT) {
+            return Err(fail(format!(
+                "it is no list of accepted changes, whose first line is `{FORMAT}`; give another file, or put that line at its \
+                 head if it is one of an earlier version"
+            )));
+        }
         let mut accepted =
             Accepted { path: path.to_path_buf(), head: String::new(), old: BTreeMap::new(), fresh: BTreeMap::new() };
         let (mut pair, mut comments): (Option<String>, Vec<String>) = (None, Vec::new());
@@ -165,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_list_is_refused_by_its_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("accepted");
+        for text in ["", "\n", "{}\n", HEAD, "# ulpgate accepted changes 2\n", "a.hlo\n  narrowed add.1: f32 -> bf16\n"]
+        {
+            std::fs::write(&path, text).unwrap();
+            assert!(Accepted::read(&path, false).is_err(), "{text}");
+            assert_eq!(Accepted::read(&path, true).is_ok(), text.is_empty(), "{text}");
+        }
+        std::fs::write(&path, format!("{FORMAT}\r\n")).unwrap();
+        assert!(Accepted::read(&path, false).is_ok());
+    }
+
+    #[test]
     fn what_is_new_and_what_is_gone_is_told_and_comments_stay_with_their_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("accepted");
@@ -182,7 +207,7 @@ mod tests {
         assert_eq!(compared.accepted, 1);
         assert_eq!(second.bless().ok(), Some(2));
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with(HEAD), "{text}");
+        assert!(text.starts_with(&format!("{FORMAT}\n{HEAD}")), "{text}");
         assert!(text.contains("a.hlo\n  # meant: #7\n  widened b.9: bf16 -> f32\n  reordered c.1: x -> y\n"), "{text}");
         let third = Accepted::read(&path, false).unwrap_or_else(|_| panic!("the list"));
         assert_eq!(third.of_other_pairs(), [("a.hlo", 2)]);

@@ -10,7 +10,8 @@ use crate::file::safetensors;
 use crate::machine::Mode;
 use crate::tensor::Tensor;
 
-use super::super::folder_pair::{FolderPair, Outcome as PairOutcome};
+use super::super::check_target;
+use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
 use super::accepted::{Accepted, Compared};
 use super::eval::inputs;
 use super::{Exit, Failure, announce, read, read_with_opaque};
@@ -61,23 +62,27 @@ pub struct Arguments {
 /// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let Arguments { before, after, accept, bless, .. } = arguments;
+    if let Some(path) = accept {
+        check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
+    }
     let mut accepted = accept.as_ref().map(|path| Accepted::read(path, *bless)).transpose()?;
+    let mut open = 0;
     let exit = match FolderPair::of(before, after)? {
         None => run_accepting(arguments, after, accepted.as_mut(), out)?,
-        Some(pair) => pair.judge(["unchanged", "changed"], out, |one, other, out| {
-            let name = other.strip_prefix(after).unwrap_or(other);
-            let inputs = arguments.inputs.as_ref().map(|given| inputs_of(given, name)).transpose()?;
-            let mode = match &arguments.mode {
-                None if inputs.is_some() => mode_of(name)?,
-                given => given.clone(),
-            };
-            let (before, after) = (one.to_path_buf(), other.to_path_buf());
-            let pair = Arguments { before, after, inputs, mode, ..arguments.clone() };
-            let exit = run_accepting(&pair, name, accepted.as_mut(), out)?;
-            Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
-        })?,
+        Some(pair) => {
+            open = pair.alone();
+            pair.judge(["unchanged", "changed"], out, |one, other, out| {
+                let outcome = run_in_folders(arguments, one, other, accepted.as_mut(), out);
+                open += usize::from(outcome.is_err());
+                outcome
+            })?
+        }
     };
     let Some(accepted) = accepted else { return Ok(exit) };
+    if *bless && open > 0 {
+        let path = accepted.path().display();
+        return Err(Failure::Message(format!("not judged: {open} pairs or files; nothing was accepted into {path}")));
+    }
     if *bless {
         writeln!(out, "Accepted into {}: {}.", accepted.path().display(), accepted.bless()?)?;
         return Ok(Exit::AsExpected);
@@ -87,6 +92,26 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         writeln!(out, "gone: {pair}, which was not compared; accepted of it: {lines}")?;
     }
     Ok(if left.is_empty() { exit } else { Exit::Found })
+}
+
+/// One pair of two folders, on the machine and the inputs that its place there says.
+fn run_in_folders(
+    arguments: &Arguments,
+    one: &Path,
+    other: &Path,
+    accepted: Option<&mut Accepted>,
+    out: &mut dyn Write,
+) -> Result<PairOutcome, Failure> {
+    let name = other.strip_prefix(&arguments.after).unwrap_or(other);
+    let inputs = arguments.inputs.as_ref().map(|given| inputs_of(given, name)).transpose()?;
+    let mode = match &arguments.mode {
+        None if inputs.is_some() => mode_of(name)?,
+        given => given.clone(),
+    };
+    let (before, after) = (one.to_path_buf(), other.to_path_buf());
+    let pair = Arguments { before, after, inputs, mode, ..arguments.clone() };
+    let exit = run_accepting(&pair, name, accepted, out)?;
+    Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
 }
 
 /// One pair; what was accepted of it is not found.
@@ -105,8 +130,7 @@ fn run_accepting(
     };
     let mut printed = Vec::new();
     run_pair(arguments, &mut printed)?;
-    let Compared { new, gone, accepted } =
-        accepted.compare(&name.display().to_string(), &String::from_utf8_lossy(&printed));
+    let Compared { new, gone, accepted } = accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
     if accepted > 0 {

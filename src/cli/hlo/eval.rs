@@ -12,7 +12,7 @@ use crate::machine::Mode;
 use crate::oracle::Oracle;
 use crate::tensor::Tensor;
 
-use super::super::{Exit, Failure};
+use super::super::{Exit, Failure, check_target};
 use super::{announce, note_second_compilation, read};
 
 #[derive(Args)]
@@ -56,6 +56,7 @@ struct Line {
 }
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    check_target(&arguments.out, [&arguments.file, &arguments.inputs].map(PathBuf::clone))?;
     let (module, import) = read(&arguments.file)?;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
     let inputs = inputs(&arguments.inputs, &import)?;

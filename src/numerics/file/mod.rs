@@ -1,9 +1,11 @@
 //! Files that outlive a run: arrays in the safetensors format, and any file read whole and written whole or not at all.
 
+mod component;
 mod entry;
 pub mod npy;
 pub mod safetensors;
 mod whole;
 
+pub use component::{NameFault, check_component};
 pub use entry::Entry;
 pub use whole::{read_text, read_whole, write_whole};

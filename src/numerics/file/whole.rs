@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most bytes read of what is no plain file and says nothing of its size: a device or a pipe may never end.
 const MOST: u64 = 1 << 30;
@@ -38,12 +38,12 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Writes `bytes` to `path`. A plain file, there or not, is written beside as `path` with `.partial` appended and then
-/// renamed, so that a killed run or a full disk leaves it as it was. A symbolic link stays, and what it leads to is written
-/// so; anything else, such as a device or a pipe, is written to and never replaced.
+/// Writes `bytes` to `path`. A plain file, there or not, is written beside under a name of its own that ends in `.partial` and
+/// then renamed, so that a killed run or a full disk leaves it as it was. A file that is there keeps its permissions. A symbolic
+/// link stays, and what it leads to is written so; anything else, such as a device or a pipe, is written to and never replaced.
 ///
 /// # Errors
-/// The system's first error, such as a folder that does not exist.
+/// The system's first error, such as a folder that does not exist; and a file that may not be written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_symlink() => match fs::canonicalize(path) {
@@ -52,23 +52,46 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
             Err(_) => fs::write(path, bytes),
         },
         Ok(there) if !there.is_file() => fs::OpenOptions::new().write(true).open(path)?.write_all(bytes),
-        _ => replace(path, bytes),
+        // Renaming asks for the folder's permissions alone.
+        Ok(there) if there.permissions().readonly() => {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"))
+        }
+        Ok(there) => replace(path, bytes, Some(there.permissions())),
+        Err(_) => replace(path, bytes, None),
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut partial = OsString::from(path.as_os_str());
-    partial.push(".partial");
-    // One that a killed run left. Anything else of that name is not written through.
-    let _ = fs::remove_file(&partial);
-    let written = File::create_new(&partial)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+/// Names tried for a file half written, where killed processes left theirs.
+const NAMES: usize = 64;
+
+fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
+    let (mut file, partial) = partial(path)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)))
+        .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&partial, path));
     if written.is_err() {
         // The first error is the one to report; a file that cannot be removed either changes nothing about it.
         let _ = fs::remove_file(&partial);
     }
     written
+}
+
+/// A new file beside `path`, which no other process and no other thread writes.
+fn partial(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut last = None;
+    for number in 0..NAMES {
+        let mut name = OsString::from(path.as_os_str());
+        name.push(format!(".{}-{number}.partial", std::process::id()));
+        let name = PathBuf::from(name);
+        match File::create_new(&name) {
+            Ok(file) => return Ok((file, name)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
 }
 
 #[cfg(test)]
@@ -83,12 +106,63 @@ mod tests {
         let folder = folder.path();
         let path = folder.join("a");
         write_whole(&path, b"one").unwrap();
-        fs::write(folder.join("a.partial"), b"left by a killed run").unwrap();
         write_whole(&path, b"two").unwrap();
         assert_eq!(read_whole(&path).unwrap(), b"two");
         assert!(write_whole(&folder.join("missing/a"), b"x").is_err());
         assert!(write_whole(folder, b"x").is_err());
         assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
+    }
+
+    /// What another process is writing is neither removed nor written to.
+    #[test]
+    fn files_half_written_are_left_to_whoever_writes_them() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        let others = ["a.partial".to_string(), format!("a.{}-0.partial", std::process::id())];
+        others.iter().for_each(|name| fs::write(folder.path().join(name), b"half").unwrap());
+        write_whole(&path, b"whole").unwrap();
+        assert_eq!(read_whole(&path).unwrap(), b"whole");
+        others.iter().for_each(|name| assert_eq!(fs::read(folder.path().join(name)).unwrap(), b"half"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn threads_that_write_one_file_do_not_meet() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        std::thread::scope(|scope| {
+            for byte in b'a'..b'i' {
+                let path = &path;
+                scope.spawn(move || (0..20).for_each(|_| write_whole(path, &[byte; 999]).unwrap()));
+            }
+        });
+        let bytes = read_whole(&path).unwrap();
+        assert!(bytes.len() == 999 && bytes.iter().all(|byte| *byte == bytes[0]));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_read_only_is_not_replaced() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, b"kept").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        assert_eq!(write_whole(&path, b"lost").unwrap_err().to_string(), "the file is read-only");
+        assert_eq!(fs::read(&path).unwrap(), b"kept");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, b"one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_whole(&path, b"two").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[cfg(unix)]
