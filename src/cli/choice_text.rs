@@ -24,6 +24,10 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
                 format!("{} is a product with the reciprocal (reciprocal)", point.name)
             }
             Freedom::Reciprocal => format!("{} is a product with the reciprocal in bf16 (reciprocal)", point.name),
+            Freedom::Algebra => {
+                let form = point.places.first().map(option_at).map_or("another operation", |other| other.op.opcode());
+                format!("{} is computed in another form, which ends in {form} (algebra)", point.name)
+            }
             Freedom::Order => {
                 let tiling = point.places.first().and_then(|place| option_at(place).tiling.as_ref());
                 let block = tiling.and_then(|tiling| tiling.k_block).unwrap_or_default();

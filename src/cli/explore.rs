@@ -42,8 +42,8 @@ pub struct Arguments {
     /// Whose arithmetic, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// What a compiler may choose, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, mesh [default:
-    /// all but accumulation]
+    /// What a compiler may choose, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra, mesh
+    /// [default: all but accumulation]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
     /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement can
@@ -215,7 +215,7 @@ fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
         import.program
     } else {
         let spec: ProgramSpec = arguments.program.parse().map_err(|error| fail(&error))?;
-        spec.build(arguments.size, spec.batch(arguments.size)).map_err(|error| fail(&error))?
+        spec.build(arguments.size, spec.rows).map_err(|error| fail(&error))?
     };
     if arguments.inputs.is_some() {
         return Err(fail(&"--inputs is for files; a built-in program takes --input, --n and --seed"));

@@ -12,6 +12,7 @@ mod linear;
 mod lower;
 mod not_understood;
 mod opcodes;
+mod proven;
 mod show;
 mod show_runs;
 mod suites;

@@ -3,7 +3,7 @@
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
-use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Class, ComputationId, DotPlan, Fusion, Instruction, Op, Program, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
@@ -13,7 +13,7 @@ use crate::rewrite::{Choices, Freedom, Point};
 use crate::stat::{gamma, least_share, sum_share};
 use crate::tensor::DType;
 
-use super::Settings;
+use super::{Settings, forms};
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -37,6 +37,10 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         others.iter().fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
+    if settings.permits(Freedom::Algebra) {
+        let modes = others.iter().flat_map(|others| &others.functions).chain([own]);
+        forms::widen(&mut latitudes, &Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() });
+    }
     for point in &choices.points {
         // Each trip of a loop for itself: more than a compiler can do, which compiles a body once.
         for place in &point.places {
@@ -57,6 +61,35 @@ pub(super) fn fix(latitudes: &mut [Latitude], point: &Point, option: usize) {
         if let Latitude::OneOf { options, .. } = &mut latitudes[place.value] {
             *options = vec![place.options[option]];
         }
+    }
+}
+
+/// What is known of a program, and the units that may compute it.
+pub(super) struct Analyses<'a> {
+    analysis: &'a Analysis<'a>,
+    units: Vec<VectorUnit>,
+}
+
+impl Analyses<'_> {
+    pub fn program(&self) -> &Program {
+        self.analysis.program
+    }
+
+    pub fn reducer(&self, region: ComputationId) -> Option<Reducer> {
+        self.analysis.regions.reducer(region)
+    }
+
+    /// The largest error that any unit promises of a function relative to it; `None` where one promises nothing.
+    pub fn function(&self, unary: Unary, dtype: DType) -> Option<f64> {
+        let of = |unit: &VectorUnit| unit.function(unary, dtype).map(|[relative, _]| relative);
+        self.units.iter().map(of).try_fold(0.0, |most: f64, error| Some(most.max(error?)))
+    }
+
+    /// The largest error of a quotient that any unit has, relative to it, beside its own rounding.
+    pub fn quotient(&self, dtype: DType) -> f64 {
+        // A reciprocal's rounding, and a unit in the last place of a quotient relative to it.
+        let of = |unit: &VectorUnit| unit.published_quotient(dtype, 1.0).unwrap_or_default() + 2f64.powi(-22);
+        self.units.iter().map(of).fold(0.0, f64::max)
     }
 }
 

@@ -8,13 +8,16 @@
 //! - reachable: a choice, evaluated on the machine, gives another outcome.
 //! - open: neither.
 //!
-//! `allowance` makes what an enclosure allows of the mode's promises, `search` looks for witnesses, `row_outcome` says what is
+//! `families` names the freedoms of compilers. `allowance` makes what an enclosure allows of the mode's promises, `forms` what it
+//! allows where a compiler may compute as with real numbers, `search` looks for witnesses, `row_outcome` says what is
 //! compared, `decision` where and how closely it is decided; the choices themselves are [`crate::rewrite::Choices`]. `repair`
 //! ends choices, `counterexample` makes what they flip small, and `jax_function` writes it in Python.
 
 mod allowance;
 mod counterexample;
 mod decision;
+mod families;
+mod forms;
 mod jax_function;
 mod lax_names;
 mod minimize;
@@ -37,98 +40,13 @@ use row_outcome::Outcome;
 
 pub use counterexample::{Counterexample, Flipped, Seen, counterexample};
 pub use decision::Decision;
+pub use families::{FAMILIES, Family, default_families, find_family};
 pub use jax_function::{NoLine, jax_function};
 pub use numpy_text::numpy_array;
 pub use outside::{Outside, enclose, outside};
 pub use repair::{Guard, Repair, repair};
 pub use row_outcome::OutcomeError;
 pub use search::Searched;
-
-/// Choices of one kind.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Family {
-    /// Its name, for `--permit`.
-    pub name: &'static str,
-    /// What a compiler may do, and on what evidence.
-    pub doc: &'static str,
-    /// Whether it is permitted where nothing else is said.
-    pub by_default: bool,
-    /// The freedom that it gives.
-    freedom: Freedom,
-}
-
-/// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &MESH];
-
-static ROUNDING: Family = Family {
-    name: "rounding",
-    doc: "Each reader of a value that was computed in f32 and rounded may read it before its rounding: rules A and B, read \
-          in XLA's source (FACTS 1.3), behind moves and in compare, select and sort as the TPU compiler's fusions have it \
-          (FACTS 9). Guards end it: reduce-precision, optimization-barrier.",
-    by_default: true,
-    freedom: Freedom::Rounding,
-};
-
-static NARROWING: Family = Family {
-    name: "narrowing",
-    doc: "An f32 sum that is only used as bf16 may be a bf16 sum of bf16 operands, as the TPU compiler emits it (FACTS 9).",
-    by_default: true,
-    freedom: Freedom::Narrowing,
-};
-
-static ACCUMULATION: Family = Family {
-    name: "accumulation",
-    doc: "A bf16 sum may add in f32 and be rounded once, or round every addition, each sum for itself: XLA:CPU rounds every one, \
-          XLA:GPU none (FACTS 1.3); of TPUs it is not public (FACTS 9). Not asked unless named: a mode says which of the two its \
-          unit does (`narrow=`), and no flag changes it.",
-    by_default: false,
-    freedom: Freedom::Accumulation,
-};
-
-static ORDER: Family = Family {
-    name: "order",
-    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). So may the products of a dot, whatever blocks K \
-          is cut into (FACTS 10.1). Enclosed for all orders; witnesses are searched among the orders that the machine models, and \
-          K in 2, 4 and 8 blocks.",
-    by_default: true,
-    freedom: Freedom::Order,
-};
-
-static CONTRACTION: Family = Family {
-    name: "contraction",
-    doc: "An f32 product that one sum alone reads, behind moves and negations perhaps, may be added before it is rounded, as \
-          XLA:CPU contracts in its fusions (FACTS 9). Enclosed element by element; witnesses contract all of an array, of two \
-          products of one sum the first.",
-    by_default: true,
-    freedom: Freedom::Contraction,
-};
-
-static RECIPROCAL: Family = Family {
-    name: "reciprocal",
-    doc: "A division by a constant or a broadcast may be a product with the reciprocal, rounded to f32 or to the declared type: \
-          XLA's simplifier does so (FACTS 3.5), and the TPU compiler divides bf16 by constants so (FACTS 9).",
-    by_default: true,
-    freedom: Freedom::Reciprocal,
-};
-
-static MESH: Family = Family {
-    name: "mesh",
-    doc: "What several devices have may be added up in any order: all-reduce and reduce-scatter leave it open, and on TPUs it is not \
-          public (FACTS 6.1). What is sent from device to device is of the declared type. Enclosed for all orders; witnesses are \
-          searched backwards, in a ring that begins halfway, and in pairs.",
-    by_default: true,
-    freedom: Freedom::Mesh,
-};
-
-/// The families that are permitted where nothing else is said.
-pub fn default_families() -> impl Iterator<Item = &'static Family> {
-    FAMILIES.iter().copied().filter(|family| family.by_default)
-}
-
-/// The family of this name.
-pub fn find_family(name: &str) -> Option<&'static Family> {
-    FAMILIES.iter().copied().find(|family| family.name == name)
-}
 
 /// What is explored, and how hard.
 #[derive(Clone, Debug)]

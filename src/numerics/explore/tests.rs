@@ -1,3 +1,4 @@
+mod algebra;
 mod any_mode;
 mod arithmetic;
 mod loops;

@@ -8,6 +8,7 @@
 //! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
 //! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
 
+mod forms;
 mod kernels;
 mod settle;
 #[cfg(test)]
@@ -24,6 +25,9 @@ use super::fast::Fast;
 use super::interval::Interval;
 use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
+
+pub use forms::Forms;
+use forms::Spans;
 
 /// What a number rounded in any format of a sum's steps keeps of its magnitude.
 const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
@@ -83,6 +87,8 @@ pub struct Rounding {
     pub formats: Vec<Format>,
     /// Whether some elements may be left as they were before they are rounded and flushed.
     pub may_stay: bool,
+    /// What rewrites over the real numbers may make of the result.
+    pub forms: Option<Forms>,
 }
 
 /// What a reciprocal is rounded to, one format after the other, and the magnitude below which it is zero.
@@ -205,6 +211,7 @@ impl Pass<'_, Fast> {
         let (program, entry) = (&prepared.program, prepared.program.entry());
         let mut uses = count_uses(entry, latitudes, wanted);
         let mut values: Vec<Option<Value<Fast>>> = Vec::with_capacity(entry.instructions.len());
+        let mut spans = Spans::new(entry.instructions.len());
         for (id, instruction) in entry.instructions.iter().enumerate() {
             if uses[id] == 0 {
                 values.push(None);
@@ -228,14 +235,17 @@ impl Pass<'_, Fast> {
                     self.unrounded(program.entry, instruction, operands, &shapes, *floor)?
                 }
                 (_, Latitude::Rounded(rounding)) => {
-                    self.computed((program.entry, id), instruction, operands, &shapes, rounding)?
+                    self.computed((program.entry, id), instruction, operands, (&shapes, &mut spans), rounding)?
                 }
             };
             values.push(Some(value));
-            for read in latitudes[id].reads(instruction) {
+            let read: Vec<ValueId> = latitudes[id].reads(instruction).collect();
+            self.hand_on(&mut spans, (program.entry, id), instruction, &shapes, &read)?;
+            for read in read {
                 uses[read] -= 1;
                 if uses[read] == 0 {
                     values[read] = None;
+                    spans.forget(read);
                 }
             }
         }
@@ -266,7 +276,7 @@ impl Pass<'_, Fast> {
         (computation, id): (ComputationId, ValueId),
         instruction: &Instruction,
         operands: Vec<Value<Fast>>,
-        shapes: &[&Shape],
+        (shapes, spans): (&[&Shape], &mut Spans),
         rounding: &Rounding,
     ) -> Result<Value<Fast>, OracleError> {
         let operands: Vec<Value<Fast>> =
@@ -278,14 +288,17 @@ impl Pass<'_, Fast> {
             Some(reciprocal) => self.product((computation, id), instruction, &operands, shapes, reciprocal)?,
             None => self.instruction(computation, instruction, &operands, shapes, None)?,
         };
-        if !rounding.others.is_empty() {
-            let mut ways = vec![value.clone()];
-            for reciprocal in &rounding.others {
-                ways.push(self.product((computation, id), instruction, &operands, shapes, reciprocal)?);
-            }
+        let mut ways = vec![value];
+        for reciprocal in &rounding.others {
+            ways.push(self.product((computation, id), instruction, &operands, shapes, reciprocal)?);
+        }
+        if let Some(forms) = &rounding.forms {
+            ways = self.in_every_form(id, instruction, (&operands, spans), ways, forms);
+        }
+        if ways.len() > 1 {
             return Ok(self.one_way(id, &ways, rounding));
         }
-        Ok(match value {
+        Ok(match ways.remove(0) {
             Value::Float(array) => Value::Float(self.settle(id, array, rounding)),
             other => other,
         })

@@ -65,7 +65,7 @@ use reach::Reach;
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
 pub use evaluate::OracleError;
-pub use latitude::{Additions, Enclosed, Enclosure, Enclosures, Latitude, Reciprocal, Rounding};
+pub use latitude::{Additions, Enclosed, Enclosure, Enclosures, Forms, Latitude, Reciprocal, Rounding};
 pub use prepared::Prepared;
 
 /// An arithmetic that a pass computes in; each proves more than the one before it, and takes longer.

@@ -9,9 +9,10 @@
 //! what a loop carries keeps its declared type. `trips` lays the levels out as one program without those loops whose trips no
 //! argument decides, `points` has the choices of all levels.
 //!
-//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `mesh`
-//! those at which devices add up what they have.
+//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `algebra`
+//! those at which an expression has another form over the real numbers; `mesh` those at which devices add up what they have.
 
+mod algebra;
 mod alternatives;
 mod handed_on;
 mod mesh;
@@ -45,6 +46,8 @@ pub enum Freedom {
     Contraction,
     /// Multiply by a reciprocal in the place of a division.
     Reciprocal,
+    /// Compute with an expression as if floats were real numbers.
+    Algebra,
     /// Add up in another order what several devices have.
     Mesh,
 }

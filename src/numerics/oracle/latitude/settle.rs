@@ -149,7 +149,7 @@ impl Pass<'_, Fast> {
     }
 
     /// An array with other enclosures, which are a step of what they were; where all are exact, these numbers.
-    fn stepped(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
+    pub(super) fn stepped(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
         let len = array.len;
         let arithmetic = &self.world.arithmetic;
         let exact = |at| arithmetic.as_exact(&arithmetic.at(&numbers, at));

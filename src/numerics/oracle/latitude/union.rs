@@ -51,6 +51,10 @@ impl Rounding {
             additions,
             formats: self.formats,
             may_stay: self.may_stay || other.may_stay,
+            forms: match (self.forms, other.forms) {
+                (Some(one), Some(other)) => Some(one.or(other)),
+                (one, other) => one.or(other),
+            },
         })
     }
 }

@@ -31,7 +31,7 @@ impl Maker<'_> {
     pub(super) fn choose(&mut self, id: ValueId) -> ValueId {
         let Instruction { op, shape, .. } = &self.program.entry().instructions[id];
         let is_f32 = shape.dtype() == Some(DType::F32);
-        match op {
+        let seen = match op {
             Op::Binary(Binary::Add) if self.permits(Freedom::Mesh) && shape.dtype().is_some_and(DType::is_float) => {
                 self.exchange(id)
             }
@@ -39,7 +39,8 @@ impl Maker<'_> {
             Op::Binary(Binary::Divide) if is_f32 && self.permits(Freedom::Reciprocal) => self.by_reciprocal(id),
             Op::Dot { .. } if self.permits(Freedom::Order) => self.cut(id),
             _ => self.own[id],
-        }
+        };
+        if is_f32 && self.permits(Freedom::Algebra) { self.in_another_form(id, seen) } else { seen }
     }
 
     /// A sum in bf16 that rounds every addition, from zero, of what this f32 sum adds up; as f32.

@@ -1,0 +1,213 @@
+//! Rows of programs that XLA's algebraic simplifier rewrites whatever the flag says (FACTS 9.1).
+
+use crate::ir::{Builder, Program, ValueId};
+use crate::machine::{self, Mode};
+use crate::tensor::{DType, Tensor};
+
+use super::super::{Answer, Settings, explore};
+use super::*;
+
+const MODES: [&str; 3] = ["v5e/default/off", "xla-cpu/f32/off", "cpu/f32/off"];
+
+/// A constant for all elements of a shape.
+fn all(b: &mut Builder, value: f64, dims: &[usize]) -> ValueId {
+    let scalar = b.constant(DType::F32, value).unwrap();
+    if dims.is_empty() { scalar } else { b.broadcast(scalar, dims, &[]).unwrap() }
+}
+
+/// The largest element of each row, and which elements are not below what the same expression is in another form.
+fn told(b: Builder, a: ValueId, other: ValueId) -> Program {
+    let mut b = b;
+    let largest = b.argmax(a, 1).unwrap();
+    let is_above = b.compare(Compare::Ge, a, other).unwrap();
+    b.finish(&[("largest", largest), ("is_above", is_above)]).unwrap()
+}
+
+/// `(x * 0.1) * 0.7` beside `x * 0.07`.
+fn scaled() -> Program {
+    let mut b = Builder::new("scaled");
+    let dims = [8, 64];
+    let x = b.parameter("x", DType::F32, &dims).unwrap();
+    let constants = [0.1, 0.7, f64::from(0.1f32 * 0.7f32)].map(|value| all(&mut b, value, &dims));
+    let once = b.binary(Binary::Multiply, x, constants[0]).unwrap();
+    let a = b.binary(Binary::Multiply, once, constants[1]).unwrap();
+    let other = b.binary(Binary::Multiply, x, constants[2]).unwrap();
+    told(b, a, other)
+}
+
+fn is_reachable(answer: &Answer) -> bool {
+    matches!(answer, Answer::Reachable(_))
+}
+
+fn is_proven(answer: &Answer) -> bool {
+    matches!(answer, Answer::Proven { .. })
+}
+
+#[test]
+fn folded_constants_are_reached() {
+    let program = scaled();
+    let arguments = drawn(&program, "normal", 1);
+    for mode in MODES {
+        for any_mode in [false, true] {
+            let settings = Settings { any_mode, ..Settings::new(mode.parse().unwrap()) };
+            let found = explore(&program, &arguments, &[], &settings).unwrap();
+            assert_eq!(count(&found.answers, is_reachable), 8, "{mode} {:?}", found.answers);
+            for answer in &found.answers {
+                let Answer::Reachable(witness) = answer else { continue };
+                let again = machine::evaluate(&found.choices.take(&witness.taken), &witness.mode, &arguments).unwrap();
+                let differs = witness.differs;
+                assert_eq!(again[differs.output].data().get_f64(differs.element), differs.chosen);
+                assert_ne!(differs.chosen, differs.declared);
+            }
+        }
+        // The other families have no say in it.
+        let others = settings(mode, &["rounding", "narrowing", "order", "contraction", "reciprocal", "mesh"]);
+        let found = explore(&program, &arguments, &[], &others).unwrap();
+        assert_eq!(count(&found.answers, is_proven), 8, "{mode}");
+    }
+}
+
+/// The two largest are one ulp apart, so that 128 rows have a token that the folded constant may change.
+#[test]
+fn neighbours_are_told_apart_by_no_form() {
+    let mut b = Builder::new("neighbours");
+    let dims = [64, 128];
+    let x = b.parameter("x", DType::F32, &dims).unwrap();
+    let constants = [0.7, 0.3].map(|value| all(&mut b, value, &dims));
+    let quotient = b.binary(Binary::Divide, x, constants[0]).unwrap();
+    let a = b.binary(Binary::Multiply, quotient, constants[1]).unwrap();
+    let largest = b.argmax(a, 1).unwrap();
+    let program = b.finish(&[("largest", largest)]).unwrap();
+    let mut draw = Draw(3 << 40);
+    let mut xs = Vec::new();
+    for _ in 0..64 {
+        let top = 2.0 + draw.below(1 << 20) as f32 / 1e6;
+        let row: Vec<f32> = (0..128).map(|at| [top.next_down(), top].get(at).copied().unwrap_or(1.0)).collect();
+        xs.extend(row);
+    }
+    let xs: Vec<f64> = xs.into_iter().map(f64::from).collect();
+    let arguments = [tensor(DType::F32, &dims, &xs)];
+    for mode in MODES {
+        for any_mode in [false, true] {
+            let settings = Settings { any_mode, ..Settings::new(mode.parse().unwrap()) };
+            let found = explore(&program, &arguments, &[], &settings).unwrap();
+            assert_eq!(count(&found.answers, is_proven), 0, "{mode}");
+            assert!(count(&found.answers, is_reachable) > 4, "{mode}");
+        }
+    }
+    // Rows that are not close stay proven, and so do ties.
+    for (other, kept) in [(0.999, 64), (1.0, 64)] {
+        let xs: Vec<f64> = (0..64 * 128).map(|at| [3.0, 3.0 * other].get(at % 128).copied().unwrap_or(1.0)).collect();
+        for mode in MODES {
+            let settings = Settings::new(mode.parse().unwrap());
+            let found = explore(&program, &[tensor(DType::F32, &dims, &xs)], &[], &settings).unwrap();
+            assert_eq!(count(&found.answers, is_proven), kept, "{mode} {other}");
+        }
+    }
+}
+
+/// Each expression beside what XLA makes of it (FACTS 9.1): x, y and z are [4, 64]. Whatever the machine gives for the second
+/// lies in the enclosure of the first, and some of it elsewhere than where it is declared.
+#[test]
+fn every_rewritten_form_is_enclosed() {
+    type Form = fn(&mut Builder, [ValueId; 3]) -> ValueId;
+    let dims = [4, 64];
+    fn two(b: &mut Builder, binary: Binary, x: ValueId, y: ValueId) -> ValueId {
+        b.binary(binary, x, y).unwrap()
+    }
+    fn by(b: &mut Builder, binary: Binary, x: ValueId, c: f64) -> ValueId {
+        let c = all(b, c, &[4, 64]);
+        b.binary(binary, x, c).unwrap()
+    }
+    fn one(b: &mut Builder, unary: Unary, x: ValueId) -> ValueId {
+        b.unary(unary, x).unwrap()
+    }
+    use Binary::{Add, Divide, Multiply, Power, Subtract};
+    use Unary::{Exponential, Log, Negate, Rsqrt, Sqrt};
+    let forms: &[(&str, Form, Form)] = &[
+        ("(x*c)*d", |b, [x, ..]| { let a = by(b, Multiply, x, 0.1); by(b, Multiply, a, 0.7) },
+            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 * 0.7f32))),
+        ("(x*c)/d", |b, [x, ..]| { let a = by(b, Multiply, x, 0.1); by(b, Divide, a, 0.1) }, |_, [x, ..]| x),
+        ("(x/c)*d", |b, [x, ..]| { let a = by(b, Divide, x, 0.7); by(b, Multiply, a, 0.3) },
+            |b, [x, ..]| by(b, Multiply, x, f64::from((1.0 / 0.7f32) * 0.3f32))),
+        ("(x+c)+d", |b, [x, ..]| { let a = by(b, Add, x, 0.1); by(b, Add, a, 0.7) },
+            |b, [x, ..]| by(b, Add, x, f64::from(0.1f32 + 0.7f32))),
+        ("(x-c)+c", |b, [x, ..]| { let a = by(b, Subtract, x, 700.3); by(b, Add, a, 700.3) }, |_, [x, ..]| x),
+        ("(x/y)/z", |b, [x, y, z]| { let a = two(b, Divide, x, y); two(b, Divide, a, z) },
+            |b, [x, y, z]| { let a = two(b, Multiply, y, z); two(b, Divide, x, a) }),
+        ("x/(y/z)", |b, [x, y, z]| { let a = two(b, Divide, y, z); two(b, Divide, x, a) },
+            |b, [x, y, z]| { let a = two(b, Multiply, x, z); two(b, Divide, a, y) }),
+        ("y/sqrt(x)", |b, [x, y, _]| { let a = one(b, Sqrt, x); two(b, Divide, y, a) },
+            |b, [x, y, _]| { let a = one(b, Rsqrt, x); two(b, Multiply, y, a) }),
+        ("sqrt(y)/sqrt(x)", |b, [x, y, _]| { let (a, c) = (one(b, Sqrt, x), one(b, Sqrt, y)); two(b, Divide, c, a) },
+            |b, [x, y, _]| { let (a, c) = (one(b, Rsqrt, x), one(b, Sqrt, y)); two(b, Multiply, c, a) }),
+        ("sqrt(x*x)", |b, [x, ..]| { let a = two(b, Multiply, x, x); one(b, Sqrt, a) }, |_, [x, ..]| x),
+        ("exp(x)*exp(y)", |b, [x, y, _]| { let (a, c) = (one(b, Exponential, x), one(b, Exponential, y)); two(b, Multiply, a, c) },
+            |b, [x, y, _]| { let a = two(b, Add, x, y); one(b, Exponential, a) }),
+        ("exp(x)/exp(y)", |b, [x, y, _]| { let (a, c) = (one(b, Exponential, x), one(b, Exponential, y)); two(b, Divide, a, c) },
+            |b, [x, y, _]| { let a = two(b, Subtract, x, y); one(b, Exponential, a) }),
+        ("x/exp(y)", |b, [x, y, _]| { let a = one(b, Exponential, y); two(b, Divide, x, a) },
+            |b, [x, y, _]| { let a = one(b, Negate, y); let a = one(b, Exponential, a); two(b, Multiply, x, a) }),
+        ("log(exp(x))", |b, [x, ..]| { let a = one(b, Exponential, x); one(b, Log, a) }, |_, [x, ..]| x),
+        ("log(sqrt(x))", |b, [x, ..]| { let a = one(b, Sqrt, x); one(b, Log, a) },
+            |b, [x, ..]| { let a = one(b, Log, x); by(b, Multiply, a, 0.5) }),
+        ("x^3", |b, [x, ..]| by(b, Power, x, 3.0), |b, [x, ..]| { let a = two(b, Multiply, x, x); two(b, Multiply, x, a) }),
+        ("x^-1", |b, [x, ..]| by(b, Power, x, -1.0), |b, [x, ..]| { let a = all(b, 1.0, &[4, 64]); two(b, Divide, a, x) }),
+        ("x*z+y*z", |b, [x, y, z]| { let (a, c) = (two(b, Multiply, x, z), two(b, Multiply, y, z)); two(b, Add, a, c) },
+            |b, [x, y, z]| { let a = two(b, Add, x, y); two(b, Multiply, a, z) }),
+        ("x*c+x*d", |b, [x, ..]| { let (a, c) = (by(b, Multiply, x, 0.1), by(b, Multiply, x, 0.7)); two(b, Add, a, c) },
+            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 + 0.7f32))),
+    ];
+    let mut draw = Draw(9 << 40);
+    let mut changed = Vec::new();
+    for (name, declared, rewritten) in forms {
+        let made = |form: Form| {
+            let mut b = Builder::new("form");
+            let arguments = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &dims).unwrap());
+            let out = form(&mut b, arguments);
+            b.finish(&[("out", out)]).unwrap()
+        };
+        let (declared, rewritten) = (made(*declared), made(*rewritten));
+        let arguments = [(); 3].map(|()| {
+            let values: Vec<f64> = (0..256).map(|_| f64::from(0.25 + draw.below(1 << 22) as f32 / 1e6)).collect();
+            tensor(DType::F32, &dims, &values)
+        });
+        let mut has_changed = false;
+        for mode in ["v5e/default/off", "v6e/f32/off", "cpu/f32/off", "v5e/default/off+exp=cr", "v5e/default/off+exp=worst"] {
+            let parsed: Mode = mode.parse().unwrap();
+            let result: Vec<Tensor> = machine::evaluate(&rewritten, &parsed, &arguments).unwrap();
+            let own = machine::evaluate(&declared, &parsed, &arguments).unwrap();
+            has_changed |= own != result;
+            for any_mode in [false, true] {
+                let settings = Settings { any_mode, ..Settings::new(parsed.clone()) };
+                let (_, enclosed) = enclose(&declared, &arguments, &settings).unwrap();
+                let found = outside(&enclosed, &result);
+                assert!(found[0].elements.is_empty(), "{name} in {mode}: {} outside", found[0].elements.len());
+                assert!(any_mode || found[0].unknown == 0, "{name} in {mode}: {} may be anything", found[0].unknown);
+            }
+        }
+        changed.extend(has_changed.then_some(*name));
+    }
+    assert!(changed.len() * 4 >= forms.len() * 3, "{changed:?}");
+}
+
+/// What no rule joins stays as narrow as it was: the norms and gates of models.
+#[test]
+fn what_no_rule_joins_is_not_widened() {
+    let dims = [4, 64];
+    let mut b = Builder::new("norm");
+    let x = b.parameter("x", DType::F32, &dims).unwrap();
+    let w = b.parameter("w", DType::F32, &dims).unwrap();
+    let squares = b.binary(Binary::Multiply, x, x).unwrap();
+    let scaled = b.binary(Binary::Multiply, squares, w).unwrap();
+    let half = all(&mut b, 0.3, &dims);
+    let gate = b.binary(Binary::Multiply, scaled, half).unwrap();
+    let barrier = b.op(Op::OptimizationBarrier, &[gate]).unwrap();
+    let again = b.binary(Binary::Multiply, barrier, half).unwrap();
+    let program = b.finish(&[("gate", gate), ("again", again)]).unwrap();
+    let arguments = drawn(&program, "normal", 4);
+    let with = Settings::new("v5e/default/off".parse().unwrap());
+    let without = settings("v5e/default/off", &["rounding", "narrowing", "order", "contraction", "reciprocal", "mesh"]);
+    let [with, without] = [with, without].map(|settings| enclose(&program, &arguments, &settings).unwrap().1);
+    assert_eq!(with, without);
+}
