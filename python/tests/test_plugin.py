@@ -1,6 +1,8 @@
 """What the pytest plugin accepts, and what it does not."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,7 @@ def accepted(pytester: pytest.Pytester) -> Path:
     return pytester.path / "test_it.ulpgate.json"
 
 
-def tests_of(pytester: pytest.Pytester) -> dict[str, list[str]]:
+def found_in(pytester: pytest.Pytester) -> dict[str, list[str]]:
     found = json.loads(accepted(pytester).read_text())
     assert list(found) == ["format", "tests"]
     assert found["format"] == "ulpgate accepted findings 1"
@@ -51,7 +53,7 @@ def test_findings_fail_until_they_are_accepted(run, pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*2 findings are new, 0 that*", "*new: v5e: rounding-removed a", "*--ulpgate-bless*"])
     assert not accepted(pytester).exists()
     run(found, "--ulpgate-bless").assert_outcomes(passed=2)
-    assert tests_of(pytester) == {"test_a": found, "TestB::test_a#2": found[:1]}
+    assert found_in(pytester) == {"test_a": found, "TestB::test_a#2": found[:1]}
     run(found).assert_outcomes(passed=2)
 
 
@@ -68,7 +70,16 @@ def test_new_and_vanished_findings_fail(run, pytester: pytest.Pytester) -> None:
 def test_blessing_leaves_other_tests_alone(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
     run(["a"], "--ulpgate-bless").assert_outcomes(passed=2)
     run(["b"], "--ulpgate-bless", "-k", "TestB").assert_outcomes(passed=1, deselected=1)
-    assert tests_of(pytester) == {"test_a": ["a"], "TestB::test_a#2": ["b"]}
+    assert found_in(pytester) == {"test_a": ["a"], "TestB::test_a#2": ["b"]}
+
+
+def test_tests_that_run_side_by_side_lose_no_findings(pytester: pytest.Pytester) -> None:
+    path = accepted(pytester)
+    accept = "import sys, pathlib; from ulpgate.testing import Accepted; path = pathlib.Path(sys.argv[1])\n"
+    accept += "for i in range(20): Accepted(path, f'{sys.argv[2]}-{i}', True).settle(['a'])"
+    running = [subprocess.Popen([sys.executable, "-c", accept, str(path), str(name)]) for name in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    assert len(found_in(pytester)) == 80
 
 
 def test_a_broken_list_says_what_to_do(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]

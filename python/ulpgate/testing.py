@@ -6,7 +6,8 @@ each test the findings, a line each, to be reviewed and committed. A finding tha
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,22 @@ import numpy as np
 from ._audit import audit, function_name, lower, result_names, targets
 from ._hlo import Results, TokenRows, evaluate, token_rows
 from ._ulpgate import Error
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keeps other processes from accepting findings in a folder, so that tests that run side by side lose none of them."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 # The first member of a list of accepted findings: a file without it is none.
@@ -54,10 +71,12 @@ class Accepted:
         key = self.test if self._calls == 1 else f"{self.test}#{self._calls}"
         known = self.read()
         if self.bless:
-            changed = {test: lines for test, lines in known.items() if test != key}
-            changed.update({key: findings} if findings else {})
-            if changed != known:
-                self._write(changed)
+            with _alone_in(self.path.parent):
+                known = self.read()
+                changed = {test: lines for test, lines in known.items() if test != key}
+                changed.update({key: findings} if findings else {})
+                if changed != known:
+                    self._write(changed)
             return
         accepted = known.get(key, [])
         new = [line for line in findings if line not in accepted]

@@ -123,15 +123,19 @@ fn nothing_is_accepted_while_a_pair_is_not_judged() {
         folder.write(&format!("{side}/g.hlo"), off);
     }
     let blessing = ["hlo", "diff", "a", "b", "--accept", "list", "--bless"];
-    folder.exits(0, &blessing);
-    let list = folder.read("list");
+    let refused = || {
+        let err = folder.exits(2, &blessing).err;
+        assert!(err.contains("not judged: 1 pairs or files; nothing was accepted into list"), "{err}");
+        assert!(!folder.path("list").exists());
+    };
     folder.write("b/g.hlo", "no HLO");
-    assert!(folder.exits(2, &blessing).err.contains("not judged: 1 pairs or files; nothing was accepted into list"));
-    assert_eq!(folder.read("list"), list);
+    refused();
     // Nor while a file has no counterpart.
     fs::remove_file(folder.path("b/g.hlo")).unwrap();
-    assert!(folder.exits(2, &blessing).err.contains("not judged: 1 pairs or files"));
-    assert_eq!(folder.read("list"), list);
+    refused();
+    folder.write("b/g.hlo", off);
+    folder.exits(0, &blessing);
+    assert!(folder.read("list").contains("\nf.hlo\n  "));
 }
 
 /// What is written is told before the command takes its time, and is none of what it reads.
@@ -179,22 +183,26 @@ fn reports_that_are_read_only_or_folders_are_told() {
     let mut permissions = fs::metadata(&report).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&report, permissions).unwrap();
+    let fails = |command: &[&str], said: &str| {
+        let ran = folder.ran(command);
+        assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    };
     for command in [&["run"][..], &["gate", "--bless"]] {
-        let err = folder.exits(2, command).err;
-        assert!(err.contains("failed to write reports/softmax.csv: the file is read-only"), "{err}");
+        fails(command, "failed to write reports/softmax.csv: the file is read-only");
         assert_eq!(folder.read("reports/softmax.csv"), "mine\n");
     }
     // What was evaluated is not lost.
-    assert!(folder.exits(2, &["run", "--resume"]).err.contains("read-only"));
+    fails(&["run", "--resume"], "read-only");
     assert!(folder.path("reports/.journal.jsonl").exists());
     fs::remove_file(&report).unwrap();
     fs::create_dir(&report).unwrap();
-    assert!(folder.exits(2, &["run"]).err.contains("failed to write reports/softmax.csv: "));
-    assert!(folder.exits(2, &["gate"]).err.contains("failed to read the baseline reports/softmax.csv: "));
+    fails(&["run"], "reports/softmax.csv: Is a directory");
+    fails(&["gate"], "failed to read the baseline reports/softmax.csv: ");
     fs::remove_dir(&report).unwrap();
-    folder.write("reports/records/softmax.jsonl", "");
     folder.exits(0, &["run", "--resume"]);
     assert!(!folder.path("reports/.journal.jsonl").exists());
+    folder.exits(0, &["gate"]);
 }
 
 /// A link is somebody's file, wherever it leads.
