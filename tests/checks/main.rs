@@ -2,6 +2,7 @@
 //! by some input.
 
 mod answers;
+mod promises;
 mod questions;
 mod registry;
 mod sequences;
@@ -330,5 +331,9 @@ fn growth_fits_powers() {
     zeros[4].1 = f64::INFINITY;
     let four = growth::judge(&zeros, 0.5);
     assert_eq!((four.outcome, four.used), (Outcome::Finding, 4));
+    // A size that is dropped is told.
+    assert!(four.note.contains("over 4 of 6 sizes (without n = 4096, 16384), expected 0.5"), "{}", four.note);
+    let few = growth::judge(&[(8.0, 1.0), (16.0, f64::NAN), (32.0, 2.0)], 0.5).note;
+    assert_eq!(few, "2 of 3 sizes with a finite error above zero (without n = 16); four are needed");
     assert_eq!(growth::judge(&points(1.0)[..4], 0.5).used, 4);
 }

@@ -4,6 +4,7 @@ mod bits;
 mod known;
 mod machines;
 mod random;
+mod windows;
 mod written;
 
 use ulpgate::hlo::{Import, lower, parse};

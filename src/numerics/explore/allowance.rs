@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integer
 use crate::ir::{Binary, Class, ComputationId, DotPlan, Fusion, Instruction, Op, Program, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, RowSum, SumSite, conversion_steps, spread_of};
+use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, conversion_steps, divisor_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
@@ -24,12 +24,13 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
+    let prepared = Prepared::new(program);
     let [orders, contracts, reciprocals] =
         [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal].map(|freedom| settings.permits(freedom));
     let own = &settings.computed();
     let of = |id: ValueId, mode: &Mode| {
         let unit = mode.vector_unit();
-        Maker { analysis: &analysis, widest: &widest, mode, unit, orders, contracts, reciprocals }.of(id)
+        Maker { analysis: &analysis, prepared: &prepared, widest: &widest, mode, unit, orders, contracts, reciprocals }.of(id)
     };
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
@@ -121,6 +122,7 @@ impl Others {
 
 struct Maker<'a> {
     analysis: &'a Analysis<'a>,
+    prepared: &'a Prepared<'a>,
     /// Of the program in which every point reads the widest value.
     widest: &'a Analysis<'a>,
     mode: &'a Mode,
@@ -254,7 +256,7 @@ impl Maker<'_> {
             Binary::Maximum | Binary::Minimum => Latitude::Exact { floor },
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
             Binary::Divide => {
-                let divisor = spread_of(self.analysis.program.entry(), instruction.operands[1]);
+                let divisor = divisor_of(self.analysis.program.entry(), instruction);
                 let types = self.unit.reciprocal(dtype, divisor);
                 let inverse = types.map(|reciprocal| {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
@@ -318,20 +320,25 @@ impl Maker<'_> {
                 };
                 let dtype = exchanged.unwrap_or(operand.element_type());
                 let from_zero = self.is_zero(instruction.operands[1]);
-                let (extents, is_last): (Vec<usize>, bool) = match &instruction.op {
+                let over = |extents: &[usize], reduced: &[usize]| {
+                    SumSite::over(extents, reduced, dtype, from_zero, instruction.fusion)
+                };
+                let all = |extents: &[usize]| over(extents, &(0..extents.len()).collect::<Vec<_>>());
+                let (site, is_last) = match &instruction.op {
                     Op::Reduce { dims, .. } => {
-                        let rank = operand.dims().len();
-                        (dims.iter().map(|d| operand.dims()[*d]).collect(), *dims == [rank.max(1) - 1])
+                        (over(operand.dims(), dims), *dims == [operand.dims().len().max(1) - 1])
                     }
                     Op::ReduceWindow { window, .. } => match is_cumulative(window, operand.dims()) {
-                        Some(dim) => (vec![operand.dims()[dim]], false),
-                        None => (window.0.iter().map(|dim| dim.size).collect(), false),
+                        Some(dim) => (all(&[operand.dims()[dim]]), false),
+                        None => (all(&window.0.iter().map(|dim| dim.size).collect::<Vec<_>>()), false),
                     },
                     _ => return Latitude::Unknown,
                 };
-                let width: usize = extents.iter().product();
-                let site = SumSite { dtype, extents: &extents, from_zero, last: true, run: width, fusion: None };
-                let declared = RowSum::new(self.mode, &site).promise();
+                let width = site.width();
+                let place = (self.analysis.program.entry, id);
+                let Some(declared) = self.prepared.sum_promise(self.mode, place, &site) else {
+                    return Latitude::Unknown;
+                };
                 let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
                 if !from_zero && (is_window || !is_last) {
                     return Latitude::Unknown;

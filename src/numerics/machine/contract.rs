@@ -58,15 +58,26 @@ pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool
 
 /// What a sum adds at once: a number or a product, or several that join it one after the other.
 pub trait Addend: Copy {
+    /// The same rounded before it is added.
+    type Rounded: Addend;
+
     /// Whether the first term of a register joins the second where both join others; two products each do not.
     fn joins_second(self) -> bool;
 
     /// The sum with it, rounded once for each product.
     fn add_to(self, sum: f32, flush: bool) -> f32;
 
-    /// What it is alone.
-    fn alone(self, flush: bool) -> f64 {
-        f64::from(self.add_to(NOTHING, flush))
+    /// The term rounded, to be added later.
+    fn alone(self, flush: bool) -> Self::Rounded;
+
+    /// The sum of two partial sums of such terms.
+    fn join(left: f32, right: f32, flush: bool) -> f32 {
+        f64::from(right).add_to(left, flush)
+    }
+
+    /// The term rounded to f32.
+    fn rounded(self, flush: bool) -> f32 {
+        self.add_to(NOTHING, flush)
     }
 }
 
@@ -74,6 +85,8 @@ pub trait Addend: Copy {
 pub const NOTHING: f32 = -0.0;
 
 impl Addend for f64 {
+    type Rounded = f64;
+
     fn joins_second(self) -> bool {
         true
     }
@@ -82,15 +95,49 @@ impl Addend for f64 {
         let sum = sum_to_f32(f64::from(sum), self);
         if flush { flush_f32(sum) } else { sum }
     }
+
+    fn alone(self, flush: bool) -> f64 {
+        f64::from(self.rounded(flush))
+    }
 }
 
 impl Addend for &[f64] {
+    type Rounded = f64;
+
     fn joins_second(self) -> bool {
         self.len() != 2
     }
 
     fn add_to(self, sum: f32, flush: bool) -> f32 {
         self.iter().fold(sum, |sum, product| product.add_to(sum, flush))
+    }
+
+    fn alone(self, flush: bool) -> f64 {
+        f64::from(self.rounded(flush))
+    }
+}
+
+/// A term that meets additions and nothing else: sums of these count the most that one of them meets.
+#[derive(Clone, Copy)]
+pub struct Counted;
+
+impl Addend for Counted {
+    type Rounded = Counted;
+
+    fn joins_second(self) -> bool {
+        true
+    }
+
+    fn add_to(self, sum: f32, _: bool) -> f32 {
+        sum.max(0.0) + 1.0
+    }
+
+    fn alone(self, _: bool) -> Counted {
+        Counted
+    }
+
+    fn join(left: f32, right: f32, _: bool) -> f32 {
+        left.max(right) + 1.0
     }
 }
 

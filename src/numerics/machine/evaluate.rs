@@ -416,8 +416,19 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// What a compiler sees in the divisor of a division that it may turn into a multiplication by the reciprocal; nothing where the
+/// division stands in a fusion that is compiled already.
+pub fn divisor_of(computation: &Computation, instruction: &Instruction) -> Option<Spread> {
+    match instruction.op {
+        Op::Binary(Binary::Divide) if !instruction.fusion.is_some_and(Fusion::is_compiled) => {
+            spread_of(computation, instruction.operands[1])
+        }
+        _ => None,
+    }
+}
+
 /// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
-pub fn spread_of(computation: &Computation, id: usize) -> Option<Spread> {
+fn spread_of(computation: &Computation, id: usize) -> Option<Spread> {
     let instruction = &computation.instructions[id];
     match instruction.op {
         Op::Constant(_) => Some(Spread::Constant),

@@ -1,14 +1,13 @@
 //! Terms of several products that join a sum one after the other ([`crate::analysis::find_inner_products`]): the products, that
 //! which joins first in front.
 
-use crate::analysis::{Inner, SumLoop};
+use crate::analysis::Inner;
 use crate::ir::{Binary, Op, Unary};
 use crate::tensor::DType;
 
-use super::contract::{self, Addend};
+use super::contract;
 use super::evaluate::Machine;
-use super::reduce::sums_as_compiled;
-use super::side_by_side::SideBySide;
+use super::summation::{Summation, sums_as_compiled};
 use super::value::{Operand, Value};
 
 /// The value of an operation within such a term; `None`, and the operands as they were, if it is none.
@@ -34,7 +33,7 @@ pub fn value(
         return Some(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()));
     };
     let first = operands.swap_remove(first).into_parts();
-    if let ([product], false) = (&first[..], sums_as_compiled(machine)) {
+    if let ([product], false) = (&first[..], sums_as_compiled(machine.mode)) {
         let flush = machine.unit.flush;
         let rounded = Value::float(DType::F32, contract::round(product.f64s(), flush));
         return Some(contract::sum(Binary::Add, [&operands[0], &rounded], None, flush));
@@ -42,27 +41,10 @@ pub fn value(
     Some(Value::Tuple(first.into_iter().chain(operands).collect()))
 }
 
-/// The f32 sums of rows of `width` such terms.
-pub fn sums(
-    products: &[Value],
-    width: usize,
-    init: f32,
-    (sum_loop, side_by_side): (SumLoop, Option<SideBySide>),
-    flush: bool,
-) -> Vec<f32> {
+/// The f32 sums of such terms.
+pub fn sums(products: &[Value], summation: &Summation, init: f32) -> Vec<f32> {
     let count = products.first().map_or(0, Value::len);
     let joined: Vec<f64> = (0..count).flat_map(|at| products.iter().map(move |products| products.f64s()[at])).collect();
     let terms: Vec<&[f64]> = joined.chunks(products.len().max(1)).collect();
-    match (side_by_side, sum_loop) {
-        (Some(sum), _) => sum.sums(&terms, width, init, true),
-        (None, SumLoop::ChainOfTwo) => contract::row_sums_of_two(&terms, width, flush),
-        (None, SumLoop::ChainOfRounded(beside)) => {
-            let rounded: Vec<f64> = terms.iter().map(|term| term.alone(flush)).collect();
-            beside.choose(
-                contract::row_sums(&rounded, width, init, flush),
-                contract::row_sums(&terms, width, init, flush),
-            )
-        }
-        _ => contract::row_sums(&terms, width, init, flush),
-    }
+    summation.of_products(&terms, init)
 }

@@ -43,6 +43,7 @@ pub mod select;
 mod sgemm;
 mod side_by_side;
 mod sum;
+mod summation;
 mod symbolic;
 mod tiles;
 mod value;
@@ -52,7 +53,7 @@ mod weighted;
 
 pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, find_chip};
-pub(crate) use evaluate::spread_of;
+pub(crate) use evaluate::divisor_of;
 pub use evaluate::{EvalError, evaluate};
 pub(crate) use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};
@@ -60,6 +61,6 @@ pub use mode::{DotUnit, Mode, ModeError, ModeFault, ModePart, PRECISIONS, Precis
 pub use prepared::{Bound, Held, Prepared};
 pub use refinement::{Choices, REFINEMENTS, RefinementRow};
 pub use replay::Replay;
-pub(crate) use sum::{RowSum, SumPromise, SumSite};
+pub(crate) use sum::{SumPromise, SumSite};
 pub use symbolic::{Grounds, Naming, Permits, Sketch, Symbol, Traced};
 pub use walk::Place;

@@ -6,10 +6,10 @@ use crate::analysis::{
     Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, find_contractions,
     find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_producers, find_sum_loops,
 };
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
-use super::evaluate::{EvalError, Machine, spread_of};
+use super::evaluate::{EvalError, Machine, divisor_of};
 use super::mode::Mode;
 use super::scalar::Template;
 use super::value::Value;
@@ -97,12 +97,7 @@ impl Frame {
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
         let kept_wide = find_kept_wide(computation, &uses, sums);
         let habits = |(id, i): (usize, &Instruction)| Habits {
-            divides_by: match i.op {
-                Op::Binary(Binary::Divide) if !i.fusion.is_some_and(Fusion::is_compiled) => {
-                    spread_of(computation, i.operands[1])
-                }
-                _ => None,
-            },
+            divides_by: divisor_of(computation, i),
             contracted: products[id],
             takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
             left_first: left_first.get(&id).cloned(),

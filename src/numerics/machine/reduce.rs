@@ -1,19 +1,18 @@
 //! Reductions, windows and scatters.
 
 use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
-use crate::ir::{Binary, Computation, Fusion, Instruction, ScatterDims, Shape, Window, WindowDim, movement};
+use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
 use super::evaluate::{EvalError, Machine, refuse};
-use super::mode::Mode;
 use super::scalar::{Region, Scalar};
-use super::side_by_side::SideBySide;
-use super::sum::{RowSum, SumSite};
+use super::sum::{SumSite, memory_order};
+use super::summation::{Summation, Terms};
 use super::value::{Operand, Value};
 use super::vector::{self, StepRounding, SumOrder};
-use super::{arrange, contract, inner_products, integer, select};
+use super::{arrange, inner_products, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -57,47 +56,24 @@ pub(super) fn reduce(
     let rows: Vec<Value> = rows.collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
-    let site = |dtype: DType, init: f32| site(dims, reduced, &extents, (dtype, init), instruction.fusion);
-    let side_by_side = side_by_side(machine, sum_loop);
+    let summation = |dtype: DType, terms: Terms| {
+        let site = SumSite::over(dims, reduced, dtype, inits[0].f32s()[0] == 0.0, instruction.fusion);
+        Summation::new(machine.mode, sum_loop, &site, terms)
+    };
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
-            let init = inits[0].f32s()[0];
-            let site = site(*dtype, init);
-            Value::float(
-                *dtype,
-                match side_by_side.filter(|_| *dtype == DType::F32 && width > 0) {
-                    Some(sum) => {
-                        let terms: Vec<f64> = values.iter().copied().map(f64::from).collect();
-                        sum.sums(&terms, width, init, false)
-                    }
-                    None => RowSum::new(machine.mode, &site).of_rows(values, results, init),
-                },
-            )
+            let sums = summation(*dtype, Terms::Numbers).of_numbers(values, results, inits[0].f32s()[0]);
+            Value::float(*dtype, sums)
         }
         (Some(Reducer::Binary(Binary::Add)), [products @ Value::Double(_)])
             if instruction.shape.dtype() == Some(DType::F32) && width > 0 =>
         {
-            let (products, init) = (products.f64s(), inits[0].f32s()[0]);
-            Value::float(
-                DType::F32,
-                match side_by_side {
-                    Some(sum) => sum.sums(products, width, init, true),
-                    None if sum_loop == SumLoop::ChainOfTwo => contract::row_sums_of_two(products, width, unit.flush),
-                    None => match sum_loop {
-                        SumLoop::ChainOfRounded(beside) if sums_as_compiled(machine) => {
-                            let rounded: Vec<f32> = contract::round(products, unit.flush);
-                            let rounded =
-                                RowSum::new(machine.mode, &site(DType::F32, init)).of_rows(&rounded, results, init);
-                            beside.choose(rounded, contract::row_sums(products, width, init, unit.flush))
-                        }
-                        _ => contract::row_sums(products, width, init, unit.flush),
-                    },
-                },
-            )
+            let summation = summation(DType::F32, Terms::Products);
+            Value::float(DType::F32, summation.of_products(products.f64s(), inits[0].f32s()[0]))
         }
         (Some(Reducer::Binary(Binary::Add)), [Value::Tuple(products)]) if width > 0 => {
-            let init = inits[0].f32s()[0];
-            Value::float(DType::F32, inner_products::sums(products, width, init, (sum_loop, side_by_side), unit.flush))
+            let summation = summation(DType::F32, Terms::Several);
+            Value::float(DType::F32, inner_products::sums(products, &summation, inits[0].f32s()[0]))
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -167,47 +143,6 @@ pub(super) fn reduce(
     })
 }
 
-/// Reduced dims as they lie in memory: whatever order they are listed in, XLA's loops run over them so.
-pub(super) fn memory_order(dims: &[usize], reduced: &[usize]) -> Vec<usize> {
-    (0..dims.len()).filter(|d| reduced.contains(d)).collect()
-}
-
-/// What decides how a sum over the reduced dims, of these extents, is computed: for a type and an init, in a fusion.
-pub(super) fn site<'a>(
-    dims: &[usize],
-    reduced: &[usize],
-    extents: &'a [usize],
-    (dtype, init): (DType, f32),
-    fusion: Option<Fusion>,
-) -> SumSite<'a> {
-    SumSite {
-        dtype,
-        extents,
-        from_zero: init == 0.0,
-        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
-        run: innermost_run(dims, reduced),
-        fusion,
-    }
-}
-
-/// Whether the mode leaves sums as XLA:CPU compiles them.
-pub(super) fn sums_as_compiled(machine: &Machine) -> bool {
-    let Mode { chip, choices, .. } = machine.mode;
-    chip.library.is_some() && choices.reduce == chip.sum
-}
-
-/// How a sum in a loop that LLVM has vectorized is taken, if it is one.
-pub(super) fn side_by_side(machine: &Machine, sum_loop: SumLoop) -> Option<SideBySide> {
-    SideBySide::new(sum_loop, machine.mode.choices.isa, machine.unit.flush).filter(|_| sums_as_compiled(machine))
-}
-
-/// Elements of the innermost reduced dims that lie side by side; dims of one element part none.
-pub(super) fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
-    let long = (0..dims.len()).rev().filter(|d| dims[*d] != 1);
-    let inside = long.skip_while(|d| !reduced.contains(d)).take_while(|d| reduced.contains(d));
-    inside.map(|d| dims[d]).product()
-}
-
 /// Updates in their own order, one after the other, as XLA:CPU's loop over them has it.
 pub(super) fn scatter(
     machine: &Machine,
@@ -258,20 +193,16 @@ pub(super) fn reduce_window(
     let dims = shape.dims();
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let adds = machine.prepared.regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add));
-        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
-        return match (side_by_side(machine, sum_loop), operands) {
-            (Some(sum), [Value::Float(DType::F32, values), init]) if adds => {
-                let terms: Vec<f64> = terms(instruction, window, (values, dims)).map(f64::from).collect();
-                let width = window.0.iter().map(|w| w.size).product();
-                Ok(Value::float(DType::F32, sum.sums(&terms, width, init.f32s()[0], false)))
-            }
-            (None, [Value::Float(DType::F32, values), init])
-                if adds && in_library && sums_as_compiled(machine) && is_apart(window) =>
-            {
-                Ok(windows_of_library(machine, instruction, window, (values, dims), init.f32s()[0]))
-            }
-            _ => windows(machine, instruction, window, to_apply, operands, dims),
-        };
+        let of_windows =
+            |from_zero| Summation::of_windows(machine.mode, sum_loop, (instruction, window), from_zero).filter(|_| adds);
+        if let [Value::Float(DType::F32, values), init] = operands
+            && let Some(summation) = of_windows(init.f32s()[0] == 0.0)
+        {
+            let terms: Vec<f32> = terms(instruction, window, (values, dims)).collect();
+            let sums = summation.of_numbers(&terms, instruction.shape.elements(), init.f32s()[0]);
+            return Ok(Value::float(DType::F32, sums));
+        }
+        return windows(machine, instruction, window, to_apply, operands, dims);
     };
     // The last dim is the one that sums run along.
     let mut last: Vec<usize> = (0..dims.len()).filter(|d| *d != dim).collect();
@@ -317,30 +248,6 @@ fn terms(instruction: &Instruction, window: &Window, (values, dims): (&[f32], &[
         });
     });
     terms.into_iter()
-}
-
-/// Whether windows lie side by side, all of them among the elements.
-fn is_apart(window: &Window) -> bool {
-    window.0.iter().all(|dim| *dim == WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) })
-}
-
-/// The sum of each window as a library takes it, for which those are dims that are reduced: what lies side by side in a window is one
-/// sum.
-fn windows_of_library(
-    machine: &Machine,
-    instruction: &Instruction,
-    window: &Window,
-    (values, dims): (&[f32], &[usize]),
-    init: f32,
-) -> Value {
-    let terms: Vec<f32> = terms(instruction, window, (values, dims)).collect();
-    let parts = instruction.shape.dims().iter().zip(&window.0);
-    let dims: Vec<usize> = parts.flat_map(|(count, dim)| [*count, dim.size]).collect();
-    let reduced: Vec<usize> = (0..dims.len()).filter(|d| d % 2 == 1).collect();
-    let extents: Vec<usize> = window.0.iter().map(|dim| dim.size).collect();
-    let site = site(&dims, &reduced, &extents, (DType::F32, init), instruction.fusion);
-    let sums = RowSum::new(machine.mode, &site).of_rows(&terms, instruction.shape.elements(), init);
-    Value::float(DType::F32, sums)
 }
 
 /// Each window from the init, its elements in row-major order; positions outside the operand are skipped, as XLA does.

@@ -4,7 +4,7 @@
 use crate::analysis::{Columns, Rows, SumLoop};
 use crate::num::flush_f32;
 
-use super::contract::{self, Addend, NOTHING};
+use super::contract::{self, Addend, Counted, NOTHING};
 use super::dot_order::DotOrder;
 use super::kernels::Isa;
 
@@ -38,7 +38,7 @@ impl SideBySide {
             SumLoop::Dot(dot) => match DotOrder::of_sum(self.isa, &dot).plan_of_all() {
                 Some((plan, true)) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
                 Some((plan, false)) => {
-                    let rounded: Vec<f64> = terms.iter().map(|term| term.alone(self.flush)).collect();
+                    let rounded: Vec<T::Rounded> = terms.iter().map(|term| term.alone(self.flush)).collect();
                     rounded.chunks(width).map(|terms| self.dot(plan, terms, init)).collect()
                 }
                 None => contract::row_sums(terms, width, init, self.flush),
@@ -47,6 +47,18 @@ impl SideBySide {
                 contract::row_sums(terms, width, init, self.flush)
             }
         }
+    }
+
+    /// The most additions that one of so many terms meets, and no more than in any order: adding nothing rounds nothing, and a
+    /// product's own rounding counts as one.
+    pub fn longest_chain(&self, width: usize, exact: bool) -> u64 {
+        // f32 counts no further; a chain of all terms is as long as any.
+        const MOST: usize = 1 << 24;
+        if width >= MOST {
+            return width as u64;
+        }
+        let depth = self.sums(&vec![Counted; width], width, 0.0, exact);
+        depth.first().map_or(0, |depth| *depth as u64).min(width as u64)
     }
 
     fn flushed(&self, sum: f32) -> f32 {
@@ -75,14 +87,14 @@ impl SideBySide {
             let lane = |lane: usize| self.chain(0.0, terms.iter().skip(lane).step_by(lanes));
             let mut sums: Vec<f32> = (0..lanes).map(lane).collect();
             while sums.len() > 1 {
-                sums = sums.chunks(2).map(|pair| self.add(pair[0], f64::from(pair[1]))).collect();
+                sums = sums.chunks(2).map(|pair| T::join(pair[0], pair[1], self.flush)).collect();
             }
             sums[0]
         };
         let (whole, rest) = terms.split_at(terms.len() - terms.len() % lanes);
         let rest = (!rest.is_empty()).then_some(rest);
         let sums = whole.chunks(depth).chain(rest).map(stretch);
-        sums.fold(self.flushed(init), |sum, stretch| self.add(stretch, f64::from(sum)))
+        sums.fold(self.flushed(init), |sum, stretch| T::join(stretch, sum, self.flush))
     }
 
     fn turns<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
@@ -90,7 +102,7 @@ impl SideBySide {
             let step = rows.columns * rows.lanes * rows.registers;
             let (whole, left) = terms.split_at(terms.len().saturating_sub(rows.alone * rows.columns) / step * step);
             let sum = if exact && rows.rounds_products {
-                let rounded: Vec<f64> = whole.iter().map(|term| term.alone(self.flush)).collect();
+                let rounded: Vec<T::Rounded> = whole.iter().map(|term| term.alone(self.flush)).collect();
                 self.rows(rows, &rounded, sum, false)
             } else {
                 self.rows(rows, whole, sum, exact)
@@ -111,8 +123,8 @@ impl SideBySide {
             self.lane(sum, own.flatten().copied().collect(), exact && register > 0 && once)
         };
         let join =
-            |at: usize| (1..registers).fold(lane(0, at), |sum, register| self.add(sum, f64::from(lane(register, at))));
-        self.halves((0..lanes).map(join).collect())
+            |at: usize| (1..registers).fold(lane(0, at), |sum, register| T::join(sum, lane(register, at), self.flush));
+        self.halves::<T>((0..lanes).map(join).collect())
     }
 
     fn columns<T: Addend>(&self, columns: &Columns, row: &[T], sum: f32, exact: bool) -> f32 {
@@ -133,11 +145,11 @@ impl SideBySide {
                     let swaps = own.first().is_some_and(|term| term.joins_second());
                     self.lane(sum, own, swaps)
                 }
-                false => self.add(sum, f64::from(self.chain(NOTHING, &own(register, at)))),
+                false => T::join(sum, self.chain(NOTHING, &own(register, at)), self.flush),
             };
             (1..registers).fold(first, joined)
         };
-        let sum = self.halves((0..lanes).map(join).collect());
+        let sum = self.halves::<T>((0..lanes).map(join).collect());
         if columns.lanes_of_rest < 2 || left.is_empty() {
             return self.chain(sum, left);
         }
@@ -145,14 +157,14 @@ impl SideBySide {
         let (left, last) = left.split_at(left.len().saturating_sub(alone) / lanes * lanes);
         let lane =
             |lane: usize| self.chain(if lane == 0 { sum } else { NOTHING }, left.iter().skip(lane).step_by(lanes));
-        self.chain(self.halves((0..lanes).map(lane).collect()), last)
+        self.chain(self.halves::<T>((0..lanes).map(lane).collect()), last)
     }
 
     /// Lanes joined by halving.
-    fn halves(&self, mut lanes: Vec<f32>) -> f32 {
+    fn halves<T: Addend>(&self, mut lanes: Vec<f32>) -> f32 {
         while lanes.len() > 1 {
             let upper = lanes.split_off(lanes.len() / 2);
-            lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = self.add(*a, f64::from(b)));
+            lanes.iter_mut().zip(upper).for_each(|(a, b)| *a = T::join(*a, b, self.flush));
         }
         lanes[0]
     }
@@ -227,5 +239,27 @@ mod tests {
         // Eight lanes, of which the last step leaves out two.
         assert_eq!(left(14, [0, 8]), 12.0);
         assert_eq!(left(14, [6, 7]), 0.0);
+    }
+
+    /// Counted by hand: the additions that one term meets in its lane, between registers and between lanes.
+    #[test]
+    fn chains_are_as_long_as_lanes_and_their_joins() {
+        let chain = |sum_loop: SumLoop, width: usize, exact: bool| {
+            SideBySide::new(sum_loop, Isa::Avx512, true).unwrap().longest_chain(width, exact)
+        };
+        // Four rows of four elements in each of eight lanes, and halving.
+        assert_eq!(chain(rows(8, 4, false), 128, true), 16 + 3);
+        let columns = |extent: usize| {
+            let step = Step { widest: 8, most_registers: 4, operations: 1, leaves_last: false, is_of_sums: false };
+            SumLoop::Columns(Columns::new(extent, step, |_| 1.0).unwrap())
+        };
+        // One term a lane, four registers, halving.
+        assert_eq!(chain(columns(32), 32, false), 1 + 3 + 3);
+        // 8192 terms a lane.
+        assert_eq!(chain(columns(262_144), 262_144, false), 8192 + 3 + 3);
+        // Two rows, one after the other.
+        assert_eq!(chain(columns(32), 64, false), 2 * (1 + 3 + 3));
+        // No order of so few terms has more.
+        assert_eq!(chain(columns(4), 4, false), 3);
     }
 }

@@ -40,20 +40,67 @@ pub struct RowPlan {
 }
 
 /// What decides how a sum is computed, beside the mode.
-#[derive(Clone, Copy)]
-pub struct SumSite<'a> {
+#[derive(Clone)]
+pub struct SumSite {
     /// The elements' type.
-    pub dtype: DType,
-    /// The reduced dims' extents.
-    pub extents: &'a [usize],
+    dtype: DType,
+    /// The reduced dims' extents, as they lie in memory.
+    extents: Vec<usize>,
     /// Whether the init is a zero.
-    pub from_zero: bool,
+    from_zero: bool,
     /// Whether the last dim is a reduced one.
-    pub last: bool,
+    last: bool,
     /// Elements of the innermost reduced dims that lie side by side.
-    pub run: usize,
-    /// The fusion that it stands in.
-    pub fusion: Option<Fusion>,
+    run: usize,
+    /// The fusion around the sum.
+    fusion: Option<Fusion>,
+}
+
+impl SumSite {
+    /// A sum over the dims `reduced` of an array of these dims, from an init that is a zero or not.
+    pub fn over(
+        dims: &[usize],
+        reduced: &[usize],
+        dtype: DType,
+        from_zero: bool,
+        fusion: Option<Fusion>,
+    ) -> SumSite {
+        SumSite {
+            dtype,
+            extents: memory_order(dims, reduced).into_iter().map(|d| dims[d]).collect(),
+            from_zero,
+            last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
+            run: innermost_run(dims, reduced),
+            fusion,
+        }
+    }
+
+    /// Terms of one sum.
+    pub fn width(&self) -> usize {
+        self.extents.iter().product()
+    }
+
+    /// The elements' type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Whether the init is a zero.
+    pub fn from_zero(&self) -> bool {
+        self.from_zero
+    }
+}
+
+/// Reduced dims as they lie in memory: whatever order they are listed in, XLA's loops run over them so.
+pub(super) fn memory_order(dims: &[usize], reduced: &[usize]) -> Vec<usize> {
+    (0..dims.len()).filter(|d| reduced.contains(d)).collect()
+}
+
+/// Elements of the innermost reduced dims that lie side by side; dims of one element part none.
+fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
+    let long = (0..dims.len()).rev().filter(|d| dims[*d] != 1);
+    let inside = long.skip_while(|d| !reduced.contains(d)).take_while(|d| reduced.contains(d));
+    inside.map(|d| dims[d]).product()
 }
 
 /// What a sum promises.
@@ -73,7 +120,7 @@ pub struct SumPromise {
 impl RowSum {
     /// How `mode` sums there.
     pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
-        let SumSite { dtype, extents, from_zero, .. } = *site;
+        let SumSite { dtype, ref extents, from_zero, .. } = *site;
         let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom { .. })));
         let order = match library {
             // Of other types nothing is known: they are summed as elsewhere.
@@ -226,10 +273,6 @@ mod tests {
         "xla-cpu/default/as-compiled".parse().unwrap()
     }
 
-    fn site(extents: &[usize], run: usize, fusion: Fusion) -> SumSite<'_> {
-        SumSite { dtype: DType::F32, extents, from_zero: true, last: true, run, fusion: Some(fusion) }
-    }
-
     /// The bits that jaxlib 0.10.2 computed: f32[2,16,8,20] over dims 1 and 3 in a fusion that is left to its library.
     #[test]
     fn the_library_sums_runs_and_adds_them_in_order() {
@@ -237,7 +280,8 @@ mod tests {
         // Reduced dims last.
         let at = |row: usize, i: usize| ((row / 8 * 16 + i / 20) * 8 + row % 8) * 20 + i % 20;
         let rows: Vec<f32> = (0..16 * 320).map(|n| values[at(n / 320, n % 320)]).collect();
-        let sum = RowSum::new(&mode(), &site(&[16, 20], 20, Fusion::Custom { number: 0, rounds: false }));
+        let fusion = Fusion::Custom { number: 0, rounds: false };
+        let sum = RowSum::new(&mode(), &SumSite::over(&[2, 16, 8, 20], &[1, 3], DType::F32, true, Some(fusion)));
         assert_eq!(hash(sum.of_rows(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);
         assert!(sum.promise().chain >= 16);
     }

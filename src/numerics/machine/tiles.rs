@@ -12,8 +12,8 @@ use super::elements::Elements;
 use super::evaluate::{EvalError, Machine, refuse};
 use super::integer::conversion_steps;
 use super::prepared::Frame;
-use super::reduce::{memory_order, side_by_side, site};
-use super::sum::RowSum;
+use super::sum::{RowSum, SumSite, memory_order};
+use super::summation::{Summation, Terms, Way};
 use super::value::{Operand, Value};
 use super::vector::{self, Weighted};
 use super::weighted::{self, Product};
@@ -68,13 +68,14 @@ pub fn reduce(
         return Ok(None);
     }
     let init = init.elements().f32s()[0];
-    let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let how = match machine.prepared.regions.reducer(*to_apply) {
         Some(Reducer::Binary(Binary::Add)) => {
-            if dtype == DType::F32 && side_by_side(machine, frame.habits[id].sum_loop).is_some() {
-                return Ok(None);
+            let site = SumSite::over(dims, &reduced, dtype, init == 0.0, reduction.fusion);
+            let sum_loop = frame.habits[id].sum_loop;
+            match Summation::new(machine.mode, sum_loop, &site, Terms::Numbers).into_way() {
+                Way::Unit(sum) => Reduction::Sum(sum),
+                _ => return Ok(None),
             }
-            Reduction::Sum(RowSum::new(machine.mode, &site(dims, &reduced, &extents, (dtype, init), reduction.fusion)))
         }
         Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))) if layout.inner == 1 => {
             Reduction::Largest(binary == Binary::Maximum)

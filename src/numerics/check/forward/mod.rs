@@ -17,9 +17,9 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::analysis::{self, Reducer, Regions};
-use crate::ir::{Binary, Class, Instruction, Op, Program, Shape, Unary, ValueId, movement};
+use crate::ir::{Binary, Class, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
-use crate::machine::{Mode, conversion_steps, spread_of};
+use crate::machine::{Mode, Prepared, SumSite, conversion_steps, divisor_of};
 use crate::tensor::{DType, Tensor};
 
 use super::scale::Scale;
@@ -64,6 +64,7 @@ fn exact(tensor: &Tensor) -> impl Iterator<Item = Element> + '_ {
 /// Bounds for one program in one declared mode.
 pub struct Forward<'a> {
     program: &'a Program,
+    prepared: Prepared<'a>,
     regions: Regions,
     mode: &'a Mode,
     unit: VectorUnit,
@@ -73,7 +74,7 @@ pub struct Forward<'a> {
 impl<'a> Forward<'a> {
     /// Nothing is computed yet. `scale` is that of the program and of the arguments that [`Forward::bounds`] is given.
     pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
-        Forward { program, regions: Regions::new(program), mode, unit: mode.vector_unit(), scale }
+        Forward { program, prepared: Prepared::new(program), regions: Regions::new(program), mode, unit: mode.vector_unit(), scale }
     }
 
     /// The bounds on |computed - exact| of every element of the value `wanted`, row-major; NaN where nothing is
@@ -106,7 +107,7 @@ impl<'a> Forward<'a> {
                 _ => {
                     let operands: Vec<Cow<[Element]>> = operands.iter().map(|o| o.elements()).collect();
                     let operands: Vec<&[Element]> = operands.iter().map(Cow::as_ref).collect();
-                    Value::Known(self.instruction(instruction, &operands, &shapes)?)
+                    Value::Known(self.instruction(id, &operands, &shapes)?)
                 }
             };
             values.push(Some(value));
@@ -117,10 +118,11 @@ impl<'a> Forward<'a> {
 
     fn instruction(
         &self,
-        instruction: &Instruction,
+        id: ValueId,
         operands: &[&[Element]],
         shapes: &[&Shape],
     ) -> Result<Vec<Element>, Refusal> {
+        let instruction = &self.program.entry().instructions[id];
         let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
         if instruction.op.class() == Class::Moves {
             // A start index is data: what it picks has no bound of its own here.
@@ -152,7 +154,7 @@ impl<'a> Forward<'a> {
             (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
             (Op::Unary(Unary::Exponential), [_]) => each(&|e| elementwise::exponential(e, dtype, &self.unit)),
             (Op::Binary(binary), [x, y]) => {
-                let divisor = spread_of(self.program.entry(), instruction.operands[1]);
+                let divisor = divisor_of(self.program.entry(), instruction);
                 let pair =
                     |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, divisor, &self.unit);
                 x.iter().zip(*y).map(pair).collect::<Option<_>>().ok_or_else(refuse)
@@ -163,7 +165,14 @@ impl<'a> Forward<'a> {
                 let width = *width.filter(|width| **width > 0).ok_or_else(refuse)?;
                 match self.regions.reducer(*to_apply).ok_or_else(refuse)? {
                     Reducer::Binary(Binary::Add) => {
-                        reduce::sums(x, width, *init, (dtype, instruction.fusion), self.mode)
+                        let site =
+                            SumSite::over(shapes[0].dims(), dims, dtype, reduce::is_zero(init), instruction.fusion);
+                        let place = (self.program.entry, id);
+                        let promise = self.prepared.sum_promise(self.mode, place, &site).ok_or_else(|| {
+                            let name = &instruction.name;
+                            Refusal(format!("no bound is derived for reduce ({name}): its terms join it product by product"))
+                        })?;
+                        reduce::sums(x, width, *init, dtype, &promise)
                     }
                     Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum)) => {
                         let largest = binary == Binary::Maximum;

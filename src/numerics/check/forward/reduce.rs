@@ -1,32 +1,32 @@
 //! Sums, maxima and minima of rows.
 
-use crate::ir::Fusion;
-use crate::machine::{Mode, RowSum, SumPromise, SumSite};
+use crate::machine::SumPromise;
 use crate::tensor::DType;
 
 use super::element::{Element, OWN};
 use super::{Refusal, gamma};
 
-/// The sums of rows of `width` elements, from an init.
+/// The sums of rows of `width` elements of a type, from an init.
 pub fn sums(
     rows: &[Element],
     width: usize,
     init: Element,
-    kind: (DType, Option<Fusion>),
-    mode: &Mode,
+    dtype: DType,
+    promise: &SumPromise,
 ) -> Result<Vec<Element>, Refusal> {
-    let (dtype, fusion) = kind;
-    let from_zero = init.is_exact() && init.v == 0.0;
-    let site = SumSite { dtype, extents: &[width], from_zero, last: true, run: width, fusion };
-    let promise = RowSum::new(mode, &site).promise();
     let terms = width + promise.inits;
     let gamma = gamma(promise.chain, terms as u64, promise.format.unit_roundoff())?;
-    let sum = |row: &[Element]| sum(row, init, &promise, gamma);
+    let sum = |row: &[Element]| sum(row, init, promise, gamma);
     let stored = |e: Element| match dtype.format() {
         Some(format) if promise.rounded_last => e.round(format),
         _ => e,
     };
     Ok(in_rows(rows, width).map(sum).map(stored).collect())
+}
+
+/// Whether a sum from this init begins with a zero.
+pub fn is_zero(init: &Element) -> bool {
+    init.is_exact() && init.v == 0.0
 }
 
 /// Higham (2002), section 4.2: each term meets at most `chain` roundings.

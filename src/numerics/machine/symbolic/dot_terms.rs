@@ -113,7 +113,7 @@ impl Summed {
         let rounds_operands = unit == DotUnit::Matrix(Passes::One);
         let reduce = machine.mode.choices.reduce;
         let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
-            let site = SumSite { dtype: DType::F32, extents: &[k], from_zero: true, last: true, run: k, fusion: None };
+            let site = SumSite::over(&[k], &[0], DType::F32, true, None);
             Sum::new(key::SumPlan::Row(RowSum::new(machine.mode, &site).plan(&[k])), machine.unit.flush)
         });
         Summed { mixer: Key::Dot(dot).mixer(), order, commutes, rounds_operands, on_vector_unit }

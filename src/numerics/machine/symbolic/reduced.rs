@@ -1,14 +1,12 @@
 //! Reductions and windows: each result is a function of its terms in their order, by the plan that the machine sums by.
 
-use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
+use crate::analysis::{Cumulative, Reducer, cumulative};
 use crate::ir::{Binary, ComputationId, Window, movement};
 use crate::tensor::DType;
 
 use super::super::blocks::{Scan, Tree};
-use super::super::mode::Mode;
-use super::super::reduce::innermost_run;
-use super::super::side_by_side::SideBySide;
-use super::super::sum::{RowSum, SumSite};
+use super::super::sum::SumSite;
+use super::super::summation::{Summation, Terms, Way};
 use super::super::vector::SumOrder;
 use super::gathered::Gathering;
 use super::key::{Key, ReducePlan, SumPlan};
@@ -140,64 +138,40 @@ impl Sum {
     }
 }
 
-/// The sum of a row of these extents in one type.
-fn row_sum(
-    tracer: &Tracer,
-    site: &Site,
-    reduced: &[usize],
-    extents: &[usize],
-    (dtype, init): (DType, Symbol),
-) -> RowSum {
-    let dims = site.dims(0);
-    let site = SumSite {
-        dtype,
-        extents,
-        from_zero: init.float() == Some(0.0),
-        last: (0..dims.len()).rfind(|d| dims[*d] > 1).is_some_and(|d| reduced.contains(&d)),
-        run: innermost_run(dims, reduced),
-        fusion: site.instruction.fusion,
-    };
-    RowSum::new(tracer.machine.mode, &site)
-}
-
-/// Whether the mode leaves sums as XLA:CPU compiles them, and this one stands in a loop that LLVM has vectorized.
-fn as_compiled(tracer: &Tracer, site: &Site) -> (bool, bool) {
-    let Mode { chip, choices, .. } = tracer.machine.mode;
-    let as_compiled = chip.library.is_some() && choices.reduce == chip.sum;
-    let side_by_side = || SideBySide::new(site.habits.sum_loop, choices.isa, tracer.machine.unit.flush);
-    (as_compiled, as_compiled && side_by_side().is_some())
+/// The way of a sum of floats up to f32, or of products that are not rounded yet.
+fn summation(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Summation {
+    let (dims, dtype) = (site.dims(0), site.shapes[0].element_type());
+    let exact = site.operands[0].as_array().exact && reduced.iter().all(|d| dims[*d] > 0);
+    let (dtype, terms) = if exact { (DType::F32, Terms::Products) } else { (dtype, Terms::Numbers) };
+    let sum = SumSite::over(dims, reduced, dtype, init.float() == Some(0.0), site.instruction.fusion);
+    Summation::new(tracer.machine.mode, site.habits.sum_loop, &sum, terms)
 }
 
 /// What each addition is rounded to, if a sum is taken in XLA:CPU's windows.
 fn step_in_windows(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Option<DType> {
     let dtype = site.shapes[0].element_type();
-    let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
-    let side_by_side = as_compiled(tracer, site).1 && dtype == DType::F32;
-    let sum = row_sum(tracer, site, reduced, &extents, (dtype, init));
-    (!side_by_side && sum.in_windows()).then(|| tracer.machine.mode.step_of(dtype).dtype())
+    let in_windows = matches!(summation(tracer, site, reduced, init).way(), Way::Unit(sum) if sum.in_windows());
+    in_windows.then(|| tracer.machine.mode.step_of(dtype).dtype())
 }
 
 /// How the machine sums floats up to f32, or products that are not rounded yet.
 fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Sum {
-    let machine = tracer.machine;
-    let dims = site.dims(0);
-    let dtype = site.shapes[0].element_type();
-    let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
-    let width: usize = extents.iter().product();
-    let (as_compiled, side_by_side) = as_compiled(tracer, site);
-    let row_sum = |dtype: DType| row_sum(tracer, site, reduced, &extents, (dtype, init)).plan(&extents);
+    let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
     let exact = site.operands[0].as_array().exact;
-    let plan = match (exact, width > 0) {
-        (false, true) if side_by_side && dtype == DType::F32 => SumPlan::Loop(site.habits.sum_loop),
-        (false, _) | (true, false) => SumPlan::Row(row_sum(dtype)),
-        (true, true) if side_by_side => SumPlan::ProductLoop(site.habits.sum_loop),
-        (true, true) => match site.habits.sum_loop {
-            SumLoop::ChainOfTwo => SumPlan::ProductsTwoAtFirst,
-            SumLoop::ChainOfRounded(beside) if as_compiled => SumPlan::RoundedProducts(beside, row_sum(DType::F32)),
-            _ => SumPlan::Products,
-        },
-    };
-    Sum::new(plan, machine.unit.flush)
+    let summation = summation(tracer, site, reduced, init);
+    Sum::new(plan(&summation, site, exact, &extents), tracer.machine.unit.flush)
+}
+
+/// All that decides in which order and with which roundings a sum over these extents is taken.
+fn plan(summation: &Summation, site: &Site, exact: bool, extents: &[usize]) -> SumPlan {
+    match summation.way() {
+        Way::Unit(sum) => SumPlan::Row(sum.plan(extents)),
+        Way::SideBySide(_) if exact => SumPlan::ProductLoop(site.habits.sum_loop),
+        Way::SideBySide(_) => SumPlan::Loop(site.habits.sum_loop),
+        Way::ChainOfTwo => SumPlan::ProductsTwoAtFirst,
+        Way::ChainOfRounded(beside, sum) => SumPlan::RoundedProducts(*beside, sum.plan(extents)),
+        Way::Chain => SumPlan::Products,
+    }
 }
 
 pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: ComputationId) -> Result<Symbols> {
@@ -206,8 +180,15 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let dtype = site.shapes[0].element_type();
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
-        if as_compiled(tracer, site).1 && joint.binary() == Some(Binary::Add) && dtype == DType::F32 {
-            let sum = Sum::new(SumPlan::Loop(site.habits.sum_loop), tracer.machine.unit.flush);
+        let (mode, from_zero) = (tracer.machine.mode, init.float() == Some(0.0));
+        let of_windows =
+            || Summation::of_windows(mode, site.habits.sum_loop, (site.instruction, window), from_zero);
+        if joint.binary() == Some(Binary::Add)
+            && dtype == DType::F32
+            && let Some(summation) = of_windows()
+        {
+            let extents: Vec<usize> = window.0.iter().map(|dim| dim.size).collect();
+            let sum = Sum::new(plan(&summation, site, false, &extents), tracer.machine.unit.flush);
             return windows(tracer, site, window, |row| sum.of(init, row.iter().copied(), dtype));
         }
         let gathering = joint.binary().and_then(|binary| Gathering::new(tracer, binary, dtype));
