@@ -7,8 +7,8 @@
 
 MODEL is a folder as Hugging Face has them: config.json, and *.safetensors with tensors such as
 model.layers.0.self_attn.q_proj.weight. TOKENS.json is a list of token ids, which the model's own tokenizer makes of a text.
-RMSNorm, rope (plain, or scaled as in Llama 3.1), grouped queries, SwiGLU, a head of its own or the embedding; whatever else
-config.json or the tensors ask for is refused. Written to OUT, in the form of tests/data/language_model:
+RMSNorm, rope (plain, or scaled as in Llama 3.1), grouped queries, SwiGLU, a head of its own or the embedding: models of type
+llama or mistral. Whatever else config.json (examples/llama_config.py) or the tensors ask for is refused by name. Written to OUT, in the form of tests/data/language_model:
 
     decoder.safetensors     the weights in the form of scripts/decoder.py: layers stacked
     tokens.safetensors      held_out: the tokens s32[N,1] in whole windows; prompts: the beginnings of the windows
@@ -33,6 +33,7 @@ import dump_hlo
 
 import decoder
 import jax
+import llama_config
 import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -46,8 +47,6 @@ OF_LAYER = {
     "output": "self_attn.o_proj", "mlp_norm": "post_attention_layernorm", "gate": "mlp.gate_proj", "up": "mlp.up_proj",
     "down": "mlp.down_proj",
 }
-# What decoder.py is; another value of config.json is another model.
-FIXED = {"hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "partial_rotary_factor": 1.0, "pretraining_tp": 1}
 # Of older files only: buffers that follow from config.json.
 DERIVED = ".rotary_emb.inv_freq"
 
@@ -56,34 +55,15 @@ def refuse(why):
     sys.exit(f"llama: {why}")
 
 
-def scaling(given):
-    """Rope's scaling as decoder.Config has it."""
-    given = given or {}
-    kind = given.get("rope_type", given.get("type", "default"))
-    if kind == "default":
-        return ()
-    if kind != "llama3":
-        refuse(f"config.json: rope of type {kind!r} is not known; known are default and llama3")
-    names = "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"
-    return tuple(float(given[name]) for name in names)
-
-
 def config_of(folder, length, new_tokens):
-    """decoder.Config, and config.json as it is."""
-    given = json.loads((folder / "config.json").read_text())
-    for name, expected in FIXED.items():
-        if given.get(name, expected) not in (expected, None):
-            refuse(f"config.json: {name} is {given[name]!r}, and decoder.py is written for {expected!r}")
-    window = given.get("sliding_window") if given.get("use_sliding_window", True) else None
-    if window is not None and window < length:
-        refuse(f"config.json: attention slides over {window} positions: --length must not be more")
-    rope = given.get("rope_parameters") or given.get("rope_scaling")
-    return given, decoder.Config(
-        head_size=given.get("head_dim") or given["hidden_size"] // given["num_attention_heads"],
-        theta=float(given.get("rope_theta") or (rope or {}).get("rope_theta", 10000.0)),
-        epsilon=float(given["rms_norm_eps"]),
+    """What config.json says, and the same as decoder.Config."""
+    read = llama_config.read(folder, length)
+    return read, decoder.Config(
+        head_size=read.head_size,
+        theta=read.theta,
+        epsilon=read.epsilon,
         new_tokens=new_tokens,
-        rope_scaling=scaling(rope),
+        rope_scaling=read.rope_scaling,
     )
 
 
@@ -97,16 +77,18 @@ def weights_of(folder, given):
     def take(name):
         if name not in where:
             refuse(f"{folder} has no tensor {name}")
-        return where.pop(name).get_tensor(name)
+        tensor = where.pop(name).get_tensor(name)
+        llama_config.check_shape(given, name, tensor.shape)
+        return tensor
 
     def laid_out(array):
         return array.swapaxes(-1, -2) if array.ndim > 1 else array
 
     weights = {name: take(stored) for name, stored in WHOLE.items()}
     for name, stored in OF_LAYER.items():
-        layers = (take(f"model.layers.{at}.{stored}.weight") for at in range(given["num_hidden_layers"]))
+        layers = (take(f"model.layers.{at}.{stored}.weight") for at in range(given.layers))
         weights[name] = np.stack([laid_out(layer) for layer in layers])
-    if given.get("tie_word_embeddings", False):
+    if given.tied:
         where.pop(OWN_HEAD, None)
     else:
         weights[decoder.HEAD] = laid_out(take(OWN_HEAD))

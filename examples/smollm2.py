@@ -88,7 +88,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     save_file(weights, options.out / "model.safetensors")
     config = {
-        "hidden_size": of_llama("embedding_length"), "num_hidden_layers": of_llama("block_count"),
+        "model_type": "llama", "hidden_size": of_llama("embedding_length"), "num_hidden_layers": of_llama("block_count"),
         "num_attention_heads": heads["attn_q"], "num_key_value_heads": heads["attn_k"],
         # Stored as f32.
         "rms_norm_eps": float(np.format_float_positional(np.float32(of_llama("attention.layer_norm_rms_epsilon")))),

@@ -23,7 +23,9 @@ The files, all below --out:
 
 Inputs are drawn so that they find something (--draw rows): of eight rows of an array argument six are normal, of standard
 deviation 1, 4 and 16; in one two tokens at the top lie so close that bf16 hardly tells them apart, in one a single token
-has nearly all the probability. More rows find more.
+has nearly all the probability. More rows find more. Weights, arguments of two or more dims that are contracted with activations
+(scripts/jaxpr_roles.py), are normal of standard deviation 1/sqrt(fan-in), so that activations keep their size from layer to
+layer. A softmax that inputs saturate is told.
 
 The TPU compiler ships in the libtpu wheel and compiles ahead of time for a named topology; no TPU is used. Topologies
 that jax 0.10.2 with libtpu 0.0.42.1 knows: v2:2x2, v3:2x2, v4:2x2x1, v5e:2x2, v5p:2x2x1, v6e:2x2, tpu7x:2x2x1.
@@ -35,6 +37,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import itertools
 import operator
 import os
 import pathlib
@@ -57,6 +60,7 @@ def load(path):
 try:
     # The file alone, not its package: that has an extension, which a checkout has not built.
     lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py")
+    roles = load(pathlib.Path(__file__).resolve().parent / "jaxpr_roles.py")
 
     import jax
     import jax.numpy as jnp
@@ -225,11 +229,13 @@ def rows(random, dims):
     return drawn
 
 
-def draw(shape, random, scale, by_rows):
-    """An array: floats standard normal or by rows, times scale; small integers; coin tosses."""
+def draw(shape, random, scale, by_rows, fan_in=None):
+    """An array: floats standard normal or by rows, times scale; weights by their fan-in; small integers; coin tosses."""
     dims, dtype = shape
     if jnp.issubdtype(dtype, jnp.floating):
-        drawn = rows(random, dims) if by_rows and len(dims) > 1 else random.standard_normal(dims)
+        drawn = rows(random, dims) if by_rows and len(dims) > 1 and not fan_in else random.standard_normal(dims)
+        if fan_in:
+            drawn /= np.sqrt(fan_in)
         if dtype == DTYPES.get("f8e8m0fnu"):
             drawn = np.exp2(np.round(drawn))  # Powers of two, and nothing else.
         return np.asarray(drawn * scale).astype(dtype)
@@ -238,18 +244,36 @@ def draw(shape, random, scale, by_rows):
     return np.asarray(random.integers(0, 100, dims)).astype(dtype)
 
 
-def draw_arguments(arguments, seed, scale, draws_rows):
-    """Structures of arrays for structures of shapes. An array that is an argument of its own is drawn by rows; in structures,
-    where weights lie, all is standard normal. Numbers stay what they are."""
-    random = np.random.default_rng(seed)
-    return [
-        jax.tree.map(
-            lambda leaf, alone=is_shape(value): draw(leaf, random, scale, draws_rows and alone) if is_shape(leaf) else leaf,
-            value,
-            is_leaf=is_shape,
-        )
-        for value in arguments
-    ]
+def fan_ins(f, arguments):
+    """The fan-in of each weight, by the number of its leaf; none where the function is not traced: lowering says why."""
+    abstract = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(*leaf) if is_shape(leaf) else leaf, arguments, is_leaf=is_shape)
+    in_structure = [not is_shape(value) for value in arguments for _ in leaves(value)]
+    try:
+        return roles.weights(f, abstract, in_structure)
+    except Exception:
+        return {}
+
+
+def draw_arguments(arguments, seed, scale, draws_rows, fan_in=None):
+    """Structures of arrays for structures of shapes. An array that is an argument of its own is drawn by rows; in structures
+    all is standard normal; weights by their `fan_in`, which leaves have by their numbers. Numbers stay what they are."""
+    random, fan_in, numbers = np.random.default_rng(seed), fan_in or {}, itertools.count()
+
+    def drawn(leaf, alone):
+        number = next(numbers)
+        return draw(leaf, random, scale, draws_rows and alone, fan_in.get(number)) if is_shape(leaf) else leaf
+
+    return [jax.tree.map(lambda leaf, alone=is_shape(value): drawn(leaf, alone), value, is_leaf=is_shape) for value in arguments]
+
+
+def warn_of_saturation(f, name, arguments):
+    """Says which softmaxes these inputs saturate. What cannot be evaluated step by step is not looked at, which is said, too."""
+    try:
+        told = roles.saturated(f, arguments)
+    except Exception as error:
+        told = [f"whether inputs saturate a softmax was not seen: {type(error).__name__}: {lowering.first_line(error)}"]
+    for line in told:
+        print(f"dump_hlo: warning: {name}: {line} (--scale makes inputs smaller, --inputs takes your own)", file=sys.stderr)
 
 
 def write(folder, name, lowered):
@@ -330,14 +354,16 @@ def main():
             parser.error(f"{options.inputs}: holds other arrays than the arguments name")
         rest = iter(flat)
         arguments = jax.tree.unflatten(structure, [next(rest) if is_shape(s) else s for s in shapes])
-    else:
-        arguments = draw_arguments(arguments, options.seed, options.scale, options.draw == "rows")
     # File names without their folders, so that dumps do not tell where they were made; 64-bit types only where asked for.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
     wide = ("int64", "uint64", "float64")
-    jax.config.update("jax_enable_x64", any(str(getattr(leaf, "dtype", "")) in wide for leaf in jax.tree.leaves(arguments)))
+    dtypes = [np.dtype(leaf.dtype) for value in arguments for leaf in leaves(value) if hasattr(leaf, "dtype")]
+    jax.config.update("jax_enable_x64", any(dtype.name in wide for dtype in dtypes))
+    if not options.inputs:
+        arguments = draw_arguments(arguments, options.seed, options.scale, options.draw == "rows", fan_ins(f, arguments))
     try:
         if not options.no_cpu:
+            warn_of_saturation(f, name, arguments)
             on_cpu(f, name, options.out / "cpu", arguments)
         for topology in options.topology:
             for_topology(f, name, options.out / "tpu" / topology.split(":")[0], topology, arguments)

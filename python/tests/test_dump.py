@@ -30,6 +30,27 @@ layer = Layer()
 
 def wrong(x):
     return x + jnp.zeros((3, 5))
+
+def attention(x, query, key, value, output):
+    q, k, v = x @ query, x @ key, x @ value
+    return jax.nn.softmax(q @ k.T / 8) @ v @ output + x
+
+def stacked(weights, x):
+    def layer(x, own):
+        return jnp.tanh(jnp.einsum("bd,dh->bh", x, own["up"])) @ own["down"], None
+    return jax.lax.scan(layer, x, weights)[0]
+
+def scores(q, k):
+    return jax.nn.softmax(q @ k.T)
+
+def gram(x):
+    return x @ x.T
+
+def embedded(tokens, table):
+    return jax.nn.softmax(table[tokens] @ table.T)
+
+def image(x, kernel):
+    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 """
 
 
@@ -109,6 +130,50 @@ def test_callables_structures_and_static_arguments(dump_hlo, run, tmp_path):
     again = run("f.py:rows", "--inputs", "out/cpu/narrow.inputs.safetensors", "--out", "again")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "again/cpu/rows.inputs.safetensors").read_bytes() == (cpu / "narrow.inputs.safetensors").read_bytes()
+
+
+@pytest.fixture
+def functions(tmp_path, dump_hlo):
+    (tmp_path / "f.py").write_text(FUNCTIONS)
+    return dump_hlo.load(tmp_path / "f.py")
+
+
+def test_weights_are_arguments_that_are_contracted_with_activations(dump_hlo, functions):
+    def fan_ins(name, *texts):
+        given = [dump_hlo.argument(text) for text in texts]
+        f, arguments = dump_hlo.of_arrays(getattr(functions, name), given, name)
+        return dump_hlo.fan_ins(f, arguments)
+
+    square = "bf16[64,64]"
+    # x is added to what comes of it, and so no weight.
+    assert fan_ins("attention", "bf16[16,64]", square, square, square, square) == {1: 64, 2: 64, 3: 64, 4: 64}
+    layers = "{'down': f32[3,32,8], 'up': f32[3,8,32]}"
+    assert fan_ins("stacked", layers, "f32[4,8]") == {0: 32, 1: 8}
+    assert fan_ins("layer", "{'w': f32[8,16], 'b': (f32[16], s32[])}", "x=f32[2,8]") == {2: 8}
+    assert fan_ins("embedded", "s32[7]", "f32[32,8]") == {1: 8}
+    assert fan_ins("image", "f32[1,8,8,3]", "f32[5,5,3,16]") == {1: 75}
+    assert fan_ins("gram", "f32[8,8]") == {}
+    assert fan_ins("greedy", "bf16[4,64]", "axis=-1") == {}
+    # Two arguments: the left one is taken for the activations.
+    assert fan_ins("scores", "f32[4,8]", "f32[16,8]") == {1: 8}
+
+
+def test_weights_are_drawn_by_their_fan_in(dump_hlo, run, tmp_path):
+    done = run("f.py:attention", "bf16[16,64]", *["bf16[64,64]"] * 4, "--out", "out")
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+    drawn = dump_hlo.read_tensors(tmp_path / "out/cpu/attention.inputs.safetensors", "arg")
+    x, *weights = [np.asarray(array, np.float64) for array in drawn]
+    assert x[2].std() > 8
+    for weight in weights:
+        assert abs(weight.std() * 8 - 1) < 0.05
+
+
+def test_inputs_that_saturate_a_softmax_are_told(run):
+    done = run("f.py:scores", "f32[16,256]", "f32[64,256]", "--scale", "30", "--out", "out")
+    assert done.returncode == 0
+    assert "dump_hlo: warning: scores: a softmax in " in done.stderr and "of 16 rows" in done.stderr, done.stderr
+    done = run("f.py:scores", "f32[16,64]", "f32[64,64]", "--scale", "0.2", "--out", "out")
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_errors_are_short(run):
