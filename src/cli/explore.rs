@@ -53,7 +53,7 @@ pub struct Arguments {
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
     #[arg(long = "result", value_name = "NAME")]
     results: Vec<String>,
-    /// The most choices to evaluate; where there are no more, all are
+    /// The most choices to evaluate; where there are no more, all are; 0: search no witnesses
     #[arg(long, value_name = "COUNT", default_value_t = 1 << 16)]
     choices: usize,
     /// The most enclosures to take

@@ -56,3 +56,11 @@ fn a_size_beyond_memory_is_refused_before_anything_is_drawn() {
     let err = folder.exits(2, &["explore", "keep_max[rows=8]", "--n", "1000000000000"]).err;
     assert!(err.contains("it needs at least") && err.contains("GiB of memory"), "{err}");
 }
+
+/// A program is judged over all of its rows, however many are evaluated at a time elsewhere.
+#[test]
+fn all_rows_are_judged() {
+    let folder = Folder::new(&[]);
+    let Ran { out, .. } = folder.exits(0, &["explore", "argmax[rows=1000]", "--n", "1024", "--permit", "rounding"]);
+    assert!(out.contains("outcome token, 1000 rows") && out.contains("PROVEN 1000, REACHABLE 0, OPEN 0"), "{out}");
+}

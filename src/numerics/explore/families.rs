@@ -16,7 +16,8 @@ pub struct Family {
 }
 
 /// All families.
-pub static FAMILIES: &[&Family] = &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &ALGEBRA, &MESH];
+pub static FAMILIES: &[&Family] =
+    &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &ALGEBRA, &MESH];
 
 static ROUNDING: Family = Family {
     name: "rounding",

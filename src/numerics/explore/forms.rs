@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use crate::analysis::Reducer;
 use crate::ir::{Binary, Class, Instruction, Op, Unary, ValueId};
-use crate::num::Format;
-use crate::oracle::Latitude;
+use crate::num::{F32, Format};
+use crate::oracle::{Latitude, Rounding};
 use crate::stat::gamma;
 use crate::tensor::DType;
 
@@ -85,7 +85,8 @@ impl<'a> Groups<'a> {
         };
         for (id, instruction) in instructions.iter().enumerate() {
             let is_float = |id: ValueId| instructions[id].shape.dtype().is_some_and(DType::is_float);
-            let own = instruction.shape.dtype().filter(|dtype| dtype.is_float()).and_then(|dtype| dtype.format().copied());
+            let own =
+                instruction.shape.dtype().filter(|dtype| dtype.is_float()).and_then(|dtype| dtype.format().copied());
             let hands_on = is_transparent(instruction) && is_float(id) && is_float(instruction.operands[0]);
             let mut known = match hands_on {
                 true => groups.known[instruction.operands[0]].clone(),
@@ -99,7 +100,8 @@ impl<'a> Groups<'a> {
             };
             if matches!(instruction.op, Op::Constant(_)) {
                 (known.is_constant, known.is_spread) = (true, true);
-            } else if !hands_on && matches!(instruction.op.class(), Class::Elementwise | Class::Converts | Class::Moves) {
+            } else if !hands_on && matches!(instruction.op.class(), Class::Elementwise | Class::Converts | Class::Moves)
+            {
                 known.is_constant = of_all(|known| known.is_constant, &groups.known);
                 known.is_spread = of_all(|known| known.is_spread, &groups.known);
             }
@@ -346,8 +348,15 @@ pub(super) fn widen(latitudes: &mut [Latitude], analyses: &Analyses) {
                 };
                 merge(&mut latitudes[inner], groups.known[operands[0]].format, terms(inner) * terms(outer));
             }
+            // A dot with equal columns is a sum, times their value.
+            Op::Dot { .. } if operands.iter().any(|operand| groups.known[*operand].is_spread) => {
+                if let Latitude::Rounded(Rounding { additions: Some(additions), .. }) = &mut latitudes[id] {
+                    additions.share = (additions.share + 4.0 * F32.unit_roundoff()).next_up();
+                }
+            }
             Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply) => {
-                let is_zero = |id: &ValueId| matches!(groups.factor(*id), Factor::Constant(bits) if f64::from_bits(bits) == 0.0);
+                let is_zero =
+                    |id: &ValueId| matches!(groups.factor(*id), Factor::Constant(bits) if f64::from_bits(bits) == 0.0);
                 let is_flag = |id: &ValueId| {
                     let root = &instructions[groups.roots[*id]];
                     root.op == Op::Convert && instructions[root.operands[0]].shape.dtype() == Some(DType::Pred)
@@ -435,7 +444,7 @@ fn allow(latitude: &mut Latitude, instruction: &Instruction, share: Option<f64>)
 fn merge(latitude: &mut Latitude, between: Option<Format>, terms: usize) {
     let Latitude::Rounded(rounding) = latitude else { return };
     let (formats, Some(additions)) = (&rounding.formats, &mut rounding.additions) else { return };
-    let unit = crate::num::F32.unit_roundoff();
+    let unit = F32.unit_roundoff();
     match gamma(terms as u64, unit) {
         Some(share) => additions.share = additions.share.max(share),
         None => return *latitude = Latitude::Unknown,

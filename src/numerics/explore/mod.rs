@@ -55,7 +55,7 @@ pub struct Settings {
     pub mode: Mode,
     /// What a compiler may choose.
     pub families: Vec<&'static Family>,
-    /// The most choices to evaluate: where there are no more, all of them are.
+    /// The most choices to evaluate: where there are no more, all of them are. With 0 no witness is searched.
     pub choices: usize,
     /// The most enclosures to take.
     pub enclosures: usize,
@@ -232,11 +232,13 @@ pub fn explore(
     let open: Vec<usize> = (0..undecided.len()).filter(|row| undecided[*row].is_some()).collect();
     let mut searched = Searched::default();
     if !open.is_empty() {
-        let search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
-        let witnesses;
-        (witnesses, searched) = search.witnesses(&declared, &open)?;
-        for (row, witness) in witnesses {
-            answers[row] = Answer::Reachable(Box::new(witness));
+        if settings.choices > 0 {
+            let search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
+            let witnesses;
+            (witnesses, searched) = search.witnesses(&declared, &open)?;
+            for (row, witness) in witnesses {
+                answers[row] = Answer::Reachable(Box::new(witness));
+            }
         }
         let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
         let mut parts = vec![0; answers.len()];

@@ -597,3 +597,23 @@ def behind_loops(a, u, v, w, x, y, z):
         results += [x * total() + jnp.abs(y) * total(), jnp.abs(x) * total() + y * total()]
         results += [w * total() + (jnp.tanh(x * 0.5) * 0.3) * x, w * total() + jnp.abs(jnp.tanh(x * 0.7) * 0.3 + 0.2) * x]
     return tuple(results)
+
+
+def simplified(x, y, z):
+    """What XLA's algebraic simplifier rewrites whatever the flag says, each expression beside another form of it."""
+    up, down = jnp.abs(x) + 0.125, jnp.abs(y) + 0.125
+    return (
+        jnp.argmax((x / 0.7) * 0.3, axis=-1),
+        (x * 0.1) * 0.7 >= x * jnp.float32(0.07),
+        (x * 0.1) / 0.1 == x,
+        (x + 0.1) + 0.7 > x + jnp.float32(0.8),
+        (x - 0.7) + 0.7 == x,
+        (x / down) / z >= x / (down * z),
+        x / (down / z) >= (x * z) / down,
+        jnp.sqrt(up) / jnp.sqrt(down) >= jnp.sqrt(up) * lax.rsqrt(down),
+        jnp.exp(y) * jnp.exp(z) >= jnp.exp(y + z),
+        jnp.log(jnp.exp(y)) == y,
+        lax.pow(up, jnp.full(x.shape, 3.0)) >= up * up * up,
+        x * z + y * z >= (x + y) * z,
+        x * 0.3 + y * 0.3 >= (x + y) * 0.3,
+    )

@@ -125,38 +125,186 @@ fn every_rewritten_form_is_enclosed() {
     use Binary::{Add, Divide, Multiply, Power, Subtract};
     use Unary::{Exponential, Log, Negate, Rsqrt, Sqrt};
     let forms: &[(&str, Form, Form)] = &[
-        ("(x*c)*d", |b, [x, ..]| { let a = by(b, Multiply, x, 0.1); by(b, Multiply, a, 0.7) },
-            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 * 0.7f32))),
-        ("(x*c)/d", |b, [x, ..]| { let a = by(b, Multiply, x, 0.1); by(b, Divide, a, 0.1) }, |_, [x, ..]| x),
-        ("(x/c)*d", |b, [x, ..]| { let a = by(b, Divide, x, 0.7); by(b, Multiply, a, 0.3) },
-            |b, [x, ..]| by(b, Multiply, x, f64::from((1.0 / 0.7f32) * 0.3f32))),
-        ("(x+c)+d", |b, [x, ..]| { let a = by(b, Add, x, 0.1); by(b, Add, a, 0.7) },
-            |b, [x, ..]| by(b, Add, x, f64::from(0.1f32 + 0.7f32))),
-        ("(x-c)+c", |b, [x, ..]| { let a = by(b, Subtract, x, 700.3); by(b, Add, a, 700.3) }, |_, [x, ..]| x),
-        ("(x/y)/z", |b, [x, y, z]| { let a = two(b, Divide, x, y); two(b, Divide, a, z) },
-            |b, [x, y, z]| { let a = two(b, Multiply, y, z); two(b, Divide, x, a) }),
-        ("x/(y/z)", |b, [x, y, z]| { let a = two(b, Divide, y, z); two(b, Divide, x, a) },
-            |b, [x, y, z]| { let a = two(b, Multiply, x, z); two(b, Divide, a, y) }),
-        ("y/sqrt(x)", |b, [x, y, _]| { let a = one(b, Sqrt, x); two(b, Divide, y, a) },
-            |b, [x, y, _]| { let a = one(b, Rsqrt, x); two(b, Multiply, y, a) }),
-        ("sqrt(y)/sqrt(x)", |b, [x, y, _]| { let (a, c) = (one(b, Sqrt, x), one(b, Sqrt, y)); two(b, Divide, c, a) },
-            |b, [x, y, _]| { let (a, c) = (one(b, Rsqrt, x), one(b, Sqrt, y)); two(b, Multiply, c, a) }),
-        ("sqrt(x*x)", |b, [x, ..]| { let a = two(b, Multiply, x, x); one(b, Sqrt, a) }, |_, [x, ..]| x),
-        ("exp(x)*exp(y)", |b, [x, y, _]| { let (a, c) = (one(b, Exponential, x), one(b, Exponential, y)); two(b, Multiply, a, c) },
-            |b, [x, y, _]| { let a = two(b, Add, x, y); one(b, Exponential, a) }),
-        ("exp(x)/exp(y)", |b, [x, y, _]| { let (a, c) = (one(b, Exponential, x), one(b, Exponential, y)); two(b, Divide, a, c) },
-            |b, [x, y, _]| { let a = two(b, Subtract, x, y); one(b, Exponential, a) }),
-        ("x/exp(y)", |b, [x, y, _]| { let a = one(b, Exponential, y); two(b, Divide, x, a) },
-            |b, [x, y, _]| { let a = one(b, Negate, y); let a = one(b, Exponential, a); two(b, Multiply, x, a) }),
-        ("log(exp(x))", |b, [x, ..]| { let a = one(b, Exponential, x); one(b, Log, a) }, |_, [x, ..]| x),
-        ("log(sqrt(x))", |b, [x, ..]| { let a = one(b, Sqrt, x); one(b, Log, a) },
-            |b, [x, ..]| { let a = one(b, Log, x); by(b, Multiply, a, 0.5) }),
-        ("x^3", |b, [x, ..]| by(b, Power, x, 3.0), |b, [x, ..]| { let a = two(b, Multiply, x, x); two(b, Multiply, x, a) }),
-        ("x^-1", |b, [x, ..]| by(b, Power, x, -1.0), |b, [x, ..]| { let a = all(b, 1.0, &[4, 64]); two(b, Divide, a, x) }),
-        ("x*z+y*z", |b, [x, y, z]| { let (a, c) = (two(b, Multiply, x, z), two(b, Multiply, y, z)); two(b, Add, a, c) },
-            |b, [x, y, z]| { let a = two(b, Add, x, y); two(b, Multiply, a, z) }),
-        ("x*c+x*d", |b, [x, ..]| { let (a, c) = (by(b, Multiply, x, 0.1), by(b, Multiply, x, 0.7)); two(b, Add, a, c) },
-            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 + 0.7f32))),
+        (
+            "(x*c)*d",
+            |b, [x, ..]| {
+                let a = by(b, Multiply, x, 0.1);
+                by(b, Multiply, a, 0.7)
+            },
+            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 * 0.7f32)),
+        ),
+        (
+            "(x*c)/d",
+            |b, [x, ..]| {
+                let a = by(b, Multiply, x, 0.1);
+                by(b, Divide, a, 0.1)
+            },
+            |_, [x, ..]| x,
+        ),
+        (
+            "(x/c)*d",
+            |b, [x, ..]| {
+                let a = by(b, Divide, x, 0.7);
+                by(b, Multiply, a, 0.3)
+            },
+            |b, [x, ..]| by(b, Multiply, x, f64::from((1.0 / 0.7f32) * 0.3f32)),
+        ),
+        (
+            "(x+c)+d",
+            |b, [x, ..]| {
+                let a = by(b, Add, x, 0.1);
+                by(b, Add, a, 0.7)
+            },
+            |b, [x, ..]| by(b, Add, x, f64::from(0.1f32 + 0.7f32)),
+        ),
+        (
+            "(x-c)+c",
+            |b, [x, ..]| {
+                let a = by(b, Subtract, x, 700.3);
+                by(b, Add, a, 700.3)
+            },
+            |_, [x, ..]| x,
+        ),
+        (
+            "(x/y)/z",
+            |b, [x, y, z]| {
+                let a = two(b, Divide, x, y);
+                two(b, Divide, a, z)
+            },
+            |b, [x, y, z]| {
+                let a = two(b, Multiply, y, z);
+                two(b, Divide, x, a)
+            },
+        ),
+        (
+            "x/(y/z)",
+            |b, [x, y, z]| {
+                let a = two(b, Divide, y, z);
+                two(b, Divide, x, a)
+            },
+            |b, [x, y, z]| {
+                let a = two(b, Multiply, x, z);
+                two(b, Divide, a, y)
+            },
+        ),
+        (
+            "y/sqrt(x)",
+            |b, [x, y, _]| {
+                let a = one(b, Sqrt, x);
+                two(b, Divide, y, a)
+            },
+            |b, [x, y, _]| {
+                let a = one(b, Rsqrt, x);
+                two(b, Multiply, y, a)
+            },
+        ),
+        (
+            "sqrt(y)/sqrt(x)",
+            |b, [x, y, _]| {
+                let (a, c) = (one(b, Sqrt, x), one(b, Sqrt, y));
+                two(b, Divide, c, a)
+            },
+            |b, [x, y, _]| {
+                let (a, c) = (one(b, Rsqrt, x), one(b, Sqrt, y));
+                two(b, Multiply, c, a)
+            },
+        ),
+        (
+            "sqrt(x*x)",
+            |b, [x, ..]| {
+                let a = two(b, Multiply, x, x);
+                one(b, Sqrt, a)
+            },
+            |_, [x, ..]| x,
+        ),
+        (
+            "exp(x)*exp(y)",
+            |b, [x, y, _]| {
+                let (a, c) = (one(b, Exponential, x), one(b, Exponential, y));
+                two(b, Multiply, a, c)
+            },
+            |b, [x, y, _]| {
+                let a = two(b, Add, x, y);
+                one(b, Exponential, a)
+            },
+        ),
+        (
+            "exp(x)/exp(y)",
+            |b, [x, y, _]| {
+                let (a, c) = (one(b, Exponential, x), one(b, Exponential, y));
+                two(b, Divide, a, c)
+            },
+            |b, [x, y, _]| {
+                let a = two(b, Subtract, x, y);
+                one(b, Exponential, a)
+            },
+        ),
+        (
+            "x/exp(y)",
+            |b, [x, y, _]| {
+                let a = one(b, Exponential, y);
+                two(b, Divide, x, a)
+            },
+            |b, [x, y, _]| {
+                let a = one(b, Negate, y);
+                let a = one(b, Exponential, a);
+                two(b, Multiply, x, a)
+            },
+        ),
+        (
+            "log(exp(x))",
+            |b, [x, ..]| {
+                let a = one(b, Exponential, x);
+                one(b, Log, a)
+            },
+            |_, [x, ..]| x,
+        ),
+        (
+            "log(sqrt(x))",
+            |b, [x, ..]| {
+                let a = one(b, Sqrt, x);
+                one(b, Log, a)
+            },
+            |b, [x, ..]| {
+                let a = one(b, Log, x);
+                by(b, Multiply, a, 0.5)
+            },
+        ),
+        (
+            "x^3",
+            |b, [x, ..]| by(b, Power, x, 3.0),
+            |b, [x, ..]| {
+                let a = two(b, Multiply, x, x);
+                two(b, Multiply, x, a)
+            },
+        ),
+        (
+            "x^-1",
+            |b, [x, ..]| by(b, Power, x, -1.0),
+            |b, [x, ..]| {
+                let a = all(b, 1.0, &[4, 64]);
+                two(b, Divide, a, x)
+            },
+        ),
+        (
+            "x*z+y*z",
+            |b, [x, y, z]| {
+                let (a, c) = (two(b, Multiply, x, z), two(b, Multiply, y, z));
+                two(b, Add, a, c)
+            },
+            |b, [x, y, z]| {
+                let a = two(b, Add, x, y);
+                two(b, Multiply, a, z)
+            },
+        ),
+        (
+            "x*c+x*d",
+            |b, [x, ..]| {
+                let (a, c) = (by(b, Multiply, x, 0.1), by(b, Multiply, x, 0.7));
+                two(b, Add, a, c)
+            },
+            |b, [x, ..]| by(b, Multiply, x, f64::from(0.1f32 + 0.7f32)),
+        ),
     ];
     let mut draw = Draw(9 << 40);
     let mut changed = Vec::new();
@@ -173,7 +321,9 @@ fn every_rewritten_form_is_enclosed() {
             tensor(DType::F32, &dims, &values)
         });
         let mut has_changed = false;
-        for mode in ["v5e/default/off", "v6e/f32/off", "cpu/f32/off", "v5e/default/off+exp=cr", "v5e/default/off+exp=worst"] {
+        for mode in
+            ["v5e/default/off", "v6e/f32/off", "cpu/f32/off", "v5e/default/off+exp=cr", "v5e/default/off+exp=worst"]
+        {
             let parsed: Mode = mode.parse().unwrap();
             let result: Vec<Tensor> = machine::evaluate(&rewritten, &parsed, &arguments).unwrap();
             let own = machine::evaluate(&declared, &parsed, &arguments).unwrap();
@@ -183,7 +333,9 @@ fn every_rewritten_form_is_enclosed() {
                 let (_, enclosed) = enclose(&declared, &arguments, &settings).unwrap();
                 let found = outside(&enclosed, &result);
                 assert!(found[0].elements.is_empty(), "{name} in {mode}: {} outside", found[0].elements.len());
-                assert!(any_mode || found[0].unknown == 0, "{name} in {mode}: {} may be anything", found[0].unknown);
+                // Nothing is promised of a power where functions err.
+                let is_known = any_mode || found[0].unknown == 0 || name.starts_with("x^") && mode.ends_with("worst");
+                assert!(is_known, "{name} in {mode}: {} may be anything", found[0].unknown);
             }
         }
         changed.extend(has_changed.then_some(*name));
@@ -210,4 +362,58 @@ fn what_no_rule_joins_is_not_widened() {
     let without = settings("v5e/default/off", &["rounding", "narrowing", "order", "contraction", "reciprocal", "mesh"]);
     let [with, without] = [with, without].map(|settings| enclose(&program, &arguments, &settings).unwrap().1);
     assert_eq!(with, without);
+}
+
+/// What one form does not reach, another may: an infinity, or a zero.
+#[test]
+fn what_overflows_or_underflows_in_some_form_is_enclosed() {
+    let mut b = Builder::new("quotients");
+    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[2]).unwrap());
+    let quotient = b.binary(Binary::Divide, y, z).unwrap();
+    let out = b.binary(Binary::Divide, x, quotient).unwrap();
+    let program = b.finish(&[("out", out)]).unwrap();
+    let arguments = [(); 3].map(|()| tensor(DType::F32, &[2], &[1e30, 3.0]));
+    let mut b = Builder::new("products");
+    let x = b.parameter("x", DType::F32, &[2]).unwrap();
+    let [small, large] = [1e-30, 1e30].map(|value| all(&mut b, value, &[2]));
+    let product = b.binary(Binary::Multiply, x, small).unwrap();
+    let out = b.binary(Binary::Multiply, product, large).unwrap();
+    let products = b.finish(&[("out", out)]).unwrap();
+    let tiny = [tensor(DType::F32, &[2], &[1e-10, 1e-5])];
+    for mode in MODES {
+        let settings = Settings::new(mode.parse().unwrap());
+        let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
+        // (x z) / y: an infinity, and 3.
+        let found = outside(&enclosed, &[tensor(DType::F32, &[2], &[f64::INFINITY, 3.0])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 1, "{mode} {found:?}");
+        // x times 1: what the first product loses below the normal numbers is still there.
+        let (_, enclosed) = enclose(&products, &tiny, &settings).unwrap();
+        let found = outside(&enclosed, &tiny);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 0, "{mode} {enclosed:?}");
+    }
+}
+
+/// x + 0 is x, of either zero, and a product with a predicate is picked: a zero of no sign where x is negative.
+#[test]
+fn zeros_lose_their_signs() {
+    let mut b = Builder::new("signs");
+    let x = b.parameter("x", DType::F32, &[2, 1]).unwrap();
+    let zero = all(&mut b, 0.0, &[2, 1]);
+    let sum = b.binary(Binary::Add, x, zero).unwrap();
+    let above = b.compare(Compare::Gt, x, zero).unwrap();
+    let flag = b.convert(above, DType::F32).unwrap();
+    let product = b.binary(Binary::Multiply, x, flag).unwrap();
+    let program = b.finish(&[("sum", sum), ("product", product)]).unwrap();
+    let arguments = [tensor(DType::F32, &[2, 1], &[-0.0, 2.0])];
+    for mode in MODES {
+        for result in ["sum", "product"] {
+            let found =
+                explore(&program, &arguments, &[result.to_string()], &Settings::new(mode.parse().unwrap())).unwrap();
+            assert!(
+                !is_proven(&found.answers[0]) && is_proven(&found.answers[1]),
+                "{mode} {result} {:?}",
+                found.answers
+            );
+        }
+    }
 }

@@ -29,7 +29,9 @@ impl Maker<'_> {
         let entry = self.program.entry();
         let is_float = |id: ValueId| entry.instructions[id].shape.dtype().is_some_and(DType::is_float);
         match &entry.instructions[id] {
-            Instruction { op: Op::Convert | Op::Copy, operands, .. } if is_float(operands[0]) => self.behind(operands[0]),
+            Instruction { op: Op::Convert | Op::Copy, operands, .. } if is_float(operands[0]) => {
+                self.behind(operands[0])
+            }
             _ => id,
         }
     }
@@ -102,7 +104,8 @@ impl Maker<'_> {
         let parts: Vec<(Op, Vec<ValueId>)> = parts.map(|(op, operands)| (op.clone(), operands.to_vec())).collect();
         let [multiply, divide, add] = [Binary::Multiply, Binary::Divide, Binary::Add].map(Op::Binary);
         let unary = |unary: Unary| Op::Unary(unary);
-        let sees = |maker: &Self, values: &[ValueId]| -> Vec<ValueId> { values.iter().map(|id| maker.behind(*id)).collect() };
+        let sees =
+            |maker: &Self, values: &[ValueId]| -> Vec<ValueId> { values.iter().map(|id| maker.behind(*id)).collect() };
         match (&op, &parts[..]) {
             (Op::Binary(Binary::Divide), [(over, a), (under, b)]) => {
                 let (x, y) = (operands[0], operands[1]);
@@ -136,7 +139,10 @@ impl Maker<'_> {
                     _ => None,
                 }
             }
-            (Op::Binary(Binary::Multiply), [(Op::Unary(Unary::Exponential), a), (Op::Unary(Unary::Exponential), b)]) => {
+            (
+                Op::Binary(Binary::Multiply),
+                [(Op::Unary(Unary::Exponential), a), (Op::Unary(Unary::Exponential), b)],
+            ) => {
                 let exponent = self.of(id, &add, &[a[0], b[0]]);
                 Some(self.operation(id, unary(Unary::Exponential), vec![exponent]))
             }
