@@ -16,6 +16,7 @@ use crate::suite::Suite;
 use super::ci::{Formats, Places, of_differences, of_suites};
 use super::page_file::page_of;
 use super::progress::OnStderr;
+use super::reports_folder::check_reports;
 use super::run::Selected;
 use super::summary::quantity;
 use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
@@ -55,6 +56,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     check_baseline(arguments, &selection, &baseline)?;
     arguments.formats.check(files_of(&suites))?;
     arguments.html.iter().try_for_each(|path| check_target(path, files_of(&suites)))?;
+    if arguments.bless {
+        check_reports(&baseline, suites.iter().map(|suite| suite.name.as_str()))?;
+    }
     // Held until all is accepted.
     let _locked = arguments.bless.then(|| locked(&baseline)).transpose()?;
     let outcome = run::run(&suites, &selection, &Settings::default(), None, &OnStderr::new())?;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::record::{merge, read_folder, write_folder};
+use crate::record::{SuiteRecord, merge, read_folder, write_folder};
 
 use super::report::Form;
+use super::reports_folder::check_reports;
 use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]
@@ -30,6 +31,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     }
     let suites = merge(&parts)?;
     let target = folder(&Some(arguments.out.clone()), &arguments.out)?;
+    check_reports(&target, suites.iter().map(SuiteRecord::name))?;
     let locked = locked(&target)?;
     write_folder(locked.path(), &suites, true)?;
     arguments.form.show(&suites, &locked, out)

@@ -17,6 +17,7 @@ mod output;
 mod page_file;
 mod progress;
 mod report;
+mod reports_folder;
 mod run;
 mod same;
 mod summary;

@@ -13,6 +13,7 @@ use crate::report::{self, File, REPORTS};
 use crate::run::LockedFolder;
 
 use super::page_file::{page_file, page_of};
+use super::reports_folder::check_reports;
 use super::summary::{self, Extent, Written, quantity};
 use super::{Exit, Failure, folder, locked};
 
@@ -47,7 +48,9 @@ pub(super) struct Form {
 /// Reads the records of a folder, writes their reports, prints the summary.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = read_folder(&arguments.from)?;
-    arguments.form.show(&suites, &locked(&folder(&arguments.out, &arguments.from)?)?, out)
+    let target = folder(&arguments.out, &arguments.from)?;
+    check_reports(&target, suites.iter().map(SuiteRecord::name))?;
+    arguments.form.show(&suites, &locked(&target)?, out)
 }
 
 /// How many files of a folder were written because they changed.

@@ -16,6 +16,7 @@ use super::job_array::shard;
 use super::page_file::page_file;
 use super::progress::OnStderr;
 use super::report::describe_writes;
+use super::reports_folder::check_reports;
 use super::summary::{self, Extent, Written};
 use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
 
@@ -80,6 +81,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let writes = arguments.out.is_some() || selection.is_whole();
     let target = folder(&arguments.out, Path::new(REPORTS))?;
     arguments.formats.check(files_of(&suites))?;
+    if writes {
+        check_reports(&target, suites.iter().map(|suite| suite.name.as_str()))?;
+    }
     let settings = Settings { resume: arguments.resume, ..Settings::default() };
     let started = std::time::Instant::now();
     // Held until all is written.

@@ -205,6 +205,43 @@ fn reports_that_are_read_only_or_folders_are_told() {
     folder.exits(0, &["gate"]);
 }
 
+/// A folder with a page of one's own is no folder of reports.
+#[test]
+fn files_that_are_no_reports_are_not_replaced() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    folder.exits(0, &["run", "--out", "made"]);
+    for name in ["index.html", "SUMMARY.md", "tiny.csv", "growth.csv"] {
+        folder.write(name, "mine\n");
+        let commands: [&[&str]; 4] = [
+            &["run", "--out", "."],
+            &["report", "made", "--out", "."],
+            &["merge", "made", "--out", "."],
+            &["gate", "--bless", "--baseline", "."],
+        ];
+        for command in commands {
+            let before = folder.bytes(".");
+            let err = folder.exits(2, command).err;
+            assert!(err.contains(&format!("{name} is no report of ulpgate")), "{command:?}: {err}");
+            assert_eq!(folder.bytes("."), before, "{command:?}");
+        }
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    // Beside others of a person's own they are at home, and edited ones are made anew.
+    folder.write("notes.md", "mine\n");
+    for command in [&["run", "--out", "."][..], &["report", "made", "--out", ".", "--format", "markdown"]] {
+        folder.exits(0, command);
+    }
+    folder.write("SUMMARY.md", "edited\n");
+    folder.exits(0, &["run", "--out", "."]);
+    assert!(folder.read("SUMMARY.md").starts_with("# Summary\n") && folder.read("notes.md") == "mine\n");
+    // Single forms of reports are recognised without the others.
+    for format in ["markdown", "csv", "html"] {
+        for _ in 0..2 {
+            folder.exits(0, &["report", "made", "--out", format, "--format", format]);
+        }
+    }
+}
+
 /// A link is somebody's file, wherever it leads.
 #[test]
 fn init_writes_through_no_link() {
