@@ -19,7 +19,8 @@ fn main() -> io::Result<()> {
 
 const LOCK: &str = "Cargo.lock";
 
-/// Crates that results depend on: their versions are part of the fingerprint, as far as a lock file lies beside the manifest.
+/// Crates that results depend on: their versions are part of the fingerprint of the package that has `src`, beside which the lock
+/// file lies, packaged or not. The other package has one only where packaging made it.
 const COMPUTING: [&str; 7] = ["core-math", "gmp-mpfr-sys", "half", "matrixmultiply", "rand", "rand_chacha", "rug"];
 
 /// FNV-1a, 64 bits, over the paths and texts of a package's Rust files, by their paths, and over the versions of what they
@@ -35,6 +36,9 @@ pub fn fingerprint(root: &Path) -> io::Result<u64> {
         add(&mut hash, format!("{name}\0").as_bytes());
         add(&mut hash, &fs::read(top.join(&name))?);
         add(&mut hash, b"\0");
+    }
+    if top == root {
+        return Ok(hash);
     }
     match fs::read_to_string(root.join(LOCK)) {
         Ok(lock) => add(&mut hash, versions(&lock).as_bytes()),

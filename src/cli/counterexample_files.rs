@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 use super::choice_text::tell_choices;
 use super::{Failure, check_target, locked, write_file};
 
-/// What is written.
+/// The files that are written.
 const FILES: [&str; 3] = ["program.hlo", "inputs.safetensors", "counterexample.py"];
 
 /// Holds the files of a counterexample to what can be written, before anything is searched, and to be none of those that the

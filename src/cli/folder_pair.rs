@@ -47,7 +47,7 @@ impl FolderPair {
         Ok(Some(FolderPair { folders: [one.to_path_buf(), other.to_path_buf()], common, alone }))
     }
 
-    /// How many files have no counterpart.
+    /// The number of files without a counterpart.
     pub fn alone(&self) -> usize {
         self.alone.len()
     }

@@ -10,10 +10,10 @@ use super::Failure;
 /// The names of reports over all suites.
 const OVER_ALL: [&str; 5] = ["SUMMARY.md", page::NAME, "fingerprints.csv", "growth.csv", "growth-points.csv"];
 
-/// How texts of reports begin: of a suite, of growths and their points, of fingerprints, and the summary.
+/// The beginnings of reports: of a suite, of growths and their points, of fingerprints, and the summary.
 const BEGINNINGS: [&str; 4] = ["case,verdict,", "series,metric,", "suite,file,fingerprint", "# Summary\n"];
 
-/// What the page has in its head.
+/// A part of the page's head.
 const TITLE: &str = "<title>ulpgate";
 
 /// Holds a folder to what reports may be written into, before the command takes its time: a file that is none of them is not

@@ -8,7 +8,7 @@ use crate::suite::fingerprint;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct CaseSet {
-    /// How many cases.
+    /// The number of cases.
     pub count: u64,
     /// The sum of their ids' hashes (FNV-1a, 64 bits), in whichever order they come; in JSON 16 hex digits.
     #[serde(with = "hex")]

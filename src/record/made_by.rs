@@ -1,4 +1,4 @@
-//! Which build made records: results of two builds are not mixed, whatever their version says.
+//! The build that made records: results of two builds are not mixed, whatever their version says.
 
 use std::fmt;
 

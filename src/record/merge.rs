@@ -27,11 +27,11 @@ pub enum MergeError {
     OtherBuild {
         /// The part that came first, by the name given to [`merge`].
         a: String,
-        /// What made it.
+        /// The build that made it.
         of_a: Build,
         /// The other part, or `this program`.
         b: String,
-        /// What made that.
+        /// The build that made that.
         of_b: Build,
     },
     /// Two parts have different records of one case.
@@ -61,9 +61,9 @@ pub enum MergeError {
     OtherCases {
         /// The suite's name.
         suite: String,
-        /// How many cases the parts have together.
+        /// The number of cases that the parts have together.
         there: u64,
-        /// How many there should be.
+        /// The number that there should be.
         all: u64,
     },
 }

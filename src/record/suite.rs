@@ -53,7 +53,7 @@ pub struct SuiteHeader {
 pub struct Origin {
     /// The build that made the records.
     pub build: Build,
-    /// Which cases the run was to have.
+    /// The cases that the run was to have.
     pub asked: Asked,
     /// These cases of the suite, those of all parts together.
     pub wanted: CaseSet,

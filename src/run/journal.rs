@@ -54,13 +54,13 @@ pub enum JournalError {
 #[serde(deny_unknown_fields)]
 struct Header {
     version: u32,
-    /// What evaluates: results of two builds are not mixed.
+    /// The build that evaluates: results of two are not mixed.
     build: Build,
     /// Name and fingerprints of every suite.
     suites: Vec<(String, BTreeMap<String, u64>)>,
 }
 
-/// What the first line of any version says.
+/// The part of the first line that every version has.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
@@ -80,7 +80,7 @@ fn chained(above: u64, text: &str) -> u64 {
     fingerprint([above.to_le_bytes().as_slice(), text.as_bytes()].into_iter())
 }
 
-/// What a journal holds for a run that resumes.
+/// The content of a journal, for a run that resumes.
 pub(super) enum Found {
     /// There is none, or none was looked for.
     Nothing,
@@ -179,7 +179,7 @@ impl Journal {
     }
 }
 
-/// Why a journal is not of the run that would go on with it; `None` if it is.
+/// The reason why a journal is not of the run that would go on with it; `None` if it is.
 fn other_run(line: &str, header: &Header) -> serde_json::Result<Option<String>> {
     if serde_json::from_str::<Version>(line)?.version != header.version {
         return Ok(Some("another version of ulpgate wrote it".to_string()));

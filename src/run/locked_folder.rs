@@ -85,10 +85,7 @@ impl LockedFolder {
                     return Ok(locked(None));
                 }
             }
-            let written = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
-            written.and_then(|_| file.write_all(name.as_bytes())).map_err(fail(&path))?;
-            // Whoever held the lock may have removed the file in between: then this lock is of a file without a name.
-            if read_text(&path).is_ok_and(|text| text == name) {
+            if claim(&mut file, &path, &name).map_err(fail(&path))? {
                 return Ok(locked(Some(file)));
             }
         }
@@ -117,6 +114,15 @@ impl Drop for LockedFolder {
             let _ = std::fs::remove_dir(&self.folder);
         }
     }
+}
+
+/// Writes a name into a file that is locked, and says whether the file is still the one at this path: whoever held the lock before
+/// may have removed it in between, and then this lock is of a file that nobody else finds.
+fn claim(file: &mut File, path: &Path, name: &str) -> std::io::Result<bool> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(name.as_bytes())?;
+    Ok(read_text(path).is_ok_and(|text| text == name))
 }
 
 /// Locks that this process has asked for.
@@ -186,6 +192,19 @@ mod tests {
         assert!(text.starts_with(&format!("process {} on ", std::process::id())), "{text}");
         drop(lock);
         assert_eq!(std::fs::read_dir(&reports).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_was_removed_is_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let mut file = File::create(&path).unwrap();
+        assert!(claim(&mut file, &path, "one").unwrap() && claim(&mut file, &path, "two").unwrap());
+        std::fs::remove_file(&path).unwrap();
+        assert!(!claim(&mut file, &path, "one").unwrap());
+        // Another process has made a new one by now.
+        std::fs::write(&path, "three").unwrap();
+        assert!(!claim(&mut file, &path, "one").unwrap());
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl FromStr for Shard {
 /// What a run takes of its suites.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Which cases, of whatever part.
+    /// The cases, of whatever part.
     pub asked: Asked,
     /// Which part of the groups that the cases make.
     pub shard: Shard,

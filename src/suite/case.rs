@@ -106,7 +106,7 @@ impl Case {
     }
 }
 
-/// Which cases of suites are asked for, by what a case itself is.
+/// A choice of cases, by what a case itself is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Only cases whose id contains this.

@@ -22,7 +22,7 @@ pub enum NameError {
     Fault {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: NameFault,
     },
     /// Its report would be one over all suites.
@@ -33,7 +33,7 @@ pub enum NameError {
 /// Holds a suite's name to be one that its reports and records can have.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     check_component(name).map_err(|fault| NameError::Fault { name: name.to_string(), fault })?;
     if SHARED.contains(&name) { Err(NameError::Shared(name.to_string())) } else { Ok(()) }

@@ -260,7 +260,7 @@ fn a_part_of_the_cases_is_held_against_its_own_rows() {
     folder.exits(0, &["gate", "--slow"]);
 }
 
-/// What stands in a committed report and is of no case is told, whatever it says.
+/// A column or row of a committed report that is of no case is told, whatever it says.
 #[test]
 fn the_gate_tells_columns_and_rows_that_no_run_writes() {
     let slow = "[[matrix]]\nprogram = [\"softmax\"]\nchip = [\"v5e\"]\ninput = [\"normal\"]\nn = [12]\nrows = [4]\n\

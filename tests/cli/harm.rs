@@ -1,4 +1,4 @@
-//! What a command must not write over, read as a name, or take for its own.
+//! Files that a command must not write over, names that it must not follow, and texts that it must not take for its own.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -138,7 +138,7 @@ fn nothing_is_accepted_while_a_pair_is_not_judged() {
     assert!(folder.read("list").contains("\nf.hlo\n  "));
 }
 
-/// What is written is told before the command takes its time, and is none of what it reads.
+/// A file to be written is refused before the command takes its time, and where the command reads it.
 #[test]
 fn targets_that_cannot_be_written_are_refused_at_once() {
     let folder = Folder::new(&[("tiny", TINY)]);
@@ -173,7 +173,7 @@ fn targets_that_cannot_be_written_are_refused_at_once() {
     says(&["explore", "program.hlo", "--counterexample", "other.hlo"], "other.hlo is no folder");
 }
 
-/// What may not be written stays, and so does what stands where a file is to be.
+/// Files that may not be written stay, and so does a folder where a file is to be.
 #[test]
 fn reports_that_are_read_only_or_folders_are_told() {
     let folder = Folder::new(&[("softmax", SOFTMAX)]);

@@ -146,7 +146,7 @@ fn a_journal_of_another_build_is_begun_anew_and_told() {
     assert!(folder.read("reports/tiny.csv").contains(",7,"));
 }
 
-/// What a killed run has kept is there from the first moment of the next one on, not written anew line by line.
+/// Records that a killed run has kept are there from the first moment of the next one on, not written anew line by line.
 #[test]
 fn a_journal_that_is_gone_on_with_keeps_its_lines() {
     let (folder, journal) = journaled();

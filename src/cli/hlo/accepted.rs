@@ -15,7 +15,7 @@ use super::Failure;
 /// The first line of a list: a file without it is none, and is neither believed nor replaced.
 const FORMAT: &str = "# ulpgate accepted changes 1";
 
-/// What stands below it in a new file.
+/// The line below it in a new file.
 const HEAD: &str = "# Changes that were reviewed. `ulpgate hlo diff --accept` tells any other, and any that is gone.\n";
 
 /// The list, and what a run has printed so far.

@@ -21,7 +21,7 @@ pub enum NameFault {
 /// to.
 ///
 /// # Errors
-/// What else the name is.
+/// Anything else that the name is.
 pub fn check_component(name: &str) -> Result<(), NameFault> {
     if name.is_empty() {
         return Err(NameFault::Empty);

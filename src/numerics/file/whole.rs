@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
     }
 
-    /// What another process is writing is neither removed nor written to.
+    /// Files of another process are neither removed nor written to.
     #[test]
     fn files_half_written_are_left_to_whoever_writes_them() {
         let folder = TempDir::new().unwrap();
