@@ -322,18 +322,6 @@ const ROWS: &[Row] = &[
     ),
     row(
         "ragged-dot",
-        "lhs_contracting_dims",
-        ["{1}", "{0}"],
-        "x = f32[3,3] parameter(0)\n y = f32[2,3,3] parameter(1)\n g = s32[2] parameter(2)\n ROOT r = f32[3,3] ragged-dot(x, y, g), lhs_contracting_dims=$, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}",
-    ),
-    row(
-        "ragged-dot",
-        "rhs_contracting_dims",
-        ["{1}", "{2}"],
-        "x = f32[3,3] parameter(0)\n y = f32[2,3,3] parameter(1)\n g = s32[2] parameter(2)\n ROOT r = f32[3,3] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims=$, lhs_ragged_dims={0}, rhs_group_dims={0}",
-    ),
-    row(
-        "ragged-dot",
         "operand_precision",
         ["{default,default}", "{highest,highest}"],
         "x = f32[3,3] parameter(0)\n y = f32[2,3,3] parameter(1)\n g = s32[2] parameter(2)\n ROOT r = f32[3,3] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}, operand_precision=$",
@@ -576,6 +564,8 @@ const WITHOUT_A_ROW: &[(&str, &str, &str)] = &[
     ("slice-start", "slice", "is read as that of a slice"),
     ("dynamic-slice-start", "dynamic_slice_sizes", "is read as that of a dynamic-slice"),
     ("ragged-dot", "algorithm", "is read as that of a dot"),
+    ("ragged-dot", "lhs_contracting_dims", "is refused if it is another dim"),
+    ("ragged-dot", "rhs_contracting_dims", "is refused if it is another dim"),
     ("ragged-dot", "lhs_batch_dims", "is refused unless there is none"),
     ("ragged-dot", "rhs_batch_dims", "is refused unless there is none"),
     ("ragged-dot", "lhs_ragged_dims", "another dim gives a result of other dims"),
