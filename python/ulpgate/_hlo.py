@@ -36,7 +36,7 @@ class Change:
     """A change of precision: what reads a value, or adds it up, in more or fewer bits than before."""
 
     # rounding-removed, rounding-added, narrowed, widened, reordered, precision-changed, operation-changed, plan-changed
-    # or topk-changed.
+    # topk-changed or attribute-changed.
     kind: str
     # The value's name in the first program.
     name: str

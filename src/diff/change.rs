@@ -24,6 +24,8 @@ pub enum ChangeKind {
     PlanChanged,
     /// An exact top-k became an approximate one, the reverse, or one with other bins.
     TopkChanged,
+    /// An attribute or a key of a configuration is another, that nothing here follows: what it decides is not known.
+    AttributeChanged,
 }
 
 impl ChangeKind {
@@ -39,6 +41,7 @@ impl ChangeKind {
             ChangeKind::OperationChanged => "operation-changed",
             ChangeKind::PlanChanged => "plan-changed",
             ChangeKind::TopkChanged => "topk-changed",
+            ChangeKind::AttributeChanged => "attribute-changed",
         }
     }
 }
@@ -78,6 +81,18 @@ pub struct Difference {
     pub unmatched: [Vec<String>; 2],
     /// What nothing here has a meaning for.
     pub not_understood: NotUnderstood,
+}
+
+impl Difference {
+    /// Whether nothing was found that could change a bit of what the machine computes: it follows no attribute that only
+    /// [`ChangeKind::AttributeChanged`] tells of.
+    pub fn decides_nothing(&self) -> bool {
+        let is_followed = |change: &Change| change.kind != ChangeKind::AttributeChanged;
+        let Difference { changes, unmatched, not_understood } = self;
+        !changes.iter().any(is_followed)
+            && unmatched.iter().all(Vec::is_empty)
+            && *not_understood == NotUnderstood::default()
+    }
 }
 
 /// Values on which results depend and that nothing here has a meaning for, each with its name and what it is:

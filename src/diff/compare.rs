@@ -20,6 +20,7 @@ use super::pairing::Pair;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
 use super::rule::Role;
+use super::setting::find_settings;
 use super::sign;
 use super::undone::{Undone, find_undone};
 use super::vertex::Value;
@@ -48,6 +49,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
     comparison.elements(&mut changes);
+    changes.extend(find_settings(&pair));
     // Several elements of one tuple may have the same to tell.
     let mut told = BTreeSet::new();
     changes.retain(|change| told.insert(change.to_string()));

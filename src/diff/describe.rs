@@ -44,6 +44,13 @@ impl fmt::Display for Outcome {
 
 fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Outcome { result: index, shape, elements, differing, rows, rows_differing, .. } = result;
+    if *differing == 0 {
+        let nans = result.nans_of_other_bits;
+        return writeln!(
+            out,
+            "result {index} {shape}: equal but for the bits of {nans} NaNs, which IEEE 754 leaves open"
+        );
+    }
     write!(out, "result {index} {shape}: {differing} of {elements} elements differ")?;
     match rows == elements {
         true => writeln!(out)?,

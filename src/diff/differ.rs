@@ -129,12 +129,25 @@ pub(super) fn width(tensor: &Tensor) -> usize {
     }
 }
 
+/// The elements whose bits differ. Every NaN counts as one: IEEE 754 leaves its bits open, and operands that commute decide them.
 pub(super) fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
-    let same = |i: usize| match a.dtype() == b.dtype() {
-        true => a.data().bits(i) == b.data().bits(i),
-        false => a.data().get_f64(i).to_bits() == b.data().get_f64(i).to_bits(),
-    };
-    (0..a.len()).map(|i| !same(i)).collect()
+    (0..a.len()).map(|i| has_other_bits(a, b, i) && !is_nan_in_both(a, b, i)).collect()
+}
+
+/// How many elements are NaN in both, of other bits.
+pub(super) fn nans_of_other_bits(a: &Tensor, b: &Tensor) -> usize {
+    (0..a.len()).filter(|i| has_other_bits(a, b, *i) && is_nan_in_both(a, b, *i)).count()
+}
+
+fn has_other_bits(a: &Tensor, b: &Tensor, i: usize) -> bool {
+    match a.dtype() == b.dtype() {
+        true => a.data().bits(i) != b.data().bits(i),
+        false => a.data().get_f64(i).to_bits() != b.data().get_f64(i).to_bits(),
+    }
+}
+
+fn is_nan_in_both(a: &Tensor, b: &Tensor, i: usize) -> bool {
+    [a, b].into_iter().all(|of| of.dtype().is_float() && of.data().get_f64(i).is_nan())
 }
 
 pub(super) fn float(

@@ -84,7 +84,13 @@ fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
     instructions.push(Instruction::new("constants", Op::Tuple, (0..count).collect(), Shape::Tuple(shapes)));
     let output_names = (0..count).map(|output| format!("out{output}")).collect();
     let entry = Computation { name: "constants".to_string(), instructions, root: count };
-    let program = Program { name: "constants".to_string(), computations: vec![entry], entry: 0, output_names, settings: Vec::new() };
+    let program = Program {
+        name: "constants".to_string(),
+        computations: vec![entry],
+        entry: 0,
+        output_names,
+        settings: Vec::new(),
+    };
     let done = Mode::new("cpu", "highest", "off", "").ok().map(|mode| machine::evaluate(&program, &mode, &[]));
     done.and_then(Result::ok).unwrap_or_default()
 }

@@ -38,6 +38,7 @@ mod reading;
 mod results;
 mod rule;
 mod scores;
+mod setting;
 mod sign;
 mod spread;
 mod stored;

@@ -10,7 +10,7 @@ use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
-use super::differ::{Verdict, differences, float, integers, sets, ties, tokens, width};
+use super::differ::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
 use super::results::{DiffError, same_results};
@@ -61,8 +61,10 @@ pub struct Outcome {
     pub shape: String,
     /// How many elements it has.
     pub elements: usize,
-    /// How many of them differ.
+    /// How many of them differ; every NaN counts as one.
     pub differing: usize,
+    /// How many are NaN in both programs, of other bits: IEEE 754 leaves them open.
+    pub nans_of_other_bits: usize,
     /// How many rows it has. They lie along the last dim; a result of at most one dim has a row for each element.
     pub rows: usize,
     /// How many rows have an element that differs.
@@ -101,7 +103,8 @@ pub enum Scores<'a> {
 }
 
 /// The results that differ when each program runs in its mode, BEFORE in the first, on `arguments`; the oracle evaluates BEFORE,
-/// and what takes it long is announced before it begins. Empty where all are equal bit for bit. Tokens and kept sets are
+/// and what takes it long is announced before it begins. Empty where all are equal bit for bit; one that differs in bits of NaNs
+/// alone has no element that differs. Tokens and kept sets are
 /// judged by `scores` where they are given.
 ///
 /// # Errors
@@ -127,7 +130,8 @@ pub fn outcomes(
     let other = subject::evaluate(&after.program, modes[1], arguments).map_err(OutcomeError::After)?;
     let differing: Vec<Vec<bool>> = one.iter().zip(&other).map(|(a, b)| differences(a, b)).collect();
     let differs = |result: usize| differing[result].contains(&true);
-    if !(0..differing.len()).any(differs) {
+    let nans: Vec<usize> = one.iter().zip(&other).map(|(a, b)| nans_of_other_bits(a, b)).collect();
+    if !(0..differing.len()).any(|result| differs(result) || nans[result] > 0) {
         return Ok(Vec::new());
     }
     let (truth, why) = truth(before, arguments, &one, &differs, announce);
@@ -140,7 +144,8 @@ pub fn outcomes(
     graph.read(&mut expressions, &mut |_, _, _| None);
     let maxima = maxima(&graph, &expressions, &one);
     let are_scores = super::scores::scores(&graph, &expressions, &one);
-    let outcomes = (0..differing.len()).filter(|result| differs(*result)).map(|result| {
+    let told = (0..differing.len()).filter(|result| differs(*result) || nans[*result] > 0);
+    let outcomes = told.map(|result| {
         let (a, b) = (&one[result], &other[result]);
         let width = width(a);
         let is_told_here = |maximum: usize, of: usize| maximum == result || of == result && !differs(maximum);
@@ -161,6 +166,7 @@ pub fn outcomes(
             shape: Shape::array(a.dtype(), a.dims()).to_string(),
             elements: a.len(),
             differing: differing[result].iter().filter(|d| **d).count(),
+            nans_of_other_bits: nans[result],
             rows: a.len() / width.max(1),
             rows_differing: differing[result].chunks(width.max(1)).filter(|row| row.contains(&true)).count(),
             truth_unknown: why.clone(),

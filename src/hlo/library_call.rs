@@ -41,8 +41,7 @@ pub(super) fn call(
     let sources = e.sources.clone();
     let settings = e.settings.clone();
     let (lowering, body_of_call) = (&mut *e.lowering, &mut body);
-    let mut inner =
-        Emitter { lowering, body: body_of_call, instruction, sources, scope, settings, part, device };
+    let mut inner = Emitter { lowering, body: body_of_call, instruction, sources, scope, settings, part, device };
     let result = define(&mut inner, &parameters)?;
     let mut results = Vec::new();
     result.leaves(&mut results);

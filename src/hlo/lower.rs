@@ -378,7 +378,8 @@ impl<'a> Lowering<'a> {
             let asks = settings.is_some() && self.asks(instruction);
             let before = body.instructions.len();
             let lowering = &mut *self;
-            let mut emitter = Emitter { lowering, body, instruction, sources, scope, settings, part: false, device: None };
+            let mut emitter =
+                Emitter { lowering, body, instruction, sources, scope, settings, part: false, device: None };
             let value = match &instruction.operands {
                 Operands::Number(number) => match given {
                     Given::Arguments(list) => {

@@ -1,5 +1,6 @@
 //! `ulpgate::same`: what is called the same has equal bits, whatever the input, and what is not is shown by an input.
 
+mod attributes;
 mod bits;
 mod known;
 mod machines;

@@ -4,10 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 
 use crate::diff::{Difference, Scores, difference, outcomes};
 use crate::file::safetensors;
+use crate::hlo::Import;
 use crate::machine::Mode;
+use crate::same::{Settings, computes_the_same};
 use crate::tensor::Tensor;
 
 use super::super::check_target;
@@ -18,16 +21,17 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
 
 #[derive(Args, Clone)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
-    precision-changed, operation-changed (which itself rounds nothing), plan-changed or topk-changed, the value's name \
-    in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
+    precision-changed, operation-changed (which itself rounds nothing), plan-changed, topk-changed or attribute-changed \
+    (which no emulated machine follows), the value's name in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
     With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
     spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set, the maximum of \
     another result, or scores: the program picks by it, or gives a token or kept set beside it; `largest:`, rows of \
-    other floats whose largest element is another one; or that all are equal. The truth is BEFORE's, over the real numbers.\n\n\
+    other floats whose largest element is another one; or that all are equal, and, where there are changes, why both hold. \
+    The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
     programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
-    without a reason; with --inputs an unsupported operation).")]
+    although nothing that the machine follows changed, which is an error of ulpgate; with --inputs an unsupported operation).")]
 pub struct Arguments {
     /// The program as it was: what JAX hands over, or another compiler's output; or a folder of .hlo files
     before: PathBuf,
@@ -123,8 +127,10 @@ fn run_accepting(
 ) -> Result<Exit, Failure> {
     let Some(accepted) = accepted else {
         let told = run_pair(arguments, out)?;
-        if let Some(results) = told.equal_results.filter(|_| !arguments.json) {
-            writeln!(out, "results: {results} of {results} equal, bit for bit")?;
+        if let Some(Equal { results, but_for_nans, why }) = told.equal_results.filter(|_| !arguments.json) {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            let nans = if but_for_nans { " but for the bits of NaNs" } else { "" };
+            writeln!(out, "results: {results} of {results} equal, bit for bit{nans}{why}")?;
         }
         return Ok(told.exit);
     };
@@ -142,8 +148,18 @@ fn run_accepting(
 /// What was told of a pair.
 struct Told {
     exit: Exit,
-    /// How many results both give, where they were run and none differs.
-    equal_results: Option<usize>,
+    /// The results, where both programs were run and none differs.
+    equal_results: Option<Equal>,
+}
+
+/// Results that are equal bit for bit.
+struct Equal {
+    /// How many.
+    results: usize,
+    /// Whether NaNs have other bits.
+    but_for_nans: bool,
+    /// Why they are although something changed.
+    why: Option<String>,
 }
 
 fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure> {
@@ -171,9 +187,16 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
         None => Vec::new(),
     };
     let ([left, right], [lost, new]) = (&found.unmatched, &found.not_understood.apart);
+    let differing = results.iter().filter(|result| result.differing > 0).count();
+    let is_equal = arguments.inputs.is_some() && differing == 0;
+    let why = (is_equal && !found.changes.is_empty()).then(|| why_equal(&found, [&before, &after], modes));
     if arguments.json {
         let results = arguments.inputs.as_ref().map(|_| results.as_slice());
-        writeln!(out, "{:#}", found.to_json(results))?;
+        let mut value = found.to_json(results);
+        if let Some(why) = &why {
+            value["equal_because"] = json!(why);
+        }
+        writeln!(out, "{value:#}")?;
     } else {
         for change in &found.changes {
             writeln!(out, "{change}")?;
@@ -182,7 +205,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
             write!(out, "{result}")?;
         }
     }
-    let is_same = found.changes.is_empty() && results.is_empty();
+    let is_same = found.changes.is_empty() && differing == 0;
     let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
     let of_both = |sides: [&Vec<String>; 2]| -> String {
         let [left, right] = sides;
@@ -208,15 +231,51 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
         // Nobody may be left to read it.
         let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
     }
-    if found == Difference::default() && !results.is_empty() && modes[0] == modes[1] {
-        let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";
-        return Err(Failure::Message(why.to_string()));
+    if let Some(why) = contradiction(&found, differing, modes) {
+        return Err(Failure::Message(why));
     }
-    let is_equal = arguments.inputs.is_some() && results.is_empty();
     Ok(Told {
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
-        equal_results: is_equal.then(|| before.program.outputs().len()),
+        equal_results: is_equal.then(|| Equal {
+            results: before.program.outputs().len(),
+            but_for_nans: !results.is_empty(),
+            why,
+        }),
     })
+}
+
+/// An error of this program: nothing that the machine follows was found to change, and yet it gives other results.
+fn contradiction(found: &Difference, differing: usize, modes: [&Mode; 2]) -> Option<String> {
+    (found.decides_nothing() && differing > 0 && modes[0] == modes[1]).then(|| {
+        format!(
+            "{differing} results differ, but nothing that the machine follows was found to change: an error of ulpgate, please \
+             report it with both files, the inputs and the mode {}",
+            modes[0]
+        )
+    })
+}
+
+/// Elements of one program that are followed at most to say why results are equal.
+const FOLLOWED: u64 = 1 << 24;
+
+/// Why all results are equal, although something changed.
+fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2]) -> String {
+    let which = if found.changes.len() == 1 { "the change" } else { "each change" };
+    if found.decides_nothing() && modes[0] == modes[1] {
+        return format!("the machine follows no attribute that changed, and runs both files alike in {}", modes[0]);
+    }
+    let settings = Settings { modes: modes.map(Mode::clone), budget: FOLLOWED, ..Settings::new(modes[0]) };
+    // What is followed is the files as they stand, which a policy of excess precision would rewrite first. A program that is too
+    // large to be followed, or has other arguments, leaves the answer open.
+    let as_they_stand = modes.iter().all(|mode| mode.excess.name == "as-compiled");
+    if as_they_stand && computes_the_same(before, after, &settings).unwrap_or(false) {
+        let machine =
+            if modes[0] == modes[1] { modes[0].to_string() } else { format!("{} and {}", modes[0], modes[1]) };
+        return format!("{which} above leaves the bits of all results as they are in {machine}, for all inputs");
+    }
+    format!(
+        "{which} above shows in no result for these inputs; other inputs may show it, and `ulpgate same` looks for such"
+    )
 }
 
 /// The machine that both files of a pair run on where nothing else is said.
@@ -271,4 +330,36 @@ fn without(names: &[String], of: &str, other: &str) -> Option<String> {
         }
     });
     (!each.is_empty()).then(|| format!("{of} computes {}, which {other} does not", each.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contradiction;
+    use crate::diff::{Change, ChangeKind, Difference};
+    use crate::machine::Mode;
+
+    fn changed(kind: ChangeKind) -> Difference {
+        let [name, before, after] = ["x", "a", "b"].map(str::to_string);
+        Difference { changes: vec![Change { kind, name, op_name: None, before, after }], ..Difference::default() }
+    }
+
+    #[test]
+    fn results_that_differ_without_a_change_are_an_error_of_ulpgate() {
+        let [v5e, v6e] = ["v5e", "v6e"].map(|chip| format!("{chip}/default/as-compiled").parse::<Mode>().unwrap());
+        let nothing = Difference::default();
+        let attribute = changed(ChangeKind::AttributeChanged);
+        for found in [&nothing, &attribute] {
+            let told = contradiction(found, 2, [&v5e, &v5e]).unwrap();
+            assert!(
+                told.contains("2 results differ") && told.contains("error of ulpgate") && told.contains("v5e"),
+                "{told}"
+            );
+            assert_eq!(contradiction(found, 0, [&v5e, &v5e]), None);
+            assert_eq!(contradiction(found, 2, [&v5e, &v6e]), None);
+        }
+        let unmatched = Difference { unmatched: [vec!["x".to_string()], vec![]], ..Difference::default() };
+        for found in [changed(ChangeKind::Reordered), unmatched] {
+            assert_eq!(contradiction(&found, 2, [&v5e, &v5e]), None);
+        }
+    }
 }

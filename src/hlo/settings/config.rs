@@ -128,8 +128,7 @@ fn algorithm(value: &Json) -> Option<CollectiveAlgorithm> {
     let fields = value.as_object()?;
     let text = |name: &str| fields.get(name).map_or(Some(""), Json::as_str).map(str::to_string);
     let details = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "emitter" | "strategy"));
-    let mut details: Vec<(String, String)> =
-        details.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let mut details: Vec<(String, String)> = details.map(|(name, value)| (name.clone(), value.to_string())).collect();
     details.sort();
     Some(CollectiveAlgorithm { emitter: text("emitter")?, strategy: text("strategy")?, details })
 }

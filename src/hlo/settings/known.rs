@@ -46,6 +46,7 @@ pub const FOLLOWED: &[Followed] = &[
             "broadcast",
             "concatenate",
             "get-dimension-size",
+            "map",
             "reduce",
             "reduce-scatter",
             "reverse",
@@ -340,10 +341,7 @@ pub const OF_CUSTOM_CALLS: &[(&str, &str, &[&str])] = &[
 
 /// Keys that reading follows, by the target; of a name with `*` between its ends.
 pub const FOLLOWED_OF_CUSTOM_CALLS: &[(&str, &[&str])] = &[
-    (
-        "ApproxTopK",
-        &["aggregate_to_topk", "recall_target", "reduction_dim", "reduction_input_size_override", "top_k"],
-    ),
+    ("ApproxTopK", &["aggregate_to_topk", "recall_target", "reduction_dim", "reduction_input_size_override", "top_k"]),
     ("PartialReduce", &["log2_reduction", "recall_target", "reduction_dim", "top_k"]),
     ("lapack_*ormqr", &["left", "transpose"]),
     ("lapack_*potrf", &["uplo"]),

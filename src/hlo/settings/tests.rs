@@ -38,7 +38,9 @@ fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
     );
     assert_eq!(settings("bitcast(x), colour=red"), [other("colour", "red")]);
     // What decides no bit, and plans of what computes nothing.
-    for line in ["copy(x), sharding={replicated}", "negate(x), backend_config={\"retry_config\":{\"retry_count\":\"1\"}}"] {
+    for line in
+        ["copy(x), sharding={replicated}", "negate(x), backend_config={\"retry_config\":{\"retry_count\":\"1\"}}"]
+    {
         assert_eq!(settings(line), [], "{line}");
     }
     let plan = "backend_config={\"integer_config\":{\"integer\":\"8\"}}";

@@ -58,12 +58,17 @@ impl Setting {
         }
     }
 
-    /// Whether a compiler sets it while it plans: a program that is not compiled has none.
-    pub fn is_plan(&self) -> bool {
+    /// Whether it is a compiler's own: its plan, or a promise about indices, which it finds out or has made use of. A program and
+    /// what it was compiled to differ in those.
+    pub fn is_of_compiler(&self) -> bool {
         match self {
             Setting::Accuracy(_) => false,
             Setting::CollectiveAlgorithm(_) => true,
-            Setting::Other { name, .. } => name.starts_with("backend_config") || name.ends_with("execution_thread"),
+            Setting::Other { name, .. } => {
+                name.starts_with("backend_config")
+                    || matches!(name.as_str(), "execution_thread" | "async_execution_thread")
+                    || matches!(name.as_str(), "indices_are_sorted" | "unique_indices")
+            }
         }
     }
 }

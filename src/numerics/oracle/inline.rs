@@ -90,7 +90,13 @@ mod tests {
 
     fn program(computations: Vec<Computation>) -> Program {
         let entry = computations.len() - 1;
-        Program { name: "p".to_string(), computations, entry, output_names: vec!["out".to_string()], settings: Vec::new() }
+        Program {
+            name: "p".to_string(),
+            computations,
+            entry,
+            output_names: vec!["out".to_string()],
+            settings: Vec::new(),
+        }
     }
 
     /// Each operand goes where the callee reads it, and each part of the tuple to who asks for it.

@@ -166,6 +166,35 @@ pub enum SameError {
     Contradiction(String),
 }
 
+/// Whether the machine computes the same bits for all inputs, as far as symbols show; what files ask that it does not follow has no
+/// part in this, and no input is tried.
+///
+/// # Errors
+/// As those of [`compare`].
+pub fn computes_the_same<'a>(
+    one: impl Into<Comparand<'a>>,
+    other: impl Into<Comparand<'a>>,
+    settings: &Settings,
+) -> Result<bool, SameError> {
+    let both = [one.into(), other.into()];
+    let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
+    let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero), without_settings: true };
+    let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
+    let trace = |side: usize, block: usize| {
+        let namings = alignment.namings(side, block);
+        let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
+        traced.map_err(|error| SameError::Evaluation { which: SIDES[side], error })
+    };
+    let large = trace(alignment.large(), 0)?;
+    for block in 0..alignment.blocks() {
+        let small = trace(1 - alignment.large(), block)?;
+        if !alignment.same_results(&small.results, &large.results, block) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 const SIDES: [&str; 2] = ["the first program", "the second program"];
 
 /// Compares two programs.
@@ -266,7 +295,8 @@ fn in_words(grounds: &[Grounds]) -> Vec<String> {
         let names: BTreeSet<&String> = grounds.iter().flat_map(of).collect();
         names.into_iter().cloned().collect()
     };
-    let [nan, opaque, loops] = [all(|g| &g.shows_nan), all(|g| &g.opaque), all(|g| &g.loops)];
+    let [nan, opaque, loops, unstable] =
+        [all(|g| &g.shows_nan), all(|g| &g.opaque), all(|g| &g.loops), all(|g| &g.unstable)];
     let mut words = vec!["every NaN counts as one: IEEE 754 leaves its bits open".to_string()];
     if !nan.is_empty() {
         words.push(format!("no NaN reaches {}, which shows its sign or bits", some(&nan)));
@@ -276,6 +306,9 @@ fn in_words(grounds: &[Grounds]) -> Vec<String> {
     }
     if !loops.is_empty() {
         words.push(format!("{} compared as a whole, with all that it carries", some(&loops)));
+    }
+    if !unstable.is_empty() {
+        words.push(format!("{} keeps equal elements in order, although the file does not ask for it", some(&unstable)));
     }
     words
 }

@@ -34,11 +34,11 @@ pub fn in_line(settings: &[Setting]) -> String {
 
 /// The assumption that a proof rests on where both programs have settings.
 pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
-    let mut all: Vec<String> =
-        both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
+    let mut all: Vec<String> = both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
     all.sort();
     all.dedup();
-    (!all.is_empty()).then(|| format!("{}, which the machine does not follow, does the same in both programs", some(&all)))
+    (!all.is_empty())
+        .then(|| format!("{}, which the machine does not follow, does the same in both programs", some(&all)))
 }
 
 /// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
@@ -93,8 +93,9 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
         (None, Some(other)) => format!("{other} in the second program"),
         (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
     };
-    let mut missing =
-        vec![format!("what this comes to, which the machine does not follow: {told}; but for it they are proven the same")];
+    let mut missing = vec![format!(
+        "what this comes to, which the machine does not follow: {told}; but for it they are proven the same"
+    )];
     missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
     missing
 }

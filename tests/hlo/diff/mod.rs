@@ -15,6 +15,7 @@ mod edited;
 mod elements;
 mod picked;
 mod rebuilt;
+mod settings;
 mod signs;
 mod undone;
 mod unsaid;

@@ -26,8 +26,8 @@ use super::evaluate::EvalError;
 use super::mode::Mode;
 use super::prepared::Prepared;
 
-use run::Tracer;
 use key::Key;
+use run::Tracer;
 pub use symbol::Symbol;
 use symbols::Symbols;
 
@@ -51,6 +51,8 @@ pub struct Grounds {
     pub opaque: BTreeSet<String>,
     /// Loops that were compared as wholes: their trips hang on arguments, or are many.
     pub loops: BTreeSet<String>,
+    /// Sorts that need not keep equal elements in order, and on this machine do.
+    pub unstable: BTreeSet<String>,
 }
 
 /// A value of the entry, in short.

@@ -20,6 +20,9 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
         Op::Sort { dim, stable, to_apply } => {
             shows_nan();
             let ties = if *stable { Ties::InOrder } else { mode.chip.ties };
+            if !*stable && ties == Ties::InOrder {
+                tracer.grounds.borrow_mut().unstable.insert(site.instruction.name.clone());
+            }
             if let Some(sorted) = sort_by_key(tracer, site, *dim, ties, *to_apply) {
                 return Ok(sorted);
             }

@@ -237,8 +237,7 @@ impl Layout<'_> {
         let entry = computations.len() - 1;
         let Program { name, output_names, .. } = declared;
         let settings = declared.settings.clone();
-        let program =
-            Program { name: name.clone(), computations, entry, output_names: output_names.clone(), settings };
+        let program = Program { name: name.clone(), computations, entry, output_names: output_names.clone(), settings };
         (dead::drop_unused_computations(program), places)
     }
 }
