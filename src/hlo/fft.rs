@@ -1,7 +1,9 @@
 //! `fft` as products with matrices of cosines and sines, in the precision `highest`: the definition of the discrete Fourier
 //! transform, not the order of operations of a fast one (FACTS 3.7).
 
-use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Op, Precision, Shape, ValueId};
+use std::sync::Arc;
+
+use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Op, Precision, Shape, Turns, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::emit::Emitter;
@@ -102,17 +104,19 @@ fn scaled(e: &mut Emitter, x: ValueId, count: f64) -> Result<ValueId> {
     e.emit(Op::Binary(Binary::Divide), vec![x, count], None)
 }
 
-/// A matrix of numbers in f64, rounded to the type of `like`: over the real numbers it stays as it is.
-fn matrix(
-    e: &mut Emitter,
-    like: ValueId,
-    [rows, columns]: [usize; 2],
-    at: impl Fn(usize, usize) -> f64,
-) -> Result<ValueId> {
+/// A matrix of cosines or sines, each in f64 and rounded to the type of `like`: over the real numbers it is what it stands for.
+fn matrix(e: &mut Emitter, like: ValueId, turns: Turns) -> Result<ValueId> {
     let dtype = e.shape(like).element_type();
-    let numbers = (0..rows * columns).map(|place| at(place / columns, place % columns)).collect();
-    let matrix = Tensor::new(&[rows, columns], Data::F64(numbers));
-    let matrix = e.emit(Op::Constant(matrix), vec![], None)?;
+    let [rows, columns] = turns.dims;
+    let of_turn = of_turn(turns.parts);
+    let number = |place: usize| {
+        let (part, factor) = turns.at(place / columns, place % columns);
+        // No zero is negative.
+        f64::from(factor) * of_turn[part][usize::from(turns.is_sine)] + 0.0
+    };
+    let numbers = (0..rows * columns).map(number).collect();
+    let matrix = e.emit(Op::Constant(Tensor::new(&[rows, columns], Data::F64(numbers))), vec![], None)?;
+    e.body.instructions[matrix].library = Some(Arc::new(LibraryFunction::Turns(turns)));
     if dtype == DType::F64 {
         return Ok(matrix);
     }
@@ -135,9 +139,9 @@ fn product(e: &mut Emitter, x: ValueId, dim: usize, matrix: ValueId) -> Result<V
 /// `(a + bi) e^(-2 pi i j k / n)`, or of the opposite sign, summed over `j`.
 fn whole(e: &mut Emitter, [a, b]: Parts, dim: usize, inverse: bool) -> Result<Parts> {
     let n = e.shape(a).dims()[dim];
-    let turns = turns(n);
-    let cosine = matrix(e, a, [n, n], |j, k| turns[j * k % n][0])?;
-    let sine = matrix(e, a, [n, n], |j, k| turns[j * k % n][1])?;
+    let cosines = Turns { dims: [n, n], parts: n, is_sine: false, first_row: 0, factor: 1, spares_ends: false };
+    let cosine = matrix(e, a, cosines.clone())?;
+    let sine = matrix(e, a, Turns { is_sine: true, ..cosines })?;
     let [ac, bs] = [product(e, a, dim, cosine)?, product(e, b, dim, sine)?];
     let [bc, a_sine] = [product(e, b, dim, cosine)?, product(e, a, dim, sine)?];
     let of_real = if inverse { Binary::Subtract } else { Binary::Add };
@@ -148,19 +152,17 @@ fn whole(e: &mut Emitter, [a, b]: Parts, dim: usize, inverse: bool) -> Result<Pa
 /// The first `n / 2 + 1` results of a real array, of which the others are the conjugates.
 fn halved(e: &mut Emitter, a: ValueId, dim: usize) -> Result<Parts> {
     let n = e.shape(a).dims()[dim];
-    let turns = turns(n);
-    let cosine = matrix(e, a, [n, n / 2 + 1], |j, k| turns[j * k % n][0])?;
-    // Negative sines, but no negative zeros.
-    let sine = matrix(e, a, [n, n / 2 + 1], |j, k| 0.0 - turns[j * k % n][1])?;
+    let cosines = Turns { dims: [n, n / 2 + 1], parts: n, is_sine: false, first_row: 0, factor: 1, spares_ends: false };
+    let cosine = matrix(e, a, cosines.clone())?;
+    let sine = matrix(e, a, Turns { is_sine: true, factor: -1, ..cosines })?;
     Ok([product(e, a, dim, cosine)?, product(e, a, dim, sine)?])
 }
 
 /// The `n` real results, times `n`, of an array's first half: what its conjugates add doubles all but its ends, whose
 /// imaginary parts do not count.
 fn doubled(e: &mut Emitter, [a, b]: Parts, dim: usize, n: usize) -> Result<ValueId> {
-    let turns = turns(n);
-    let times = |k: usize| if k == 0 || 2 * k == n { 1.0 } else { 2.0 };
-    let cosine = matrix(e, a, [n / 2 + 1, n], |k, j| times(k) * turns[j * k % n][0])?;
+    let cosines = Turns { dims: [n / 2 + 1, n], parts: n, is_sine: false, first_row: 0, factor: 2, spares_ends: true };
+    let cosine = matrix(e, a, cosines.clone())?;
     let real = product(e, a, dim, cosine)?;
     let inner = (n - 1) / 2;
     if inner == 0 {
@@ -170,13 +172,13 @@ fn doubled(e: &mut Emitter, [a, b]: Parts, dim: usize, n: usize) -> Result<Value
     let (mut start, mut limit) = (vec![0; dims.len()], dims.clone());
     (start[dim], limit[dim]) = (1, inner + 1);
     let b = e.emit(Op::Slice { start, limit, stride: vec![1; dims.len()] }, vec![b], None)?;
-    let sine = matrix(e, b, [inner, n], |k, j| 2.0 * turns[j * (k + 1) % n][1])?;
+    let sine = matrix(e, b, Turns { dims: [inner, n], is_sine: true, first_row: 1, spares_ends: false, ..cosines })?;
     let imaginary = product(e, b, dim, sine)?;
     e.emit(Op::Binary(Binary::Subtract), vec![real, imaginary], None)
 }
 
 /// Cosine and sine of `r / n` of a turn for each `r` below `n`: within 2^-52 of themselves, exact at quarter turns.
-fn turns(n: usize) -> Vec<[f64; 2]> {
+fn of_turn(n: usize) -> Vec<[f64; 2]> {
     let of = |r: usize| {
         // Eighths of a turn that lie behind, and what is left of the one before or behind, from 0 to n.
         let (octant, rest) = (8 * r / n, 8 * r % n);

@@ -1,6 +1,7 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
 mod compiled;
+mod complex;
 mod decompositions;
 mod devices;
 mod diff;

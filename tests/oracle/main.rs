@@ -16,11 +16,13 @@ mod answers;
 mod ask;
 mod cliffs;
 mod edges;
+mod fourier;
 mod identities;
 mod networks;
 mod operations;
 mod programs;
 mod reductions;
+mod zeros;
 
 /// Every way to start.
 fn oracles() -> [Oracle; 6] {

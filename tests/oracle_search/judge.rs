@@ -337,19 +337,12 @@ fn reduced_by(
     }
 }
 
-/// The real sum of products; the sign of a zero sum of zeros that are all -0 is left open.
+/// The real sum of products, which begins with +0.
 fn inner_product<'a>(world: &mut World, pairs: impl Iterator<Item = (&'a Num, &'a Num)>) -> Num {
-    let mut total: Option<Num> = None;
+    let mut total = Num::zero(false);
     for (x, y) in pairs {
         let product = world.multiply(x, y);
-        total = Some(match total {
-            None => product,
-            Some(total) => world.add(&total, &product),
-        });
+        total = world.add(&total, &product);
     }
-    match total {
-        Some(Num::Zero { neg: Some(true) | None }) => Num::Zero { neg: None },
-        Some(total) => total,
-        None => Num::zero(false),
-    }
+    total
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Compare, Computation, Fusion, Instruction, Op, Precision, Program, Shape};
+use crate::ir::{Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Shape, Turns};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -33,6 +33,8 @@ struct Key {
     shape: Shape,
     /// What a compiler made of it, where that counts.
     compiled: (Option<Fusion>, Option<usize>),
+    /// The numbers that a constant of equal bits stands for, where these are not its own.
+    turns: Option<Turns>,
 }
 
 /// The numbers of all that some programs compute.
@@ -97,7 +99,14 @@ impl Numbering {
                         Equality::Compiled => (instruction.fusion, k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
-                    self.number(op, Key { opcode: instruction.op.opcode(), operands, called, shape, compiled })
+                    let turns = match instruction.library.as_deref() {
+                        Some(LibraryFunction::Turns(turns)) if self.equality != Equality::ButForRounding => {
+                            Some(turns.clone())
+                        }
+                        _ => None,
+                    };
+                    let opcode = instruction.op.opcode();
+                    self.number(op, Key { opcode, operands, called, shape, compiled, turns })
                 }
             };
             values.push(number);

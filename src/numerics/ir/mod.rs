@@ -24,7 +24,7 @@ pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
-pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem};
+pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem, Turns};
 pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND};
 pub use opaque::Opaque;
 pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};

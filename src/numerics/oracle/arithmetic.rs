@@ -14,6 +14,7 @@ use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::dot::{Depth, Entries, enclosed_products};
 use super::pair::Pair;
+use super::turn::Turn;
 
 /// Results of a batch of exact dots, in the arithmetic's own numbers.
 pub(super) struct Dots<N> {
@@ -67,6 +68,9 @@ pub(super) trait Arithmetic {
 
     /// Add, subtract, multiply or divide.
     fn binary(&mut self, operation: Field, x: &Self::Number, y: &Self::Number) -> Self::Number;
+
+    /// A multiple of the cosine of a part of a turn.
+    fn cosine(&mut self, turn: Turn, factor: i32) -> Self::Number;
 
     /// `atan2` or `power`, with C's special values.
     fn bivariate(&mut self, function: Bivariate, x: &Self::Number, y: &Self::Number) -> Self::Number;
@@ -135,6 +139,11 @@ pub(super) trait Arithmetic {
 
     /// The smallest enclosure of both; neither is NaN, unknown or an infinity.
     fn hull(&self, x: &Self::Number, y: &Self::Number) -> Self::Number;
+
+    /// The number with +0 in the place of a zero of either sign.
+    fn with_positive_zero(&self, x: &Self::Number) -> Self::Number {
+        if self.as_exact(x) == Some(0.0) { self.exact(0.0) } else { x.clone() }
+    }
 
     /// How two numbers compare, where their enclosures decide it. The two zeros are equal.
     fn compare(&self, x: &Self::Number, y: &Self::Number) -> Option<Ordering>;

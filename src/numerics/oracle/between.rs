@@ -1,5 +1,6 @@
 //! What MPFR knows of one value.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -94,11 +95,16 @@ impl Between {
 
     /// The value as a linear form; `None` for what is no finite number, or has no short form.
     pub fn form(&self) -> Option<Form> {
+        self.shared_form().map(Cow::into_owned)
+    }
+
+    /// [`Between::form`], where it stands if it does.
+    pub fn shared_form(&self) -> Option<Cow<'_, Form>> {
         match self {
             Between::Unknown | Between::Real { what: What::Anonymous, .. } => None,
-            Between::Exact(value) => Form::of_float(value),
-            Between::Real { what: What::Atom(name), .. } => Some(Form::atom(*name)),
-            Between::Real { what: What::Form(form), .. } => Some((**form).clone()),
+            Between::Exact(value) => Form::of_float(value).map(Cow::Owned),
+            Between::Real { what: What::Atom(name), .. } => Some(Cow::Owned(Form::atom(*name))),
+            Between::Real { what: What::Form(form), .. } => Some(Cow::Borrowed(form)),
         }
     }
 
@@ -107,6 +113,15 @@ impl Between {
         match self {
             Between::Exact(value) => value.is_finite(),
             Between::Real { what: What::Form(form), .. } => form.as_rational().is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether its form, if it has one, has no atoms: a rational number, or a combination of cosines of parts of a turn.
+    pub fn is_constant(&self) -> bool {
+        match self {
+            Between::Exact(value) => value.is_finite(),
+            Between::Real { what: What::Form(form), .. } => form.is_constant(),
             _ => false,
         }
     }
@@ -159,6 +174,11 @@ impl Between {
         matches!(self, Between::Exact(value) if value.is_infinite())
     }
 
+    /// Whether -0 is not excluded; so for NaN and what is unknown.
+    pub fn may_be_negative_zero(&self) -> bool {
+        self.ends().is_none_or(|(lo, hi)| *lo <= 0 && *hi >= 0 && lo.is_sign_negative())
+    }
+
     /// Whether zero is not excluded; so for NaN and what is unknown.
     pub fn may_be_zero(&self) -> bool {
         self.ends().is_none_or(|(lo, hi)| *lo <= 0 && *hi >= 0)
@@ -173,6 +193,21 @@ impl Between {
                 let what = self.form().map_or(What::Anonymous, |form| What::Form(Rc::new(form.negate())));
                 Between::Real { lo: -hi.clone(), hi: -lo.clone(), what }
             }
+        }
+    }
+
+    /// The value with +0 in the place of a zero of either sign; `None` where that changes nothing.
+    pub fn with_positive_zero(&self) -> Option<Between> {
+        let (lo, hi) = self.ends()?;
+        if !lo.is_zero() && !hi.is_zero() || lo.is_zero() && lo.is_sign_positive() {
+            return None;
+        }
+        let positive = |end: &Float| if end.is_zero() { end.clone().abs() } else { end.clone() };
+        match (Between::real(positive(lo), positive(hi)), self) {
+            (Between::Real { lo, hi, .. }, Between::Real { what, .. }) => {
+                Some(Between::Real { lo, hi, what: what.clone() })
+            }
+            (exact, _) => Some(exact),
         }
     }
 

@@ -6,12 +6,12 @@ mod tests;
 use std::collections::HashMap;
 
 use crate::ir::{
-    Compare, CompareOrder, ComputationId, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId, movement,
+    Compare, CompareOrder, ComputationId, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId,
+    movement,
 };
 use crate::tensor::{DType, Tensor};
 
 use super::arithmetic::{Arithmetic, Wanted};
-use super::bits;
 use super::column::Mover;
 use super::comparison::Comparison;
 use super::demand::Truth;
@@ -21,6 +21,7 @@ use super::order::Classes;
 use super::plan::{Need, Plan, Sums, operations};
 use super::prepared::Prepared;
 use super::reach::Reach;
+use super::turn::Turn;
 
 /// Why a program has no truth for some arguments.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -52,6 +53,8 @@ pub(super) struct Pass<'a, A: Arithmetic> {
     pub world: World<A>,
     pub prepared: &'a Prepared,
     plan: &'a Plan,
+    /// The classes of cosines of parts of a turn, of which the key is a factor.
+    pub(super) cosines: HashMap<Turn, u64>,
     /// Constants that were met, by computation and instruction.
     constants: HashMap<(ComputationId, ValueId), Value<A>>,
     /// Enclosures of reductions, for a pass that comes after.
@@ -101,7 +104,15 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
     /// Nothing is computed yet.
     pub fn new(arithmetic: A, prepared: &'a Prepared, plan: &'a Plan) -> Pass<'a, A> {
         let world = World { arithmetic, classes: Classes::default() };
-        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::default(), reach: Reach::default() }
+        Pass {
+            world,
+            prepared,
+            plan,
+            cosines: HashMap::new(),
+            constants: HashMap::new(),
+            sums: Sums::default(),
+            reach: Reach::default(),
+        }
     }
 
     /// The values of a computation's instructions; those that nothing needs are left out, and so are those whose last user
@@ -148,7 +159,10 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 (Op::Constant(value), _) => match self.constants.get(&(callee, id)) {
                     Some(known) => known.clone(),
                     None => {
-                        let known = self.tensor_value(value);
+                        let known = match instruction.library.as_deref() {
+                            Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
+                            _ => self.tensor_value(value),
+                        };
                         self.constants.insert((callee, id), known.clone());
                         known
                     }
@@ -198,15 +212,20 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         Ok(root.unwrap_or_else(|| Value::Tuple(Vec::new())))
     }
 
-    pub(super) fn tensor_value(&self, tensor: &Tensor) -> Value<A> {
-        if tensor.dtype().is_float() {
-            Value::Float(self.world.exacts(bits::values(tensor.data())))
-        } else {
-            Value::integer(tensor.dtype(), tensor.data().to_i64s().into_iter().map(Some).collect())
-        }
+    /// The result of an instruction. Of a type that has no -0 it is not -0 either.
+    pub(super) fn instruction(
+        &mut self,
+        computation: ComputationId,
+        instruction: &Instruction,
+        operands: &[Value<A>],
+        shapes: &[&Shape],
+        wanted: Wanted,
+    ) -> Result<Value<A>, OracleError> {
+        let value = self.operation(computation, instruction, operands, shapes, wanted)?;
+        Ok(self.with_zeros_of(value, &instruction.shape))
     }
 
-    pub(super) fn instruction(
+    fn operation(
         &mut self,
         computation: ComputationId,
         instruction: &Instruction,
@@ -324,18 +343,6 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         (0..x.len).map(finite).collect()
     }
 
-    /// A value of this shape of which nothing is known.
-    pub(super) fn forget(&mut self, shape: &Shape) -> Value<A> {
-        match shape {
-            Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.forget(part)).collect()),
-            Shape::Array { dtype, .. } if dtype.is_float() => {
-                let numbers = vec![self.world.arithmetic.unknown(); shape.elements()];
-                Value::Float(self.world.fresh_all(numbers))
-            }
-            Shape::Array { dtype, .. } => Value::integer(*dtype, vec![None; shape.elements()]),
-        }
-    }
-
     fn movement(&mut self, instruction: &Instruction, operands: &[Value<A>], shapes: &[&Shape]) -> Value<A> {
         let op = &instruction.op;
         let all = operands;
@@ -355,14 +362,6 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         } else {
             let parts: Vec<_> = operands.iter().zip(dims).map(|(o, d)| (o.integers().values.as_slice(), d)).collect();
             Value::integer(dtype, movement::apply(op, &parts, &starts, starts_dims, out_dims))
-        }
-    }
-
-    fn integer_value(&self, dtype: DType, values: Vec<i64>) -> Value<A> {
-        if dtype.is_float() {
-            Value::Float(self.world.exacts(values.into_iter().map(|v| v as f64).collect()))
-        } else {
-            Value::integer(dtype, integer::wrap_all(dtype, values).into_iter().map(Some).collect())
         }
     }
 

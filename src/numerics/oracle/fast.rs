@@ -15,8 +15,10 @@ use super::demand::Stats;
 use super::dot::{CertifiedDots, Depth, certified_dots};
 use super::elementary;
 use super::interval::{self, Interval, regular as kernels};
+use super::mpfr::functions;
 use super::pair::{self, Pair};
 use super::store;
+use super::turn::Turn;
 
 pub(super) use apply::{Kernel, apply};
 
@@ -183,6 +185,10 @@ impl Arithmetic for Fast {
 
     fn binary(&mut self, operation: Field, x: &Interval, y: &Interval) -> Interval {
         of_field(operation)(*x, *y)
+    }
+
+    fn cosine(&mut self, turn: Turn, factor: i32) -> Interval {
+        functions::cosine_interval(turn, factor)
     }
 
     fn bivariate(&mut self, function: Bivariate, x: &Interval, y: &Interval) -> Interval {

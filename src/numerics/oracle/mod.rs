@@ -6,11 +6,11 @@
 //! refused.
 //!
 //! - What is asked and answered: `demand`, `answer`; which elements a pass needs for it: `plan`.
-//! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `running`, `select`, `convert`, `bits` and
-//!   `integer` for its operations. It computes with `elements`: enclosures, and the `order` of expressions where these
-//!   leave it open.
+//! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `running`, `select`, `convert`, `bits`, `integer`,
+//!   `transform` and `zeros` for its operations. It computes with `elements`: enclosures, and the `order` of expressions
+//!   where these leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
-//!   (`between`, `form`). Dots of exactly known operands have rungs of their own: [`dot`].
+//!   (`between`, `form`, `turn`). Dots of exactly known operands have rungs of their own: [`dot`].
 //! - What computations may make of a program, in place of its truth: `latitude`.
 //! - Storage and loops: `column`, `store`, `lanes`, `radix`; how the precision is chosen: `reach`; calls of the entry are written out: `inline`, and equal
 //!   instructions evaluated once: `share`.
@@ -51,6 +51,10 @@ mod scatter;
 mod select;
 mod share;
 mod store;
+mod transform;
+mod turn;
+mod values;
+mod zeros;
 
 use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};

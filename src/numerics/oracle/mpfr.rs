@@ -1,11 +1,15 @@
 //! The last rung: MPFR intervals, rounded outwards at a given precision.
 
 mod digits;
+mod error_function;
 pub(super) mod functions;
 mod matrices;
 mod middle;
+#[cfg(test)]
+mod precisions;
 mod products;
 mod reals;
+mod sum;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -27,6 +31,7 @@ use super::column::{Column, Mover};
 use super::demand::Stats;
 use super::form::{self, Form};
 use super::pair::Pair;
+use super::turn::Turn;
 use reals::Reals;
 
 /// Arithmetic at one precision.
@@ -84,7 +89,7 @@ impl Mpfr {
         // A form takes longer to write down than most results do: only where the result may have one.
         let may_have_form = match operation {
             Field::Add | Field::Subtract => true,
-            Field::Multiply => x.is_rational() || y.is_rational(),
+            Field::Multiply => x.is_constant() || y.is_constant(),
             Field::Divide => !y.may_be_zero() && (y.is_rational() || !x.is_rational()),
         };
         let forms = if may_have_form { x.form().zip(y.form()) } else { None };
@@ -155,44 +160,6 @@ impl Mpfr {
         }
         hull.between()
     }
-
-    /// The sum in any order: NaN and infinities as IEEE has them, and -0 only if nothing but -0 is added.
-    fn sum(&self, terms: &[Rc<Between>]) -> Between {
-        let infinite = |negative: bool| {
-            terms
-                .iter()
-                .any(|t| matches!(&**t, Between::Exact(v) if v.is_infinite() && v.is_sign_negative() == negative))
-        };
-        if terms.iter().any(|t| t.is_nan()) || (infinite(true) && infinite(false)) {
-            return Between::nan();
-        }
-        if terms.iter().any(|t| matches!(**t, Between::Unknown)) {
-            return Between::Unknown;
-        }
-        for negative in [false, true] {
-            if infinite(negative) {
-                return Between::exact(if negative { f64::NEG_INFINITY } else { f64::INFINITY });
-            }
-        }
-        let ends: Vec<(&Float, &Float)> = terms.iter().filter_map(|t| t.ends()).collect();
-        let down = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.0)), Round::Down);
-        let all_exact = terms.iter().all(|t| matches!(**t, Between::Exact(_)));
-        if all_exact && down.1 == Ordering::Equal {
-            if !down.0.is_zero() {
-                return Between::Exact(down.0);
-            }
-            let all_negative = !ends.is_empty() && ends.iter().all(|(v, _)| v.is_zero() && v.is_sign_negative());
-            return Between::exact(if all_negative { -0.0 } else { 0.0 });
-        }
-        let form = terms.iter().try_fold(Form::default(), |sum, term| sum.add(&term.form()?));
-        match form.as_ref().and_then(Form::as_rational) {
-            Some(value) if !value.is_zero() => return Between::of_rational(value, self.bits),
-            Some(_) => return Between::rest_zero(terms.iter().any(|t| !t.may_be_zero())),
-            None => {}
-        }
-        let up = Float::with_val_round(self.bits, Float::sum(ends.iter().map(|e| e.1)), Round::Up);
-        self.with_form(Between::real(down.0, up.0), form)
-    }
 }
 
 impl Arithmetic for Mpfr {
@@ -229,6 +196,10 @@ impl Arithmetic for Mpfr {
         Rc::new(Mpfr::binary(self, operation, x, y))
     }
 
+    fn cosine(&mut self, turn: Turn, factor: i32) -> Rc<Between> {
+        Rc::new(Mpfr::cosine(self, turn, factor))
+    }
+
     fn bivariate(&mut self, function: Bivariate, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
         Rc::new(self.with_form(Mpfr::bivariate(self, function, x, y), None))
     }
@@ -257,6 +228,10 @@ impl Arithmetic for Mpfr {
             hull.add(lo.clone(), hi.clone());
         }
         Rc::new(hull.between())
+    }
+
+    fn with_positive_zero(&self, x: &Rc<Between>) -> Rc<Between> {
+        x.with_positive_zero().map_or_else(|| Rc::clone(x), Rc::new)
     }
 
     fn compare(&self, x: &Rc<Between>, y: &Rc<Between>) -> Option<Ordering> {

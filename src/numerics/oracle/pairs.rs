@@ -19,6 +19,7 @@ use super::pair::kernels::{
 };
 use super::pair::{self, Pair, Tables};
 use super::store;
+use super::turn::Turn;
 
 /// Pairs of f64.
 #[derive(Default)]
@@ -236,6 +237,10 @@ impl Arithmetic for Pairs {
             Field::Divide => pair::div(*x, *y),
         };
         or_interval(regular, || fast::of_field(operation)(x.interval(), y.interval()))
+    }
+
+    fn cosine(&mut self, turn: Turn, factor: i32) -> Pair {
+        functions::cosine_pair(turn, factor)
     }
 
     fn bivariate(&mut self, function: Bivariate, x: &Pair, y: &Pair) -> Pair {

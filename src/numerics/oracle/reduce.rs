@@ -354,6 +354,10 @@ impl<A: Arithmetic> Pass<'_, A> {
     /// The results of a dot, and for each the first one that is the same value. Exactly known ones tie with equal ones; a NaN
     /// is the positive one, not the processor's.
     fn dotted(&mut self, numbers: Vec<A::Number>, rounded: Vec<f64>, twins: impl Iterator<Item = usize>) -> Value<A> {
+        // A sum of products begins with +0, so that it is never -0 (FACTS 4.1).
+        let positive = |number: &A::Number| self.world.arithmetic.with_positive_zero(number);
+        let numbers: Vec<A::Number> = numbers.iter().map(positive).collect();
+        let rounded: Vec<f64> = rounded.into_iter().map(|value| value + 0.0).collect();
         let len = numbers.len();
         let first = self.world.classes.fresh(len as u64);
         let (mut classes, mut keys) = (Vec::with_capacity(len), Vec::with_capacity(len));

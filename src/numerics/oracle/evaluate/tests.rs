@@ -28,8 +28,7 @@ fn within<R>(body: impl FnOnce(&mut Pass<Fast>) -> R) -> R {
     let program = b.finish(&[("zero", zero)]).unwrap();
     let prepared = &Prepared::new(&program);
     let plan = &Plan::new(&prepared.program, vec![Demand::None], &[Need::Nothing], Sums::new());
-    let world = World { arithmetic: Fast::default(), classes: Classes::default() };
-    body(&mut Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new(), reach: Reach::default() })
+    body(&mut Pass::new(Fast::default(), prepared, plan))
 }
 
 fn f64s(values: &[f64]) -> Tensor {
@@ -332,9 +331,7 @@ fn values_go_with_their_last_user() {
     let program = b.finish(&[("twice", twice), ("product", product)]).unwrap();
     let prepared = &Prepared::new(&program);
     let plan = &Plan::new(&prepared.program, vec![Demand::Rounded; 2], &[Need::All, Need::All], Sums::new());
-    let world = World { arithmetic: Fast::default(), classes: Classes::default() };
-    let mut pass =
-        Pass { world, prepared, plan, constants: HashMap::new(), sums: Sums::new(), reach: Reach::default() };
+    let mut pass = Pass::new(Fast::default(), prepared, plan);
     let arguments = [f64s(&[1.0, 2.0])];
     let values = pass.computation(program.entry, &Arguments::Tensors(&arguments), Some(&plan.needs)).unwrap();
     let kept: Vec<usize> = (0..values.len()).filter(|id| values[*id].is_some()).collect();

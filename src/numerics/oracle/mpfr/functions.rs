@@ -14,10 +14,12 @@ use crate::ir::Unary;
 
 use super::super::arithmetic::{Arithmetic, Bivariate, Field};
 use super::super::between::{Between, What};
-use super::super::form;
+use super::super::form::{self, Form};
 use super::super::interval::Interval;
 use super::super::pair::Pair;
+use super::super::turn::Turn;
 use super::Mpfr;
+use super::error_function::erf;
 
 /// Precision of what the f64 rungs are given: more than they keep.
 const INTERVAL_BITS: u32 = 64;
@@ -46,6 +48,16 @@ pub(in super::super) fn of_pair(unary: Unary, x: Pair) -> Pair {
 pub(in super::super) fn of_pairs(function: Bivariate, x: Pair, y: Pair) -> Pair {
     let mpfr = Mpfr::new(PAIR_BITS);
     pair(&mpfr.bivariate(function, &mpfr.between(x), &mpfr.between(y)))
+}
+
+/// A multiple of the cosine of a part of a turn, as an interval of f64.
+pub(in super::super) fn cosine_interval(turn: Turn, factor: i32) -> Interval {
+    interval(&Mpfr::new(INTERVAL_BITS).cosine(turn, factor))
+}
+
+/// A multiple of the cosine of a part of a turn, as a pair.
+pub(in super::super) fn cosine_pair(turn: Turn, factor: i32) -> Pair {
+    pair(&Mpfr::new(PAIR_BITS).cosine(turn, factor))
 }
 
 fn between(x: Interval) -> Between {
@@ -134,7 +146,7 @@ impl Mpfr {
             Unary::LogPlusOne => self.above_pole(x, -1, rounded!(ln_1p_ref)),
             Unary::Tanh => self.monotone(x, false, rounded!(tanh_ref)),
             Unary::Cbrt => self.monotone(x, false, rounded!(cbrt_ref)),
-            Unary::Erf => self.monotone(x, false, rounded!(erf_ref)),
+            Unary::Erf => self.monotone(x, false, |v, round| erf(v, bits, round)),
             Unary::Cosine | Unary::Sine => self.wave(unary, x),
             Unary::Tan => self.tangent(x),
             Unary::Sqrt => self.sqrt(x),
@@ -163,6 +175,20 @@ impl Mpfr {
             Unary::Sign => x.sign(),
             Unary::CountLeadingZeros | Unary::IsFinite | Unary::Not | Unary::PopulationCount => Between::Unknown,
         }
+    }
+
+    /// A multiple of the cosine of a part of a turn.
+    pub(super) fn cosine(&self, turn: Turn, factor: i32) -> Between {
+        let (numerator, denominator) = turn.parts();
+        let part = Float::with_val(u32::BITS, numerator);
+        // It lies strictly between 0 and 1.
+        let ends = if factor < 0 { [Round::Up, Round::Down] } else { [Round::Down, Round::Up] };
+        let [lo, hi] = ends.map(|round| {
+            let cosine = Float::with_val_round(self.bits, part.cos_u_ref(denominator), round).0;
+            Float::with_val(self.bits + i32::BITS, &cosine * factor)
+        });
+        let form = Form::cosine(turn, factor);
+        Between::real(lo, hi).with_form(Some(form), || 0)
     }
 
     /// The square root: of a ratio of squares a ratio.
@@ -290,7 +316,9 @@ impl Mpfr {
         if *exponent < 0 && x.may_be_zero() {
             return Between::Unknown;
         }
-        let is_even = exponent.to_integer().is_some_and(|n| n.is_even());
+        // Beyond its own bits a number is even, and it may have more digits than memory holds.
+        let is_beyond = exponent.get_exp().is_some_and(|last| i64::from(last) > i64::from(exponent.prec()));
+        let is_even = is_beyond || exponent.to_integer().is_some_and(|n| n.is_even());
         let base = if is_even { x.magnitude() } else { x.clone() };
         self.monotone(&base, *exponent < 0, |v, round| at(v, exponent, round))
     }

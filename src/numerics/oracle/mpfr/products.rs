@@ -7,8 +7,8 @@
 //!
 //! A dot has the linear form that the sum of its products has. Where it multiplies two numbers of which neither is
 //! rational, that product is an atom which nothing else has: no combination with other numbers takes the form apart, so
-//! that a name of its own says as much. Left to the sum of single products are results that may be zero, whose sign takes
-//! a closer look, results that are rational, and operands that are no moderate numbers.
+//! that a name of its own says as much. Left to the sum of single products are results that may be zero and have no form,
+//! operands that are rational, and those that are no moderate numbers.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -138,11 +138,15 @@ impl Mpfr {
                 Found::Number => Some(Between::real(-infinity(), infinity())),
                 Found::Open => None,
             };
-            let form = between.as_ref().and_then(|_| Terms::form(&terms, [i, j]));
-            let is_rational = form.as_ref().is_some_and(|form: &Form| form.as_rational().is_some());
-            numbers[row * n + column] = match between.filter(|_| !is_rational) {
-                Some(between) => Rc::new(self.with_form(between, form)),
-                None => dot(self, [lhs, rhs], [starts[0] + row * k, starts[1] + column], [k, n]),
+            let is_rational = Terms::are_rational(&terms, [i, j]);
+            let has_form = between.is_some() || !is_rational && Terms::are_constant(&terms, [i, j]);
+            let form = if has_form { Terms::form(&terms, [i, j]) } else { None };
+            numbers[row * n + column] = match (between, form.as_ref().and_then(Form::as_rational)) {
+                // Without infinities and NaN, and a sum of products is never -0.
+                (_, Some(value)) if value.is_zero() => Rc::new(Between::exact(0.0)),
+                (_, Some(value)) => Rc::new(Between::of_rational(value, self.bits)),
+                (Some(between), None) => Rc::new(self.with_form(between, form)),
+                (None, None) => dot(self, [lhs, rhs], [starts[0] + row * k, starts[1] + column], [k, n]),
             };
         }
         numbers

@@ -18,6 +18,8 @@ pub(super) struct Terms<'a> {
 struct Facts {
     /// Whether all entries are rational.
     is_rational: bool,
+    /// Whether no entry has an atom.
+    is_constant: bool,
     /// Whether all entries have forms.
     have_forms: bool,
     /// Entries with an atom that no other entry of the vector has.
@@ -26,10 +28,11 @@ struct Facts {
 
 impl Facts {
     fn of(entries: impl Iterator<Item = Rc<Between>>) -> Facts {
-        let (mut is_rational, mut have_forms) = (true, true);
+        let (mut is_rational, mut is_constant, mut have_forms) = (true, true, true);
         let mut places: HashMap<u64, Option<usize>> = HashMap::new();
         for (at, entry) in entries.enumerate().filter(|(_, entry)| !entry.is_rational()) {
             is_rational = false;
+            is_constant &= entry.is_constant();
             have_forms &= entry.has_form();
             entry.for_each_atom(|atom| {
                 places.entry(atom).and_modify(|place| *place = None).or_insert(Some(at));
@@ -38,7 +41,7 @@ impl Facts {
         let mut unlike: Vec<usize> = places.into_values().flatten().collect();
         unlike.sort_unstable();
         unlike.dedup();
-        Facts { is_rational, have_forms, unlike }
+        Facts { is_rational, is_constant, have_forms, unlike }
     }
 }
 
@@ -46,7 +49,7 @@ impl<'a> Terms<'a> {
     pub fn new(operand: Operand<'a>, vectors: &[usize]) -> Terms<'a> {
         let are_plain = operand.reals.are_plain_and_finite();
         let facts = |vector: &usize| match are_plain {
-            true => Facts { is_rational: true, have_forms: true, unlike: Vec::new() },
+            true => Facts { is_rational: true, is_constant: true, have_forms: true, unlike: Vec::new() },
             false => Facts::of((0..operand.layout.length).map(|l| operand.entry(*vector, l))),
         };
         Terms { operand, vectors: vectors.iter().map(facts).collect(), numbers: vectors.to_vec() }
@@ -65,6 +68,11 @@ impl<'a> Terms<'a> {
         operands[0].vectors[i].is_rational && operands[1].vectors[j].is_rational
     }
 
+    /// Whether all products of a row and a column are combinations of cosines of parts of a turn.
+    pub fn are_constant(operands: &[Terms; 2], [i, j]: [usize; 2]) -> bool {
+        operands[0].vectors[i].is_constant && operands[1].vectors[j].is_constant
+    }
+
     /// The form of the dot of a row and a column; `None` where it has no short one.
     pub fn form(operands: &[Terms; 2], [i, j]: [usize; 2]) -> Option<Form> {
         let [row, column] = [&operands[0].vectors[i], &operands[1].vectors[j]];
@@ -80,12 +88,12 @@ impl<'a> Terms<'a> {
             return None;
         }
         let length = operands[0].operand.layout.length;
-        let has_factor = |(x, y): (Rc<Between>, Rc<Between>)| x.is_rational() || y.is_rational();
-        if !(0..length).all(|l| has_factor(entries(l))) {
+        let is_left_out = |l: &usize| operands[0].is_zero(i, *l) || operands[1].is_zero(j, *l);
+        let all: Vec<(Rc<Between>, Rc<Between>)> = (0..length).filter(|l| !is_left_out(l)).map(entries).collect();
+        if !all.iter().all(|(x, y)| x.is_constant() || y.is_constant()) {
             return None;
         }
-        let forms = |(x, y): (Rc<Between>, Rc<Between>)| x.form().zip(y.form());
-        let forms: Vec<(Form, Form)> = (0..length).map(|l| forms(entries(l))).collect::<Option<_>>()?;
-        Form::of_products(forms.iter().map(|(x, y)| (x, y)))
+        let forms = all.iter().map(|(x, y)| x.shared_form().zip(y.shared_form()));
+        Form::of_products(forms.collect::<Option<Vec<_>>>()?.into_iter())
     }
 }
