@@ -2,6 +2,7 @@
 
 mod entry;
 pub mod npy;
+mod npy_header;
 pub mod safetensors;
 mod whole;
 
