@@ -13,6 +13,8 @@ mod refused;
 mod same_pairs;
 mod schema;
 mod selection;
+mod terminal;
+mod unjudged;
 mod verdicts;
 
 use std::collections::BTreeSet;

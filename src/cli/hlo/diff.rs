@@ -55,7 +55,7 @@ pub struct Arguments {
     bless: bool,
     /// Print the changes as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
@@ -181,8 +181,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     let alike =
         (!alike.is_empty()).then(|| format!("not understood, but the same in both files: {}", alike.join(", ")));
     for note in open.into_iter().chain(alike) {
-        // Nobody may be left to read it.
-        let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
+        super::note(&format!("ulpgate: {note}"));
     }
     if found == Difference::default() && !results.is_empty() && modes[0] == modes[1] {
         let why = "results differ, but no change of precision was found: an error of ulpgate, please report it with both files";
