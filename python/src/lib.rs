@@ -15,6 +15,7 @@ use ulpgate::evaluation::{self, NamedResult, RoundTo, TokenTruth, bind, token_re
 use ulpgate::flow;
 use ulpgate::hlo::ast::Module;
 use ulpgate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
+use ulpgate::name::one_line;
 use ulpgate::tensor::{DType, Data, Tensor};
 
 create_exception!(
@@ -38,7 +39,7 @@ fn judge<T: Send>(py: Python<'_>, work: impl Send + FnOnce() -> Result<T, String
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it says nothing");
         Err(format!("an error of ulpgate, please report it with the program: {text}"))
     });
-    result.map_err(|message| Error::new_err(message.replace(['\n', '\r'], " ")))
+    result.map_err(|message| Error::new_err(one_line(&message)))
 }
 
 /// A text's program; `of` is what errors call it.
@@ -220,6 +221,27 @@ fn tokens(
     })
 }
 
+/// How far results are from the truth, as JSON: an object for each result of the truth, which `exact` gave. `undecided` are the
+/// flat positions of elements that stayed open, by the results' names.
+#[pyfunction]
+fn errors(
+    py: Python<'_>,
+    results: Vec<Array>,
+    truth: Vec<Array>,
+    undecided: Vec<(String, Vec<usize>)>,
+) -> PyResult<String> {
+    judge(py, move || {
+        let of_truth = |(name, tensor): (String, Tensor)| {
+            let open = undecided.iter().find(|(other, _)| *other == name);
+            let undecided = open.map(|(_, places)| places.clone()).unwrap_or_default();
+            NamedResult { name, tensor, order_sensitive: 0, undecided }
+        };
+        let truth: Vec<NamedResult> = tensors(&truth)?.into_iter().map(of_truth).collect();
+        let errors = evaluation::result_errors(&tensors(&results)?, &truth)?;
+        serde_json::to_string(&errors).map_err(|e| e.to_string())
+    })
+}
+
 /// Results as a program gives them: all of them, each of its type and dims.
 fn in_order(import: &Import, set: &[Array]) -> Result<Vec<Tensor>, String> {
     let (program, mut ordered) = (&import.program, Vec::new());
@@ -254,5 +276,6 @@ fn _ulpgate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exact, module)?)?;
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(show, module)?)?;
+    module.add_function(wrap_pyfunction!(errors, module)?)?;
     module.add_function(wrap_pyfunction!(tokens, module)?)
 }

@@ -51,6 +51,58 @@ def test_libtpu_is_asked_for_where_it_is_needed() -> None:
         ulpgate.audit(keep_max, X, topologies=["v5e"])
 
 
+def layer_norm(x, gain):  # type: ignore[no-untyped-def]
+    """Computed in bf16 throughout: the mean of the squares less the square of the mean cancels."""
+    mean = x.mean(-1, keepdims=True)
+    variance = (x * x).mean(-1, keepdims=True) - mean * mean
+    return (x - mean) * jax.lax.rsqrt(variance + jnp.bfloat16(1e-5)) * gain
+
+
+OFFSET = (np.random.default_rng(1).standard_normal((8, 256)) + 12).astype(ml_dtypes.bfloat16)
+GAIN = np.ones(256, ml_dtypes.bfloat16)
+
+
+def test_results_that_say_no_token_are_held_to_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ulpgate.audit(layer_norm, OFFSET, GAIN, topologies=[])
+    assert not found.notes or "other bits" in found.notes[0]
+    for setting in ("excess_on", "excess_off"):
+        (error,) = found.errors[f"cpu/{setting}"]
+        assert error.result == "out0" and error.elements == 8 * 256 and not error.undecided
+        worst = error.worst
+        assert worst is not None and worst.error > 1
+        got, truth = (np.asarray(found.arrays[name]["out0"], np.float64) for name in (f"cpu/{setting}", "exact"))
+        ulps = np.abs(got - truth) / 2.0 ** (np.floor(np.log2(np.abs(truth))) - 7)
+        assert np.isclose(ulps.max(), worst.error) and ulps[worst.index] == ulps.max()
+        assert error.differing == (ulps > 0.5).sum()
+    assert "0 of 0" not in repr(found) and "no row of tokens" in repr(found) and f"{worst.error:.6g} ulp at most" in repr(found)
+    assert "largest error in ulp" in found._repr_html_()
+    monkeypatch.setattr(testing, "current", None)
+    with pytest.raises(AssertionError, match="out0 .*: error .* ulp at most"):
+        ulpgate.assert_conforms(layer_norm, OFFSET, GAIN, chips="cpu")
+    # In f32 the flag changes nothing, and the error alone is judged.
+    wide = OFFSET.astype(np.float32), GAIN.astype(np.float32)
+    widest = max(error.error or 0 for several in ulpgate.audit(layer_norm, *wide, topologies=[]).errors.values() for error in several)
+    assert widest > 4
+    with pytest.raises(AssertionError, match="ulp at most"):
+        ulpgate.assert_conforms(layer_norm, *wide, chips="cpu", max_ulp=widest / 2)
+    ulpgate.assert_conforms(layer_norm, *wide, chips="cpu", max_ulp=widest + 1)
+
+
+def test_nothing_judged_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "current", None)
+    empty = np.zeros((0, 4), np.float32)
+    assert "NOTHING was judged" in repr(ulpgate.audit(lambda x: x * 2, empty, topologies=[]))
+    with pytest.raises(ulpgate.Error, match="nothing was judged"):
+        ulpgate.assert_conforms(lambda x: x * 2, empty, chips="cpu")
+    with pytest.raises(ulpgate.Error, match="nothing was judged"):
+        ulpgate.assert_conforms(lambda x: x * 2, np.float32([1]), chips=[])
+    with pytest.raises(ulpgate.Error, match="nothing was judged"):
+        ulpgate.assert_same_tokens(lambda x: jnp.argmax(x, -1), lambda x: jnp.argmax(x, -1), X, chips=[])
+    # All that the truth leaves open.
+    with pytest.raises(AssertionError, match="not judged: 1 of 1 elements are undecided"):
+        ulpgate.assert_conforms(lambda x: 1 / (jnp.exp(x) * jnp.exp(-x) - 1), np.float32([0.3]), chips="cpu")
+
+
 def test_structures_numbers_keys_and_static_arguments_are_taken() -> None:
     def f(tree, scale, key, axis):  # type: ignore[no-untyped-def]
         noise = jax.random.uniform(key, tree["a"].shape)

@@ -1,7 +1,7 @@
 """Tells whether a numerics change alters a model's tokens.
 
 ``audit`` lowers a JAX function with the jax that is installed, for CPU and for TPUs that need not be there, and says what
-the compiler changed and which tokens are not the true ones. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text
+the compiler changed, which tokens are not the true ones and how far results are from the truth. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text
 and need no jax. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
 find.
 
@@ -21,7 +21,22 @@ array([   1.25,  100.25, 1000.25])
 
 from ._arrays import array
 from ._audit import Audit, Target, audit
-from ._hlo import Change, Diff, Flow, Results, TokenRows, WrongRow, diff, evaluate, exact, show, token_rows
+from ._hlo import (
+    Change,
+    Diff,
+    Flow,
+    ResultError,
+    Results,
+    TokenRows,
+    WorstElement,
+    WrongRow,
+    diff,
+    evaluate,
+    exact,
+    result_errors,
+    show,
+    token_rows,
+)
 from ._ulpgate import Error, __version__
 from .testing import assert_conforms, assert_same_tokens
 
@@ -31,9 +46,11 @@ __all__ = [
     "Diff",
     "Error",
     "Flow",
+    "ResultError",
     "Results",
     "Target",
     "TokenRows",
+    "WorstElement",
     "WrongRow",
     "__version__",
     "array",
@@ -43,6 +60,7 @@ __all__ = [
     "diff",
     "evaluate",
     "exact",
+    "result_errors",
     "show",
     "token_rows",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array
-from ._hlo import Change, Diff, Results, TokenRows, changes_table, diff, evaluate, exact, token_rows
+from ._hlo import Change, Diff, ResultError, Results, TokenRows, changes_table, diff, evaluate, exact, result_errors, token_rows
 from ._html import paragraph, table
 from ._ulpgate import Error
 
@@ -119,6 +119,8 @@ class Audit:
     changes: dict[str, list[Change]]
     # Rows that say another token than the truth.
     tokens: dict[str, list[TokenRows]]
+    # How far every result is from the truth.
+    errors: dict[str, list[ResultError]]
     # Results of each program, of the real numbers (`exact`), and of XLA:CPU itself (`cpu/excess_on/xla`).
     arrays: dict[str, Results]
     # The programs' texts, and the comparison of the flag's two settings with its results.
@@ -127,11 +129,31 @@ class Audit:
     # What could not be judged, a line each.
     notes: list[str]
 
-    def lines(self) -> list[str]:
-        """The findings, one a line: changes, then rows that say another token."""
+    def lines(self, max_ulp: float | None = 0.5) -> list[str]:
+        """The findings, one a line: changes, rows that say another token or of which the truth is open, results that say no
+        token and are farther from the truth than ``max_ulp`` (None: any may be), and what could not be judged."""
         found = [f"{target}: {change}" for target, changes in self.changes.items() for change in changes]
-        found += [f"{at}: {rows}" for at, several in self.tokens.items() for rows in several if rows.wrong or rows.lost]
+        found += [
+            f"{at}: {rows}" for at, several in self.tokens.items() for rows in several if rows.wrong or rows.lost or rows.undecided
+        ]
+        for at, errors in self.untold().items():
+            for error in errors:
+                limit = 0.0 if error.shape.startswith(("s", "u", "pred")) else max_ulp
+                is_beyond = error.error is not None and limit is not None and error.error > limit
+                if max_ulp is not None and (is_beyond or error.undecided):
+                    found.append(f"{at}: {error}")
         return found + self.notes
+
+    def untold(self) -> dict[str, list[ResultError]]:
+        """The errors of results that say no token, so that nothing but the error judges them."""
+        told = {at: {rows.result for rows in several} for at, several in self.tokens.items()}
+        return {at: [error for error in errors if error.result not in told.get(at, ())] for at, errors in self.errors.items()}
+
+    def judged(self, max_ulp: float | None = 0.5) -> int:
+        """How many rows of tokens, and elements of results that say no token, were held to the truth."""
+        rows = sum(rows.rows - len(rows.undecided) for several in self.tokens.values() for rows in several)
+        errors = [] if max_ulp is None else [error for several in self.untold().values() for error in several]
+        return rows + sum(error.elements - error.undecided for error in errors)
 
     def __repr__(self) -> str:
         return "\n".join([self._summary(), *(f"  {line}" for line in self.lines())])
@@ -140,7 +162,15 @@ class Audit:
         changes = sum(map(len, self.changes.values()))
         wrong = sum(len(rows.wrong) for several in self.tokens.values() for rows in several)
         rows = sum(rows.rows for several in self.tokens.values() for rows in several)
-        return f"{self.name} for {', '.join(self.targets)}: {changes} changes by the flag, {wrong} of {rows} rows not those of the truth"
+        said = f"{self.name} for {', '.join(self.targets) or 'no compiler'}: {changes} changes by the flag"
+        said += f", {wrong} of {rows} rows not those of the truth" if rows else ", no row of tokens"
+        errors = [(at, error) for at, several in self.untold().items() for error in several]
+        judged = [(error.error, error.result, at) for at, error in errors if error.error is not None]
+        if judged:
+            # Of equal errors the first.
+            largest, result, at = max(judged, key=lambda one: one[0])
+            said += f", {len({result for _, result, _ in judged})} other results with an error of {largest:.6g} ulp at most ({result}, {at})"
+        return said if self.judged() else f"{said}; NOTHING was judged"
 
     def _repr_html_(self) -> str:
         html = paragraph(self._summary())
@@ -153,6 +183,13 @@ class Audit:
         ]
         if rows:
             html += table(("program", "result", "says", "rows not those of the truth", "lost", "undecided"), rows)
+        errors = [
+            (at, error.result, error.shape, "" if error.error is None else f"{error.error:.6g}", error.differing, error.undecided)
+            for at, several in self.errors.items()
+            for error in several
+        ]
+        if errors:
+            html += table(("program", "result", "type", "largest error in ulp", "not the nearest", "undecided"), errors)
         return html + "".join(map(paragraph, self.notes))
 
 
@@ -165,12 +202,13 @@ def audit(
     static_argnums: Sequence[int] = (),
     round_to: str = "f64",
 ) -> Audit:
-    """Says what compilers change in a JAX function, and which tokens are not those of the truth.
+    """Says what compilers change in a JAX function, which tokens are not those of the truth, and how far results are from it.
 
     The function is lowered with the jax that is installed and compiled with ``xla_allow_excess_precision`` on and off: for the
     CPU, and for each of ``topologies``, generations (``v5e``) or topologies (``v5e:2x2``); by default v5e, v6e and tpu7x where
     libtpu is installed. No TPU is used: the programs are run on emulated machines, and judged by the same function over the
-    real numbers, whose results are rounded to ``round_to`` (``f64``, ``stored``, ...).
+    real numbers, whose results are rounded to ``round_to`` (``f64``, ``stored``, ...). That is subtracted from every result: of
+    those that say no token the error is what judges them.
 
     ``args`` are arrays, or structures of them; those at ``static_argnums`` are passed on as they are. ``tokens`` names the
     results that are tokens, kept sets or scores, by position or as ``out0``; by default those by which the function picks,
@@ -182,7 +220,7 @@ def audit(
     wanted = targets(topologies, cpu)
     compiled, arguments = lower(f, args, wanted, static_argnums)
     asked = result_names(tokens)
-    found = Audit(function_name(f), {}, {}, {}, {target.name: target for target in compiled}, {}, [])
+    found = Audit(function_name(f), {}, {}, {}, {}, {target.name: target for target in compiled}, {}, [])
     truths: list[str] = []
     for target in compiled:
         try:
@@ -222,6 +260,8 @@ def _judge(
         found.arrays["exact"] = exact(target.before, *arguments, round_to=round_to)
         truths.append(target.before)
     sets = [found.arrays[f"{name}/{setting}"] for setting in texts]
+    for setting in texts:
+        found.errors[f"{name}/{setting}"] = result_errors(found.arrays[f"{name}/{setting}"], found.arrays["exact"])
     for setting, rows in zip(texts, token_rows(target.before, arguments, sets, asked), strict=True):
         found.tokens[f"{name}/{setting}"] = rows
 

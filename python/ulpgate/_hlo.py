@@ -271,6 +271,75 @@ class TokenRows:
         return said + (f"; {len(self.undecided)} are undecided" if self.undecided else "")
 
 
+@dataclass(frozen=True)
+class WorstElement:
+    """The element of a result that is farthest from the truth."""
+
+    # Its place.
+    index: tuple[int, ...]
+    computed: float
+    exact: float
+    # In ulps of the result's type at the truth; of integers and predicates their difference.
+    error: float
+
+
+@dataclass(frozen=True)
+class ResultError:
+    """How far a result is from the truth."""
+
+    result: str
+    # Its type and dims: bf16[8,1024].
+    shape: str
+    elements: int
+    # Elements of which the truth is open: they are not judged.
+    undecided: int
+    # Elements farther from the truth than half an ulp; of integers and predicates, other ones.
+    differing: int
+    # Of those that are judged; None where none is.
+    worst: WorstElement | None
+
+    @property
+    def error(self) -> float | None:
+        """The largest error; None where nothing is judged."""
+        return None if self.worst is None else self.worst.error
+
+    def __str__(self) -> str:
+        said = f"{self.result} ({self.shape})"
+        if self.worst is None:
+            return f"{said}: not judged: {self.undecided} of {self.elements} elements are undecided"
+        unit = "" if self.shape.startswith(("s", "u", "pred")) else " ulp"
+        at = ",".join(map(str, self.worst.index))
+        said += f": error {self.worst.error:.6g}{unit} at most, at [{at}] ({self.worst.computed:.6g}, in truth {self.worst.exact:.6g})"
+        said += f"; {self.differing} of {self.elements} elements are not the nearest"
+        return said + (f"; {self.undecided} are undecided" if self.undecided else "")
+
+
+def result_errors(results: Mapping[str, Array], truth: Results) -> list[ResultError]:
+    """Subtracts the truth, as ``exact`` gives it, from results, as ``evaluate`` gives them.
+
+    >>> hlo = '''HloModule third
+    ... ENTRY main { x = f32[] parameter(0) y = f32[] constant(3) ROOT z = f32[] divide(x, y) }'''
+    >>> truth = exact(hlo, np.float32(1))
+    >>> print(*result_errors(evaluate(hlo, np.float32(1), mode="v5e/default/off"), truth))
+    out0 (f32[]): error 0.333333 ulp at most, at [] (0.333333, in truth 0.333333); 0 of 1 elements are not the nearest
+    """
+    places = [(name, [int(place) for place in several]) for name, several in truth.undecided.items()]
+    found = json.loads(_ulpgate.errors(encode(results), encode(truth), places))
+    dims = {name: np.shape(value) for name, value in results.items()}
+    # The parts of a complex result have its dims.
+    dims |= {f"{name}.{part}": shape for name, shape in dims.items() for part in ("real", "imag")}
+
+    def worst(name: str, value: dict[str, Any]) -> WorstElement:
+        index = tuple(int(at) for at in np.unravel_index(value["element"], dims[name])) if dims[name] else ()
+        numbers = [float("nan" if value[key] is None else value[key]) for key in ("computed", "exact")]
+        return WorstElement(index, numbers[0], numbers[1], float("inf") if value["error"] is None else value["error"])
+
+    return [
+        ResultError(**{**value, "worst": None if value["worst"] is None else worst(value["result"], value["worst"])})
+        for value in found
+    ]
+
+
 def token_rows(
     hlo: Text, arguments: Sequence[Any] | Mapping[str, Any], sets: Sequence[Mapping[str, Array]], tokens: Sequence[str] | None = None
 ) -> list[list[TokenRows]]:

@@ -115,11 +115,16 @@ def assert_conforms(
     chips: Iterable[str] | None = None,
     tokens: str | int | Iterable[str | int] | None = None,
     static_argnums: Sequence[int] = (),
+    max_ulp: float | None = None,
 ) -> None:
-    """Asserts that compilers change no precision in a JAX function, and that it says the tokens of the truth.
+    """Asserts that compilers change no precision in a JAX function, and that it gives the truth: its tokens, or its numbers.
 
     Fails on each change that ``xla_allow_excess_precision`` makes, on each result with a row that says another token than the
-    function does over the real numbers, with the flag or without, and on whatever could not be judged; unless it is accepted.
+    function does over the real numbers, on each result that says no token and is farther than ``max_ulp`` from the number of
+    its type that is nearest to the truth, with the flag or without, and on whatever could not be judged; unless it is accepted. Without ``max_ulp``
+    it must be that number; where ``tokens`` names results, other ones are not asked for.
+
+    Raises ``Error`` where nothing was judged: no result says a token or has an error, or no compiler is asked.
 
     ``chips`` are ``cpu`` and TPU generations such as ``v5e``; by default the CPU, and v5e, v6e and tpu7x where libtpu is
     installed. The other arguments are as for ``audit``.
@@ -128,7 +133,11 @@ def assert_conforms(
     chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
     cpu = chips is None or "cpu" in chips
     found = audit(f, *args, topologies=chips, cpu=cpu, tokens=tokens, static_argnums=static_argnums, round_to="stored")
-    _settle(found.lines())
+    limit = 0.5 if max_ulp is None and tokens is None else max_ulp
+    lines = found.lines(limit)
+    if not lines and not found.judged(limit):
+        raise Error(f"nothing was judged of {found.name}: it has no element or row whose truth is known, or no compiler was asked")
+    _settle(lines)
 
 
 def assert_same_tokens(
@@ -147,6 +156,8 @@ def assert_same_tokens(
     __tracebackhide__ = True
     chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
     wanted = targets(chips, chips is None or "cpu" in chips)
+    if not wanted:
+        raise Error("nothing was judged: no compiler was asked; name one with chips=[...]")
     (ones, arguments), (others, _) = (lower(function, args, wanted, static_argnums) for function in (f, g))
     findings = []
     for one, other in zip(ones, others, strict=True):
@@ -157,6 +168,8 @@ def assert_same_tokens(
         judged = token_rows(one.before, arguments, results, result_names(tokens))
         if not judged[0]:
             raise Error(f"{function_name(f)} has no result that says a token: name one with tokens=...")
+        if not any(rows.rows for rows in judged[0]):
+            raise Error(f"nothing was judged of {function_name(f)}: its results have no row")
         for rows, other_rows in zip(*judged, strict=True):
             line = _differing(rows, other_rows, *results)
             if line:

@@ -15,7 +15,7 @@ use crate::subject;
 use crate::suite::{Case, Suite};
 
 use super::list::{Entry, Kind, entries};
-use super::{Exit, Failure, suites, worst_rows};
+use super::{Exit, Failure, suites, summary, worst_rows};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -103,8 +103,21 @@ fn explain_path(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Fail
     } else {
         worst_rows::show(case, out)?;
     }
-    explain_mode(case.subject.promise(), out)?;
-    explain_program(&built(&case.problem.program, case.problem.n)?, case.subject.promise(), out)?;
+    let program = built(&case.problem.program, case.problem.n)?;
+    if case.subject.emulated().is_some() {
+        explain_mode(case.subject.promise(), out)?;
+        explain_program(&program, case.subject.promise(), out)?;
+    } else {
+        let subject = case.subject.id();
+        let told = format!(
+            "These results were recorded, as {subject}: a file gives them, and which compiler and machine made them is not \
+             known. They are judged by the arithmetic of the mode below, and by the program as it is declared."
+        );
+        summary::wrap(&told, "", out)?;
+        writeln!(out)?;
+        explain_mode(case.subject.promise(), out)?;
+        writeln!(out, "The program as it is declared:\n\n{program}")?;
+    }
     Ok(Exit::AsExpected)
 }
 

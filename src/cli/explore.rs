@@ -6,22 +6,23 @@ use std::path::Path;
 use clap::Args;
 
 use crate::explore::{
-    Answer, Decision, Exploration, FAMILIES, Family, Outside, Repair, Settings, Witness, counterexample,
-    default_families, enclose, explore, find_family, outside, repair,
+    Answer, Decision, Exploration, FAMILIES, Family, Repair, Settings, Witness, counterexample, default_families,
+    enclose, explore, find_family, repair,
 };
-use crate::file::safetensors;
 use crate::input::{Argument, InputKey, InputSpec, generate};
-use crate::ir::{Program, Shape};
+use crate::ir::Program;
 use crate::machine::Mode;
 use crate::name::hint;
-use crate::oracle::Enclosed;
 use crate::program::ProgramSpec;
 use crate::run::{World, check_memory};
 use crate::suite::is_file;
 use crate::tensor::Tensor;
 
+use super::against::compare;
+use super::choice_text::tell_choices;
 use super::hlo::{inputs, read};
-use super::{Exit, Failure, choice_text::tell_choices, counterexample_files};
+use super::terminal::note;
+use super::{Exit, Failure, counterexample_files};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -75,7 +76,7 @@ pub struct Arguments {
     against: Option<std::path::PathBuf>,
     /// Print as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn family(name: &str) -> Result<&'static Family, String> {
@@ -125,6 +126,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
             }
         }
     }
+    if rows.is_empty() {
+        return Err(fail(&"the outcome has no row, so that nothing was judged"));
+    }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
 }
 
@@ -134,10 +138,9 @@ const MANY: usize = 1024;
 /// Says what may take long.
 fn announce(choices: usize) {
     if choices >= MANY {
-        let note =
-            format!("note: no enclosure proves all rows; up to {choices} choices are evaluated (--choices N: no more)");
-        // A closed standard error loses the note, not the results.
-        let _ = writeln!(std::io::stderr(), "{note}");
+        note(&format!(
+            "note: no enclosure proves all rows; up to {choices} choices are evaluated (--choices N: no more)"
+        ));
     }
 }
 
@@ -161,43 +164,6 @@ fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failu
         writeln!(out, "  in JAX, of what {value} is: {jax}")?;
     }
     Ok(())
-}
-
-/// Tells of each result how much of it lies outside of its enclosure.
-fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
-    let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
-    let mut results = Vec::new();
-    for (name, id) in program.output_names.iter().zip(program.outputs()) {
-        let shape = &program.entry().instructions[id].shape;
-        let found = given.iter().find(|(given, _)| given == name).map(|(_, tensor)| tensor.clone());
-        let tensor = found.ok_or_else(|| fail(format!("{name} is missing, which must be {shape}")))?;
-        let found = Shape::array(tensor.dtype(), tensor.dims());
-        if found != *shape {
-            return Err(fail(format!("{name} is {found}, but the program gives {shape}")));
-        }
-        results.push(tensor);
-    }
-    let mut exit = Exit::AsExpected;
-    for Outside { output, elements, unknown } in outside(enclosed, &results) {
-        let (name, count) = (&program.output_names[output], results[output].len());
-        write!(out, "{name}: {} of {count} elements outside, {unknown} not known", elements.len())?;
-        if let Some(first) = elements.first() {
-            exit = Exit::Found;
-            let value = results[output].data().get_f64(*first);
-            match &enclosed[output] {
-                Enclosed::Floats(floats) => {
-                    let (lo, hi) = (floats[*first].lo, floats[*first].hi);
-                    write!(out, "; the first at {first}: {value:e} is not in {lo:e} to {hi:e}")?;
-                }
-                Enclosed::Integers(integers) => {
-                    write!(out, "; the first at {first}: {value} instead of {}", integers[*first].unwrap_or_default())?;
-                }
-            }
-        }
-        writeln!(out)?;
-    }
-    Ok(exit)
 }
 
 /// The program and its arguments.

@@ -41,7 +41,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
     /// Print differences and findings as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
     formats: Formats,
 }
@@ -87,12 +87,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         } else {
             writeln!(
                 out,
-                "{}: {} better, {} worse, {} new, {} gone against {}; {} not expected.",
+                "{}: {} better, {} worse, {} new, {} gone, {} changed against {}; {} not expected.",
                 quantity(cases, "case"),
                 count(Change::Better),
                 count(Change::Worse),
                 count(Change::New),
                 count(Change::Gone),
+                count(Change::Changed),
                 baseline.display(),
                 quantity(findings.len(), "finding"),
             )?;

@@ -23,7 +23,7 @@ pub struct Arguments {
     what: Option<Kind>,
     /// Print as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// The things that have names.
@@ -93,7 +93,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
             add(Kind::Columns, f.name, &doc);
         }
     }
-    COLUMNS.iter().for_each(|(name, doc)| add(Kind::Columns, name, doc));
+    COLUMNS.iter().for_each(|column| add(Kind::Columns, column.name, column.doc));
     Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);

@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
-    form: Form,
+    pub(super) form: Form,
 }
 
 /// Joins the records of some folders, keeps them, writes their reports, prints the summary.

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand. [`main`] is all of the binary; `summary` prints records for several
 //! subcommands.
 
+mod against;
 mod choice_text;
 mod ci;
 mod counterexample_files;
@@ -21,6 +22,7 @@ mod reports_folder;
 mod run;
 mod same;
 mod summary;
+mod terminal;
 mod worst_rows;
 
 use std::ffi::OsString;
@@ -36,6 +38,7 @@ use crate::run::LockedFolder;
 use crate::suite::{self, Suite};
 
 use output::Output;
+use terminal::Terminal;
 
 /// Where suites and committed reports lie, in the current directory.
 const SUITES: &str = "suites";
@@ -54,7 +57,7 @@ const REPORTS: &str = "reports";
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
         changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open; another process writes the same folder). The code is the \
+        unsupported operation, programs that same leaves open, nothing judged; another process writes the same folder). The code is the \
         verdict whoever reads the output."
 )]
 struct Arguments {
@@ -88,6 +91,23 @@ enum Command {
     Init(init::Arguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and the program as the compiler leaves it
     Explain(explain::Arguments),
+}
+
+impl Command {
+    /// Whether the output is read by a program, so that nothing of it may be left out.
+    fn is_for_programs(&self) -> bool {
+        match self {
+            Command::Run(arguments) => arguments.json,
+            Command::Gate(arguments) => arguments.json,
+            Command::Report(arguments) => arguments.form.json,
+            Command::Merge(arguments) => arguments.form.json,
+            Command::List(arguments) => arguments.json,
+            Command::Hlo(command) => command.is_for_programs(),
+            Command::Same(arguments) => arguments.json,
+            Command::Explore(arguments) => arguments.json,
+            Command::Init(_) | Command::Explain(_) => false,
+        }
+    }
 }
 
 /// What a subcommand ends with.
@@ -132,8 +152,10 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
-    let mut out = Output::new(anstream::AutoStream::auto(std::io::stdout().lock()));
-    let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
+    let command = arguments.command.unwrap_or(Command::Run(run::Arguments::default()));
+    let stdout = anstream::AutoStream::auto(std::io::stdout().lock());
+    let mut out = Output::new(Terminal::new(stdout, command.is_for_programs()));
+    let result = match command {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::Report(arguments) => report::run(&arguments, &mut out),
@@ -156,8 +178,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Says why on one line of standard error, whatever a name or a path in the message holds.
 fn could_not_judge(message: &str) -> u8 {
-    // Nobody may be left to read it.
-    let _ = writeln!(std::io::stderr(), "ulpgate: {}", message.replace(['\n', '\r'], " "));
+    terminal::note(&format!("ulpgate: {message}"));
     2
 }
 

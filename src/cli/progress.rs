@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
+use crate::name::printable;
 use crate::record::Record;
 use crate::run::Progress;
 
@@ -67,7 +68,7 @@ impl Progress for OnStderr {
         match &self.bar {
             Some(bar) => {
                 if let Some(last) = records.last() {
-                    bar.set_message(last.key.suite.clone());
+                    bar.set_message(printable(&last.key.suite).into_owned());
                 }
                 bar.inc(records.len() as u64);
             }

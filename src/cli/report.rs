@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    form: Form,
+    pub(super) form: Form,
 }
 
 /// How records are shown.
@@ -42,7 +42,7 @@ pub(super) struct Form {
     extent: Extent,
     /// Print the summary as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Reads the records of a folder, writes their reports, prints the summary.
@@ -70,7 +70,7 @@ impl Form {
         report::write_all(target, &page)?;
         if self.json {
             summary::json(suites, out)?;
-            return Ok(summary::exit(suites));
+            return summary::exit(suites);
         }
         summary::print(suites, self.extent, out)?;
         for suite in suites {
@@ -85,7 +85,7 @@ impl Form {
         }
         let written = Written { what: describe_writes(changed, target), has_page: page.is_some() };
         summary::print_verdict(suites, "", &written, out)?;
-        Ok(summary::exit(suites))
+        summary::exit(suites)
     }
 
     /// The files of reports, and the page over them where it is not all that is asked for.

@@ -41,7 +41,7 @@ pub struct Arguments {
     formats: Formats,
     /// Print the summary as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Which cases run.
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     if writes {
         Journal::remove(&target)?;
     }
-    Ok(summary::exit(&records))
+    if selection.shard != Shard::default() { Ok(summary::exit_of_shard(&records)) } else { summary::exit(&records) }
 }
 
 /// Whether only some of the suites ran whose reports the folder holds: what is over all of them is left alone.

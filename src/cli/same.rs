@@ -53,7 +53,7 @@ pub struct Arguments {
     witness: Option<PathBuf>,
     /// Print the verdict as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn assumption(name: &str) -> Result<Assumption, String> {

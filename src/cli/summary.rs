@@ -7,9 +7,11 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 
+use crate::check::Outcome;
 use crate::record::{SuiteRecord, Verdict};
 use crate::report::{Total, findings, read_out, suite_lines, total};
 
+use super::terminal::paint;
 use super::{Exit, Failure};
 
 /// Columns of a terminal that nobody made wider.
@@ -91,12 +93,22 @@ pub fn print_verdict(
     let (cases, Written { what, has_page }) = (quantity(cases, "case"), written);
     wrap(&format!("{cases}{took}; {what}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
+    let silent = abstentions(suites);
+    if silent > 0 {
+        let checks = quantity(silent, "check");
+        wrap(&format!("Not judged: {checks} abstained, and the notes of --verbose say why."), "", out)?;
+    }
+    if alarms.is_empty() && !is_judged(suites) {
+        return Ok(writeln!(out, "Nothing was judged.")?);
+    }
     if alarms.is_empty() {
         let where_told = if *has_page { "SUMMARY.md, index.html and --verbose say" } else { "--verbose says" };
-        writeln!(out, "{CALM}As expected{CALM:#}. {where_told} what was found.")?;
+        paint(CALM, "As expected", out)?;
+        writeln!(out, ". {where_told} what was found.")?;
         return Ok(());
     }
-    writeln!(out, "{ALARM}NOT as expected{ALARM:#}: {}.", alarms.join(", "))?;
+    paint(ALARM, "NOT as expected", out)?;
+    writeln!(out, ": {}.", alarms.join(", "))?;
     let next = "Next: `ulpgate explain CASE` shows the program as compiled; a finding that is meant gets `expect` and \
                 `because` in its suite.";
     wrap(next, "", out)
@@ -131,8 +143,39 @@ pub fn json(suites: &[SuiteRecord], out: &mut dyn Write) -> Result<(), Failure> 
     Ok(writeln!(out, "{:#}", serde_json::Value::Array(lines))?)
 }
 
-/// What the records come to.
-pub fn exit(suites: &[SuiteRecord]) -> Exit {
+/// Checks of cases and series that abstained.
+fn abstentions(suites: &[SuiteRecord]) -> usize {
+    suites.iter().flat_map(outcomes).filter(|outcome| *outcome == Outcome::Abstain).count()
+}
+
+/// What all checks of a suite say.
+fn outcomes(suite: &SuiteRecord) -> impl Iterator<Item = Outcome> {
+    let of_cases = suite.cases.iter().flat_map(|case| &case.checks).map(|check| check.outcome);
+    of_cases.chain(suite.series.iter().map(|series| series.check.outcome))
+}
+
+/// Whether anything was judged, or only to be measured. Where all checks abstain, that is no pass.
+fn is_judged(suites: &[SuiteRecord]) -> bool {
+    let is_measured = total(suites).cases > 0 && suites.iter().flat_map(outcomes).next().is_none();
+    is_measured || suites.iter().flat_map(outcomes).any(|outcome| outcome != Outcome::Abstain)
+}
+
+/// What the records of one of several parts come to. A part may have no case, and `merge` judges the whole.
+pub fn exit_of_shard(suites: &[SuiteRecord]) -> Exit {
     let as_expected = suites.iter().flat_map(SuiteRecord::verdicts).all(Verdict::as_expected);
     if as_expected { Exit::AsExpected } else { Exit::Found }
+}
+
+/// What the records come to.
+///
+/// # Errors
+/// If nothing was judged: there is no case, or every check abstained where none is missed.
+pub fn exit(suites: &[SuiteRecord]) -> Result<Exit, Failure> {
+    let exit = exit_of_shard(suites);
+    if exit == Exit::Found || is_judged(suites) {
+        return Ok(exit);
+    }
+    let (cases, checks) = (total(suites).cases, quantity(abstentions(suites), "check"));
+    let why = format!("nothing was judged: {checks} of {} abstained, and no other was asked", quantity(cases, "case"));
+    Err(Failure::Message(why))
 }

@@ -56,8 +56,8 @@ pub fn show(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
             close_up = Some(CloseUp::of(case, &oracle, place)?);
         }
         if let Some(close_up) = &close_up {
-            let row =
-                Row { close_up, row: place.saturating_sub(close_up.rows.start), n: case.problem.n, knows_declared };
+            let (row, n) = (place.saturating_sub(close_up.rows.start), case.problem.n);
+            let row = Row { close_up, row, n, knows_declared, is_recorded: case.subject.emulated().is_none() };
             show_row(place, &row, &of_row, out)?;
         }
     }
@@ -111,6 +111,8 @@ struct Row<'a> {
     n: usize,
     /// Whether the case says what was declared: the program of a file may be what a compiler made of another.
     knows_declared: bool,
+    /// Whether something else computed the results: then neither a machine nor a compiler is known.
+    is_recorded: bool,
 }
 
 impl Row<'_> {
@@ -221,7 +223,7 @@ impl Row<'_> {
                 let cell = |token: &usize| placed(&ids, *token).map_or_else(none, |at| of_tensor(&tensors[output], at));
                 tokens.iter().map(cell).collect()
             };
-            views.push((format!("{name}, computed"), of(computed)));
+            views.push((format!("{name}, {}", self.came()), of(computed)));
             if self.knows_declared {
                 views.push((format!("{name}, as declared"), of(declared)));
             }
@@ -239,10 +241,15 @@ impl Row<'_> {
         views
     }
 
+    /// How the results that are judged came.
+    fn came(&self) -> &'static str {
+        if self.is_recorded { "recorded" } else { "computed" }
+    }
+
     /// An element as computed and, as far as these are known, as declared and exactly.
     fn values(&self, output: usize, at: usize) -> String {
         let CloseUp { computed, declared, exact, .. } = self.close_up;
-        let mut values = format!("computed {}", of_tensor(&computed[output], at));
+        let mut values = format!("{} {}", self.came(), of_tensor(&computed[output], at));
         if self.knows_declared {
             values += &format!(", as declared {}", of_tensor(&declared[output], at));
         }
@@ -271,6 +278,11 @@ impl Row<'_> {
         if changed.is_empty() && !self.knows_declared {
             return None;
         }
+        if changed.is_empty() && self.is_recorded {
+            let which =
+                if shown.len() == 1 { "it is what the program gives" } else { "these are what the program gives" };
+            return Some(format!("{which} as declared, in the arithmetic that the results are judged by"));
+        }
         if changed.is_empty() {
             let which = if shown.len() == 1 { "it is" } else { "these are" };
             return Some(format!("the machine's arithmetic: {which} the same without what the compiler changed"));
@@ -281,6 +293,13 @@ impl Row<'_> {
             TruthTensor::Predicate { values, .. } => values[at] == Some(as_declared != 0),
             TruthTensor::Float(_) | TruthTensor::Skipped => false,
         };
+        if self.is_recorded {
+            let of_what = if is_right { "is right" } else { "is another value" };
+            return Some(format!(
+                "whatever made the recorded results, which is not known: as declared, {} {of_what}",
+                self.element(output, at)
+            ));
+        }
         Some(match is_right {
             true => format!("what the compiler changed: as declared, {} is right", self.element(output, at)),
             false => format!("what the compiler changed, in part: of {} it makes another value", changed.join(", ")),

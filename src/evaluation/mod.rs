@@ -1,7 +1,8 @@
 //! An imported program as a function of named arrays: [`bind`] finds its arguments, [`evaluate`] runs it on a machine,
-//! [`exact`] over the real numbers, and [`TokenTruth`] tells which rows say another token than the truth.
+//! [`exact`] over the real numbers; [`result_errors`] tells how far results are from that, and [`TokenTruth`] tells which rows say another token than the truth.
 
 mod comparand;
+mod result_errors;
 mod token_rows;
 
 use crate::hlo::Import;
@@ -13,6 +14,7 @@ use crate::run::{TooLarge, World, check_memory};
 use crate::subject;
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
+pub use result_errors::{ResultError, WorstElement, result_errors};
 pub use token_rows::{TokenKind, TokenRows, TokenTruth, WrongRow, token_results};
 
 /// Why a program cannot be evaluated.

@@ -1,22 +1,26 @@
 //! The gate: fresh reports against the committed ones, row by row. It reads and compares, and writes nothing.
 
 mod fault;
+mod row_change;
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use crate::file::read_text;
-use crate::metric::Better;
-use crate::report::{File, Row, Table, better_of, is_derived, is_of_witness, is_standing, is_suite_report, parse};
+use crate::report::{File, Row, Table, is_derived, is_standing, is_suite_report, parse};
+
+use row_change::Cell;
 
 /// How one row of a report compares with the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// Every cell that changed did so for the better, or only describes.
+    /// Some figure or verdict is better, and none is worse.
     Better,
-    /// Some figure or verdict is worse; mixed changes count as worse.
+    /// Some figure or verdict is worse, or the file of the baseline is damaged. Mixed figures count as worse.
     Worse,
+    /// Neither can be said: something else is judged or expected, or a finding is gone at the cost of a larger error.
+    Changed,
     /// The baseline has no such row or report.
     New,
     /// Only the baseline has such a row or report.
@@ -31,6 +35,7 @@ impl Change {
         match self {
             Change::Better => "better",
             Change::Worse => "worse",
+            Change::Changed => "changed",
             Change::New => "new",
             Change::Gone => "gone",
             Change::Stray => "stray",
@@ -85,7 +90,8 @@ pub enum GateError {
 
 /// Compares fresh report files with those of a baseline folder, in their order. Files of equal bytes give nothing. A
 /// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is damaged, with what is
-/// wrong ([`Change::Worse`]). A page without rows is better if all differences in the files before it are, else worse.
+/// wrong ([`Change::Worse`]). A page without rows follows the files before it: it is better if all differences in them are,
+/// worse if one is, and else changed.
 ///
 /// Where only part of the cases ran, `about` tells which rows of the baseline the fresh files would have if they were
 /// still given: the others are not missed.
@@ -147,9 +153,7 @@ pub fn compare_with(
                 }
             }
         } else if !damaged {
-            // A page follows the tables that it sums up.
-            let better = !differences.is_empty() && differences.iter().all(|d| d.change == Change::Better);
-            let change = if better { Change::Better } else { Change::Worse };
+            let change = together(&differences);
             differences.push(Difference::of_file(name, change, fault::first_difference(&old, fresh)));
         }
     }
@@ -206,20 +210,19 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
             (None, _) => (Change::New, String::new()),
             (Some(old), Some(fresh)) => {
                 let columns: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
-                let cell = |row: &Row, column: &String| row.get(column).cloned().unwrap_or_default();
                 let is_changed = |c: &&String| !lacking.contains(c) && cell(old, c) != cell(fresh, c);
                 let changed: Vec<&String> = columns.into_iter().filter(is_changed).collect();
                 if changed.is_empty() {
                     continue;
                 }
-                // A point's value is of the metric that its row names.
-                let figure = |column: &'_ String| match fresh.get("metric") {
-                    Some(metric) if column == "value" => metric.clone(),
-                    _ => column.clone(),
-                };
-                let better = changed.iter().all(|c| improves(&figure(c), &cell(old, c), &cell(fresh, c)));
+                let cells = changed.iter().map(|column| {
+                    // A point's value is of the metric that its row names.
+                    let figure = fresh.get("metric").filter(|_| *column == "value").unwrap_or(*column);
+                    Cell { column: figure, old: cell(old, column), fresh: cell(fresh, column) }
+                });
+                let change = row_change::change(&cells.collect::<Vec<_>>());
                 let what = changed.iter().map(|c| format!("{c}: {} -> {}", cell(old, c), cell(fresh, c)));
-                (if better { Change::Better } else { Change::Worse }, what.collect::<Vec<_>>().join(", "))
+                (change, what.collect::<Vec<_>>().join(", "))
             }
         };
         let row = fresh.get(key).or(old.get(key));
@@ -239,44 +242,23 @@ fn lacking<'a>(old: &Table, fresh: &'a Table) -> Vec<&'a String> {
 /// Rows that follow from others in one difference: they are no findings of their own.
 fn summed(file: &str, derived: &[Difference]) -> Option<Difference> {
     let first = derived.first()?;
-    let alike = derived.iter().all(|other| other.change == first.change);
-    let change = if alike { first.change } else { Change::Worse };
     let told = if first.what.is_empty() { first.change.name() } else { &first.what };
     let what = format!("{} rows that follow from other reports, such as {}: {told}", derived.len(), first.row);
-    Some(Difference::of_file(file, change, what))
+    Some(Difference::of_file(file, together(derived), what))
 }
 
-/// Whether a cell's change is for the better. Columns that only describe (where the worst element lies, its bits, an
-/// interval, a fit in words) follow their figure and decide nothing by themselves.
-fn improves(column: &str, old: &str, fresh: &str) -> bool {
-    let rank = |verdict: &str| {
-        [
-            "pass",
-            "abstain",
-            "reported-finding",
-            "expected-finding",
-            "finding",
-            "undecided",
-            "missing-finding",
-            "unexpected-finding",
-        ]
-        .iter()
-        .position(|v| *v == verdict)
-    };
-    if let (Some(old), Some(fresh)) = (rank(old), rank(fresh)) {
-        return fresh < old;
+/// Which way several differences go together.
+fn together(differences: &[Difference]) -> Change {
+    let all = |change: Change| !differences.is_empty() && differences.iter().all(|d| d.change == change);
+    let is_worse = differences.iter().any(|d| d.change == Change::Worse);
+    match [Change::Better, Change::New, Change::Gone].into_iter().find(|change| all(*change)) {
+        Some(change) => change,
+        None if is_worse => Change::Worse,
+        None => Change::Changed,
     }
-    match (better_of(column), old.parse::<f64>(), fresh.parse::<f64>()) {
-        (Some(Better::Lower), Ok(old), Ok(fresh)) => fresh < old,
-        (Some(Better::Higher), Ok(old), Ok(fresh)) => fresh > old,
-        (Some(_), ..) => false,
-        (None, ..) => {
-            const DESCRIBING: [&str; 7] =
-                ["slope_low", "slope_high", "residual", "note", "fitted", "fitted_low", "fitted_high"];
-            is_of_witness(column)
-                || DESCRIBING.contains(&column)
-                || column.ends_with("_share_low")
-                || column.ends_with("_share_high")
-        }
-    }
+}
+
+/// The cell of a row in a column; empty where it has none.
+fn cell<'a>(row: &'a Row, column: &str) -> &'a str {
+    row.get(column).map_or("", String::as_str)
 }

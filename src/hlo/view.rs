@@ -1,5 +1,7 @@
 //! Typed views of an instruction's attributes.
 
+use std::collections::HashSet;
+
 use super::ast::{Attribute, Instruction, Value};
 use super::error::LowerError;
 
@@ -173,7 +175,8 @@ fn window(text: &str) -> Option<Vec<WindowSpec>> {
         .collect::<Option<_>>()?;
     let field = |key: &str| fields.iter().find(|(k, _)| *k == key).map(|(_, values)| values);
     let known = ["size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"];
-    if fields.iter().any(|(key, _)| !known.contains(key)) {
+    let mut seen = HashSet::new();
+    if fields.iter().any(|(key, _)| !known.contains(key) || !seen.insert(key)) {
         return None;
     }
     let rank = field("size").map_or(0, Vec::len);
@@ -214,7 +217,7 @@ mod tests {
         let batch = WindowSpec { size: 4, stride: 3, lhs_dilate: 4, ..plain };
         assert_eq!(window("size=4 stride=3 lhs_dilate=4"), Some(vec![batch]));
         assert_eq!(window(""), Some(vec![]));
-        for broken in ["size=1x2 stride=1", "size=a", "size=1 colour=2", "size=1 pad=3"] {
+        for broken in ["size=1x2 stride=1", "size=a", "size=1 colour=2", "size=1 pad=3", "size=1 stride=2 stride=1"] {
             assert_eq!(window(broken), None, "{broken}");
         }
     }

@@ -1,4 +1,48 @@
-//! What to say about a name that is not in a list, such as a misspelt chip or suite.
+//! Names in messages: what to say about one that is not in a list, and what of any text may reach a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a terminal would obey this character instead of showing it: a control character, the end of a line, or one that turns
+/// the direction of what follows.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Writes a character that [`is_obeyed`] as JSON has it, `\u001b`: of a JSON text, the meaning stays.
+pub fn push_escaped(c: char, text: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\\u{:04x}", u32::from(c));
+}
+
+/// A text of which a terminal obeys nothing: such characters are escaped, ends of lines as well.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    text.chars().for_each(|c| if is_obeyed(c) { push_escaped(c, &mut shown) } else { shown.push(c) });
+    Cow::Owned(shown)
+}
+
+/// The longest line for people, in characters: a screen of them.
+pub const LONGEST_LINE: usize = 4000;
+
+/// What ends a line of which so many characters were left out.
+pub fn left_out(characters: usize) -> String {
+    format!("... ({characters} more characters)")
+}
+
+/// A message as one line: ends of lines are blanks, nothing in it is obeyed, and what is too long is cut with a note.
+pub fn one_line(message: &str) -> String {
+    let message = message.replace(['\n', '\r'], " ");
+    let message = printable(&message);
+    match message.char_indices().nth(LONGEST_LINE) {
+        None => message.into_owned(),
+        Some((end, _)) => message[..end].to_string() + &left_out(message[end..].chars().count()),
+    }
+}
 
 /// The known name closest to `wanted`, if it is close enough to be a slip of the keyboard: at most one edit (insertion,
 /// deletion, substitution, swap of neighbours) for every three characters begun. Of several at one distance, the first
@@ -24,7 +68,7 @@ pub fn hint<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str> + Clone) 
 
 #[cfg(test)]
 mod tests {
-    use super::{hint, nearest};
+    use super::{LONGEST_LINE, hint, nearest, one_line, printable};
 
     #[test]
     fn a_slip_finds_its_name_and_nonsense_finds_none() {
@@ -34,5 +78,15 @@ mod tests {
         assert_eq!(nearest("cauchy", known), None);
         assert_eq!(hint("unifrom", known), "did you mean `uniform`?");
         assert_eq!(hint("cauchy", known), "known: normal, near-tie, uniform");
+    }
+
+    #[test]
+    fn nothing_in_a_message_is_obeyed_or_without_end() {
+        assert_eq!(printable("\u{1b}[31mred\u{9b}\u{7f}\n\u{202e}"), "\\u001b[31mred\\u009b\\u007f\\u000a\\u202e");
+        assert_eq!(printable("häkchen ✓"), "häkchen ✓");
+        assert_eq!(one_line("two\nlines\u{7}"), "two lines\\u0007");
+        let long = one_line(&"ä".repeat(LONGEST_LINE + 7));
+        assert!(long.ends_with("ä... (7 more characters)"), "{long}");
+        assert_eq!(one_line(&"x".repeat(LONGEST_LINE)).len(), LONGEST_LINE);
     }
 }

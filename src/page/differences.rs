@@ -8,8 +8,9 @@ use super::words::case_link;
 use super::{Changes, Content};
 
 /// The kinds of change in the order in which they are told, with what a person calls them.
-const KINDS: [(Change, &str); 4] = [
-    (Change::Worse, "Worse, or neither better nor worse"),
+const KINDS: [(Change, &str); 5] = [
+    (Change::Worse, "Worse"),
+    (Change::Changed, "Neither better nor worse"),
     (Change::New, "New"),
     (Change::Gone, "Gone"),
     (Change::Better, "Better"),

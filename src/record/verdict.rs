@@ -60,6 +60,22 @@ impl Verdict {
         }
     }
 
+    /// The verdict of this name.
+    pub fn from_name(name: &str) -> Option<Verdict> {
+        Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
+    }
+
+    /// What the check said, whatever the suite expects; `None` where that was a pass or an abstention.
+    pub const fn outcome(self) -> Option<Outcome> {
+        match self {
+            Verdict::Pass => Some(Outcome::Pass),
+            Verdict::Abstain => Some(Outcome::Abstain),
+            Verdict::Reported | Verdict::ExpectedFinding | Verdict::UnexpectedFinding => Some(Outcome::Finding),
+            Verdict::Undecided => Some(Outcome::Undecided),
+            Verdict::MissingFinding => None,
+        }
+    }
+
     /// Whether all is as the suite expects: the last three verdicts make a run exit with 1.
     pub fn as_expected(self) -> bool {
         self < Verdict::Undecided

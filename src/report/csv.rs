@@ -88,11 +88,6 @@ fn witness_cells(found_by: String, witness: &Witness) -> [String; LAST.len() - 1
     ]
 }
 
-/// Columns that say which element shows a row's verdict, and decide nothing.
-pub fn is_of_witness(column: &str) -> bool {
-    LAST[1..].contains(&column)
-}
-
 /// Whether every report of a suite, or of growths, has this column, whatever the suite asks.
 pub fn is_standing(column: &str) -> bool {
     PARTS.contains(&column) || LAST.contains(&column)

@@ -1,11 +1,12 @@
 //! Reports: files that people and the gate read, as pure functions of records.
 //!
 //! [`REPORTS`] lists the forms, [`files`] makes them and [`write_all`] writes them. [`parse`] reads a CSV back and
-//! [`better_of`] says which way its columns improve; both serve the gate. [`suite_lines`] and [`read_out`] are the words
+//! [`direction_of`] says which way a change in its columns counts; both serve the gate. [`suite_lines`] and [`read_out`] are the words
 //! that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
 
 mod column_docs;
 mod csv;
+mod direction;
 mod growth_tables;
 mod growths;
 mod markdown;
@@ -15,10 +16,11 @@ mod summary;
 mod unexpected;
 mod write;
 
-pub use self::csv::{Row, Table, TableError, is_derived, is_of_witness, is_standing, is_suite_report, parse};
-pub use column_docs::COLUMNS;
+pub use self::csv::{Row, Table, TableError, is_derived, is_standing, is_suite_report, parse};
+pub use column_docs::{COLUMNS, Column};
+pub use direction::Direction;
 pub use growths::{Growth, GrowthPoint, PowerLaw, growths};
-pub use names::better_of;
+pub use names::direction_of;
 pub use pool::{Pool, Rate, pools};
 pub use summary::{SuiteLine, Total, read_out, suite_lines, total};
 pub use unexpected::{Unexpected, findings};

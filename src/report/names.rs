@@ -1,15 +1,25 @@
-//! Which way the columns of reports improve.
+//! Which way a change in the columns of reports counts.
 
-use crate::check::CHECKS;
-use crate::metric::{Better, find_metric};
+use crate::check::{CHECKS, FigureDoc};
+use crate::metric::find_metric;
 
-/// Which way a report's column improves; `None` for a column that holds no figure, or one that only describes.
-pub fn better_of(column: &str) -> Option<Better> {
+use super::column_docs::COLUMNS;
+use super::direction::Direction;
+
+/// Which way a change in this column of a report counts.
+pub fn direction_of(column: &str) -> Direction {
     let name = column.split(" vs ").next().unwrap_or(column);
     if let Some(metric) = find_metric(name) {
-        return Some(metric.better());
+        return Direction::Figure(metric.better());
     }
     // Several checks of a kind have their setting behind their figures' names.
     let (name, _) = column.split_once('[').unwrap_or((column, ""));
-    CHECKS.iter().flat_map(|c| c.figures()).find(|f| f.name == name).and_then(|f| f.better)
+    let figures = || CHECKS.iter().flat_map(|check| check.figures());
+    if let Some(FigureDoc { better, .. }) = figures().find(|figure| figure.name == name) {
+        return better.map_or(Direction::Describes, Direction::Figure);
+    }
+    if CHECKS.iter().any(|check| check.name() == name) {
+        return Direction::Verdict;
+    }
+    COLUMNS.iter().find(|known| known.name == name).map_or(Direction::Identifies, |known| known.direction)
 }

@@ -128,3 +128,36 @@ fn unknown_names_are_not_explained() {
     says("top_k[k=5000]", "failed to build top_k[k=5000] for n = 1024");
     says("top_k[k=5000]/v5e/default/off", "failed to build top_k[k=5000] for n = 1024");
 }
+
+/// Of recorded results neither machine nor compiler is known: a file gives them.
+#[test]
+fn recorded_results_are_not_blamed_on_a_compiler() {
+    let recorded = edited(
+        TINY,
+        &[("chip = [\"v5e\"]", "chip = [\"v5e\"]\nexcess = [\"cpu\"]\nrecorded = [\"../tokens.safetensors\"]")],
+    );
+    let folder = Folder::new(&[("tiny", &recorded)]);
+    // Of two rows of eight, no row has its best token at both places.
+    for token in [0, 7] {
+        let tensor = ulpgate::tensor::Tensor::new(&[2], ulpgate::tensor::Data::S32(vec![token; 2]));
+        ulpgate::file::safetensors::write(&folder.path("tokens.safetensors"), &[("token".to_string(), tensor)])
+            .unwrap();
+        folder.exits(1, &["run"]);
+        let report = folder.read("reports/tiny.csv");
+        let case = report.lines().nth(1).unwrap();
+        let case = case.split(",unexpected-finding,").next().unwrap().trim_matches('"');
+        let told = folder.exits(0, &["explain", case]).out;
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("which compiler and machine made them is not known"), "{told}");
+        assert!(words.contains(&format!("token recorded {token}, as declared ")), "{told}");
+        assert!(
+            words.contains(
+                "Decided by whatever made the recorded results, which is not known: as declared, token is right"
+            ),
+            "{told}"
+        );
+        for blame in ["compiler changed", "compiler leaves", "token computed", "machine's arithmetic"] {
+            assert!(!words.contains(blame), "{blame}: {told}");
+        }
+    }
+}

@@ -51,10 +51,45 @@ fn the_gate_tells_better_from_worse() {
     gate("max_ulp", "1000", "better");
     gate("max_ulp", "0.001", "worse");
     gate("verdict", "unexpected-finding", "better");
-    gate("rows", "5", "worse");
+    gate("rows", "5", "changed");
     let mixed = with_cell(&with_cell(&report, 1, "max_ulp", "1000"), 1, "mean_ulp", "0.001");
     folder.write("reports/softmax.csv", &mixed);
     assert!(folder.exits(1, &["gate"]).out.starts_with("worse: softmax.csv "));
+}
+
+/// The compiler's program is exchanged by one that loses no token: the row is better, though what showed the finding is empty
+/// now, the suite still expects it, and the file is another one.
+#[test]
+fn a_complete_repair_is_better() {
+    let suite = edited(
+        KEEP,
+        &[
+            ("\"keep_max\"", "\"../keep_max.hlo\""),
+            ("chip = [\"v5e\"]", "chip = [\"xla-cpu\"]\nresults = [\"p\", \"keep\"]\nscores = \"arg0\""),
+            ("EXCESS", "as-compiled"),
+            ("n = [256]\n", ""),
+            ("rows = [64]", "rows = [512]"),
+            ("\"dropped_token\"", "\"dropped_token\"\nexpect = \"finding\"\nbecause = \"what the flag does\""),
+        ],
+    );
+    let folder = Folder::new(&[("keep", &suite)]);
+    folder.write("keep_max.hlo", include_str!("../../src/cli/init_files/keep_max.excess_on.hlo"));
+    folder.exits(0, &["run"]);
+    assert!(folder.read("reports/keep.csv").contains(",expected-finding,"), "{}", folder.read("reports/keep.csv"));
+    folder.write("keep_max.hlo", include_str!("../../src/cli/init_files/keep_max.excess_off.hlo"));
+    let out = folder.exits(1, &["gate"]).out;
+    let told = out.lines().next().unwrap();
+    assert!(told.starts_with("better: keep.csv "), "{out}");
+    for cell in ["verdict: expected-finding -> missing-finding", " -> 0", "found_by: dropped_token -> "] {
+        assert!(told.contains(cell), "{cell} in {out}");
+    }
+    assert!(out.contains("\nchanged: fingerprints.csv ") && !out.contains("worse: "), "{out}");
+    assert!(out.contains(" 1 better, 0 worse, 0 new, 0 gone, 2 changed against "), "{out}");
+    // The suite expects it no longer, which was reviewed as well.
+    folder
+        .write("suites/keep.toml", &edited(&suite, &[("expect = \"finding\"\nbecause = \"what the flag does\"", "")]));
+    let out = folder.exits(1, &["gate"]).out;
+    assert!(out.starts_with("better: keep.csv ") && !out.contains("worse: "), "{out}");
 }
 
 /// A table without some of its columns.
@@ -174,9 +209,9 @@ fn the_gate_tells_new_from_gone_and_bless_accepts() {
         "gone: softmax.csv softmax/softmax[rows=4]/v5e/default/off/normal/9/0",
     );
     mends("growth.csv", &folder.read("reports/growth.csv").replacen("max_ulp", "rms", 1), "gone: growth.csv ");
-    mends("SUMMARY.md", "edited\n", "worse: SUMMARY.md: line 1: `edited` -> `# Summary`");
+    mends("SUMMARY.md", "edited\n", "changed: SUMMARY.md: line 1: `edited` -> `# Summary`");
     let page = folder.read("reports/SUMMARY.md");
-    mends("SUMMARY.md", page.trim_end(), "worse: SUMMARY.md: the last line ends otherwise");
+    mends("SUMMARY.md", page.trim_end(), "changed: SUMMARY.md: the last line ends otherwise");
     // What editors and version control do to a text.
     let windows = report.replace('\n', "\r\n");
     mends("softmax.csv", &windows, "worse: softmax.csv: its lines end in CR LF");
@@ -225,7 +260,7 @@ fn an_exchanged_suite_is_noticed_though_its_figures_stay() {
         .write("suites/tiny.toml", &edited(TINY, &[("\"dropped_token\" }", "\"dropped_token\", expect = \"pass\" }")]));
     for gate in [&["gate"][..], &["gate", "tiny"]] {
         let out = folder.exits(1, gate).out;
-        assert!(out.starts_with("worse: fingerprints.csv tiny tiny.toml: fingerprint: "), "{out}");
+        assert!(out.starts_with("changed: fingerprints.csv tiny tiny.toml: fingerprint: "), "{out}");
         assert_eq!(out.lines().count(), 2, "{out}");
     }
 }

@@ -17,7 +17,9 @@ mod refused;
 mod same_pairs;
 mod schema;
 mod selection;
+mod terminal;
 mod two_runs;
+mod unjudged;
 mod verdicts;
 
 use std::collections::BTreeSet;

@@ -60,7 +60,7 @@ pub struct Arguments {
     bless: bool,
     /// Print the changes as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
@@ -228,8 +228,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     let alike =
         (!alike.is_empty()).then(|| format!("not understood, but the same in both files: {}", alike.join(", ")));
     for note in open.into_iter().chain(alike) {
-        // Nobody may be left to read it.
-        let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
+        super::note(&format!("ulpgate: {note}"));
     }
     if let Some(why) = contradiction(&found, differing, modes) {
         return Err(Failure::Message(why));

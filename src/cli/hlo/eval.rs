@@ -40,7 +40,7 @@ pub struct Arguments {
     results: Vec<String>,
     /// Print what was written as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// One result, as the listing tells of it.

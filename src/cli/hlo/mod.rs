@@ -19,6 +19,7 @@ use crate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, pa
 use crate::machine::Mode;
 use crate::oracle::{Ahead, Rung};
 
+use super::terminal::note;
 use super::{Exit, Failure};
 
 #[derive(Subcommand)]
@@ -31,6 +32,18 @@ pub enum Command {
     Show(show::Arguments),
     /// Why tokens flip: each operation's share, and which of them kept wide turns a token back
     Why(why::Arguments),
+}
+
+impl Command {
+    /// Whether the output is read by a program, so that nothing of it may be left out.
+    pub(super) fn is_for_programs(&self) -> bool {
+        match self {
+            Command::Diff(arguments) => arguments.json,
+            Command::Eval(arguments) => arguments.json,
+            Command::Show(arguments) => arguments.json || arguments.dot,
+            Command::Why(arguments) => arguments.json,
+        }
+    }
 }
 
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -77,16 +90,14 @@ fn announce(ahead: Ahead) {
     };
     if operations >= many {
         let work = format!("{open} elements are undecided; {way} about {operations} operations");
-        // A closed standard error loses the note, not the results.
-        let _ = writeln!(std::io::stderr(), "note: {work}");
+        note(&format!("note: {work}"));
     }
 }
 
 /// Says so where a mode would rewrite what a compiler has rewritten already.
 fn note_second_compilation(path: &Path, module: &Module, mode: &Mode) {
     if module.is_compiled() && mode.excess.rewrites() {
-        let note = format!("{} is compiled already, and {mode} rewrites it again", path.display());
-        // Nobody may be left to read it.
-        let _ = writeln!(std::io::stderr(), "note: {note}; as-compiled runs it as it stands");
+        let what = format!("{} is compiled already, and {mode} rewrites it again", path.display());
+        note(&format!("note: {what}; as-compiled runs it as it stands"));
     }
 }

@@ -19,10 +19,10 @@ pub struct Arguments {
     mode: Option<String>,
     /// Print as JSON
     #[arg(long, conflicts_with = "dot")]
-    json: bool,
+    pub(super) json: bool,
     /// Print as a drawing for Graphviz, coloured by precision
     #[arg(long)]
-    dot: bool,
+    pub(super) dot: bool,
     /// Values that only move or convert as well
     #[arg(long)]
     all: bool,

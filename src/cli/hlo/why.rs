@@ -71,7 +71,7 @@ pub struct Arguments {
     keep: Vec<String>,
     /// Print as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Runs that are made before all operations with a share are kept wide at once.
@@ -205,6 +205,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         for ((words, kept), left) in arguments.keep.iter().zip(&kept).zip(&left) {
             writeln!(out, "kept wide `{words}`, {} operations: {left} of {rows} rows", kept.len())?;
         }
+    }
+    if all.is_empty() && (undecided > 0 || rows == 0) {
+        return Err(fail(&format!(
+            "{undecided} of {rows} rows were not judged: their truth is undecided; no other row is flipped"
+        )));
     }
     Ok(if all.is_empty() { Exit::AsExpected } else { Exit::Found })
 }

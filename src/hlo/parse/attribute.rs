@@ -1,29 +1,34 @@
 //! `name=value`, and lists of these.
 
+use std::collections::HashSet;
+
 use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
 use crate::hlo::ast::{Attribute, Value};
 
-use super::error::Fault;
+use super::error::{Fault, quote};
 use super::lex::{Input, accept, brackets, name, offset, peek, rest, space, string, symbol};
-use super::shape::shape;
+use super::shape::{entry_layout, shape};
 
-/// `, name=value` as often as it stands, behind any space.
+/// `, name=value` as often as it stands, behind any space. Each name stands once, as in XLA's own parser.
 pub(super) fn attributes(input: &mut Input) -> Result<Vec<Attribute>, Fault> {
-    let mut attributes = Vec::new();
+    let (mut attributes, mut names) = (Vec::new(), HashSet::new());
     while accept(input, b',')? {
-        attributes.push(attribute(input)?);
+        attributes.push(attribute(input, &mut names)?);
     }
     Ok(attributes)
 }
 
-fn attribute(input: &mut Input) -> Result<Attribute, Fault> {
+fn attribute<'a>(input: &mut Input<'a>, names: &mut HashSet<&'a str>) -> Result<Attribute, Fault> {
     space(input)?;
-    let at = offset(input);
-    let at = input.state.position(at);
+    let start = offset(input);
+    let at = input.state.position(start);
     let name = name(input, "an attribute's name after \",\"")?;
+    if !names.insert(name) {
+        return Err(Fault::rule(start, format!("the attribute {} stands here a second time", quote(name))));
+    }
     symbol("=", "\"=\" after an attribute's name").parse_next(input)?;
     space(input)?;
     let start = offset(input);
@@ -44,6 +49,7 @@ fn value(input: &mut Input, name: &str) -> Result<Value, Fault> {
             // A string whose bytes are no UTF-8 stays as it stands.
             Ok(unescape(text).map_or_else(|| Value::Word(text.to_string()), Value::Text))
         }
+        b'{' if name == "entry_computation_layout" => Ok(Value::Braces(entry_layout(input)?.to_string())),
         b'{' => match words(rest(input)) {
             Some((words, length)) => {
                 input.next_slice(length);

@@ -32,8 +32,21 @@ enum Reason {
     Rule(String),
 }
 
-/// The longest piece of the text that a message repeats, in characters.
+/// The longest piece of the text that a message repeats to say what was found, in bytes.
 const FOUND: usize = 40;
+
+/// The longest name that a message repeats in full, in bytes. Those of compilers have up to some hundred.
+const NAMED: usize = 256;
+
+/// A name in quotation marks for a message; of a longer one the beginning, and how much was left out.
+pub(super) fn quote(name: &str) -> String {
+    match name.char_indices().nth(NAMED) {
+        None => format!("{name:?}"),
+        Some((end, _)) => {
+            format!("{:?} ({} more characters)", format!("{}...", &name[..end]), name[end..].chars().count())
+        }
+    }
+}
 
 impl Fault {
     /// This was expected at the next character.

@@ -7,7 +7,7 @@ use winnow::token::take_while;
 use crate::hlo::ast::{Instruction, Operand, Operands, Shape};
 
 use super::attribute::attributes;
-use super::error::Fault;
+use super::error::{Fault, quote};
 use super::lex::{Input, accept, name, number, offset, peek, space, symbol};
 use super::literal::literal;
 use super::shape::shape;
@@ -32,7 +32,11 @@ pub(super) fn instruction(input: &mut Input) -> Result<(Instruction, Option<usiz
         .parse_next(input)?;
     symbol("(", "\"(\" after the opcode").parse_next(input)?;
     let operands = match opcode {
-        "parameter" => Operands::Number(number(input, "a parameter's number")?),
+        "parameter" => {
+            let number = number(input, "a parameter's number")?;
+            input.state.parameter(number, at)?;
+            Operands::Number(number)
+        }
         "constant" => Operands::Literal(literal(input, &shape, 0)?),
         _ => Operands::Values(values(input)?),
     };
@@ -70,7 +74,10 @@ fn operand(input: &mut Input) -> Result<Operand, Fault> {
     let at = offset(input);
     let name = name(input, "an operand's name")?;
     if peek(input) == b'(' {
-        return Err(Fault::rule(at, format!("the operand is an instruction {name:?}, which needs a line of its own")));
+        return Err(Fault::rule(
+            at,
+            format!("the operand is an instruction {}, which needs a line of its own", quote(name)),
+        ));
     }
     input.state.operand(name, at)?;
     Ok(Operand { shape, name: name.to_string() })

@@ -8,7 +8,7 @@ use winnow::{LocatingSlice, Stateful};
 use crate::hlo::ast::{Computation, Module, Signature, Table, is_name};
 
 use super::attribute::attributes;
-use super::error::{Fault, ParseError};
+use super::error::{Fault, ParseError, quote};
 use super::instruction::instruction;
 use super::lex::{Input, accept, name, offset, peek, rest, space, symbol};
 use super::scope::Scope;
@@ -131,9 +131,9 @@ fn computation<'a>(input: &mut Input<'a>, name: &'a str, at: usize) -> Result<Co
         instructions.push(instruction);
     }
     let Some(last) = instructions.len().checked_sub(1) else {
-        return Err(Fault::rule(at, format!("the computation {name:?} has no instructions")));
+        return Err(Fault::rule(at, format!("the computation {} has no instructions", quote(name))));
     };
-    input.state.leave(name);
+    input.state.leave(name)?;
     let attributes = attributes(input)?;
     let root = root.unwrap_or(last);
     Ok(Computation { name: name.to_string(), signature, instructions, root, attributes, at: place })

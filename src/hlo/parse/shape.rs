@@ -1,5 +1,7 @@
 //! Shapes and layouts.
 
+use std::collections::HashSet;
+
 use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
@@ -7,7 +9,7 @@ use winnow::token::take_while;
 use crate::hlo::ast::{Element, Layout, Shape};
 use crate::tensor::DType;
 
-use super::error::Fault;
+use super::error::{Fault, quote};
 use super::lex::{Input, accept, brackets, level, number, offset, peek, rest, space, symbol};
 
 /// Element types of HLO that [`DType`] has not. Source: openxla `primitive_util`.
@@ -44,12 +46,12 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
     let name: &str = take_while(1.., |c: char| c.is_ascii_alphanumeric()).context(ARRAY).parse_next(input)?;
     space(input)?;
     if peek(input) != b'[' {
-        return Err(Fault::rule(at, format!("expected {ARRAY}, found {name:?} without dimensions")));
+        return Err(Fault::rule(at, format!("expected {ARRAY}, found {} without dimensions", quote(name))));
     }
     let element = match DType::from_name(name) {
         Some(dtype) => Element::Known(dtype),
         None if OTHER.contains(&name) => Element::Other(name.to_string()),
-        None => return Err(Fault::rule(at, format!("HLO has no element type {name:?}"))),
+        None => return Err(Fault::rule(at, format!("HLO has no element type {}", quote(name)))),
     };
     symbol("[", "\"[\" after the element type").parse_next(input)?;
     let mut dims = Vec::new();
@@ -62,7 +64,21 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
             symbol(",", "\",\" or \"]\" after a dimension").parse_next(input)?;
         }
     }
-    Ok(Shape::Array { element, dims, layout: layout(input)? })
+    let layout = layout(input, dims.len())?;
+    Ok(Shape::Array { element, dims, layout })
+}
+
+/// `{(f32[2]{0}, s32[])->f32[2]{0}}`, which comes next: the shapes of the arguments and of the result, as it stands.
+pub(super) fn entry_layout<'a>(input: &mut Input<'a>) -> Result<&'a str, Fault> {
+    let start = input.checkpoint();
+    let whole = brackets(input)?;
+    input.reset(&start);
+    symbol("{", "\"{\" of the entry's layout").parse_next(input)?;
+    tuple(input, 0)?;
+    symbol("->", "\"->\" and the shape of the result").parse_next(input)?;
+    shape(input, 0)?;
+    symbol("}", "\"}\" at the end of the entry's layout").parse_next(input)?;
+    Ok(whole)
 }
 
 fn dim(input: &mut Input) -> Result<u64, Fault> {
@@ -73,12 +89,14 @@ fn dim(input: &mut Input) -> Result<u64, Fault> {
     number(input, "a dimension")
 }
 
-/// A layout, where one comes next: a brace behind a shape may also begin a computation's body.
-fn layout(input: &mut Input) -> Result<Option<Layout>, Fault> {
+/// The layout of an array of so many dimensions, where one comes next: a brace behind a shape may also begin a computation's
+/// body. Source of what a layout may be: openxla `LayoutUtil::ValidateLayoutForShape`.
+fn layout(input: &mut Input, rank: usize) -> Result<Option<Layout>, Fault> {
     let start = input.checkpoint();
     if !accept(input, b'{')? {
         return Ok(None);
     }
+    let at = offset(input);
     if !matches!(next(input)?, b'0'..=b'9' | b':' | b'}') {
         input.reset(&start);
         return Ok(None);
@@ -93,13 +111,40 @@ fn layout(input: &mut Input) -> Result<Option<Layout>, Fault> {
             symbol(",", "\",\", \":\" or \"}\" in a layout").parse_next(input)?;
         }
     }
+    check_order(&layout.minor_to_major, rank).map_err(|why| Fault::rule(at, why))?;
     if accept(input, b':')? {
+        let mut keys = HashSet::new();
         while next(input)? != b'}' {
-            part(input, &mut layout)?;
+            part(input, &mut layout, &mut keys)?;
         }
     }
     symbol("}", "\"}\" at the end of a layout").parse_next(input)?;
     Ok(Some(layout))
+}
+
+/// That a layout's order, where it has one, names each dimension of an array once.
+fn check_order(minor_to_major: &[u64], rank: usize) -> Result<(), String> {
+    if minor_to_major.is_empty() {
+        return Ok(());
+    }
+    let (dims, layout) = (quantity(rank, "dimension"), quantity(minor_to_major.len(), "dimension"));
+    if minor_to_major.len() != rank {
+        return Err(format!("this layout orders {layout}, and the array has {dims}"));
+    }
+    let mut is_ordered = vec![false; rank];
+    for dim in minor_to_major {
+        let known = usize::try_from(*dim).ok().and_then(|dim| is_ordered.get_mut(dim));
+        match known {
+            None => return Err(format!("this layout orders dimension {dim}, and the array has {dims}, from 0")),
+            Some(true) => return Err(format!("this layout orders dimension {dim} twice")),
+            Some(is_ordered) => *is_ordered = true,
+        }
+    }
+    Ok(())
+}
+
+fn quantity(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The next byte behind any space.
@@ -108,36 +153,53 @@ fn next(input: &mut Input) -> Result<u8, Fault> {
     Ok(peek(input))
 }
 
-/// `T(8,128)(2,1)`, `S(1)`, `#(u32)`: one of the things behind a layout's colon.
-fn part(input: &mut Input, layout: &mut Layout) -> Result<(), Fault> {
-    let start = rest(input);
+/// `T(8,128)(2,1)`, `S(1)`, `#(u32)`: one of the things behind a layout's colon. `keys` are those that stand before it.
+fn part<'a>(input: &mut Input<'a>, layout: &mut Layout, keys: &mut HashSet<&'a str>) -> Result<(), Fault> {
+    let (start, at) = (rest(input), offset(input));
     let key: &str = take_while(1.., |c: char| c.is_ascii_alphabetic() || matches!(c, '#' | '*'))
         .context("a part of a layout such as T(8,128) or S(1)")
         .parse_next(input)?;
+    if !keys.insert(key) {
+        return Err(Fault::rule(at, format!("the part {} of this layout stands here a second time", quote(key))));
+    }
     if peek(input) != b'(' {
         return Err(Fault::expect(input, "\"(\" after the letter of a layout's part"));
     }
     let mut tiles = Some(Vec::new());
     while peek(input) == b'(' {
+        let at = offset(input);
         let group = brackets(input)?;
-        tiles = tiles.and_then(|mut tiles| {
-            tiles.push(tile(group)?);
-            Some(tiles)
-        });
+        if key == "T" {
+            let tile = tile(group).map_err(|why| Fault::rule(at, why))?;
+            tiles = tiles.zip(tile).map(|(mut tiles, tile)| {
+                tiles.push(tile);
+                tiles
+            });
+        }
     }
     match tiles {
-        Some(tiles) if key == "T" && layout.tiles.is_empty() => layout.tiles = tiles,
+        Some(tiles) if key == "T" => layout.tiles = tiles,
         // As it stands: it bears on no value.
         _ => layout.rest.push_str(&start[..start.len() - rest(input).len()]),
     }
     Ok(())
 }
 
-/// `(8,128)`; `None` where a size is no number: `(*,128)`.
-fn tile(group: &str) -> Option<Vec<u64>> {
-    let inside = group.strip_prefix('(')?.strip_suffix(')')?;
-    if inside.trim_ascii().is_empty() {
-        return Some(Vec::new());
-    }
-    inside.split(',').map(|size| size.trim_ascii().parse().ok()).collect()
+/// `(8,128)`; `None` of a tile that joins dimensions, `(*,128)`.
+///
+/// # Errors
+/// If it is no tile: it has no sizes, or one that is no number from 1.
+fn tile(group: &str) -> Result<Option<Vec<u64>>, String> {
+    let inside = group.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(group);
+    let size = |size: &str| match size.trim_ascii() {
+        "*" => Ok(None),
+        text => match text.parse() {
+            Ok(0) => Err("a tile has no size 0".to_string()),
+            Ok(size) => Ok(Some(size)),
+            Err(_) => Err(format!("a tile's size is a number from 1 or \"*\", not {}", quote(text))),
+        },
+    };
+    // Each is looked at, so that none behind a `*` is overlooked.
+    let sizes = inside.split(',').map(size).collect::<Result<Vec<Option<u64>>, String>>()?;
+    Ok(sizes.into_iter().collect())
 }

@@ -190,6 +190,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 4] = [Outcome::Pass, Outcome::Finding, Outcome::Abstain, Outcome::Undecided];
+
+    /// The outcome of this name.
+    pub fn from_name(name: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
     /// The name in reports and records, such as `abstain`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -41,11 +41,15 @@ pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
         let value = |at: usize| result.data().get_f64(at);
         let (elements, unknown) = match enclosed {
             Enclosed::Floats(floats) => {
+                // Between two infinite ends lies every number.
+                let is_open = |at: usize| {
+                    floats[at].is_unknown() || floats[at].lo == f64::NEG_INFINITY && floats[at].hi == f64::INFINITY
+                };
                 let holds = |at: usize| match floats[at] {
-                    x if x.is_unknown() || x.is_nan() && value(at).is_nan() => true,
+                    x if is_open(at) || x.is_nan() && value(at).is_nan() => true,
                     x => (x.lo..=x.hi).contains(&value(at)),
                 };
-                let unknown = floats.iter().filter(|x| x.is_unknown()).count();
+                let unknown = (0..floats.len()).filter(|at| is_open(*at)).count();
                 ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
             }
             Enclosed::Integers(integers) => {

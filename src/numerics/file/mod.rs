@@ -3,6 +3,7 @@
 mod component;
 mod entry;
 pub mod npy;
+mod npy_header;
 pub mod safetensors;
 mod whole;
 

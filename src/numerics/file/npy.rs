@@ -1,11 +1,10 @@
-//! NumPy's `.npy`: one array, as `numpy.save` writes it. The crate `npyz` does the parsing.
+//! NumPy's `.npy`: one array, as `numpy.save` writes it.
 
 use std::path::Path;
 
-use npyz::{DType as Described, Deserialize, NpyFile, Order, TypeChar};
+use crate::tensor::{DType, Data, Tensor};
 
-use crate::tensor::{Data, Tensor};
-
+use super::npy_header::{Header, split};
 use super::read_whole;
 use super::safetensors::FileError;
 
@@ -22,42 +21,65 @@ pub fn read(path: &Path) -> Result<Tensor, FileError> {
 /// As [`read`], from the bytes of a file; `path` only names it in errors.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
     let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: "npy", reason };
-    let file = NpyFile::new(bytes).map_err(|error| malformed(error.to_string()))?;
-    let dims: Vec<usize> = file.shape().iter().map(|dim| *dim as usize).collect();
-    if file.order() == Order::Fortran && dims.len() > 1 {
-        return Err(malformed("its elements are in Fortran's order: save numpy.ascontiguousarray of it".to_string()));
-    }
-    let unsupported = |dtype: String| FileError::UnsupportedDtype {
+    let (Header { descr, fortran_order, shape }, elements) = split(bytes).map_err(malformed)?;
+    let unsupported = |dtype: &str| FileError::UnsupportedDtype {
         path: path.to_path_buf(),
         tensor: "the array".to_string(),
-        dtype,
+        dtype: dtype.chars().take(LONGEST_TYPE).collect(),
     };
-    let described = file.dtype();
-    let Described::Plain(element) = &described else { return Err(unsupported(described.descr())) };
-    fn all<T: Deserialize>(file: NpyFile<&[u8]>) -> std::io::Result<Vec<T>> {
-        file.into_vec()
+    let descr = descr.ok_or_else(|| unsupported("of records"))?;
+    let (is_big_endian, dtype, size) = element_type(&descr).ok_or_else(|| unsupported(&descr))?;
+    if fortran_order && shape.len() > 1 {
+        return Err(malformed("its elements are in Fortran's order: save numpy.ascontiguousarray of it".to_string()));
     }
-    let data = match (element.type_char(), element.size_field()) {
-        (TypeChar::Bool, 1) => all(file).map(Data::Pred),
-        (TypeChar::Int, 1) => all(file).map(Data::S8),
-        (TypeChar::Int, 2) => all(file).map(Data::S16),
-        (TypeChar::Int, 4) => all(file).map(Data::S32),
-        (TypeChar::Int, 8) => all(file).map(Data::S64),
-        (TypeChar::Uint, 1) => all(file).map(Data::U8),
-        (TypeChar::Uint, 2) => all(file).map(Data::U16),
-        (TypeChar::Uint, 4) => all(file).map(Data::U32),
-        (TypeChar::Uint, 8) => all(file).map(Data::U64),
-        (TypeChar::Float, 2) => all(file).map(Data::F16),
-        (TypeChar::Float, 4) => all(file).map(Data::F32),
-        (TypeChar::Float, 8) => all(file).map(Data::F64),
-        _ => return Err(unsupported(described.descr())),
+    let count = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
+    let expected = count.and_then(|count| count.checked_mul(size));
+    if expected != Some(elements.len()) {
+        let (bytes, told) =
+            (elements.len(), expected.map_or("more than memory has".to_string(), |bytes| bytes.to_string()));
+        return Err(malformed(format!(
+            "{bytes} bytes stand behind its header, and its shape {shape:?} of {descr} has {told}"
+        )));
+    }
+    let data = if is_big_endian {
+        let words = elements.chunks_exact(size).flat_map(|word| word.iter().rev().copied());
+        Data::from_le_bytes(dtype, &words.collect::<Vec<u8>>())
+    } else {
+        Data::from_le_bytes(dtype, elements)
     };
-    let data = data.map_err(|error| malformed(error.to_string()))?;
-    let elements = dims.iter().try_fold(1usize, |product, dim| product.checked_mul(*dim));
-    if elements != Some(data.len()) {
-        return Err(malformed(format!("it holds {} elements, its shape is {dims:?}", data.len())));
+    data.map(|data| Tensor::new(&shape, data)).map_err(|error| malformed(error.to_string()))
+}
+
+/// Characters of an element type that an error repeats.
+const LONGEST_TYPE: usize = 40;
+
+/// What NumPy calls an element type, such as `<f4`: whether its bytes stand in big-endian order, the type, and its bytes; `None` of
+/// those that this project has not.
+fn element_type(descr: &str) -> Option<(bool, DType, usize)> {
+    let mut rest = descr.chars();
+    let order = rest.next()?;
+    let (dtype, size) = match rest.as_str() {
+        "b1" => (DType::Pred, 1),
+        "i1" => (DType::S8, 1),
+        "i2" => (DType::S16, 2),
+        "i4" => (DType::S32, 4),
+        "i8" => (DType::S64, 8),
+        "u1" => (DType::U8, 1),
+        "u2" => (DType::U16, 2),
+        "u4" => (DType::U32, 4),
+        "u8" => (DType::U64, 8),
+        "f2" => (DType::F16, 2),
+        "f4" => (DType::F32, 4),
+        "f8" => (DType::F64, 8),
+        _ => return None,
+    };
+    match order {
+        '<' => Some((false, dtype, size)),
+        '>' => Some((true, dtype, size)),
+        // One byte has no order; `=` is that of the machine that wrote the file, which the file does not name.
+        '|' if size == 1 => Some((false, dtype, size)),
+        _ => None,
     }
-    Ok(Tensor::new(&dims, data))
 }
 
 #[cfg(test)]
@@ -95,8 +117,47 @@ mod tests {
         let error = |bytes: &[u8]| parse(Path::new("x.npy"), bytes).unwrap_err().to_string();
         assert!(error(b"PK").contains("x.npy: not a npy file"), "{}", error(b"PK"));
         assert!(error(&saved("|V2", "(1,)", &[0; 2])).contains("which is not supported"));
-        assert!(error(&saved("<f4", "(3,)", &[0; 8])).contains("x.npy: not a npy file"));
-        let fortran = String::from_utf8_lossy(&saved("<f4", "(2, 2)", &[0; 16])).replace("False", "True ");
-        assert!(!fortran.is_empty());
+        let short = error(&saved("<f4", "(3,)", &[0; 8]));
+        assert!(
+            short.contains("x.npy: not a npy file: 8 bytes stand behind its header, and its shape [3] of <f4 has 12"),
+            "{short}"
+        );
+        assert!(error(&saved("<f4", "(1,)", &[0; 8])).contains("8 bytes stand behind"));
+        assert!(error(&saved("<f8", "(4611686018427387904,)", &[0; 8])).contains("has more than memory has"));
+        assert!(
+            error(&saved("<f8", "(4611686018427387904, 4611686018427387904, 0)", &[])).contains("more than memory")
+        );
+        let mut fortran = saved("<f4", "(2, 2)", &[0; 16]);
+        let at = fortran.windows(5).position(|word| word == b"False").unwrap();
+        fortran[at..at + 5].copy_from_slice(b"True ");
+        assert!(error(&fortran).contains("save numpy.ascontiguousarray of it"), "{}", error(&fortran));
+        assert!(error(&saved("|b1", "(1,)", &[7])).contains("x.npy: not a npy file"));
+        let mut records = saved("X", "(1,)", &[0; 4]);
+        let at = records.windows(3).position(|word| word == b"'X'").unwrap();
+        records[at..at + 3].copy_from_slice(b"[[[");
+        assert!(error(&records).contains("dtype of records, which is not supported"), "{}", error(&records));
+        for descr in ["<c8", "<M8[ns]", "|S4", "=f4", "|f4", "f4", "<f16", "", "\u{e9}"] {
+            assert!(error(&saved(descr, "(1,)", &[0; 4])).contains("which is not supported"), "{descr}");
+        }
+        assert!(error(&saved(&"f".repeat(9000), "()", &[])).len() < 200);
+    }
+
+    /// Each type in either order of bytes; the numbers are NumPy's of 0x0102...
+    #[test]
+    fn both_orders_of_bytes_are_read() {
+        let read = |descr: &str, bytes: &[u8]| parse(Path::new("x.npy"), &saved(descr, "(1,)", bytes)).unwrap();
+        for (name, size) in
+            [("i2", 2), ("i4", 4), ("i8", 8), ("u2", 2), ("u4", 4), ("u8", 8), ("f2", 2), ("f4", 4), ("f8", 8)]
+        {
+            let bytes: Vec<u8> = (1..=size).collect();
+            let turned: Vec<u8> = (1..=size).rev().collect();
+            assert_eq!(read(&format!(">{name}"), &bytes), read(&format!("<{name}"), &turned), "{name}");
+        }
+        assert_eq!(read(">i4", &[1, 2, 3, 4]).data().get_i64(0), 0x0102_0304);
+        assert_eq!(read(">f8", &1.5f64.to_be_bytes()).data().get_f64(0), 1.5);
+        for name in ["<u1", ">u1", "|u1"] {
+            assert_eq!(read(name, &[200]).data().get_i64(0), 200);
+        }
+        assert_eq!([read("|i1", &[200]).data().get_i64(0), read("|b1", &[1]).data().get_i64(0)], [-56, 1]);
     }
 }

@@ -1,6 +1,8 @@
-//! HLO text, read and printed: every file of tests/data/hlo, the forms that they do not have, broken text, large text.
+//! HLO text, read and printed: every file of tests/data/hlo, the forms that they do not have, broken text, text that no
+//! program means, large text.
 
 mod broken;
 mod files;
 mod forms;
+mod impossible;
 mod large;
