@@ -27,8 +27,19 @@ pub struct Project {
 const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
 /// What is copied.
-const PARTS: [&str; 10] =
-    ["Cargo.toml", "Cargo.lock", ".cargo", "gmp.site", "src", "tests", "docs", "suites", "benches", "mutate"];
+const PARTS: [&str; 11] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    ".cargo",
+    "gmp.site",
+    "src",
+    "tests",
+    "docs",
+    "suites",
+    "reports",
+    "benches",
+    "mutate",
+];
 
 /// The library that all others stand on.
 pub const NUMERICS: &str = "src/numerics";
