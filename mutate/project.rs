@@ -27,7 +27,7 @@ pub struct Project {
 const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
 /// What is copied.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
@@ -38,6 +38,7 @@ const PARTS: [&str; 12] = [
     "docs",
     "suites",
     "examples",
+    "reports",
     "benches",
     "mutate",
 ];

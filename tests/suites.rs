@@ -1,15 +1,17 @@
 //! Every case of every suite as a test of its own name: `cargo test --test suites NAME`.
 //!
-//! Cases of one subject share input and truth, so the first of them to run evaluates them all.
+//! Cases of one subject share input and truth, so the first of them to run evaluates them all. Each case is as expected, and its
+//! row in the committed report says the same: every verdict and figure, digit for digit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ulpgate::oracle::Oracle;
-use ulpgate::record::{Record, SuiteRecord, Verdict};
+use ulpgate::record::{Origin, Record, SuiteHeader, SuiteRecord, Verdict};
+use ulpgate::report::{self, Row, Table};
 use ulpgate::run::{self, Group};
 use ulpgate::suite::{self, Asked, Suite};
 
@@ -28,6 +30,18 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let committed: &'static BTreeMap<String, Table> = match committed() {
+        Ok(tables) => Box::leak(Box::new(tables)),
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let asked = Asked::default();
+    let headers: HashMap<&'static str, Arc<(SuiteHeader, Origin)>> = suites
+        .iter()
+        .map(|suite| (suite.name.as_str(), Arc::new((SuiteHeader::of(suite), Origin::of(suite, &asked)))))
+        .collect();
     let cases: Vec<_> = suites.iter().flat_map(|s| &s.cases).filter(|c| !c.slow).collect();
     let mut trials = Vec::new();
     let mut evaluated: Vec<Shared> = Vec::new();
@@ -36,7 +50,13 @@ fn main() -> ExitCode {
         let results = Arc::new(OnceLock::new());
         for case in &group.cases {
             let (group, results, id) = (group.clone(), results.clone(), case.id.clone());
-            trials.push(Trial::test(case.id.clone(), move || judge(results.get_or_init(|| evaluate(&group)), &id)));
+            let header = headers[case.problem.suite.as_str()].clone();
+            trials.push(Trial::test(case.id.clone(), move || {
+                let record = judge(results.get_or_init(|| evaluate(&group)), &id)?;
+                let (header, origin) = (*header).clone();
+                let suite = SuiteRecord { header, origin, cases: vec![record], series: Vec::new() };
+                as_committed(committed, &suite, &format!("{}.csv", suite.name()))
+            }));
         }
         let suite = group.cases.first().map_or("", |c| c.problem.suite.as_str());
         evaluated.push((suite, results, group));
@@ -50,10 +70,21 @@ fn main() -> ExitCode {
             for (results, group) in &of_suite {
                 records.extend(results.get_or_init(|| evaluate(group)).clone()?.into_values());
             }
-            let suites = SuiteRecord::all_of(std::slice::from_ref(suite), records, &Asked::default());
-            let judged: Vec<_> = suites.into_iter().flat_map(|suite| suite.series).collect();
-            let wrong: Vec<_> = judged.into_iter().filter(|series| !series.verdict().as_expected()).collect();
-            if wrong.is_empty() { Ok(()) } else { Err(Failed::from(format!("{wrong:#?}"))) }
+            let judged = SuiteRecord::new(SuiteHeader::of(suite), Origin::of(suite, &Asked::default()), records);
+            let wrong: Vec<_> = judged.series.iter().filter(|series| !series.verdict().as_expected()).collect();
+            if !wrong.is_empty() {
+                return Err(Failed::from(format!("{wrong:#?}")));
+            }
+            // Slow cases do not run here, nor do series of nothing else.
+            let asked = judged.header.series.iter().filter(|plan| !plan.sizes.is_empty()).count();
+            if judged.series.len() != asked {
+                return Err(Failed::from("a series lacks a size"));
+            }
+            if asked == 0 {
+                return Ok(());
+            }
+            as_committed(committed, &judged, "growth.csv")?;
+            as_committed(committed, &judged, "growth-points.csv")
         }));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -64,11 +95,62 @@ fn evaluate(group: &Group) -> Evaluated {
     Ok(outcome.records.into_iter().map(|r| (r.id(), r)).collect())
 }
 
-fn judge(evaluated: &Evaluated, id: &str) -> Result<(), Failed> {
+/// The committed reports by their names.
+fn committed() -> Result<BTreeMap<String, Table>, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
+    let mut tables = BTreeMap::new();
+    for entry in std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+        if name.ends_with(".csv") {
+            let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let table = report::parse(&name, &text).map_err(|e| format!("{}: {e}", path.display()))?;
+            tables.insert(name, table);
+        }
+    }
+    Ok(tables)
+}
+
+/// The rows of one report of a suite are those that are committed, cell by cell.
+fn as_committed(committed: &BTreeMap<String, Table>, suite: &SuiteRecord, name: &str) -> Result<(), Failed> {
+    let table =
+        committed.get(name).ok_or_else(|| format!("reports/{name} is missing: `ulpgate gate --bless` writes it"))?;
+    let csv = report::REPORTS.iter().find(|report| report.name() == "csv").ok_or("there is no report csv")?;
+    let files = csv.files(std::slice::from_ref(suite));
+    let fresh = files.iter().find(|file| file.name == name).ok_or_else(|| format!("no file {name} is made"))?;
+    let fresh = report::parse(name, &fresh.text).map_err(|e| e.to_string())?;
+    let mut differences = Vec::new();
+    for (key, row) in &fresh {
+        match table.get(key) {
+            Some(old) => differences.extend(differing(old, row).into_iter().map(|cell| format!("{key}: {cell}"))),
+            None => differences.push(format!("{key}: reports/{name} has no such row")),
+        }
+    }
+    if fresh.is_empty() {
+        differences.push(format!("{name} has no row"));
+    }
+    match differences[..] {
+        [] => Ok(()),
+        _ => {
+            Err(Failed::from(format!("{}\n`ulpgate gate` shows it, and `--bless` accepts it", differences.join("\n"))))
+        }
+    }
+}
+
+/// The cells that differ. A column that only one of both has is empty in the other.
+fn differing(old: &Row, fresh: &Row) -> Vec<String> {
+    let columns: std::collections::BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
+    let cell = |row: &Row, column: &str| row.get(column).cloned().unwrap_or_default();
+    let differ = columns.into_iter().filter(|column| cell(old, column) != cell(fresh, column));
+    differ.map(|column| format!("{column}: {} -> {}", cell(old, column), cell(fresh, column))).collect()
+}
+
+/// A case's record, if all is as expected.
+fn judge(evaluated: &Evaluated, id: &str) -> Result<Record, Failed> {
     let records = evaluated.as_ref().map_err(Failed::from)?;
     let record = records.get(id).ok_or("the case gave no record")?;
     if record.verdict() < Verdict::Undecided {
-        return Ok(());
+        return Ok(record.clone());
     }
     let lines: Vec<String> = record
         .checks

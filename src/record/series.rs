@@ -93,15 +93,22 @@ impl SeriesPlan {
         plans.into_values().collect()
     }
 
+    /// The sizes without which nothing is said and of which the records have no case.
+    pub fn lacks(&self, records: &[Record]) -> Vec<u64> {
+        let is_there = |n: &&u64| records.iter().any(|r| r.key.n == **n && r.key.series() == self.series);
+        self.sizes.iter().filter(|n| !is_there(n)).copied().collect()
+    }
+
     /// The answer from a suite's records; `None` if a size of the series is missing, because part of a series says
     /// nothing of its growth.
     pub fn judge(&self, records: &[Record]) -> Option<SeriesRecord> {
         let cases: Vec<&Record> = records.iter().filter(|r| r.key.series() == self.series).collect();
-        if cases.is_empty() || !self.sizes.iter().all(|n| cases.iter().any(|r| r.key.n == *n)) {
+        if cases.is_empty() || !self.lacks(records).is_empty() {
             return None;
         }
-        let point = |record: &&Record| Some((record.key.n as f64, record.figure(&self.metric)?));
-        let mut points: Vec<(f64, f64)> = cases.iter().filter_map(point).collect();
+        // A size without the figure is told as one that no fit can use.
+        let point = |record: &&Record| (record.key.n as f64, record.figure(&self.metric).unwrap_or(f64::NAN));
+        let mut points: Vec<(f64, f64)> = cases.iter().map(point).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let judged = growth::judge(&points, self.expected_slope);
         Some(SeriesRecord {

@@ -88,6 +88,7 @@ fn short(value: f64) -> String {
 /// to which size `bound` finds something; then its checks, pooled over sizes, inputs and seeds.
 pub fn read_out(suite: &SuiteRecord) -> Vec<String> {
     let mut lines: Vec<String> = suite.series.iter().map(growth).collect();
+    lines.extend(not_judged(suite));
     lines.extend(ratios(suite));
     lines.extend(last_detected(&suite.cases));
     lines.extend(spoken(&suite.cases));
@@ -109,6 +110,23 @@ fn growth(record: &SeriesRecord) -> String {
         ),
         None => format!("{verdict}{metric} of {program} in {subject} on {rest}: {}.", record.check.note),
     }
+}
+
+/// Series of which some cases ran and some are missing: part of a series says nothing of its growth.
+fn not_judged(suite: &SuiteRecord) -> impl Iterator<Item = String> + '_ {
+    suite.header.series.iter().filter_map(|plan| {
+        let missing = plan.lacks(&suite.cases);
+        let has_cases = suite.cases.iter().any(|record| record.key.series() == plan.series);
+        let Series { program, subject, .. } = &plan.series;
+        let sizes = missing.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        (has_cases && !missing.is_empty()).then(|| {
+            format!(
+                "{} of {program} in {subject} on {}: its growth is not judged without n = {sizes}.",
+                plan.metric,
+                rest(&plan.series)
+            )
+        })
+    })
 }
 
 /// What is left of a series' id behind program and subject.

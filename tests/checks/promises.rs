@@ -28,12 +28,11 @@ const MODES: [&str; 14] = [
 
 /// Programs over rows of this many elements, as a compiler writes them: `body` in a fusion, or without one.
 fn compiled([rows, width]: [usize; 2], init: &str, kind: Option<&str>, (parameters, body): (usize, &str)) -> Program {
-    let mut text = "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
-        .to_string();
+    let mut text =
+        "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n".to_string();
     let shape = format!("f32[{rows},{width}]");
     let body = body.replace("SHAPE", &shape).replace("TYPE", &format!("[{rows},{width}]"));
-    let declared: String =
-        (0..parameters).map(|at| format!(" p{at} = {shape} parameter({at})\n")).collect();
+    let declared: String = (0..parameters).map(|at| format!(" p{at} = {shape} parameter({at})\n")).collect();
     let sum = format!(
         "{body} init = f32[] constant({init})\n ROOT sum = f32[{rows}] reduce(term, init), dimensions={{1}}, to_apply=add\n}}\n"
     );
@@ -79,9 +78,14 @@ fn sums_are_inside_the_promise_of_their_order() {
     for mode in MODES {
         for kind in [None, Some("kLoop"), Some("kCustom")] {
             for term in TERMS {
-                for (sizes, init) in
-                    [([8, 3], "0"), ([4, 6], "0"), ([3, 33], "0.5"), ([16, 8], "0"), ([2, 1000], "0"), ([3, 4100], "-3")]
-                {
+                for (sizes, init) in [
+                    ([8, 3], "0"),
+                    ([4, 6], "0"),
+                    ([3, 33], "0.5"),
+                    ([16, 8], "0"),
+                    ([2, 1000], "0"),
+                    ([3, 4100], "-3"),
+                ] {
                     for input in ["ramp", "normal"] {
                         let outcome = outcome(compiled(sizes, init, kind, term), mode, input);
                         let what = format!("{mode} {kind:?} {} {sizes:?} {input}", term.1);

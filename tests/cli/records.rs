@@ -40,6 +40,7 @@ fn shards_of_any_split_merge_to_the_reports_of_one_run() {
     let folder = suites();
     folder.exits(1, &["run", "--out", "whole"]);
     let expected = folder.bytes("whole");
+    let mut told = Vec::new();
     for parts in [1, 2, 3, 7] {
         let mut names: Vec<String> = (1..=parts).map(|part| format!("{part}-of-{parts}")).collect();
         for (at, name) in names.iter().enumerate() {
@@ -47,6 +48,9 @@ fn shards_of_any_split_merge_to_the_reports_of_one_run() {
             assert!(ran.code < 2, "{}", ran.err);
             // Part of a series says nothing of its growth.
             assert_eq!(folder.read(&format!("{name}/growth.csv")).lines().count() == 1, parts > 1);
+            let is_told =
+                folder.read(&format!("{name}/SUMMARY.md")).contains(": its growth is not judged without n = ");
+            told.push((parts, is_told));
         }
         names.reverse();
         // A part may come twice.
@@ -57,6 +61,8 @@ fn shards_of_any_split_merge_to_the_reports_of_one_run() {
         assert!(ran.out.contains("12 cases; "), "{}", ran.out);
         assert_eq!(folder.bytes(&merged), expected, "{parts} parts");
     }
+    // And says so, wherever a part has some of its sizes.
+    assert!(told.contains(&(1, false)) && told.contains(&(2, true)), "{told:?}");
 }
 
 #[test]

@@ -183,6 +183,48 @@ fn groups_count_replicas_partitions_or_devices() {
     assert_eq!(sent, [[2.0, 3.0], [2.0, 3.0], [6.0, 7.0], [6.0, 7.0]]);
 }
 
+/// Device d has 2 d and 2 d + 1; the groups begin with their second device, and no exchange undoes itself.
+#[test]
+fn members_of_a_group_are_in_its_own_order() {
+    let four = "replica_count=4";
+    let groups = "replica_groups={{2,0},{1,3}}";
+    for (shape, exchange, expected) in [
+        (
+            "f32[2]",
+            "collective-permute(x), source_target_pairs={{0,1},{1,3},{3,2},{2,0}}".to_string(),
+            vec![vec![4.0, 5.0], vec![0.0, 1.0], vec![6.0, 7.0], vec![2.0, 3.0]],
+        ),
+        (
+            "f32[4]",
+            format!("all-gather(x), dimensions={{0}}, {groups}"),
+            vec![
+                vec![4.0, 5.0, 0.0, 1.0],
+                vec![2.0, 3.0, 6.0, 7.0],
+                vec![4.0, 5.0, 0.0, 1.0],
+                vec![2.0, 3.0, 6.0, 7.0],
+            ],
+        ),
+        (
+            "f32[1]",
+            format!("reduce-scatter(x), dimensions={{0}}, {groups}, to_apply=sum"),
+            vec![vec![6.0], vec![8.0], vec![4.0], vec![10.0]],
+        ),
+        (
+            "f32[2]",
+            format!("all-to-all(x), dimensions={{0}}, {groups}"),
+            vec![vec![5.0, 1.0], vec![2.0, 6.0], vec![4.0, 0.0], vec![3.0, 7.0]],
+        ),
+        (
+            "f32[2]",
+            format!("collective-broadcast(x), {groups}"),
+            vec![vec![4.0, 5.0], vec![2.0, 3.0], vec![4.0, 5.0], vec![2.0, 3.0]],
+        ),
+    ] {
+        let got: Vec<Vec<f64>> = of_counts(&one(four, shape, &exchange)).into_iter().map(|(_, v)| v).collect();
+        assert_eq!(got, expected, "{exchange}");
+    }
+}
+
 /// The order of a sum is that of the group: 1 and -1 cancel before, or after, the small one is added.
 #[test]
 fn devices_are_added_in_the_groups_order() {

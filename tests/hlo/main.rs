@@ -18,6 +18,8 @@ mod show;
 mod show_runs;
 mod suites;
 mod text;
+mod ties;
+mod unequal;
 mod weights;
 mod why;
 mod windows;

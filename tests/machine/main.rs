@@ -1,6 +1,8 @@
 //! The emulated machine: its formats, its rewrites, its operations, and results that it did not make.
 
+mod flushed;
 mod golden_tpu;
+mod mirrored;
 mod modes;
 mod num;
 mod rewrite;

@@ -57,6 +57,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "reduce",
             "scalar",
             "side_by_side",
+            "summation",
             "tiles",
             "value",
         ],

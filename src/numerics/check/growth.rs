@@ -26,7 +26,7 @@ impl Check for Growth {
         "Asks: does a metric grow with size as the theory of the declared mode says? Why it matters: a divergence that is \
          small in a test grows into another token at the sizes that are served. Fails when: the 95 % interval of the \
          slope of log metric against log size lies above the expected slope + 0.1. Sizes with zero or infinite error are \
-         dropped; under four sizes it abstains."
+         dropped, and told; under four sizes it abstains."
     }
 
     fn settings(&self) -> &'static [&'static str] {
@@ -61,11 +61,17 @@ pub struct Growing {
 }
 
 /// Fits `metric ~ size^slope` to `(size, metric)` pairs and judges the slope. Pairs whose metric is zero or not finite
-/// are dropped; with fewer than four others the outcome is `Abstain`.
+/// are dropped, and the note names them; with fewer than four others the outcome is `Abstain`.
 pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
     let used: Vec<(f64, f64)> = points.iter().copied().filter(|(_, y)| *y > 0.0 && y.is_finite()).collect();
+    let dropped: Vec<String> =
+        points.iter().filter(|point| !used.contains(point)).map(|(n, _)| n.to_string()).collect();
+    let (of_all, without) = match &dropped[..] {
+        [] => (String::new(), String::new()),
+        sizes => (format!(" of {}", points.len()), format!(" (without n = {})", sizes.join(", "))),
+    };
     if used.len() < FEWEST_SIZES {
-        let note = format!("{} sizes with a finite error above zero; four are needed", used.len());
+        let note = format!("{}{of_all} sizes with a finite error above zero{without}; four are needed", used.len());
         return Growing { outcome: Outcome::Abstain, fit: None, used: used.len(), note };
     }
     let Some(fit) = fit_log_log(&used, CONFIDENCE) else {
@@ -74,7 +80,7 @@ pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
     };
     let found = fit.slope_interval.low > expected_slope + SLOPE_MARGIN;
     let note = format!(
-        "slope {:.3} [{:.3}, {:.3}] over {} sizes, expected {expected_slope}",
+        "slope {:.3} [{:.3}, {:.3}] over {}{of_all} sizes{without}, expected {expected_slope}",
         fit.slope,
         fit.slope_interval.low,
         fit.slope_interval.high,

@@ -30,7 +30,8 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let own = &settings.computed();
     let of = |id: ValueId, mode: &Mode| {
         let unit = mode.vector_unit();
-        Maker { analysis: &analysis, prepared: &prepared, widest: &widest, mode, unit, orders, contracts, reciprocals }.of(id)
+        Maker { analysis: &analysis, prepared: &prepared, widest: &widest, mode, unit, orders, contracts, reciprocals }
+            .of(id)
     };
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
@@ -325,9 +326,7 @@ impl Maker<'_> {
                 };
                 let all = |extents: &[usize]| over(extents, &(0..extents.len()).collect::<Vec<_>>());
                 let (site, is_last) = match &instruction.op {
-                    Op::Reduce { dims, .. } => {
-                        (over(operand.dims(), dims), *dims == [operand.dims().len().max(1) - 1])
-                    }
+                    Op::Reduce { dims, .. } => (over(operand.dims(), dims), *dims == [operand.dims().len().max(1) - 1]),
                     Op::ReduceWindow { window, .. } => match is_cumulative(window, operand.dims()) {
                         Some(dim) => (all(&[operand.dims()[dim]]), false),
                         None => (all(&window.0.iter().map(|dim| dim.size).collect::<Vec<_>>()), false),

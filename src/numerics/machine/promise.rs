@@ -1,11 +1,15 @@
-//! What a dot of a mode promises, wherever the mode computes it.
+//! Promises of dots and sums, wherever a mode computes them.
 
-use crate::ir::{Precision, Tiling};
+use crate::analysis::{Contractions, SumLoop};
+use crate::ir::{ComputationId, Fusion, Precision, Tiling, ValueId};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
 
 use super::mode::{DotUnit, Mode};
 use super::mxu::{DotPromise, Intake, Passes};
+use super::prepared::Prepared;
+use super::sum::{SumPromise, SumSite};
+use super::summation::{Summation, Terms};
 
 impl Mode {
     /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued`
@@ -42,6 +46,37 @@ impl Mode {
     }
 }
 
+impl Prepared<'_> {
+    /// The promise in `mode` of a sum of floats that stands in a computation and is taken at `site`; `None` where nothing is
+    /// promised of its order.
+    pub(crate) fn sum_promise(
+        &self,
+        mode: &Mode,
+        (computation, id): (ComputationId, ValueId),
+        site: &SumSite,
+    ) -> Option<SumPromise> {
+        let instruction = &self.program.computations[computation].instructions[id];
+        // Outside of fusions a compiler sees no loop around the sum, and rounds every product.
+        let fused = instruction.fusion.filter(|f| f.is_compiled() || f.is_library() || *f == Fusion::Joined);
+        if fused.is_none() || mode.chip.library.is_none() && fused != Some(Fusion::Joined) {
+            return Summation::new(mode, SumLoop::Chain, site, Terms::Numbers).promise();
+        }
+        let machine = self.machine(mode);
+        let habits = &machine.frames()[computation].habits;
+        let own = &habits[id];
+        let term = &habits[instruction.operands[0]];
+        let is_rounded = Contractions::holds(own.takes_rounded, 0);
+        let joins = machine.unit.contracts || fused == Some(Fusion::Joined);
+        let terms = match term.inner {
+            _ if is_rounded || !joins || site.dtype() != DType::F32 => Terms::Numbers,
+            Some(_) => Terms::Several,
+            None if term.contracted => Terms::Products,
+            None => Terms::Numbers,
+        };
+        Summation::new(mode, own.sum_loop, site, terms).promise()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +100,19 @@ mod tests {
             ("v5e/default/off+acc=trunc", 1024, 127 + 7),
             ("v5e/default/off+acc=chain", 1024, 1023),
             ("v5e/default/off+acc=pairwise", 1024, 7 + 7),
+            // Two of three meet before the third does; five need three levels.
+            ("v5e/default/off+acc=pairwise", 1, 0),
+            ("v5e/default/off+acc=pairwise", 2, 1),
+            ("v5e/default/off+acc=pairwise", 3, 2),
+            ("v5e/default/off+acc=pairwise", 5, 3),
+            ("v5e/default/off+acc=pairwise", 8, 3),
+            ("v5e/default/off+acc=pairwise", 100, 7),
+            ("v5e/default/off+acc=pairwise", 129, 7 + 1),
             ("v5e/default/off+acc=exact", 1024, 1 + 7),
+            ("v5e/default/off+acc=exact", 129, 1 + 1),
+            ("v5e/default/off", 129, 127 + 1),
+            ("v5e/default/off", 256, 127 + 1),
+            ("v5e/default/off", 257, 127 + 2),
             // Three passes are joined by two additions, six by five; a product in f32 is rounded itself.
             ("v5e/high/off", 1024, 127 + 7 + 2),
             ("v5e/highest/off", 1024, 127 + 7 + 5),
@@ -98,6 +145,35 @@ mod tests {
         }
         assert_eq!(SumOrder::Lanes.longest_chain(3), 2);
         assert_eq!(SumOrder::Tree32.longest_chain(33), 31 + 1);
+    }
+
+    /// FACTS 2.3: with u = 2^-8, one pass loses 2 u + u^2 of a product; three leave (2 u) u of each operand and drop l l; six leave
+    /// (2 u) u u of each and drop m l, l m and l l.
+    #[test]
+    fn constants_are_those_of_the_passes() {
+        let u = 2f64.powi(-8);
+        let both = |left: f64| 2.0 * left + left * left;
+        for (mode, split, products, roundoff) in [
+            ("v5e/default/off", both(u), 64, 2f64.powi(-24)),
+            ("v5e/default/off+acc=trunc", both(u), 64, 2f64.powi(-23)),
+            ("v5e/default/off+split=trunc", both(u), 64, 2f64.powi(-24)),
+            ("v5e/high/off", both(2.0 * u * u) + 4.0 * u * u, 3 * 64, 2f64.powi(-24)),
+            ("v5e/high/off+split=rne", both(u * u) + u * u, 3 * 64, 2f64.powi(-24)),
+            (
+                "v5e/highest/off",
+                both(2.0 * u * u * u) + 2.0 * (2.0 * u) * (2.0 * u * u) + (2.0 * u * u) * (2.0 * u * u),
+                6 * 64,
+                2f64.powi(-24),
+            ),
+            ("v5e/f32/off", 0.0, 64, 2f64.powi(-24)),
+            ("cpu/f32/off", 0.0, 64, 2f64.powi(-24)),
+        ] {
+            let promise = promise(mode, [16, 64, 16]);
+            assert_eq!((promise.split, promise.products, promise.unit_roundoff), (split, products, roundoff), "{mode}");
+            assert_eq!(promise.lost, products as f64 * 2f64.powi(-149), "{mode}");
+        }
+        // XLA:CPU flushes what a matrix unit keeps.
+        assert_eq!(promise("xla-cpu/f32/off", [16, 64, 16]).lost, 64.0 * 2f64.powi(-126));
     }
 
     /// Higham (2002), section 3.1, worked out for the parts: to nearest, h and l have at most (1 + u) + u of |a|.

@@ -193,8 +193,9 @@ pub(super) fn reduce_window(
     let dims = shape.dims();
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let adds = machine.prepared.regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add));
-        let of_windows =
-            |from_zero| Summation::of_windows(machine.mode, sum_loop, (instruction, window), from_zero).filter(|_| adds);
+        let of_windows = |from_zero| {
+            Summation::of_windows(machine.mode, sum_loop, (instruction, window), from_zero).filter(|_| adds)
+        };
         if let [Value::Float(DType::F32, values), init] = operands
             && let Some(summation) = of_windows(init.f32s()[0] == 0.0)
         {

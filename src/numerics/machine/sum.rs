@@ -58,13 +58,7 @@ pub struct SumSite {
 
 impl SumSite {
     /// A sum over the dims `reduced` of an array of these dims, from an init that is a zero or not.
-    pub fn over(
-        dims: &[usize],
-        reduced: &[usize],
-        dtype: DType,
-        from_zero: bool,
-        fusion: Option<Fusion>,
-    ) -> SumSite {
+    pub fn over(dims: &[usize], reduced: &[usize], dtype: DType, from_zero: bool, fusion: Option<Fusion>) -> SumSite {
         SumSite {
             dtype,
             extents: memory_order(dims, reduced).into_iter().map(|d| dims[d]).collect(),

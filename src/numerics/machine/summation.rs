@@ -1,14 +1,13 @@
 //! The way of one instruction's sum, decided here alone: the machine runs it, `same` names it, and bounds and enclosures ask for
 //! its promise, so that none of them can think of another one.
 
-use crate::analysis::{Beside, Contractions, SumLoop};
-use crate::ir::{ComputationId, Fusion, Instruction, ValueId, Window, WindowDim};
+use crate::analysis::{Beside, SumLoop};
+use crate::ir::{Fusion, Instruction, Window, WindowDim};
 use crate::num::F32;
 use crate::tensor::DType;
 
 use super::contract::{self, Addend};
 use super::mode::Mode;
-use super::prepared::Prepared;
 use super::side_by_side::SideBySide;
 use super::sum::{RowSum, SumPromise, SumSite};
 
@@ -141,13 +140,7 @@ impl Summation {
     /// [`RowSum::promise`]: partial sums that join are no more than terms that are not zero, less one.
     pub fn promise(&self) -> Option<SumPromise> {
         let init = usize::from(!self.from_zero);
-        let chain = |chain: u64| SumPromise {
-            format: &F32,
-            chain,
-            inits: init,
-            rounded_last: false,
-            lost: self.floor,
-        };
+        let chain = |chain: u64| SumPromise { format: &F32, chain, inits: init, rounded_last: false, lost: self.floor };
         match &self.way {
             _ if self.terms == Terms::Several => None,
             Way::Unit(sum) => Some(sum.promise()),
@@ -158,37 +151,6 @@ impl Summation {
                 Some(SumPromise { inits: beside.inits.max(init), ..chain(beside.chain.max(self.width as u64)) })
             }
         }
-    }
-}
-
-impl Prepared<'_> {
-    /// The promise in `mode` of a sum of floats that stands in a computation and is taken at `site`; `None` where nothing is
-    /// promised of its order.
-    pub(crate) fn sum_promise(
-        &self,
-        mode: &Mode,
-        (computation, id): (ComputationId, ValueId),
-        site: &SumSite,
-    ) -> Option<SumPromise> {
-        let instruction = &self.program.computations[computation].instructions[id];
-        // Outside of fusions a compiler sees no loop around the sum, and rounds every product.
-        let fused = instruction.fusion.filter(|f| f.is_compiled() || f.is_library() || *f == Fusion::Joined);
-        if fused.is_none() || mode.chip.library.is_none() && fused != Some(Fusion::Joined) {
-            return Summation::new(mode, SumLoop::Chain, site, Terms::Numbers).promise();
-        }
-        let machine = self.machine(mode);
-        let habits = &machine.frames()[computation].habits;
-        let own = &habits[id];
-        let term = &habits[instruction.operands[0]];
-        let is_rounded = Contractions::holds(own.takes_rounded, 0);
-        let joins = machine.unit.contracts || fused == Some(Fusion::Joined);
-        let terms = match term.inner {
-            _ if is_rounded || !joins || site.dtype() != DType::F32 => Terms::Numbers,
-            Some(_) => Terms::Several,
-            None if term.contracted => Terms::Products,
-            None => Terms::Numbers,
-        };
-        Summation::new(mode, own.sum_loop, site, terms).promise()
     }
 }
 
@@ -234,9 +196,8 @@ mod tests {
         let rows = [1.0, half + half * half, 0.0].repeat(3);
         let site = SumSite::over(&[3, 3], &[1], DType::F32, true, None);
         let beside = SumLoop::ChainOfRounded(Beside { count: 2, extent: 3 });
-        let sums = |mode: &str| {
-            Summation::new(&mode.parse().unwrap(), beside, &site, Terms::Products).of_products(&rows, 0.0)
-        };
+        let sums =
+            |mode: &str| Summation::new(&mode.parse().unwrap(), beside, &site, Terms::Products).of_products(&rows, 0.0);
         let above = 1.0 + f32::EPSILON;
         assert_eq!(sums("xla-cpu/default/as-compiled"), [1.0, 1.0, above]);
         // A mode with an order of its own leaves products as they are, one after the other.

@@ -74,7 +74,14 @@ pub struct Forward<'a> {
 impl<'a> Forward<'a> {
     /// Nothing is computed yet. `scale` is that of the program and of the arguments that [`Forward::bounds`] is given.
     pub fn new(program: &'a Program, mode: &'a Mode, scale: &'a Scale<'a>) -> Forward<'a> {
-        Forward { program, prepared: Prepared::new(program), regions: Regions::new(program), mode, unit: mode.vector_unit(), scale }
+        Forward {
+            program,
+            prepared: Prepared::new(program),
+            regions: Regions::new(program),
+            mode,
+            unit: mode.vector_unit(),
+            scale,
+        }
     }
 
     /// The bounds on |computed - exact| of every element of the value `wanted`, row-major; NaN where nothing is
@@ -116,12 +123,7 @@ impl<'a> Forward<'a> {
         Ok(value.elements().iter().map(Element::bounds).collect())
     }
 
-    fn instruction(
-        &self,
-        id: ValueId,
-        operands: &[&[Element]],
-        shapes: &[&Shape],
-    ) -> Result<Vec<Element>, Refusal> {
+    fn instruction(&self, id: ValueId, operands: &[&[Element]], shapes: &[&Shape]) -> Result<Vec<Element>, Refusal> {
         let instruction = &self.program.entry().instructions[id];
         let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));
         if instruction.op.class() == Class::Moves {
@@ -170,7 +172,9 @@ impl<'a> Forward<'a> {
                         let place = (self.program.entry, id);
                         let promise = self.prepared.sum_promise(self.mode, place, &site).ok_or_else(|| {
                             let name = &instruction.name;
-                            Refusal(format!("no bound is derived for reduce ({name}): its terms join it product by product"))
+                            Refusal(format!(
+                                "no bound is derived for reduce ({name}): its terms join it product by product"
+                            ))
                         })?;
                         reduce::sums(x, width, *init, dtype, &promise)
                     }

@@ -181,8 +181,7 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let (mode, from_zero) = (tracer.machine.mode, init.float() == Some(0.0));
-        let of_windows =
-            || Summation::of_windows(mode, site.habits.sum_loop, (site.instruction, window), from_zero);
+        let of_windows = || Summation::of_windows(mode, site.habits.sum_loop, (site.instruction, window), from_zero);
         if joint.binary() == Some(Binary::Add)
             && dtype == DType::F32
             && let Some(summation) = of_windows()

@@ -1,0 +1,130 @@
+//! Ties for first place, of floats and of integers: which of equal elements is chosen, in what order they stand, and which update is
+//! the last.
+
+use ulpgate::subject;
+use ulpgate::tensor::{DType, Data, Tensor};
+
+use crate::worlds::{both, program};
+
+const MODES: [&str; 3] = ["cpu/f32/as-compiled", "v5e/default/as-compiled", "xla-cpu/default/as-compiled"];
+const TYPES: [DType; 6] = [DType::F32, DType::BF16, DType::F64, DType::S32, DType::S8, DType::U32];
+
+fn tensor(dtype: DType, values: &[i64]) -> Tensor {
+    let data = match dtype.is_float() {
+        true => Data::from_f64s(dtype, &values.iter().map(|v| *v as f64).collect::<Vec<_>>()),
+        false => Data::from_i64s(dtype, values),
+    };
+    Tensor::new(&[values.len()], data.unwrap())
+}
+
+/// The results on every machine, and over the real numbers.
+#[track_caller]
+fn gives(text: &str, arguments: &[Tensor], expected: &[&[f64]]) {
+    for mode in MODES {
+        let [machine, truth] = both(mode, &program(text), arguments);
+        assert_eq!(machine, expected, "{mode}\n{text}");
+        assert_eq!(truth, expected, "the truth of\n{text}");
+    }
+}
+
+/// A pair of a value and its index, the better one of two: `direction` says which value is, `on_tie` which index.
+fn best(dtype: DType, direction: &str, on_tie: &str, init: &str) -> String {
+    format!(
+        "HloModule m\nbest {{\n v = {dtype}[] parameter(0)\n i = s32[] parameter(1)\n w = {dtype}[] parameter(2)\n \
+         j = s32[] parameter(3)\n better = pred[] compare(v, w), direction={direction}\n \
+         equal = pred[] compare(v, w), direction=EQ\n first = pred[] compare(i, j), direction={on_tie}\n \
+         tie = pred[] and(equal, first)\n keeps = pred[] or(better, tie)\n a = {dtype}[] select(better, v, w)\n \
+         b = s32[] select(keeps, i, j)\n ROOT t = ({dtype}[], s32[]) tuple(a, b)\n}}\n\
+         ENTRY e {{\n x = {dtype}[7] parameter(0)\n n = s32[7] iota(), iota_dimension=0\n z = {dtype}[] constant({init})\n \
+         k = s32[] constant(0)\n r = ({dtype}[], s32[]) reduce(x, n, z, k), dimensions={{0}}, to_apply=best\n \
+         a = {dtype}[] get-tuple-element(r), index=0\n i = s32[] get-tuple-element(r), index=1\n \
+         ROOT t = ({dtype}[], s32[]) tuple(a, i)\n}}\n"
+    )
+}
+
+#[test]
+fn the_first_or_last_of_equal_extremes_is_found() {
+    for dtype in TYPES {
+        let x = tensor(dtype, &[4, 9, 1, 9, 1, 9, 5]);
+        gives(&best(dtype, "GT", "LT", "0"), &[x.clone()], &[&[9.0], &[1.0]]);
+        gives(&best(dtype, "GT", "GT", "0"), &[x.clone()], &[&[9.0], &[5.0]]);
+        gives(&best(dtype, "LT", "LT", "100"), &[x.clone()], &[&[1.0], &[2.0]]);
+        gives(&best(dtype, "LT", "GT", "100"), &[x], &[&[1.0], &[4.0]]);
+    }
+}
+
+#[test]
+fn equal_elements_keep_their_order_in_sorts_and_top_k() {
+    for dtype in TYPES {
+        let x = tensor(dtype, &[4, 9, 1, 9, 1, 9, 5]);
+        for (direction, keys, places) in [
+            ("GT", [9.0, 9.0, 9.0, 5.0, 4.0, 1.0, 1.0], [1.0, 3.0, 5.0, 6.0, 0.0, 2.0, 4.0]),
+            ("LT", [1.0, 1.0, 4.0, 5.0, 9.0, 9.0, 9.0], [2.0, 4.0, 0.0, 6.0, 1.0, 3.0, 5.0]),
+        ] {
+            let text = format!(
+                "HloModule m\nless {{\n v = {dtype}[] parameter(0)\n w = {dtype}[] parameter(1)\n i = s32[] parameter(2)\n \
+                 j = s32[] parameter(3)\n ROOT c = pred[] compare(v, w), direction={direction}\n}}\n\
+                 ENTRY e {{\n x = {dtype}[7] parameter(0)\n n = s32[7] iota(), iota_dimension=0\n \
+                 s = ({dtype}[7], s32[7]) sort(x, n), dimensions={{0}}, is_stable=true, to_apply=less\n \
+                 a = {dtype}[7] get-tuple-element(s), index=0\n i = s32[7] get-tuple-element(s), index=1\n \
+                 ROOT t = ({dtype}[7], s32[7]) tuple(a, i)\n}}\n"
+            );
+            gives(&text, &[x.clone()], &[&keys, &places]);
+        }
+        // HLO's topk takes integers too, but here floats alone.
+        if !dtype.is_float() {
+            continue;
+        }
+        for (largest, keys, places) in [(true, [9.0, 9.0], [1.0, 3.0]), (false, [1.0, 1.0], [2.0, 4.0])] {
+            let text = format!(
+                "HloModule m\nENTRY e {{\n x = {dtype}[7] parameter(0)\n s = ({dtype}[2], s32[2]) topk(x), k=2, largest={largest}\n \
+                 a = {dtype}[2] get-tuple-element(s), index=0\n i = s32[2] get-tuple-element(s), index=1\n \
+                 ROOT t = ({dtype}[2], s32[2]) tuple(a, i)\n}}\n"
+            );
+            gives(&text, &[x.clone()], &[&keys, &places]);
+        }
+    }
+}
+
+/// Updates of one element are applied one after the other.
+#[test]
+fn updates_of_one_element_come_in_their_order() {
+    for dtype in TYPES {
+        for (region, expected) in [
+            ("ROOT r = TYPE[] add(b, b)", [4.0, 16.0, 4.0]),
+            // 3 - 1, then 9 - 2, then 8 - 7.
+            ("ROOT r = TYPE[] subtract(b, a)", [1.0, 1.0, 1.0]),
+            ("ROOT r = TYPE[] maximum(a, b)", [2.0, 9.0, 2.0]),
+        ] {
+            let region = region.replace("TYPE", &dtype.to_string());
+            let text = format!(
+                "HloModule m\njoin {{\n a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n {region}\n}}\n\
+                 ENTRY e {{\n x = {dtype}[3] parameter(0)\n u = {dtype}[5] parameter(1)\n i = s32[5,1] constant({{{{1}}, {{0}}, {{1}}, \
+                 {{2}}, {{1}}}})\n ROOT s = {dtype}[3] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, \
+                 scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=join\n}}\n"
+            );
+            let arguments = [tensor(dtype, &[1, 1, 1]), tensor(dtype, &[3, 2, 9, 2, 8])];
+            for mode in MODES {
+                let mode = mode.parse().unwrap();
+                let got = subject::evaluate(&program(&text), &mode, &arguments).unwrap().swap_remove(0);
+                assert_eq!(got.data().to_f64s(), expected, "{text}");
+            }
+        }
+    }
+}
+
+/// A window's element stays chosen while the comparison with the next one holds.
+#[test]
+fn the_first_or_last_of_equal_elements_takes_a_windows_update() {
+    for dtype in [DType::F32, DType::S32] {
+        for (direction, expected) in [("GE", [0.0, 7.0, 0.0, 5.0, 0.0, 0.0]), ("GT", [0.0, 0.0, 7.0, 0.0, 0.0, 5.0])] {
+            let text = format!(
+                "HloModule m\nselect {{\n a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n ROOT c = pred[] compare(a, b), \
+                 direction={direction}\n}}\nadd {{\n a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n ROOT c = {dtype}[] add(a, \
+                 b)\n}}\nENTRY e {{\n x = {dtype}[6] parameter(0)\n s = {dtype}[2] parameter(1)\n z = {dtype}[] constant(0)\n \
+                 ROOT r = {dtype}[6] select-and-scatter(x, s, z), window={{size=3 stride=3}}, select=select, scatter=add\n}}\n"
+            );
+            gives(&text, &[tensor(dtype, &[1, 4, 4, 6, 2, 6]), tensor(dtype, &[7, 5])], &[&expected]);
+        }
+    }
+}
