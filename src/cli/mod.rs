@@ -19,6 +19,8 @@ mod report;
 mod run;
 mod same;
 mod summary;
+mod threads;
+mod watch;
 mod worst_rows;
 
 use std::ffi::OsString;
@@ -28,9 +30,13 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::budget;
 use crate::file::write_whole;
 use crate::name::hint;
 use crate::suite::{self, Suite};
+
+use threads::start_threads;
+use watch::Watch;
 
 /// Where suites and committed reports lie, in the current directory.
 const SUITES: &str = "suites";
@@ -49,7 +55,9 @@ const REPORTS: &str = "reports";
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
         changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open)."
+        unsupported operation, programs that same leaves open).\n\n\
+        ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
+        RAYON_NUM_THREADS=4: threads that share work."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -82,6 +90,21 @@ enum Command {
     Init(init::Arguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and the program as the compiler leaves it
     Explain(explain::Arguments),
+}
+
+impl Command {
+    /// Whether it computes, on as many threads as the processor runs; `run` and `gate` start as many as they are told.
+    fn evaluates(&self) -> bool {
+        match self {
+            Command::Run(_)
+            | Command::Gate(_)
+            | Command::Report(_)
+            | Command::Merge(_)
+            | Command::List(_)
+            | Command::Init(_) => false,
+            Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Explain(_) => true,
+        }
+    }
 }
 
 /// What a subcommand ends with.
@@ -122,8 +145,18 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    if let Err(why) = budget::from_environment() {
+        return could_not_judge(&why);
+    }
+    let command = arguments.command.unwrap_or(Command::Run(run::Arguments::default()));
+    if command.evaluates()
+        && let Err(why) = start_threads(None)
+    {
+        return could_not_judge(&why);
+    }
+    let _watch = Watch::start();
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
-    let result = match arguments.command.unwrap_or(Command::Run(run::Arguments::default())) {
+    let result = match command {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::Report(arguments) => report::run(&arguments, &mut out),

@@ -8,6 +8,7 @@ mod gate;
 mod html;
 mod init;
 mod journal;
+mod memory;
 mod records;
 mod refused;
 mod same_pairs;

@@ -2,6 +2,7 @@
 
 mod bits;
 mod known;
+mod large;
 mod machines;
 mod random;
 mod written;
