@@ -23,6 +23,8 @@ mod run;
 mod same;
 mod summary;
 mod terminal;
+mod threads;
+mod watch;
 mod worst_rows;
 
 use std::ffi::OsString;
@@ -32,6 +34,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::budget;
 use crate::file::write_whole;
 use crate::name::hint;
 use crate::run::LockedFolder;
@@ -39,6 +42,8 @@ use crate::suite::{self, Suite};
 
 use output::Output;
 use terminal::Terminal;
+use threads::start_threads;
+use watch::Watch;
 
 /// Where suites and committed reports lie, in the current directory.
 const SUITES: &str = "suites";
@@ -58,7 +63,9 @@ const REPORTS: &str = "reports";
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
         changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
         unsupported operation, programs that same leaves open, nothing judged; another process writes the same folder). The code is the \
-        verdict whoever reads the output."
+         verdict whoever reads the output.\n\n\
+         ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
+         RAYON_NUM_THREADS=4: threads that share work."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -108,6 +115,19 @@ impl Command {
             Command::Init(_) | Command::Explain(_) => false,
         }
     }
+
+    /// Whether it computes, on as many threads as the processor runs; `run` and `gate` start as many as they are told.
+    fn evaluates(&self) -> bool {
+        match self {
+            Command::Run(_)
+            | Command::Gate(_)
+            | Command::Report(_)
+            | Command::Merge(_)
+            | Command::List(_)
+            | Command::Init(_) => false,
+            Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Explain(_) => true,
+        }
+    }
 }
 
 /// What a subcommand ends with.
@@ -152,7 +172,16 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         clap::ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    if let Err(why) = budget::from_environment() {
+        return could_not_judge(&why);
+    }
     let command = arguments.command.unwrap_or(Command::Run(run::Arguments::default()));
+    if command.evaluates()
+        && let Err(why) = start_threads(None)
+    {
+        return could_not_judge(&why);
+    }
+    let _watch = Watch::start();
     let stdout = anstream::AutoStream::auto(std::io::stdout().lock());
     let mut out = Output::new(Terminal::new(stdout, command.is_for_programs()));
     let result = match command {

@@ -18,6 +18,7 @@ use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::reports_folder::check_reports;
 use super::summary::{self, Extent, Written};
+use super::threads::start_threads;
 use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
 
 #[derive(Args, Default)]
@@ -142,12 +143,10 @@ const MOST_THREADS: usize = 1024;
 
 /// Sets the number of threads for the whole process.
 pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
-    let Some(jobs) = jobs else { return Ok(()) };
-    if !(1..=MOST_THREADS).contains(&jobs) {
+    if let Some(jobs) = jobs.filter(|jobs| !(1..=MOST_THREADS).contains(jobs)) {
         return Err(Failure::Message(format!("--jobs {jobs}: the number of threads is from 1 to {MOST_THREADS}")));
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global();
-    pool.map_err(|e| Failure::Message(format!("failed to start {jobs} threads: {e}")))
+    start_threads(jobs).map_err(Failure::Message)
 }
 
 /// Suites whose cost the terminal shows.

@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Inputs to try at most where the programs are not proven the same [default: 256, and more of small programs]
     #[arg(long, value_name = "N")]
     trials: Option<u64>,
-    /// Seconds to try inputs for, at most
+    /// Seconds to try inputs for, at most; also within an input, between its operations
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u64,
     /// Where to write the input that parts them: a.arg0, ..., b.arg0, ...

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::analysis::{
     Analysis, Contractions, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_inner_products,
-    find_sum_loops,
+    find_sum_loops, with_code,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::num::BF16;
@@ -73,12 +73,13 @@ impl<'p, 'e> Builder<'p, 'e> {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let contractions = habits.codegen.map(|codegen| find_contractions(computation, &uses, &codegen, sums));
+        let coded = with_code(computation);
+        let contractions = habits.codegen.map(|codegen| find_contractions(&coded, &uses, &codegen, sums));
         let contractions = contractions.unwrap_or_default();
         let products = &contractions.products;
         let sum_loops = habits.codegen.map(|codegen| {
-            let inner = find_inner_products(computation, (&contractions, &uses), &codegen, sums);
-            find_sum_loops(computation, (products, &inner, &uses), &codegen, sums)
+            let inner = find_inner_products(&coded, (&contractions, &uses), &codegen, sums);
+            find_sum_loops(&coded, (products, &inner, &uses), &codegen, sums)
         });
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =

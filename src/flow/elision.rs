@@ -1,6 +1,6 @@
 //! Which roundings a compiler would drop or add, found by running its rules and comparing the programs value by value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -77,7 +77,8 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
     let entry = program.entry();
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let name = &instruction.name;
-        let first = found.len();
+        // What was told of each reader.
+        let mut told: HashSet<(String, Option<usize>, Precision)> = HashSet::new();
         if let (Some(from), Some(to)) = (declared.computed.get(name), last.computed.get(name))
             && from != to
             && to.within(*from)
@@ -102,10 +103,7 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
             // A value that is only picked from others is not rounded itself: what changed, changed before it.
             let removed = from != to && from.within(*to) && (*rounded || declared.computed.contains_key(name));
             let added = from != to && to.within(*from) && last.seen.get(&key).is_some_and(|(_, rounded)| *rounded);
-            let again = found[first..]
-                .iter()
-                .any(|e: &Elision| e.reader.as_ref() == Some(&key.1) && e.operand == key.2 && e.from == *from);
-            if (removed || added) && !again {
+            if (removed || added) && told.insert((key.1.clone(), key.2, *from)) {
                 found.push(Elision {
                     mode: mode.to_string(),
                     rule: made_by(&|seen| seen.seen.get(&key).is_some_and(|(now, _)| now == to)),

@@ -124,7 +124,8 @@ fn rounded_by_type(views: &mut [Sight], copies: &[&Value]) {
     for view in views.iter_mut().skip(1) {
         let unrounded = |one: &Use| one.holds == Some(view.holds) && one.rounded_by.is_none();
         let own = copies.iter().filter(|v| v.computes && v.uses.iter().any(unrounded));
-        let own: Vec<String> = own.map(|v| v.name.clone()).filter(|name| !view.rounded_by.contains(name)).collect();
+        let known: HashSet<String> = view.rounded_by.iter().cloned().collect();
+        let own: Vec<String> = own.map(|v| v.name.clone()).filter(|name| !known.contains(name)).collect();
         view.rounded_by.extend(own);
     }
 }
@@ -138,6 +139,8 @@ fn told(views: &[Sight]) -> String {
 /// Readers by what they see, widest first; integers are left out.
 fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
     let mut views: Vec<Sight> = Vec::new();
+    // Readers, and what rounds, by the view that they are told with.
+    let mut told: HashSet<(usize, bool, &str)> = HashSet::new();
     for one in uses {
         let Some(holds) = one.holds.filter(|h| *h != Precision::ANY) else { continue };
         let at = views.iter().position(|v| v.holds == holds).unwrap_or_else(|| {
@@ -151,12 +154,12 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
             views.len() - 1
         });
         let view = &mut views[at];
-        if !view.readers.contains(&one.reader) {
+        if told.insert((at, true, one.reader.as_str())) {
             view.readers.push(one.reader.clone());
             view.what.push(one.what.clone());
             view.roles.push(one.role.clone());
         }
-        if let Some(by) = one.rounded_by.as_ref().filter(|by| !view.rounded_by.contains(by)) {
+        if let Some(by) = one.rounded_by.as_ref().filter(|by| told.insert((at, false, by.as_str()))) {
             view.rounded_by.push(by.clone());
         }
     }
@@ -220,17 +223,13 @@ fn two_views_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding>
         let mut modes: Vec<&String> = elisions.iter().map(|e| &e.mode).collect();
         modes.dedup();
         for mode in modes {
-            let after = |one: &Use| {
-                let changed = elisions.iter().find(|e| {
-                    e.mode == *mode
-                        && e.reader.as_ref() == Some(&one.reader)
-                        && e.operand == one.operand
-                        && e.effect == Effect::RoundingRemoved
-                });
-                match changed {
-                    Some(e) => Use { holds: Some(e.to), rounded_by: None, ..one.clone() },
-                    None => one.clone(),
-                }
+            let mut removed: HashMap<(Option<&String>, Option<usize>), &Elision> = HashMap::new();
+            for elision in elisions.iter().filter(|e| e.mode == *mode && e.effect == Effect::RoundingRemoved) {
+                removed.entry((elision.reader.as_ref(), elision.operand)).or_insert(elision);
+            }
+            let after = |one: &Use| match removed.get(&(Some(&one.reader), one.operand)) {
+                Some(e) => Use { holds: Some(e.to), rounded_by: None, ..one.clone() },
+                None => one.clone(),
             };
             let uses: Vec<Use> = value.uses.iter().map(after).collect();
             let views = sights(uses.iter());
@@ -284,16 +283,21 @@ fn narrow_sum(value: &Value) -> Option<Finding> {
 /// Sums that a compiler would add in a narrower type.
 fn narrow_sums_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
+    let named: HashMap<&str, &Value> = values.iter().rev().map(|value| (value.name.as_str(), value)).collect();
+    let mut places: HashMap<(&str, String), usize> = HashMap::new();
     for one in elisions.iter().filter(|e| e.effect == Effect::Narrowed) {
-        let Some(value) = values.iter().find(|v| v.name == one.value) else { continue };
+        let Some(value) = named.get(one.value.as_str()).copied() else { continue };
         let Some(sum) = &value.accumulation else { continue };
         let text = format!("compiled by these rules, adds {} numbers in {}, not in {}.", sum.terms, one.to, one.from);
-        match findings.iter_mut().find(|f| f.values == [value.name.as_str()] && f.text == text) {
-            Some(finding) => finding.modes.push(one.mode.clone()),
-            None => findings.push(Finding {
-                modes: vec![one.mode.clone()],
-                ..Finding::new(FindingKind::NarrowSumIfCompiled, text, &[value])
-            }),
+        match places.get(&(value.name.as_str(), text.clone())) {
+            Some(place) => findings[*place].modes.push(one.mode.clone()),
+            None => {
+                places.insert((value.name.as_str(), text.clone()), findings.len());
+                findings.push(Finding {
+                    modes: vec![one.mode.clone()],
+                    ..Finding::new(FindingKind::NarrowSumIfCompiled, text, &[value])
+                });
+            }
         }
     }
     findings

@@ -3,7 +3,7 @@
 //! Recognition is for reading only: nothing that computes depends on it. It looks through moves, conversions and
 //! roundings, and takes all copies of a value that a compiler made.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
@@ -62,7 +62,10 @@ pub fn groups(analysis: &Analysis) -> Vec<Members> {
     for (id, meaning) in meanings.iter().enumerate().filter(|(id, _)| !is_passage(analysis, *id)) {
         copies.entry(*meaning).or_default().push(id);
     }
-    let mut groups: Vec<Members> = Vec::new();
+    // Groups in their order; `None` for those that another took the place of.
+    let mut groups: Vec<Option<Members>> = Vec::new();
+    // The groups that a value was put into.
+    let mut of_value: HashMap<ValueId, Vec<usize>> = HashMap::new();
     for id in 0..meanings.len() {
         let found =
             eye.softmax(id).or_else(|| eye.log_softmax(id)).or_else(|| eye.cumsum(id)).or_else(|| eye.picks(id));
@@ -74,14 +77,32 @@ pub fn groups(analysis: &Analysis) -> Vec<Members> {
         }
         values.sort_unstable_by_key(|(value, _)| *value);
         values.dedup_by_key(|(value, _)| *value);
-        // A copy of a group's last value belongs to the group; a larger group takes the place of one inside it.
-        if groups.iter().any(|g| values.iter().all(|v| g.values.iter().any(|w| w.0 == v.0))) {
+        // A copy of a group's last value belongs to the group; a larger group takes the place of one inside it. Both share a
+        // value with the new one.
+        let near: BTreeSet<usize> = values.iter().flat_map(|(v, _)| of_value.get(v)).flatten().copied().collect();
+        let near: Vec<usize> = near.into_iter().filter(|at| groups[*at].is_some()).collect();
+        if near.iter().any(|at| groups[*at].as_ref().is_some_and(|group| group.holds(&values))) {
             continue;
         }
-        groups.retain(|g| !g.values.iter().all(|v| values.iter().any(|w| w.0 == v.0)));
-        groups.push(Members { shape, values });
+        let new = Members { shape, values };
+        for at in near {
+            if groups[at].as_ref().is_some_and(|group| new.holds(&group.values)) {
+                groups[at] = None;
+            }
+        }
+        for (value, _) in &new.values {
+            of_value.entry(*value).or_default().push(groups.len());
+        }
+        groups.push(Some(new));
     }
-    groups
+    groups.into_iter().flatten().collect()
+}
+
+impl Members {
+    /// Whether all of these values are among its own; both are in the entry's order.
+    fn holds(&self, values: &[(ValueId, &str)]) -> bool {
+        values.iter().all(|(value, _)| self.values.binary_search_by_key(value, |(own, _)| *own).is_ok())
+    }
 }
 
 type Found = Option<(Shape, Vec<(ValueId, &'static str)>)>;
@@ -281,16 +302,14 @@ impl Eye<'_> {
             Op::Slice { start, limit, .. } => start.get(dim) == Some(&0) && limit.get(dim) < extent,
             _ => false,
         };
-        let mut elements = vec![id];
-        let mut cuts = 0;
-        for (reader, instruction) in instructions.iter().enumerate().skip(id + 1) {
-            if !instruction.operands.iter().any(|o| elements.contains(o)) {
-                continue;
-            }
-            match &instruction.op {
-                op if cut(op) => cuts += 1,
-                Op::GetTupleElement(_) | Op::Convert | Op::Copy | Op::Reshape => elements.push(reader),
-                _ => return false,
+        let (mut elements, mut cuts) = (vec![id], 0);
+        while let Some(element) = elements.pop() {
+            for reader in &self.analysis.users()[element] {
+                match &instructions[*reader].op {
+                    op if cut(op) => cuts += 1,
+                    Op::GetTupleElement(_) | Op::Convert | Op::Copy | Op::Reshape => elements.push(*reader),
+                    _ => return false,
+                }
             }
         }
         cuts > 0

@@ -45,7 +45,8 @@ pub struct Value {
     pub role: Option<String>,
     /// How it is accumulated, if it is a sum.
     pub accumulation: Option<Accumulation>,
-    /// Names of other values that mean the same, as fusions compute one anew.
+    /// Names of other values that mean the same, as fusions compute one anew: of the first of them all others, of each other the
+    /// first.
     pub copies: Vec<String>,
     /// What it sees of other values, by its operands.
     pub reads: Vec<Read>,
@@ -125,13 +126,19 @@ pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], 
     for id in (0..instructions.len()).filter(|id| has_copies(*id)) {
         copies.entry(meanings[id]).or_default().push(id);
     }
+    let roles = roles(groups);
     let mut values: Vec<Value> = Vec::with_capacity(instructions.len());
     for (id, instruction) in instructions.iter().enumerate() {
         let origin = import.origins.get(id).cloned().unwrap_or_default();
         let passage = is_passage(analysis, id);
         let operand = instruction.operands.first().and_then(|o| held[*o].first());
         let rounds = matches!(instruction.op, Op::Convert | Op::ReducePrecision { .. }) && passage;
-        let same = copies.get(&meanings[id]).filter(|_| has_copies(id)).into_iter().flatten();
+        let same = copies.get(&meanings[id]).filter(|_| has_copies(id)).map_or(&[][..], Vec::as_slice);
+        let others = match same {
+            [first, others @ ..] if *first == id => others,
+            [first, ..] => std::slice::from_ref(first),
+            [] => &[],
+        };
         values.push(Value {
             name: instruction.name.clone(),
             opcode: instruction.op.opcode(),
@@ -146,9 +153,9 @@ pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], 
             op_name: origin.op_name,
             line: origin.at.line,
             column: origin.at.column,
-            role: role(id, groups),
+            role: roles.get(&id).cloned(),
             accumulation: accumulation(analysis, id),
-            copies: same.filter(|copy| **copy != id).map(|copy| name(*copy)).collect(),
+            copies: others.iter().map(|copy| name(*copy)).collect(),
             reads: Vec::new(),
             uses: Vec::new(),
             source: is_source(&instruction.op),
@@ -212,13 +219,19 @@ fn constants(program: &Program) -> Vec<bool> {
     constant
 }
 
-fn role(id: ValueId, groups: &[Members]) -> Option<String> {
-    groups.iter().find_map(|group| {
-        let (_, role) = group.values.iter().find(|(member, _)| *member == id)?;
+/// What each value is in the first group that it belongs to.
+fn roles(groups: &[Members]) -> HashMap<ValueId, String> {
+    let mut roles = HashMap::new();
+    for group in groups {
         let shape = group.shape.name();
-        // A group of one value is called by its role alone.
-        Some(if group.values.len() == 1 || role.contains(shape) { role.to_string() } else { format!("{shape} {role}") })
-    })
+        for (member, role) in &group.values {
+            // A group of one value is called by its role alone.
+            let alone = group.values.len() == 1 || role.contains(shape);
+            let name = || if alone { role.to_string() } else { format!("{shape} {role}") };
+            roles.entry(*member).or_insert_with(name);
+        }
+    }
+    roles
 }
 
 /// An operation in a person's words.

@@ -1,7 +1,7 @@
 //! Who sees a value, and in which precision: from each value that computes through moves and conversions to the values
 //! that read it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::analysis::{Analysis, Precision, target};
 use crate::ir::{Class, Op, Unary, ValueId};
@@ -56,7 +56,11 @@ pub fn is_source(op: &Op) -> bool {
 /// For each value of the entry, who sees it; nobody for values that only move or convert, constants and counters.
 pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
     let entry = analysis.program.entry();
-    let walk = Walk { analysis, outputs: &analysis.program.outputs() };
+    let mut results: HashMap<ValueId, Vec<usize>> = HashMap::new();
+    for (position, output) in analysis.program.outputs().into_iter().enumerate() {
+        results.entry(output).or_default().push(position);
+    }
+    let walk = Walk { analysis, results };
     (0..entry.instructions.len())
         .map(|id| match entry.instructions[id].op {
             Op::Constant(_) | Op::Iota { .. } => Vec::new(),
@@ -68,7 +72,8 @@ pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
 
 struct Walk<'a> {
     analysis: &'a Analysis<'a>,
-    outputs: &'a [ValueId],
+    /// The results that a value is, by position.
+    results: HashMap<ValueId, Vec<usize>>,
 }
 
 /// Where a walk stands.
@@ -84,18 +89,20 @@ impl Walk<'_> {
     fn from(&self, source: ValueId) -> Vec<View> {
         let (entry, held) = (self.analysis.program.entry(), self.analysis.precisions());
         let mut views: Vec<View> = Vec::new();
+        let mut known: HashSet<(Reader, Option<Precision>, Option<ValueId>)> = HashSet::new();
         let start = Step { id: source, holds: held[source].first(), rounded_by: None, conversions: Vec::new() };
         let mut seen = HashSet::new();
         let mut open = std::collections::VecDeque::from([start]);
         while let Some(step) = open.pop_front() {
             let mut add = |reader: Reader| {
-                let Step { holds, rounded_by, conversions, .. } = step.clone();
-                if !views.iter().any(|v| v.reader == reader && v.holds == holds && v.rounded_by == rounded_by) {
+                let Step { holds, rounded_by, conversions, .. } = &step;
+                if known.insert((reader, *holds, *rounded_by)) {
+                    let (holds, rounded_by, conversions) = (*holds, *rounded_by, conversions.clone());
                     views.push(View { reader, holds, rounded_by, conversions });
                 }
             };
-            for (position, _) in self.outputs.iter().enumerate().filter(|(_, output)| **output == step.id) {
-                add(Reader::Result(position));
+            for position in self.results.get(&step.id).into_iter().flatten() {
+                add(Reader::Result(*position));
             }
             let mut last = None;
             for user in &self.analysis.users()[step.id] {

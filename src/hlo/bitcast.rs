@@ -88,6 +88,9 @@ pub(super) fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> 
         from = from.with_dtype(dtype);
         operand = e.emit(Op::BitcastConvert, vec![operand], Some(from.clone()))?;
     }
+    if from.elements() == 0 && claimed.elements() == 0 {
+        return e.emit(Op::Reshape, vec![operand], Some(claimed));
+    }
     let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
     if let Some((dims, permutation)) = layout::as_transpose((from.dims(), source), (claimed.dims(), own)) {
         if permutation.is_sorted() && converted && from == claimed {
@@ -100,6 +103,9 @@ pub(super) fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> 
         }
         return e.emit(Op::Reshape, vec![operand], Some(claimed));
     }
+    // A position for each place of the operand, and for each element of the result, twice.
+    let places = layout::places(from.dims(), source).unwrap_or_else(|| from.elements());
+    e.reserve([places.saturating_add(2usize.saturating_mul(claimed.elements()))])?;
     let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
     let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
     if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {

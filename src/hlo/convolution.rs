@@ -199,11 +199,14 @@ fn spatial(w: &WindowSpec, lhs: usize, rhs: usize) -> Option<Spatial> {
         return None;
     }
     let (stride, dilate) = (w.stride as i64, w.lhs_dilate as i64);
-    let extent = (w.size as i64 - 1) * w.rhs_dilate as i64 + 1;
-    let padded = (lhs as i64 - 1) * dilate + 1 + w.pad.0 + w.pad.1;
-    if lhs == 0 || padded < extent {
+    let extent = (w.size as i128 - 1) * w.rhs_dilate as i128 + 1;
+    let padded = (lhs as i128 - 1) * w.lhs_dilate as i128 + 1 + i128::from(w.pad.0) + i128::from(w.pad.1);
+    // Positions of all that the window shows fit in a machine word.
+    let reach = [extent, padded, w.stride as i128, w.lhs_dilate as i128, w.pad.0.into(), w.pad.1.into()];
+    if lhs == 0 || padded < extent || reach.iter().any(|reach| reach.abs() >= 1 << 60) {
         return None;
     }
+    let (extent, padded) = (extent as i64, padded as i64);
     let positions = (padded - extent) / stride + 1;
     let met = |position: i64| {
         let pairs = (0..w.size as i64).filter_map(move |k| {

@@ -3,15 +3,17 @@
 
 use std::sync::Arc;
 
+use crate::budget;
 use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Setting, Shape, ValueId};
-use crate::tensor::{DTYPES, DType, Data, Tensor};
+use crate::tensor::{DType, Data, Tensor};
 
-use super::ast::{self, Element, Layout};
+use super::ast::{self, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Given, Lowering, Origin};
 use super::lowered_value::Value;
 use super::surroundings::Scope;
 use super::view::Attributes;
+use super::written_shape::shape_of;
 use super::{
     asynchronous, collective, complex, control, custom_call, device, fft, layout, operation, rng_bit_generator,
     window_config,
@@ -19,8 +21,8 @@ use super::{
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// Elements of one array.
-const ELEMENTS: u64 = 1 << 40;
+/// Operations that lowering may make of one computation.
+pub(super) const OPERATIONS: usize = 1 << 20;
 
 /// One instruction of the file on its way into a body.
 pub(super) struct Emitter<'e, 'a> {
@@ -141,8 +143,15 @@ impl<'a> Emitter<'_, 'a> {
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             within: self.scope.within.clone(),
         };
+        if self.body.instructions.len() > OPERATIONS {
+            return Err(self.fail(format!("it makes more than {OPERATIONS} operations")));
+        }
         let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
+        if !self.shape(id).is_countable() {
+            let (shape, most) = (self.shape(id), Shape::MOST_ELEMENTS);
+            return Err(self.fail(format!("{shape} is an array of more than {most} elements, extents of 0 aside")));
+        }
         self.body.instructions[id].fusion = self.scope.fusion;
         self.body.instructions[id].settings = self.settings.clone();
         let written = self.instruction.shape.layout();
@@ -151,6 +160,12 @@ impl<'a> Emitter<'_, 'a> {
             self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));
         }
         Ok(id)
+    }
+
+    /// Asks for memory that lists of so many numbers of 8 bytes are about to take.
+    pub fn reserve(&self, numbers: impl IntoIterator<Item = usize>) -> Result<()> {
+        let what = || format!("a list of positions in {}", self.instruction.name);
+        budget::reserve(budget::bytes_of(numbers, 8), what).map_err(|error| self.fail(error))
     }
 
     /// The zero of a type.
@@ -381,33 +396,5 @@ impl<'a> Emitter<'_, 'a> {
             Value::Bytes(_) => return Err(self.unknown("the bytes of an array are only sliced and put together again")),
             Value::Nothing => Value::Nothing,
         })
-    }
-}
-
-/// A written shape with the element types that there is arithmetic for; of complex numbers that of one `part`.
-pub(super) fn shape_of(instruction: &ast::Instruction, shape: &ast::Shape, part: bool) -> Result<Shape> {
-    match shape {
-        ast::Shape::Array { element, dims, .. } => {
-            let dtype = match element {
-                Element::Known(dtype) => *dtype,
-                Element::Other(name) if part && name == "c64" => DType::F32,
-                Element::Other(name) if part && name == "c128" => DType::F64,
-                Element::Other(name) => {
-                    let known: Vec<&str> = DTYPES.iter().map(|d| d.name()).collect();
-                    let why = format!("element type {name} is not supported; supported are {}", known.join(", "));
-                    return Err(LowerError::new(instruction, why).unknown());
-                }
-            };
-            let count = dims.iter().try_fold(1u64, |count, d| count.checked_mul(*d)).filter(|c| *c <= ELEMENTS);
-            if count.is_none() {
-                return Err(LowerError::new(instruction, format!("an array of more than {ELEMENTS} elements")));
-            }
-            let dims = dims.iter().map(|d| *d as usize).collect();
-            Ok(Shape::Array { dtype, dims })
-        }
-        ast::Shape::Tuple(parts) => {
-            let parts = parts.iter().map(|shape| shape_of(instruction, shape, part));
-            Ok(Shape::Tuple(parts.collect::<Result<_>>()?))
-        }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Source: openxla `docs/tiled_layout.md`.
 
+use crate::ir::Shape;
+use crate::tensor::DType;
+
 use super::ast::Layout;
 
 /// The dim along which elements lie side by side, where a layout says that it is another than the last one of several elements.
@@ -115,6 +118,12 @@ struct Addresses {
     extents: Vec<Vec<usize>>,
 }
 
+/// As many places as an array may have elements; `None` for more.
+fn countable(extents: &[usize]) -> Option<()> {
+    let shape = Shape::array(DType::Pred, extents);
+    shape.is_countable().then_some(())
+}
+
 impl Addresses {
     fn new(dims: &[usize], layout: Option<&Layout>) -> Option<Addresses> {
         let rank = dims.len();
@@ -146,7 +155,10 @@ impl Addresses {
             let outer = extents[split..].iter().zip(&tile).map(|(e, t)| e.div_ceil(*t));
             extents = extents[..split].iter().copied().chain(outer).chain(tile.iter().copied()).collect();
             tiles.push(tile);
+            // Addresses are counted in machine words, also of arrays without elements.
+            countable(&extents)?;
         }
+        countable(&extents)?;
         all.push(extents);
         Some(Addresses { dims: dims.to_vec(), major_to_minor, tiles, extents: all })
     }

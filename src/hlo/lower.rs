@@ -11,7 +11,7 @@ use crate::ir::{self, ComputationId, Fusion, Op, Program, Setting, Shape, ShapeE
 
 use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
-use super::emit::Emitter;
+use super::emit::{Emitter, OPERATIONS};
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::surroundings::Scope;
@@ -54,8 +54,6 @@ pub struct Import {
     pub unknown: Vec<Unknown>,
 }
 
-/// Instructions that inlining may make: a file whose calls double at each level would never end.
-const INLINED: usize = 1 << 20;
 /// Calls inside calls.
 const DEPTH: usize = 128;
 
@@ -368,8 +366,9 @@ impl<'a> Lowering<'a> {
             HashMap::with_capacity(computation.instructions.len());
         let firsts = parameter_list::firsts(computation, given, self.devices);
         for instruction in &computation.instructions {
-            if body.instructions.len() > INLINED {
-                return refuse(format!("calls make more than {INLINED} instructions"));
+            // A file whose calls double at each level would never end.
+            if body.instructions.len() > OPERATIONS {
+                return refuse(format!("calls make more than {OPERATIONS} instructions"));
             }
             let (body, sources) = (&mut *body, Vec::new());
             let own = self.code_of_its_own(instruction, scope);

@@ -44,6 +44,7 @@ mod view;
 mod wide;
 mod window_config;
 mod windows;
+mod written_shape;
 
 pub use error::LowerError;
 pub use lower::{Import, Origin, lower, lower_with_libraries, lower_with_opaque};

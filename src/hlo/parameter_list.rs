@@ -7,10 +7,11 @@ use crate::ir::Op;
 
 use super::ast::{self, Computation, Element, Operands};
 use super::device::Devices;
-use super::emit::{Emitter, shape_of};
+use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Given;
 use super::lowered_value::Value;
+use super::written_shape::shape_of;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

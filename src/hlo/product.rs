@@ -176,6 +176,9 @@ fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> 
     if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
 }
 
+/// Elements that a window shows along a dim at most: each of them is an array of its own.
+const SHOWN: usize = 4096;
+
 /// The elements under a window that moves along `dim`: the dim has the window's positions then, and a new last one the
 /// elements under it.
 fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> Result<ValueId> {
@@ -183,11 +186,19 @@ fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> 
     let at_dim = |given: i64| (0..rank).map(|d| if d == dim { given } else { 0 }).collect::<Vec<_>>();
     let dtype = e.shape(value).element_type();
     let zero = e.zero(dtype)?;
-    let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n as usize).collect();
+    let interior = at_dim(window.lhs_dilate as i64 - 1).into_iter().map(|n| n.max(0) as usize).collect();
     let pad = Op::Pad { low: at_dim(window.pad.0), high: at_dim(window.pad.1), interior };
     let padded = e.emit(pad, vec![value, zero], None)?;
     let dims = e.shape(padded).dims().to_vec();
-    let reach = (window.size - 1) * window.rhs_dilate;
+    if window.size > SHOWN {
+        return Err(
+            e.unknown_at("window", format!("a window of {SHOWN} elements along a dim at most is supported here"))
+        );
+    }
+    let reach = window.size.saturating_sub(1).saturating_mul(window.rhs_dilate);
+    if reach >= dims[dim] || window.rhs_dilate == 0 || window.stride == 0 {
+        return Err(e.refuse("window", format!("the window has no place in {}", e.shape(padded))));
+    }
     let mut columns = Vec::with_capacity(window.size);
     for offset in (0..=reach).step_by(window.rhs_dilate) {
         let (mut start, mut limit, mut stride) = (vec![0; rank], dims.clone(), vec![1; rank]);

@@ -3,10 +3,11 @@
 use crate::ir::{self, Op, ValueId};
 
 use super::ast::{self, Attribute, Computation, Element, Operands, Position};
-use super::emit::{Emitter, shape_of};
+use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Lowering;
 use super::lowered_value::Value;
+use super::written_shape::shape_of;
 use super::{device, operation, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;

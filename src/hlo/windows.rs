@@ -79,6 +79,8 @@ pub(super) fn select_and_scatter(e: &mut Emitter, operands: &[ValueId]) -> Resul
         let why = format!("windows that show {INDICES} elements together at most are supported here");
         return Err(e.unknown_at("window", why));
     }
+    // Positions of each view, as numbers and as an array, and masks of them.
+    e.reserve(indices.into_iter().chain([3]))?;
     // Where no element stands, the first index behind the array: nothing is scattered there.
     let nowhere = shape.elements() as i64;
     let mut best: Option<(ValueId, ValueId, Vec<bool>)> = None;

@@ -5,7 +5,9 @@
 
 #![deny(missing_docs)]
 
+pub mod activity;
 pub mod analysis;
+pub mod budget;
 pub mod check;
 pub mod explore;
 pub mod file;

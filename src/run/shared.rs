@@ -12,8 +12,8 @@ use crate::subject;
 use crate::suite::{Case, PlannedMetric, Problem};
 use crate::tensor::Tensor;
 
-use super::memory::{World, check_memory};
 use super::{CaseError, RunError};
+use crate::analysis::{World, check_memory};
 
 /// Cases whose programs take the same arguments, and so share the input bits; and with them the truth, where programs are the
 /// same or their tokens are ranked by the same.

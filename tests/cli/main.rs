@@ -12,6 +12,7 @@ mod html;
 mod init;
 mod journal;
 mod merged;
+mod memory;
 mod records;
 mod refused;
 mod same_pairs;

@@ -598,3 +598,40 @@ ENTRY main {
     assert!(text.contains("\nNot looked into: what is inside loop.\n"), "{text}");
     assert!(text.contains("bf16 (z) -> result out0"), "{text}");
 }
+
+/// What is told of each of many equal results, of each reader of one value and of what nobody reads grows with their number,
+/// not with its square.
+#[test]
+fn a_flow_is_linear_in_results_and_readers() {
+    const N: usize = 4000;
+    let results = |line: &dyn Fn(usize) -> String, root: &str| {
+        let body: String = (0..N).map(line).collect();
+        format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[8]{{0}} parameter(0)\n  v = bf16[8]{{0}} convert(x)\n{body}  {root}\n}}\n"
+        )
+    };
+    let shapes = vec!["f32[8]{0}"; N].join(", ");
+    let names: Vec<String> = (0..N).map(|at| format!("r{at}")).collect();
+    let tuple = format!("ROOT t = ({shapes}) tuple({})", names.join(", "));
+    let equal = |at: usize| {
+        format!(
+            "  m{at} = f32[8]{{0}} add(x, x)\n  d{at} = bf16[8]{{0}} convert(m{at})\n  r{at} = f32[8]{{0}} convert(d{at})\n"
+        )
+    };
+    let reader = |at: usize| format!("  u{at} = f32[8]{{0}} convert(v)\n  r{at} = f32[8]{{0}} exponential(u{at})\n");
+    for (what, text) in [
+        ("results", results(&equal, &tuple)),
+        ("readers", results(&reader, &tuple)),
+        ("dead", results(&equal, "ROOT t = f32[8]{0} negate(x)")),
+    ] {
+        let module = parse(&text).unwrap();
+        let begun = std::time::Instant::now();
+        let modes: Vec<Mode> = COMPILERS.iter().map(|mode| mode.parse().unwrap()).collect();
+        let flow = flow::flow(&lower(&module).unwrap(), false, &modes);
+        let copies: usize = flow.values.iter().map(|value| value.copies.len()).sum();
+        assert!(copies <= 2 * N, "{what}: {copies} names of copies");
+        let text = flow::text(&flow, false);
+        assert!(text.len() < 1000 * N, "{what}: {} bytes of text", text.len());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{what}: {:?}", begun.elapsed());
+    }
+}

@@ -3,6 +3,7 @@
 mod attributes;
 mod bits;
 mod known;
+mod large;
 mod machines;
 mod random;
 mod windows;

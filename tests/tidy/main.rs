@@ -27,7 +27,7 @@ use ulpgate::rewrite::POLICIES;
 /// The floors, lowest first. A module uses the floors below its own, and of its own floor only those it names here, which
 /// stand before it: so there is no cycle. `machine` and `oracle` share a floor and neither names the other.
 const FLOORS: &[&[(&str, &[&str])]] = &[
-    &[("name", &[]), ("num", &[]), ("stat", &[]), ("tensor", &["num"])],
+    &[("activity", &[]), ("budget", &[]), ("name", &[]), ("num", &[]), ("stat", &[]), ("tensor", &["num"])],
     &[("file", &[]), ("ir", &[])],
     &[("analysis", &[])],
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
@@ -73,9 +73,9 @@ const LINES: usize = 400;
 
 /// Files that are longer, and how long they may be: only ever less.
 const LONGER: &[(&str, usize)] = &[
-    ("machine/evaluate.rs", 428),
+    ("machine/evaluate.rs", 420),
     ("oracle/dot/enclosed.rs", 495),
-    ("oracle/evaluate.rs", 460),
+    ("oracle/evaluate.rs", 435),
     ("oracle/pairs.rs", 460),
 ];
 

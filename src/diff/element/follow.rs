@@ -9,6 +9,7 @@ use crate::tensor::DType;
 
 use super::super::rule::{Habits, is_at_default};
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
+use super::element_room;
 use super::made::{Made, Record};
 
 /// Elements that operations of one program read and make at most; beyond, nothing is said about it.
@@ -136,7 +137,7 @@ impl<'a> Follower<'a> {
             self.at = id;
             let value = match instruction.op {
                 _ if !self.analysis.live()[id] => Elements::array(Vec::new()),
-                Op::Parameter(number) => self.argument(number, &instruction.shape),
+                Op::Parameter(number) => self.argument(number, &instruction.shape)?,
                 _ => self.step(entry, instruction, &values)?,
             };
             values.push(value);
@@ -145,18 +146,18 @@ impl<'a> Follower<'a> {
     }
 
     /// The elements of an argument.
-    fn argument(&mut self, number: usize, shape: &Shape) -> Elements {
+    fn argument(&mut self, number: usize, shape: &Shape) -> Followed<Elements> {
         if let Shape::Tuple(parts) = shape {
-            return Elements::Tuple(
-                parts.iter().enumerate().map(|(n, part)| self.argument(number << 8 | n, part)).collect(),
-            );
+            let parts = parts.iter().enumerate().map(|(n, part)| self.argument(number << 8 | n, part));
+            return Ok(Elements::Tuple(parts.collect::<Followed<_>>()?));
         }
+        element_room::fits(shape.elements(), self.left).then_some(()).ok_or(Abandoned)?;
         let way = shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_argument(dtype));
         let name = absorb(print_of("argument"), number as Print);
         let elements: Vec<Element> =
             (0..shape.elements()).map(|at| Element { way, ..Element::atom(absorb(name, at as Print)) }).collect();
         elements.iter().for_each(|element| self.record.note_source(*element, self.at));
-        Elements::array(elements)
+        Ok(Elements::array(elements))
     }
 
     fn step(&mut self, of: &Computation, instruction: &Instruction, values: &[Elements]) -> Followed<Elements> {
@@ -182,6 +183,7 @@ impl<'a> Follower<'a> {
     }
 
     pub fn spend(&mut self, elements: usize) -> Followed<()> {
+        element_room::fits(elements, self.left).then_some(()).ok_or(Abandoned)?;
         self.left = self.left.checked_sub(elements as u64 + 8).ok_or(Abandoned)?;
         Ok(())
     }

@@ -33,7 +33,7 @@ pub struct FoldedColumns {
 impl FoldedColumns {
     /// Whether the element at this place is in one of them.
     pub fn hold(self, at: usize) -> bool {
-        (self.first..self.end).contains(&(at % self.width))
+        (self.first..self.end).contains(&(at % self.width.max(1)))
     }
 }
 

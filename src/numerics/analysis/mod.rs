@@ -14,6 +14,7 @@ mod counter;
 mod elements_in_places;
 mod emission;
 mod folding;
+mod footprint;
 mod fusion;
 mod inner;
 mod inner_product;
@@ -40,10 +41,12 @@ mod sum_term;
 mod sum_weight;
 mod unroll;
 mod ways;
+mod with_code;
 
 pub use codegen::Codegen;
 pub use counter::{is_of_integers, known_integer, known_result};
 pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
+pub use footprint::{MOST_WORK, World, array_bytes, begin, check_memory, describe, reserve, work};
 pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;
@@ -58,6 +61,7 @@ pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, tar
 pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
 pub use sum_loop::{Beside, Columns, Rows, Step, SumLoop, find_sum_loops};
+pub use with_code::with_code;
 
 use std::sync::OnceLock;
 

@@ -61,7 +61,7 @@ impl Beside {
     /// Each sum as it is taken, of what it is side by side with others and alone.
     pub fn choose(self, beside: Vec<f32>, alone: Vec<f32>) -> Vec<f32> {
         let sums = beside.into_iter().zip(alone).enumerate();
-        sums.map(|(at, (beside, alone))| if at % self.extent < self.count { beside } else { alone }).collect()
+        sums.map(|(at, (beside, alone))| if at % self.extent.max(1) < self.count { beside } else { alone }).collect()
     }
 }
 
@@ -271,7 +271,8 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
         return SumLoop::Chain;
     }
     // The number of parts along each dim and the elements of one; those of one element are no loops.
-    let loops = dims.iter().zip(&window.0).flat_map(|(extent, dim)| [(extent / dim.size, false), (dim.size, true)]);
+    let loops =
+        dims.iter().zip(&window.0).flat_map(|(extent, dim)| [(extent / dim.size.max(1), false), (dim.size, true)]);
     let loops: Vec<(usize, bool)> = loops.filter(|(extent, _)| *extent > 1).collect();
     let of = |number: usize, dims: &[usize]| {
         Instruction::new(String::new(), Op::Parameter(number), Vec::new(), Shape::array(DType::F32, dims))

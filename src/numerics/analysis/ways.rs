@@ -158,7 +158,7 @@ pub fn element_read(computation: &Computation, id: ValueId, position: usize, at:
             let extent = |id: ValueId| computation.instructions[id].shape.dims()[*dim];
             let start = instruction.operands[..position].iter().map(|operand| extent(*operand)).sum::<usize>();
             let dims = instruction.shape.dims();
-            let along = at / *row_major(dims).get(*dim)? as usize % dims[*dim];
+            let along = at / *row_major(dims).get(*dim)? as usize % dims[*dim].max(1);
             match (start..start + extent(instruction.operands[position])).contains(&along) {
                 true => place(computation, id, position, at),
                 false => Some(None),
@@ -174,7 +174,8 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
     let instruction = &computation.instructions[id];
     let shape = |id: ValueId| &computation.instructions[id].shape;
     let (from, to) = (shape(instruction.operands[position]), &instruction.shape);
-    let index = || to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % extent);
+    let index =
+        || to.dims().iter().zip(row_major(to.dims())).map(|(extent, step)| at / step as usize % (*extent).max(1));
     let steps = match &instruction.op {
         // In the last step of its loop: what is the same in every step is read where the sum is.
         Op::Reduce { dims, .. } if position == 0 && instruction.operands.len() == 2 => {

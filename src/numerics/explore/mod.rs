@@ -202,6 +202,7 @@ pub fn explore(
 ) -> Result<Exploration, ExploreError> {
     let choices = permitted(program, settings);
     let outcome = Outcome::new(&choices.program, results)?;
+    outcome.reserve()?;
     let steps = decision::steps(&choices, &outcome);
     let prepared = Prepared::new(&choices.program);
     let bound = prepared.bind(arguments)?;

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use crate::budget;
 use crate::ir::{Program, Shape, ValueId};
 use crate::machine::{EvalError, Replay};
 use crate::name::hint;
 use crate::oracle::{Enclosed, Enclosures};
 use crate::tensor::{Data, Tensor};
 
-use super::Difference;
+use super::{Answer, Difference};
 
 /// Why there is nothing to compare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +37,12 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// Asks for an answer for each row, also where its elements are none.
+    pub fn reserve(&self) -> Result<(), EvalError> {
+        let bytes = budget::bytes_of([self.rows], size_of::<Answer>() as u128);
+        Ok(budget::reserve(bytes, || format!("an answer for each of {} rows", self.rows))?)
+    }
+
     pub fn new(program: &Program, names: &[String]) -> Result<Outcome, OutcomeError> {
         let known = &program.output_names;
         if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {

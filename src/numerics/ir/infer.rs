@@ -118,7 +118,11 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             let mut out = Vec::new();
             for d in 0..dims.len() {
                 let (s, l, step) = (start[d], limit[d], stride[d]);
-                ensure!(s <= l && l <= dims[d] && step > 0, "slice [{s}:{l}:{step}] of a dim of {}", dims[d]);
+                ensure!(
+                    s <= l && l <= dims[d] && (1..=Shape::MOST_ELEMENTS).contains(&step),
+                    "slice [{s}:{l}:{step}] of a dim of {}",
+                    dims[d]
+                );
                 out.push((l - s).div_ceil(step));
             }
             Ok(Shape::Array { dtype, dims: out })
@@ -134,7 +138,7 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
                     && dims.len() == first.len()
                     && (0..dims.len()).all(|d| d == *dim || dims[d] == first[d]);
                 ensure!(fits, "concatenate of {} with {other} along dim {dim}", operands[0]);
-                out[*dim] += dims[*dim];
+                out[*dim] = out[*dim].saturating_add(dims[*dim]);
             }
             Ok(Shape::Array { dtype, dims: out })
         }
@@ -147,6 +151,8 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             let mut out = Vec::new();
             for (d, n) in dims.iter().enumerate() {
                 let between = n.saturating_sub(1).checked_mul(interior[d]).and_then(|between| n.checked_add(between));
+                let edges = [low[d].unsigned_abs(), high[d].unsigned_abs(), interior[d] as u64];
+                let between = between.filter(|_| edges.iter().all(|edge| *edge <= Shape::MOST_ELEMENTS as u64));
                 let inner = between.and_then(|inner| i64::try_from(inner).ok());
                 let padded = inner.and_then(|inner| inner.checked_add(low[d])?.checked_add(high[d]));
                 let Some(padded) = padded else {

@@ -26,6 +26,21 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// The most elements that an array may have, extents of 0 aside: steps and positions in it fit in a machine word, whatever
+    /// is computed of them.
+    pub const MOST_ELEMENTS: usize = 1 << 40;
+
+    /// Whether its extents other than 0 multiply to no more than [`Shape::MOST_ELEMENTS`], in all parts of a tuple.
+    pub fn is_countable(&self) -> bool {
+        let product = |product: usize, extent: &usize| product.checked_mul((*extent).max(1));
+        match self {
+            Shape::Array { dims, .. } => {
+                dims.iter().try_fold(1, product).is_some_and(|elements| elements <= Shape::MOST_ELEMENTS)
+            }
+            Shape::Tuple(parts) => parts.iter().all(Shape::is_countable),
+        }
+    }
+
     /// An array of these dims; a scalar without any.
     pub fn array(dtype: DType, dims: &[usize]) -> Shape {
         Shape::Array { dtype, dims: dims.to_vec() }

@@ -16,10 +16,11 @@ impl Window {
             if *window == WindowDim::of_size(1) {
                 continue;
             }
-            let (size, reach) = (*size as i64, window.size as i64);
-            let positions = size + window.pad_low + window.pad_high - reach + 1;
+            let [size, reach] = [*size, window.size].map(|extent| extent as i128);
+            let [pad_low, pad_high] = [window.pad_low, window.pad_high].map(i128::from);
+            let positions = size + pad_low + pad_high - reach + 1;
             let plain = (window.stride, window.base_dilation, window.window_dilation) == (1, 1, 1);
-            if !plain || positions < 2 || positions - 1 > window.pad_low || reach - window.pad_low < size {
+            if !plain || positions < 2 || positions - 1 > pad_low || reach - pad_low < size {
                 return None;
             }
             whole.push(dim);

@@ -1,6 +1,8 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use crate::analysis::Inner;
+use std::time::Instant;
+
+use crate::analysis::{self, Inner, World};
 use crate::ir::{
     Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
     Program, Shape, TRIP_BOUND, Unary, ValueId,
@@ -8,37 +10,13 @@ use crate::ir::{
 use crate::tensor::{DType, Tensor};
 
 use super::dot_sum::DotSum;
+use super::eval_error::{EvalError, refuse};
 use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
 use super::vector::{self, Side, Spread, VectorUnit};
-use super::{arrange, contract, dot_order, folded, inner_products, integer, libraries, mxu, rank, reduce, tiles};
-
-/// Why a program has no result on the machine.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum EvalError {
-    /// An argument does not fit its parameter.
-    #[error("argument {number} is {given}, but the program takes {expected}")]
-    Argument {
-        /// Which argument, from 0.
-        number: usize,
-        /// Its shape, or that it is missing.
-        given: String,
-        /// The parameter's shape, or that there are no more parameters.
-        expected: String,
-    },
-    /// The machine has no meaning for an operation.
-    #[error("{name}: {opcode} is not supported: {why}")]
-    Unsupported {
-        /// The instruction's name.
-        name: String,
-        /// Its opcode.
-        opcode: &'static str,
-        /// What about it is not supported.
-        why: String,
-    },
-}
+use super::{arrange, contract, dot_order, folded, inner_products, integer, libraries, mxu, rank, reduce, room, tiles};
 
 /// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
 /// [`Prepared::evaluate`]. The program is taken as it is: the mode's excess policy is a rewrite that comes before
@@ -52,16 +30,14 @@ pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<
     prepared.evaluate(mode, &arguments)
 }
 
-pub(super) fn refuse(instruction: &Instruction, why: impl Into<String>) -> EvalError {
-    EvalError::Unsupported { name: instruction.name.clone(), opcode: instruction.op.opcode(), why: why.into() }
-}
-
 /// A program in a mode.
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub prepared: &'a Prepared<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
+    /// When evaluation is to end, if it has not.
+    pub until: Option<Instant>,
 }
 
 /// The operands of an instruction, of a computation's values with the uses that each has left: values are dropped after
@@ -82,9 +58,12 @@ pub(super) fn take_operands(
 }
 
 impl<'p> Machine<'p> {
-    /// What is known of each computation.
+    /// What is known of each computation. Code is planned only for machines that contract or call a library, and for products
+    /// that a program says are added before they are rounded.
     pub fn frames(&self) -> &'p [Frame] {
-        self.prepared.frames(&self.unit.release.codegen.with_masks(self.mode.choices.isa.masks()))
+        let has_code = self.unit.contracts || self.mode.chip.library.is_some() || self.prepared.joins;
+        let codegen = || self.unit.release.codegen.with_masks(self.mode.choices.isa.masks());
+        self.prepared.frames(has_code.then(codegen).as_ref())
     }
 
     /// The results of the whole program.
@@ -137,8 +116,12 @@ impl<'p> Machine<'p> {
             values[id] = value.filter(|_| uses[id] > 0);
         }
         let root = &computation.instructions[computation.root];
-        let value = values[computation.root].take().map(|value| value.into_whole(root.shape.elements()));
-        value.ok_or_else(|| refuse(root, "a parameter is used but not given"))
+        let value = values[computation.root].take();
+        let value = value.ok_or_else(|| refuse(root, "a parameter is used but not given"))?;
+        if value.each().is_some() {
+            analysis::reserve(root, &[], World::Machine)?;
+        }
+        Ok(value.into_whole(root.shape.elements()))
     }
 
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
@@ -150,6 +133,17 @@ impl<'p> Machine<'p> {
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
+        room::check_time(instruction, self.until)?;
+        if let (Op::Broadcast { dims: along }, [operand]) = (op, &operands[..])
+            && let Some(broadcast) = operand.broadcast_again(along, shape.dims())
+        {
+            return Ok(broadcast);
+        }
+        room::check(instruction, shapes, |at| operands.get(at).is_some_and(|operand| operand.each().is_some()))?;
+        let _busy = analysis::begin(instruction, shapes);
+        if room::is_empty(instruction) {
+            return Ok(Operand::whole(Value::empty(shape)));
+        }
         contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
         if let Some(value) = inner_products::value(self, (habits.inner, op), &mut operands, shape.elements()) {
             return Ok(Operand::whole(value));
@@ -163,13 +157,8 @@ impl<'p> Machine<'p> {
             Op::Iota { dim } => return Ok(arrange::iota(shape.element_type(), shape.dims(), *dim)),
             // In row-major order these move nothing.
             Op::Copy | Op::OptimizationBarrier | Op::Reshape => return Ok(operands.swap_remove(0)),
-            Op::Broadcast { dims: along } => {
-                if let Some(broadcast) = operands[0].broadcast_again(along, shape.dims()) {
-                    return Ok(broadcast);
-                }
-                arrange::move_elements(instruction, written_out(operands), shapes)
-            }
-            Op::Transpose { .. }
+            Op::Broadcast { .. }
+            | Op::Transpose { .. }
             | Op::Slice { .. }
             | Op::Concatenate { .. }
             | Op::Pad { .. }
@@ -243,8 +232,11 @@ impl<'p> Machine<'p> {
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
-                Some(function) => libraries::call(function, written_out(operands), shapes),
-                None => self.call(*to_apply, written_out(operands))?,
+                // Libraries are not called for arrays without elements.
+                Some(function) if shapes.iter().all(|shape| shape.elements() > 0) => {
+                    libraries::call(function, written_out(operands), shapes)
+                }
+                _ => self.call(*to_apply, written_out(operands))?,
             },
             Op::While { condition, body } => {
                 let mut state = written_out(operands);

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use crate::ir::{Class, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::{DType, Tensor};
 
-use super::evaluate::{EvalError, Machine, refuse};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::Machine;
 use super::in_f64::in_f64;
 use super::mode::Mode;
 use super::prepared::Prepared;

@@ -1,15 +1,19 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use crate::analysis::{
-    Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, find_contractions,
-    find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_producers, find_sum_loops,
+    Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, World, array_bytes,
+    check_memory, find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide,
+    find_producers, find_sum_loops, with_code,
 };
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
+use crate::budget::{self, TooLarge};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
-use super::evaluate::{EvalError, Machine, divisor_of};
+use super::eval_error::EvalError;
+use super::evaluate::{Machine, divisor_of};
 use super::mode::Mode;
 use super::scalar::Template;
 use super::value::Value;
@@ -21,6 +25,12 @@ pub struct Prepared<'p> {
     pub(super) regions: Regions,
     /// One a computation, for each way to make code, worked out when it is first asked for.
     frames: [OnceLock<Vec<Frame>>; Codegen::ALL.len()],
+    /// The same for machines that no code is planned for.
+    unplanned: OnceLock<Vec<Frame>>,
+    /// Whether the program fits in memory, worked out when it is first run.
+    room: OnceLock<Result<(), TooLarge>>,
+    /// Whether the program itself says that a product is added before it is rounded ([`Fusion::Joined`]), on any machine.
+    pub(super) joins: bool,
     /// Computations of scalars, to be interpreted element by element; `None` for those that take arrays.
     templates: Vec<Option<Result<Template<'p>, EvalError>>>,
 }
@@ -80,15 +90,32 @@ impl Habits {
 }
 
 impl Frame {
-    fn new(computation: &Computation, regions: &Regions, codegen: &Codegen) -> Frame {
-        let mut uses = computation.uses();
-        uses[computation.root] += 1;
-        let instructions = &computation.instructions;
-        let constant = |op: &Op| match op {
-            Op::Constant(value) => Some(Value::of_tensor(value)),
-            _ => None,
+    /// What holds on every machine: no code is planned.
+    fn unplanned(computation: &Computation) -> Frame {
+        let habits = |instruction| Habits {
+            divides_by: divisor_of(computation, instruction),
+            contracted: false,
+            takes_rounded: 0,
+            left_first: None,
+            inner: None,
+            folded: None,
+            folded_function: None,
+            sum_loop: SumLoop::Chain,
+            kept_wide: false,
         };
+        let habits = computation.instructions.iter().map(habits).collect();
+        let uses = uses(computation);
+        let producers = find_producers(computation, &uses, |_| true);
+        Frame::of(computation, uses, habits, producers)
+    }
+
+    /// What a compiler that makes code in this way sees as well.
+    fn planned(computation: &Computation, regions: &Regions, codegen: &Codegen) -> Frame {
+        let uses = uses(computation);
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
+        // Arrays without elements have no code.
+        let coded = with_code(computation);
+        let computation = &*coded;
         let contractions = find_contractions(computation, &uses, codegen, sums);
         let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
         let Contractions { products, rounded, left_first } = contractions;
@@ -107,13 +134,28 @@ impl Frame {
             sum_loop: sum_loops[id],
             kept_wide: kept_wide[id],
         };
-        let habits = instructions.iter().enumerate().map(habits).collect();
+        let habits = computation.instructions.iter().enumerate().map(habits).collect();
         let producers = find_producers(computation, &uses, |id| !products[id] && inner[id].is_none());
-        let mut is_producer = vec![false; instructions.len()];
+        Frame::of(computation, uses, habits, producers)
+    }
+
+    fn of(computation: &Computation, uses: Vec<usize>, habits: Vec<Habits>, producers: Vec<Vec<ValueId>>) -> Frame {
+        let mut is_producer = vec![false; computation.instructions.len()];
         producers.iter().flatten().for_each(|id| is_producer[*id] = true);
-        let constants = instructions.iter().map(|i| constant(&i.op)).collect();
+        let constant = |op: &Op| match op {
+            Op::Constant(value) => Some(Value::of_tensor(value)),
+            _ => None,
+        };
+        let constants = computation.instructions.iter().map(|i| constant(&i.op)).collect();
         Frame { constants, habits, uses, producers, is_producer }
     }
+}
+
+/// How often each value is read; the root once more.
+fn uses(computation: &Computation) -> Vec<usize> {
+    let mut uses = computation.uses();
+    uses[computation.root] += 1;
+    uses
 }
 
 /// Arguments as the machine holds them, to be given to any number of evaluations; a clone shares them.
@@ -153,6 +195,9 @@ impl<'p> Prepared<'p> {
         Prepared {
             program,
             frames: Default::default(),
+            unplanned: OnceLock::new(),
+            room: OnceLock::new(),
+            joins: program.computations.iter().flat_map(|c| &c.instructions).any(|i| i.fusion == Some(Fusion::Joined)),
             regions,
             templates: (0..program.computations.len()).map(template).collect(),
         }
@@ -188,6 +233,11 @@ impl<'p> Prepared<'p> {
                 return Err(EvalError::Argument { number, given, expected: shape.to_string() });
             }
         }
+        let is_held = |number: usize| matches!(held.0.get(number), Some(Some(_)));
+        let own =
+            self.program.entry().parameter_shapes().into_iter().enumerate().filter(|(number, _)| !is_held(*number));
+        let bytes = own.map(|(_, shape)| array_bytes(shape, World::Machine)).fold(0, u128::saturating_add);
+        budget::reserve(bytes, || "the program's arguments".to_string())?;
         let value = |(number, tensor): (usize, &Tensor)| match held.0.get(number) {
             Some(Some(held)) => held.clone(),
             _ => Value::of_tensor(tensor),
@@ -200,7 +250,21 @@ impl<'p> Prepared<'p> {
     /// # Errors
     /// If an operation is not supported for its types.
     pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
-        let results = || self.machine(mode).results(arguments.0.clone());
+        self.evaluate_until(mode, arguments, None)
+    }
+
+    /// [`Prepared::evaluate`], which gives up at a time.
+    ///
+    /// # Errors
+    /// As [`Prepared::evaluate`], and [`EvalError::OutOfTime`] where the results were not there in time.
+    pub fn evaluate_until(
+        &self,
+        mode: &Mode,
+        arguments: &Bound,
+        until: Option<Instant>,
+    ) -> Result<Vec<Tensor>, EvalError> {
+        self.room.get_or_init(|| check_memory(self.program, World::Machine)).clone()?;
+        let results = || Machine { until, ..self.machine(mode) }.results(arguments.0.clone());
         // Whoever is not one of the threads that share work hands every piece of it over, and waits: in a loop's body that adds up.
         let loops = |computation: &Computation| {
             computation.instructions.iter().any(|instruction| matches!(instruction.op, Op::While { .. }))
@@ -210,13 +274,16 @@ impl<'p> Prepared<'p> {
 
     /// The machine that runs the program.
     pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Machine<'a> {
-        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() }
+        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None }
     }
 
-    /// What is known of each computation, where a compiler makes code in this way.
-    pub(super) fn frames(&self, codegen: &Codegen) -> &[Frame] {
-        let at = Codegen::ALL.iter().position(|known| known == codegen).unwrap_or(0);
-        let frame = |computation| Frame::new(computation, &self.regions, &Codegen::ALL[at]);
+    /// What is known of each computation, where a compiler makes code in this way, or where nobody's code is planned.
+    pub(super) fn frames(&self, codegen: Option<&Codegen>) -> &[Frame] {
+        let known = codegen.and_then(|codegen| Codegen::ALL.iter().position(|known| known == codegen));
+        let Some(at) = known else {
+            return self.unplanned.get_or_init(|| self.program.computations.iter().map(Frame::unplanned).collect());
+        };
+        let frame = |computation| Frame::planned(computation, &self.regions, &Codegen::ALL[at]);
         self.frames[at].get_or_init(|| self.program.computations.iter().map(frame).collect())
     }
 
@@ -226,5 +293,38 @@ impl<'p> Prepared<'p> {
             Some(template) => template.as_ref().map_err(EvalError::clone),
             None => unreachable!("shape checking gives regions of scalars"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Unary};
+    use crate::tensor::{DType, Data};
+
+    /// Only XLA:CPU's own machines have code, and programs that join products to sums themselves.
+    #[test]
+    fn no_code_is_planned_for_a_tpu() {
+        let mut builder = Builder::new("fused");
+        let x = builder.parameter("x", DType::F32, &[2]).unwrap();
+        let y = builder.unary(Unary::Negate, x).unwrap();
+        let mut program = builder.finish(&[("y", y)]).unwrap();
+        let entry = program.entry;
+        let planned = |program: &Program, mode: &str| {
+            let prepared = Prepared::new(program);
+            let arguments = prepared.bind(&[Tensor::new(&[2], Data::F32(vec![1.0, 2.0]))]).unwrap();
+            prepared.evaluate(&mode.parse().unwrap(), &arguments).unwrap();
+            prepared.frames.iter().any(|frames| frames.get().is_some())
+        };
+        for (mode, has_code) in [
+            ("v5e/default/off", false),
+            ("tpu7x/highest/off", false),
+            ("cpu/f32/off", false),
+            ("xla-cpu/f32/off", true),
+        ] {
+            assert_eq!(planned(&program, mode), has_code, "{mode}");
+        }
+        program.computations[entry].instructions[y].fusion = Some(Fusion::Joined);
+        assert!(planned(&program, "v5e/default/off"));
     }
 }

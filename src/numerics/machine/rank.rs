@@ -8,7 +8,8 @@ use crate::tensor::DType;
 
 use super::arrange;
 use super::chip::Ties;
-use super::evaluate::{EvalError, Machine, refuse};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::Machine;
 use super::reduce::rounding_keeps;
 use super::refinement::Choices;
 use super::scalar::{Region, Scalar};

@@ -6,7 +6,8 @@ use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
 use super::blocks::{Scan, Tree};
-use super::evaluate::{EvalError, Machine, refuse};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::Machine;
 use super::scalar::{Region, Scalar};
 use super::sum::{SumSite, memory_order};
 use super::summation::{Summation, Terms};

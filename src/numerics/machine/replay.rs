@@ -3,7 +3,7 @@
 use crate::ir::{Op, ValueId};
 use crate::tensor::Tensor;
 
-use super::evaluate::{EvalError, refuse};
+use super::eval_error::{EvalError, refuse};
 use super::mode::Mode;
 use super::prepared::{Bound, Prepared};
 use super::value::{Operand, Value};

@@ -3,7 +3,8 @@
 use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, Unary};
 use crate::tensor::DType;
 
-use super::evaluate::{EvalError, Machine, refuse};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::Machine;
 use super::integer;
 use super::value::Value;
 use super::vector::{self, VectorUnit};

@@ -9,7 +9,8 @@ use crate::ir::{Binary, Computation, Instruction, Op, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::elements::Elements;
-use super::evaluate::{EvalError, Machine, refuse};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::Machine;
 use super::integer::conversion_steps;
 use super::prepared::Frame;
 use super::sum::{RowSum, SumSite, memory_order};

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::ir::Shape;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::elements::Elements;
@@ -58,6 +59,14 @@ impl Value {
             }
             (dtype, data) if dtype.is_float() => Value::float(dtype, data.to_f32s()),
             (dtype, data) => Value::integer(dtype, data.to_i64s()),
+        }
+    }
+
+    /// Arrays of a shape that has no elements.
+    pub fn empty(shape: &Shape) -> Value {
+        match shape {
+            Shape::Array { dtype, .. } => Value::of_scalars(*dtype, &[]),
+            Shape::Tuple(parts) => Value::Tuple(parts.iter().map(Value::empty).collect()),
         }
     }
 

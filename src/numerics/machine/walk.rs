@@ -3,7 +3,8 @@
 use crate::analysis;
 use crate::ir::{ComputationId, Instruction, Op, Shape, TRIP_BOUND, ValueId};
 
-use super::evaluate::{EvalError, Machine, refuse, take_operands};
+use super::eval_error::{EvalError, refuse};
+use super::evaluate::{Machine, take_operands};
 use super::value::{Operand, Value};
 
 /// Where a value stands in a run: an instruction of a computation, and by which calls and trips of loops it was reached.

@@ -157,6 +157,11 @@ pub(super) trait Arithmetic {
     /// The value, where it is known exactly and f64 holds it. Of NaN the sign means nothing here.
     fn as_exact(&self, x: &Self::Number) -> Option<f64>;
 
+    /// Bytes that a number takes, what it points to included.
+    fn number_bytes(&self) -> usize {
+        size_of::<Self::Number>()
+    }
+
     /// An f64 not above the number, and one not below it; neighbours of it where the arithmetic can tell.
     fn bounds(&self, x: &Self::Number) -> (f64, f64);
 

@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::HashMap;
 
+use crate::analysis;
 use crate::ir::{
     Compare, CompareOrder, ComputationId, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId,
     movement,
@@ -17,36 +18,13 @@ use super::comparison::Comparison;
 use super::demand::Truth;
 use super::elements::{FloatArray, Value, World};
 use super::integer;
+use super::oracle_error::OracleError;
 use super::order::Classes;
+use super::pass_room;
 use super::plan::{Need, Plan, Sums, operations};
 use super::prepared::Prepared;
 use super::reach::Reach;
 use super::turn::Turn;
-
-/// Why a program has no truth for some arguments.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum OracleError {
-    /// An argument is missing, or its dtype or dims are not the parameter's.
-    #[error("argument {number} is {given}, but the program takes {expected}")]
-    Argument {
-        /// The parameter's number, from 0.
-        number: usize,
-        /// The argument's shape, such as `f32[8,128]`, or `missing`.
-        given: String,
-        /// The parameter's shape.
-        expected: String,
-    },
-    /// An operation means nothing over the real numbers, such as a loop that does not end.
-    #[error("{name}: {opcode} has no meaning over the real numbers here: {why}")]
-    NoMeaning {
-        /// The instruction's name.
-        name: String,
-        /// Its HLO opcode.
-        opcode: &'static str,
-        /// What is not defined.
-        why: &'static str,
-    },
-}
 
 /// The state of one pass.
 pub(super) struct Pass<'a, A: Arithmetic> {
@@ -154,7 +132,10 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 continue;
             }
             let value = match (&instruction.op, arguments) {
-                (Op::Parameter(number), Arguments::Tensors(tensors)) => self.tensor_value(&tensors[*number]),
+                (Op::Parameter(number), Arguments::Tensors(tensors)) => {
+                    pass_room::check_array(&self.world.arithmetic, instruction)?;
+                    self.tensor_value(&tensors[*number])
+                }
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),
                 (Op::Constant(value), _) => match self.constants.get(&(callee, id)) {
                     Some(known) => known.clone(),
@@ -234,6 +215,11 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         wanted: Wanted,
     ) -> Result<Value<A>, OracleError> {
         let (shape, dims) = (&instruction.shape, instruction.shape.dims());
+        pass_room::check(&self.world.arithmetic, instruction, operands, shapes)?;
+        let _busy = analysis::begin(instruction, shapes);
+        if pass_room::is_empty(instruction) {
+            return Ok(self.forget(shape));
+        }
         let refuse =
             |why| OracleError::NoMeaning { name: instruction.name.clone(), opcode: instruction.op.opcode(), why };
         Ok(match &instruction.op {
@@ -250,7 +236,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
             | Op::DynamicUpdateSlice
             | Op::Gather(_) => self.movement(instruction, operands, shapes),
             Op::Iota { dim } => {
-                let (size, stride) = (dims[*dim], dims[*dim + 1..].iter().product::<usize>());
+                let (size, stride) = (dims[*dim].max(1), dims[*dim + 1..].iter().product::<usize>().max(1));
                 let values = (0..shape.elements()).map(|at| (at / stride % size) as i64).collect();
                 self.integer_value(shape.element_type(), values)
             }

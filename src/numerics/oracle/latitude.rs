@@ -15,14 +15,16 @@ mod settle;
 mod tests;
 mod union;
 
+use crate::analysis::{World, check_memory};
 use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::num::Format;
 use crate::tensor::Tensor;
 
 use super::elements::Value;
-use super::evaluate::{OracleError, Pass, check_arguments};
+use super::evaluate::{Pass, check_arguments};
 use super::fast::Fast;
 use super::interval::Interval;
+use super::oracle_error::OracleError;
 use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
 
@@ -159,6 +161,7 @@ impl Enclosure {
     ) -> Result<Enclosures<'_>, OracleError> {
         let program = &self.prepared.program;
         check_arguments(program, arguments)?;
+        check_memory(program, World::Truth)?;
         let mut pass = Pass::new(Fast::default(), &self.prepared, &self.plan);
         let values = pass.enclose(arguments, latitudes, wanted)?;
         Ok(Enclosures { pass, values })

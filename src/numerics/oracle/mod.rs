@@ -37,9 +37,11 @@ mod isa;
 mod latitude;
 mod mpfr;
 mod open_starts;
+mod oracle_error;
 mod order;
 mod pair;
 mod pairs;
+mod pass_room;
 mod places;
 mod plan;
 mod prepared;
@@ -56,6 +58,7 @@ mod turn;
 mod values;
 mod zeros;
 
+use crate::analysis::{World, check_memory};
 use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};
 
@@ -68,8 +71,8 @@ use plan::{Plan, Sums};
 use reach::Reach;
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
-pub use evaluate::OracleError;
 pub use latitude::{Additions, Enclosed, Enclosure, Enclosures, Forms, Latitude, Reciprocal, Rounding};
+pub use oracle_error::OracleError;
 pub use prepared::Prepared;
 
 /// An arithmetic that a pass computes in; each proves more than the one before it, and takes longer.
@@ -149,6 +152,7 @@ impl Oracle {
         announce: &mut dyn FnMut(Ahead),
     ) -> Result<Truth, OracleError> {
         evaluate::check_arguments(&prepared.program, arguments)?;
+        check_memory(&prepared.program, World::Truth)?;
         let asks_for_pairs = asks_for_pairs(&prepared.program, demands);
         let first = self.first.unwrap_or(if asks_for_pairs { Rung::Pairs } else { Rung::Intervals });
         let mut search = Search {

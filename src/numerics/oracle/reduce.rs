@@ -9,7 +9,8 @@ use super::column::{Column, Mover};
 use super::comparison::Comparison;
 use super::dot::{Lie, first_twins};
 use super::elements::{Element, FloatArray, Identities, Value};
-use super::evaluate::{OracleError, Pass};
+use super::evaluate::Pass;
+use super::oracle_error::OracleError;
 use super::order::{Going, Identity};
 
 use std::cmp::Ordering;

@@ -5,7 +5,8 @@ use crate::ir::Binary;
 
 use super::arithmetic::Arithmetic;
 use super::elements::{Element, FloatArray, Value};
-use super::evaluate::{OracleError, Pass};
+use super::evaluate::Pass;
+use super::oracle_error::OracleError;
 use super::reduce::Group;
 
 /// The lanes of an array along one of its dims: the flat positions of each, in order.

@@ -5,8 +5,9 @@ use crate::ir::{Binary, ScatterDims, Shape, movement};
 
 use super::arithmetic::{Arithmetic, Field};
 use super::elements::{Element, Value};
-use super::evaluate::{OracleError, Pass};
+use super::evaluate::Pass;
 use super::integer;
+use super::oracle_error::OracleError;
 
 type Result<T> = std::result::Result<T, OracleError>;
 

@@ -149,6 +149,12 @@ impl Alignment {
         self.offsets.len()
     }
 
+    /// Whether each array belongs to the one at its own place, element by element.
+    pub fn is_identity(&self) -> bool {
+        let mut pairs = self.arguments.iter().chain(&self.results);
+        pairs.all(|pair| pair.at[0] == pair.at[1] && pair.dims[0] == pair.dims[1]) && self.blocks() == 1
+    }
+
     /// What is compared with what.
     pub fn in_words(&self) -> Vec<String> {
         self.words.clone()

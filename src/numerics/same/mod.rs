@@ -6,6 +6,7 @@
 
 mod alignment;
 mod boundary;
+mod identical;
 mod parting;
 mod unfollowed;
 mod witness;
@@ -18,6 +19,7 @@ use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
 
 use alignment::Alignment;
 pub use alignment::AlignmentError;
+use identical::{are_identical, opaque};
 pub use parting::{Meeting, Place};
 pub use witness::{Difference, Shown};
 
@@ -217,6 +219,15 @@ pub fn compare<'a>(
         let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
         traced.map_err(|error| SameError::Evaluation { which: SIDES[side], error })
     };
+    let [one, other] = [0, 1].map(|side: usize| both[side].program);
+    let one_machine = settings.modes[0].to_string() == settings.modes[1].to_string();
+    if alignment.elements() > FOLLOWED && alignment.is_identity() && one_machine && are_identical(one, other) {
+        let grounds = Grounds { opaque: opaque(one), ..Grounds::default() };
+        let one_program = "both are one program; no input was run as well".to_string();
+        let settings = plans(&both).into_iter().chain(unfollowed::in_words(&both));
+        let rests_on = in_words(&[grounds]).into_iter().chain(settings).chain([one_program]).collect();
+        return Ok(Answer { verdict: Verdict::Same, compared: alignment.in_words(), rests_on, tried: 0 });
+    }
     // The larger program is followed once, the smaller one at each of its places in it.
     let large = trace(alignment.large(), 0, permits)?;
     let mut parted: Option<(usize, Traced)> = None;
@@ -239,15 +250,10 @@ pub fn compare<'a>(
     let begun = Instant::now();
     let verdict = match parted {
         None => {
-            let goes_on = |search: &witness::Search| {
-                let elements = search.tried.saturating_mul(alignment.elements());
-                search.tried < CHECKS && (search.tried == 0 || elements < CHECKED)
-            };
-            while understood && goes_on(&search) {
-                let block = search.tried as usize % alignment.blocks();
-                if let Some(difference) = search.next(block)? {
-                    return Err(SameError::Contradiction(difference.to_string()));
-                }
+            if understood && alignment.elements() > FOLLOWED {
+                rests_on.push(format!("no input was run as well: it has more than {FOLLOWED} elements"));
+            } else if understood {
+                check_proof(&mut search, &alignment, &mut rests_on)?;
             }
             let traced = |side: usize, block: usize| trace(side, block, Permits { one_zero, without_settings: false });
             match unfollowed::missing(&both, &alignment, &settings.modes, traced)? {
@@ -258,23 +264,32 @@ pub fn compare<'a>(
         Some((block, small)) => {
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
             let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
-            let (mut found, mut turns) = (None, 0);
+            let (mut found, mut turns, mut gave_up) = (None, 0, false);
             let goes_on = |search: &witness::Search| {
                 search.tried < settings.trials || search.tried.saturating_mul(alignment.elements()) < settings.elements
             };
-            while understood && found.is_none() && goes_on(&search) {
+            while understood && found.is_none() && !gave_up && goes_on(&search) {
                 if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
                     break;
                 }
                 turns += 1;
-                found = match turns % TURNS {
-                    0 => search.approach(block, begun.checked_add(settings.patience))?,
-                    _ => search.next(block)?,
+                let tried = match turns % TURNS {
+                    0 => search.approach(block, begun.checked_add(settings.patience)),
+                    _ => search.next(block),
                 };
+                let tried = in_time(tried)?;
+                gave_up = tried.is_none();
+                found = tried.flatten();
             }
             match found {
                 Some(difference) => Verdict::Part(Box::new(search.show(meeting, difference)?)),
-                None => Verdict::Open(missing(meeting, &grounds, search.tried)),
+                None => {
+                    let mut missing = missing(meeting, &grounds, search.tried);
+                    if gave_up {
+                        missing.push("time or memory for another input, which was given up".to_string());
+                    }
+                    Verdict::Open(missing)
+                }
             }
         }
     };
@@ -285,7 +300,44 @@ pub fn compare<'a>(
 const CHECKS: u64 = 4;
 /// Elements of those inputs, about.
 const CHECKED: u64 = 1 << 16;
-/// Inputs that are tried however long that takes.
+/// Elements of arguments up to which one program is followed element by element as two are, and an input is run for a proof.
+const FOLLOWED: u64 = 1 << 24;
+
+/// Runs inputs on which both programs must agree, as far as time and memory allow.
+///
+/// # Errors
+/// If a result differs, which contradicts the proof.
+fn check_proof(
+    search: &mut witness::Search,
+    alignment: &Alignment,
+    rests_on: &mut Vec<String>,
+) -> Result<(), SameError> {
+    while search.tried < CHECKS
+        && (search.tried == 0 || search.tried.saturating_mul(alignment.elements()) < CHECKED)
+    {
+        let block = search.tried as usize % alignment.blocks();
+        match in_time(search.next(block))? {
+            Some(None) => {}
+            Some(Some(difference)) => return Err(SameError::Contradiction(difference.to_string())),
+            None => {
+                rests_on.push("no input was run as well: it takes more time or memory than there is".to_string());
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What trying an input gave; `None` where the time was over or the memory too small for it.
+fn in_time<T>(tried: Result<T, SameError>) -> Result<Option<T>, SameError> {
+    match tried {
+        Ok(found) => Ok(Some(found)),
+        Err(SameError::Evaluation { error: EvalError::OutOfTime(_) | EvalError::Memory(_), .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Inputs that are tried, if each of them is done in the time that there is.
 const MINIMUM: u64 = 4;
 /// One turn of so many looks for a place where results change, the others take an input each.
 const TURNS: u64 = 8;

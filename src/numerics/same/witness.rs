@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::iter::repeat_n;
+use std::time::Instant;
 
+use crate::budget::{self, TooLarge};
 use crate::input::{InputKey, Sampler, Streams};
 use crate::ir::{Shape, ValueId};
 use crate::machine::{EvalError, Permits, Prepared, Replay};
@@ -60,6 +62,8 @@ pub struct Search<'a> {
     permits: Permits,
     /// Inputs on which both programs were run.
     pub tried: u64,
+    /// When trying ends, within an input as well.
+    until: Option<Instant>,
 }
 
 impl<'a> Search<'a> {
@@ -69,12 +73,18 @@ impl<'a> Search<'a> {
         alignment: &'a Alignment,
         permits: Permits,
     ) -> Search<'a> {
-        Search { prepared, settings, alignment, permits, tried: 0 }
+        let until = Instant::now().checked_add(settings.patience);
+        Search { prepared, settings, alignment, permits, tried: 0, until }
     }
 
     /// Runs both programs on one more input; gives what differs.
     pub fn next(&mut self, block: usize) -> Result<Option<Difference>, SameError> {
         let trial = self.tried;
+        // Numbers are drawn as f64 before they are of their type.
+        let bytes = u128::from(self.alignment.elements()).saturating_mul(16);
+        let too_large =
+            |error: TooLarge| SameError::Evaluation { which: SIDES[self.alignment.large()], error: error.into() };
+        budget::reserve(bytes, || "an input to try".to_string()).map_err(too_large)?;
         Ok(self.try_on(&self.arguments(trial), trial, block)?.1)
     }
 
@@ -93,12 +103,12 @@ impl<'a> Search<'a> {
         trial: u64,
         block: usize,
     ) -> Result<(Vec<Vec<Tensor>>, Option<Difference>), SameError> {
-        self.tried += 1;
         let large = self.alignment.large();
         let of_small = self.alignment.cut(of_large, block, |at, shape| fill(trial, 2 * at + 1 - large, shape));
         let of_large = of_large.to_vec();
         let inputs = if large == 1 { [of_small, of_large] } else { [of_large, of_small] };
         let results = [self.results(0, &inputs[0])?, self.results(1, &inputs[1])?];
+        self.tried += 1;
         let differs = |a: &Tensor, i: usize, b: &Tensor, j: usize| self.differ(a, i, b, j);
         let found = self.alignment.first_difference([&results[0], &results[1]], block, differs);
         let found = found.map(|(number, places)| {
@@ -112,7 +122,7 @@ impl<'a> Search<'a> {
 
     fn results(&self, side: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, SameError> {
         let (prepared, mode) = (&self.prepared[side], &self.settings.modes[side]);
-        let evaluate = || prepared.evaluate(mode, &prepared.bind(inputs)?);
+        let evaluate = || prepared.evaluate_until(mode, &prepared.bind(inputs)?, self.until);
         evaluate().map_err(|error| SameError::Evaluation { which: SIDES[side], error })
     }
 

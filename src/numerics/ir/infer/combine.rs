@@ -56,10 +56,19 @@ pub(super) fn window_dims(window: &Window, dims: &[usize]) -> Result<Vec<usize>>
     let mut out = Vec::new();
     for (w, n) in window.0.iter().zip(dims) {
         ensure!(w.size > 0 && w.stride > 0 && w.base_dilation > 0 && w.window_dilation > 0, "an empty window");
-        let base = if *n == 0 { 0 } else { ((n - 1) * w.base_dilation + 1) as i64 };
-        let padded = base + w.pad_low + w.pad_high;
-        let extent = ((w.size - 1) * w.window_dilation + 1) as i64;
-        out.push(if padded < extent { 0 } else { ((padded - extent) as usize) / w.stride + 1 });
+        let [size, n] = [w.size, *n].map(|extent| extent as i128);
+        let base = if n == 0 { 0 } else { (n - 1) * w.base_dilation as i128 + 1 };
+        let padded = base + i128::from(w.pad_low) + i128::from(w.pad_high);
+        let extent = (size - 1) * w.window_dilation as i128 + 1;
+        let places = if padded < extent { 0 } else { (padded - extent) / w.stride as i128 + 1 };
+        // Positions of all that a window shows fit in a machine word, and are a step and an edge away from its end.
+        let reach = [padded, extent, w.stride as i128, w.base_dilation as i128, w.pad_low.into(), w.pad_high.into()];
+        let fits = reach.iter().all(|reach| reach.abs() < 1 << 60) && places <= Shape::MOST_ELEMENTS as i128;
+        ensure!(fits, "a window of {} over {n}, which reaches further than can be counted", w.size);
+        out.push(places as usize);
     }
+    let shown = window.0.iter().try_fold(1usize, |shown, w| shown.checked_mul(w.size));
+    let countable = shown.is_some_and(|shown| shown <= Shape::MOST_ELEMENTS);
+    ensure!(countable, "a window of more than {} elements", Shape::MOST_ELEMENTS);
     Ok(out)
 }

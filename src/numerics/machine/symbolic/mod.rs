@@ -20,9 +20,11 @@ mod symbols;
 
 use std::collections::BTreeSet;
 
+use crate::analysis::{World, array_bytes};
+use crate::budget;
 use crate::ir::{Shape, movement};
 
-use super::evaluate::EvalError;
+use super::eval_error::EvalError;
 use super::mode::Mode;
 use super::prepared::Prepared;
 
@@ -93,6 +95,8 @@ impl Prepared<'_> {
     pub fn trace(&self, mode: &Mode, namings: &[Naming], permits: Permits, budget: u64) -> Result<Traced, EvalError> {
         let machine = self.machine(mode);
         let shapes = self.program.entry().parameter_shapes();
+        let all = shapes.iter().map(|shape| array_bytes(shape, World::Symbols)).fold(0, u128::saturating_add);
+        budget::reserve(all, || "the program's arguments, each element of which is followed".to_string())?;
         let arguments = shapes.iter().zip(namings).map(|(shape, naming)| name_elements(shape, naming)).collect();
         Tracer::new(&machine, permits, budget).results(arguments)
     }

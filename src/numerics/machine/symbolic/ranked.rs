@@ -5,7 +5,7 @@ use crate::ir::{ApproxTopK, CompareOrder, ComputationId, Op, PartialReduce, Shap
 use crate::tensor::DType;
 
 use super::super::chip::Ties;
-use super::super::evaluate::refuse;
+use super::super::eval_error::refuse;
 use super::key::{Bins, Key};
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Symbol};

@@ -219,7 +219,8 @@ fn windows(tracer: &Tracer, site: &Site, window: &Window, of: impl Fn(&[Symbol])
     let strides = movement::row_major(dims);
     let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
     let out_dims = site.instruction.shape.dims();
-    tracer.spend(site.instruction, out_dims.iter().chain(&extents).product())?;
+    let shown = out_dims.iter().chain(&extents).try_fold(1usize, |shown, extent| shown.checked_mul(*extent));
+    tracer.spend(site.instruction, shown.unwrap_or(usize::MAX))?;
     let mut results = Vec::with_capacity(out_dims.iter().product());
     let mut row = Vec::new();
     movement::for_each_index(out_dims, |_, out| {

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::analysis::Contractions;
+use crate::analysis::{self, Contractions, World};
 use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
 
-use super::super::evaluate::{EvalError, Machine, refuse};
+use super::super::eval_error::{EvalError, refuse};
+use super::super::evaluate::Machine;
 use super::super::prepared::Habits;
+use super::super::room;
 use super::super::value::Operand;
 use super::gathered::GatheredTerms;
 use super::key::Key;
@@ -143,7 +145,7 @@ impl<'a> Tracer<'a> {
 
     /// Takes the cost of an operation from the budget.
     pub fn spend(&self, instruction: &Instruction, elements: usize) -> Result<()> {
-        let left = self.left.get().checked_sub(elements as u64 + 1);
+        let left = self.left.get().checked_sub((elements as u64).saturating_add(1));
         self.left.set(left.ok_or_else(|| refuse(instruction, "it is too large to be followed element by element"))?);
         Ok(())
     }
@@ -151,7 +153,13 @@ impl<'a> Tracer<'a> {
     fn instruction(&self, site: Site) -> Result<Symbols> {
         let (instruction, shape) = (site.instruction, &site.instruction.shape);
         let read: usize = site.operands.iter().flat_map(Symbols::arrays).map(|array| array.elements.len()).sum();
+        room::check_work(instruction, &site.shapes, World::Symbols)?;
+        analysis::reserve(instruction, &site.shapes, World::Symbols)?;
         self.spend(instruction, shape.elements() + read)?;
+        let _busy = analysis::begin(instruction, &site.shapes);
+        if room::is_empty(instruction) {
+            return Ok(empty(shape));
+        }
         if let Some(value) = self.computed(&site)? {
             return Ok(value);
         }
@@ -304,6 +312,14 @@ fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Symbol>) -> Symbols 
     match shape {
         Shape::Array { .. } => Symbols::Array(Array::new(of(shape.elements()))),
         Shape::Tuple(parts) => Symbols::Tuple(parts.iter().map(|part| results(part, of)).collect()),
+    }
+}
+
+/// Arrays of a shape that has no elements.
+fn empty(shape: &Shape) -> Symbols {
+    match shape {
+        Shape::Array { .. } => Symbols::array(Vec::new()),
+        Shape::Tuple(parts) => Symbols::Tuple(parts.iter().map(empty).collect()),
     }
 }
 

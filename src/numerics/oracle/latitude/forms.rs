@@ -9,9 +9,10 @@
 use crate::ir::{Binary, ComputationId, Instruction, Op, Shape, Unary, ValueId};
 
 use super::super::elements::Value;
-use super::super::evaluate::{OracleError, Pass};
+use super::super::evaluate::Pass;
 use super::super::fast::Fast;
 use super::super::interval::Interval;
+use super::super::oracle_error::OracleError;
 use super::super::order::Step;
 
 /// Binary exponents up to which products and quotients are normal numbers of f32, with some room.

@@ -1,0 +1,44 @@
+//! Says on standard error which operation takes long, within a second.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use crate::activity;
+
+/// An operation that has gone on for so long is told.
+const LONG: Duration = Duration::from_millis(800);
+/// How often that is looked at.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// Watches until it is dropped.
+pub struct Watch {
+    is_over: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// Begins to watch. Where no thread can be started nobody watches.
+    pub fn start() -> Watch {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let watch = move || {
+            while !ends.load(Relaxed) {
+                thread::sleep(OFTEN);
+                if let Some(what) = activity::long_one(LONG) {
+                    // Nobody may be left to read it.
+                    let _ = writeln!(std::io::stderr(), "note: {what} takes long");
+                }
+            }
+        };
+        let _ = thread::Builder::new().name("watch".to_string()).spawn(watch);
+        Watch { is_over }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Relaxed);
+    }
+}

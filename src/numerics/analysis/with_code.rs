@@ -1,0 +1,36 @@
+//! Fusions that a compiler makes code of.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::budget;
+use crate::ir::{Computation, Fusion, Shape};
+
+/// The computation without the fusions that hold an array without elements: compilers take such arrays away before they make code,
+/// so no order of code is known. The same goes for arrays that no memory holds, which nothing is ever computed of.
+pub fn with_code(computation: &Computation) -> Cow<'_, Computation> {
+    let has_no_code = |shape: &Shape| match shape {
+        Shape::Array { dims, .. } => {
+            let elements = budget::bytes_of(dims.iter().copied(), 1);
+            elements == 0 || budget::reserve(elements, String::new).is_err()
+        }
+        Shape::Tuple(_) => false,
+    };
+    let shapes = |id: usize| {
+        let instruction = &computation.instructions[id];
+        let operands = instruction.operands.iter().map(|operand| &computation.instructions[*operand].shape);
+        operands.chain([&instruction.shape])
+    };
+    let instructions = computation.instructions.iter().enumerate();
+    let coded = instructions.filter_map(|(id, instruction)| Some((id, instruction.fusion?)));
+    let without: HashSet<Fusion> =
+        coded.filter(|(id, _)| shapes(*id).any(has_no_code)).map(|(_, fusion)| fusion).collect();
+    if without.is_empty() {
+        return Cow::Borrowed(computation);
+    }
+    let mut rest = computation.clone();
+    for instruction in &mut rest.instructions {
+        instruction.fusion = instruction.fusion.filter(|fusion| !without.contains(fusion));
+    }
+    Cow::Owned(rest)
+}

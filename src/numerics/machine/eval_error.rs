@@ -1,0 +1,42 @@
+//! Why a program has no result on the machine.
+
+use crate::budget::TooLarge;
+use crate::ir::Instruction;
+
+/// Why a program has no result on the machine.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EvalError {
+    /// An argument does not fit its parameter.
+    #[error("argument {number} is {given}, but the program takes {expected}")]
+    Argument {
+        /// Which argument, from 0.
+        number: usize,
+        /// Its shape, or that it is missing.
+        given: String,
+        /// The parameter's shape, or that there are no more parameters.
+        expected: String,
+    },
+    /// The machine has no meaning for an operation.
+    #[error("{name}: {opcode} is not supported: {why}")]
+    Unsupported {
+        /// The instruction's name.
+        name: String,
+        /// Its opcode.
+        opcode: &'static str,
+        /// What about it is not supported.
+        why: String,
+    },
+    /// Arrays do not fit in memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
+    /// The time that was given is over.
+    #[error("{0} was not reached in the time that was given")]
+    OutOfTime(
+        /// The instruction that was about to be evaluated.
+        String,
+    ),
+}
+
+pub(super) fn refuse(instruction: &Instruction, why: impl Into<String>) -> EvalError {
+    EvalError::Unsupported { name: instruction.name.clone(), opcode: instruction.op.opcode(), why: why.into() }
+}

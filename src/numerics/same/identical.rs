@@ -1,0 +1,77 @@
+//! Two programs that are one, up to the names of their values: nothing of them need be followed element by element.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Computation, Instruction, Op, Program};
+
+/// Whether both have the same operations on the same values, computation by computation, in the same order.
+pub fn are_identical(one: &Program, other: &Program) -> bool {
+    let alike = |(a, b): (&Computation, &Computation)| {
+        a.root == b.root
+            && a.instructions.len() == b.instructions.len()
+            && a.instructions.iter().zip(&b.instructions).all(|(a, b)| is_same_operation(a, b))
+    };
+    one.entry == other.entry
+        && one.settings == other.settings
+        && one.computations.len() == other.computations.len()
+        && one.computations.iter().zip(&other.computations).all(alike)
+}
+
+/// Whether two instructions differ in their names alone. Another field of an instruction must be compared here: then this does
+/// not compile.
+fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
+    let Instruction { name: _, op, operands, shape, fusion, tiling, library, minor, settings } = a;
+    *op == b.op
+        && *operands == b.operands
+        && *shape == b.shape
+        && *fusion == b.fusion
+        && *tiling == b.tiling
+        && *library == b.library
+        && *minor == b.minor
+        && *settings == b.settings
+}
+
+/// What nothing has a meaning for in a program: a function of its operands, as far as a proof may know.
+pub fn opaque(program: &Program) -> BTreeSet<String> {
+    let instructions = program.computations.iter().flat_map(|computation| &computation.instructions);
+    let name = |instruction: &Instruction| match &instruction.op {
+        Op::Opaque(opaque) => Some(opaque.name.clone()),
+        _ => None,
+    };
+    instructions.filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Binary, Builder, ValueId};
+    use crate::tensor::DType;
+
+    fn program(binary: Binary, swapped: bool, rows: usize, name: &str) -> Program {
+        let mut builder = Builder::new("p");
+        let x = builder.parameter("x", DType::F32, &[rows]).unwrap();
+        let y = builder.parameter("y", DType::F32, &[rows]).unwrap();
+        let operands: [ValueId; 2] = if swapped { [y, x] } else { [x, y] };
+        let z = builder.binary(binary, operands[0], operands[1]).unwrap();
+        let mut program = builder.finish(&[("z", z)]).unwrap();
+        let entry = program.entry;
+        program.computations[entry].instructions[z].name = name.to_string();
+        program
+    }
+
+    #[test]
+    fn one_program_has_other_names_and_nothing_else() {
+        let one = program(Binary::Subtract, false, 2, "z");
+        assert!(are_identical(&one, &program(Binary::Subtract, false, 2, "other")));
+        assert!(!are_identical(&one, &program(Binary::Add, false, 2, "z")));
+        assert!(!are_identical(&one, &program(Binary::Subtract, true, 2, "z")));
+        assert!(!are_identical(&one, &program(Binary::Subtract, false, 3, "z")));
+        let mut fused = one.clone();
+        let entry = fused.entry;
+        fused.computations[entry].instructions[2].fusion = Some(crate::ir::Fusion::Joined);
+        assert!(!are_identical(&one, &fused));
+        fused.computations[entry].instructions[2].fusion = None;
+        fused.computations[entry].instructions[2].minor = Some(0);
+        assert!(!are_identical(&one, &fused));
+    }
+}

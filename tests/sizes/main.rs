@@ -1,0 +1,251 @@
+//! Programs whose arrays no machine holds: every command's library entry computes, or refuses in words, within a budget and at once.
+
+mod hostile;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use ulpgate::budget;
+use ulpgate::diff::difference;
+use ulpgate::evaluation::{RoundTo, evaluate, exact};
+use ulpgate::explore::{Settings as Explored, explore};
+use ulpgate::flow;
+use ulpgate::hlo::{Import, lower_with_libraries, lower_with_opaque, parse};
+use ulpgate::ir::{Binary, Program, Shape, Unary};
+use ulpgate::machine::{Mode, find_chip};
+use ulpgate::same::{self, compare};
+use ulpgate::tensor::{DType, Data, Tensor};
+
+use hostile::Hostile;
+
+/// What all arrays of a step may take: nothing takes long that fits in it.
+const BUDGET: u64 = 1 << 14;
+
+/// How long one question may take, on a machine that is loaded, in a debug build.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Sets the budget, which is one for the process, until the test ends.
+fn limited(limit: Option<u64>) -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    budget::set_limit(limit);
+    guard
+}
+
+/// Arguments of ones, if they are small.
+fn arguments(program: &Program) -> Option<Vec<Tensor>> {
+    let argument = |shape: &Shape| {
+        let count = shape.dims().iter().try_fold(1usize, |count, extent| count.checked_mul(*extent))?;
+        let dtype = shape.dtype().filter(|_| count <= 1 << 16)?;
+        let data = match dtype {
+            float if float.is_float() => Data::from_f64s(float, &vec![1.5; count]),
+            DType::Pred => Some(Data::Pred(vec![true; count])),
+            integer => Data::from_i64s(integer, &vec![1; count]),
+        };
+        Some(Tensor::new(shape.dims(), data?))
+    };
+    program.entry().parameter_shapes().into_iter().map(argument).collect()
+}
+
+fn mode(name: &str) -> Mode {
+    name.parse().unwrap()
+}
+
+/// Every question that a command asks of one program; what each says, where it refuses.
+fn ask(text: &str) -> Vec<(&'static str, Option<String>)> {
+    let mut said = Vec::new();
+    let mut tell = |what: &'static str, error: Option<String>| said.push((what, error));
+    let module = match parse(text) {
+        Ok(module) => module,
+        Err(error) => return vec![("parse", Some(error.to_string()))],
+    };
+    let read = |lower: fn(&ulpgate::hlo::ast::Module) -> Result<Import, ulpgate::hlo::LowerError>| lower(&module);
+    match read(lower_with_opaque) {
+        Ok(import) => {
+            let modes = flow::compilers(None, false).unwrap();
+            let shown = flow::flow(&import, false, &modes);
+            tell("show", (flow::text(&shown, true).is_empty()).then(|| "nothing is shown".to_string()));
+            for chip in [None, find_chip("xla-cpu")] {
+                tell("diff", difference(&import, &import, chip).err().map(|error| error.to_string()));
+            }
+            let mut settings = same::Settings::new(&mode("v5e/default/as-compiled+acc=tiled"));
+            settings.patience = Duration::from_millis(100);
+            tell("same", compare(&import, &import, &settings).err().map(|error| error.to_string()));
+        }
+        Err(error) => tell("lower", Some(error.to_string())),
+    }
+    let import = match read(lower_with_libraries) {
+        Ok(import) => import,
+        Err(error) => {
+            tell("lower", Some(error.to_string()));
+            return said;
+        }
+    };
+    let Some(given) = arguments(&import.program) else { return said };
+    for name in ["v5e/default/as-compiled", "xla-cpu/default/as-compiled", "cpu/f32/off"] {
+        tell("eval", evaluate(&import.program, &mode(name), &given, &[]).err().map(|error| error.to_string()));
+    }
+    let truth = exact(&import.program, &given, &[], RoundTo::Stored, &mut |_| {});
+    tell("eval --exact", truth.err().map(|error| error.to_string()));
+    let explored = explore(&import.program, &given, &[], &Explored::new(mode("v5e/default/off")));
+    tell("explore", explored.err().map(|error| error.to_string()));
+    said
+}
+
+#[test]
+fn no_program_is_too_large_to_be_refused() {
+    let _one = limited(Some(BUDGET));
+    // A part of a name has its programs tried in all shapes.
+    let only = std::env::var("ULPGATE_HOSTILE").unwrap_or_default();
+    let programs: Vec<Hostile> = hostile::programs(!only.is_empty());
+    let wrong: Vec<String> = programs
+        .par_iter()
+        .filter(|program| program.name.contains(&only))
+        .filter_map(|Hostile { name, text }| {
+            let begun = Instant::now();
+            match catch_unwind(AssertUnwindSafe(|| ask(text))) {
+                Err(_) => Some(format!("{name} panics\n{text}")),
+                Ok(said) if begun.elapsed() > LONG => Some(format!("{name} takes {:?}: {said:?}", begun.elapsed())),
+                Ok(said) => said.iter().find_map(|(what, error)| {
+                    let error = error.as_ref()?;
+                    let is_bug = error.is_empty() || error.contains("please report") || error.contains("overflow");
+                    is_bug.then(|| format!("{name}, {what}: {error}"))
+                }),
+            }
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), programs.len(), wrong.join("\n"));
+}
+
+/// Those that fit are computed, and those that do not are refused with the instruction and the bytes.
+#[test]
+fn what_fits_is_computed_and_the_rest_is_told_with_its_bytes() {
+    let _one = limited(Some(BUDGET));
+    let programs = hostile::programs(false);
+    let small =
+        programs.iter().filter(|program| program.name.contains("-3-")).take(40).map(|program| ask(&program.text));
+    let computed: BTreeSet<&str> = small.flatten().filter(|(_, error)| error.is_none()).map(|(what, _)| what).collect();
+    for what in ["show", "diff", "same", "eval", "eval --exact"] {
+        assert!(computed.contains(what), "{what}: {computed:?}");
+    }
+}
+
+/// What is said of a program of a few lines, behind a scalar `z`.
+fn said_of(lines: &str) -> Vec<(&'static str, Option<String>)> {
+    let _one = limited(Some(BUDGET));
+    ask(&format!(
+        "HloModule m\n\nadd {{ a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b) }}\n\n\
+                  ENTRY e {{\n  z = f32[] parameter(0)\n  {lines}\n}}\n"
+    ))
+}
+
+/// The errors of those who evaluate, each of which must be there.
+#[track_caller]
+fn refusals(lines: &str) -> Vec<String> {
+    let said = said_of(lines);
+    let evaluated = said.into_iter().filter(|(what, _)| what.starts_with("eval"));
+    let errors: Vec<String> =
+        evaluated.map(|(what, error)| error.unwrap_or_else(|| panic!("{what} computes {lines}"))).collect();
+    assert_eq!(errors.len(), 4, "{lines}");
+    errors
+}
+
+#[test]
+fn a_refusal_names_the_instruction_and_the_bytes() {
+    let errors = refusals(
+        "w = f32[1000000,1000]{1,0} broadcast(z), dimensions={}\n  ROOT r = f32[1000000,1000]{1,0} exponential(w)",
+    );
+    for (error, bytes) in errors.iter().zip(["8000000004", "8000000004", "8000000004", "32000000004"]) {
+        assert!(error.starts_with("r (exponential, f32[1000000,1000]), with its operands"), "{error}");
+        assert!(error.contains(&format!("({bytes} bytes) and 16.0 KiB are allowed")), "{error}");
+    }
+}
+
+#[test]
+fn a_broadcast_to_a_million_million_is_refused() {
+    for error in refusals("ROOT r = f32[1000000000000]{0} broadcast(z), dimensions={}") {
+        assert!(error.contains("r (broadcast, f32[1000000000000])") && error.contains("GiB of memory"), "{error}");
+    }
+}
+
+#[test]
+fn a_bitcast_between_layouts_of_ten_thousand_million_is_refused_where_it_is_read() {
+    let said = said_of(
+        "w = f32[6000000000,4]{1,0} broadcast(z), dimensions={}\n  ROOT r = f32[6000000000,4]{1,0:T(3,2)} bitcast(w)",
+    );
+    let refused: Vec<&String> = said.iter().filter_map(|(_, error)| error.as_ref()).collect();
+    assert!(refused.len() == 2 && refused.iter().all(|error| error.contains("a list of positions in r")), "{said:?}");
+}
+
+#[test]
+fn a_window_of_a_million_at_a_million_places_is_refused() {
+    let _one = limited(None);
+    let text = "HloModule m\n\nadd { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b) }\n\n\
+                ENTRY e {\n  z = f32[] parameter(0)\n  w = f32[1000000]{0} broadcast(z), dimensions={}\n  ROOT r = f32[1000001]{0} \
+                reduce-window(w, z), window={size=1000000 pad=500000_500000}, to_apply=add\n}\n";
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let given = arguments(&import.program).unwrap();
+    let error = evaluate(&import.program, &mode("v5e/default/off"), &given, &[]).unwrap_err().to_string();
+    assert!(error.contains("its windows show 1000001000000 elements together"), "{error}");
+}
+
+/// Zeros make an array empty, however long its other dims are.
+#[test]
+fn a_counter_along_a_long_dim_of_nothing_is_computed() {
+    for line in [
+        "ROOT r = f32[1000000000000,0]{1,0} iota(), iota_dimension=0",
+        "w = f32[1000000000000,0]{1,0} broadcast(z), dimensions={}\n  ROOT r = f32[0]{0} reduce(w, z), dimensions={0}, \
+         to_apply=add",
+    ] {
+        for (what, error) in said_of(line).into_iter().filter(|(what, _)| *what != "explore") {
+            assert_eq!(error, None, "{what}: {line}");
+        }
+    }
+}
+
+/// A function that is added is tried with hostile extents as well.
+#[test]
+fn every_function_is_among_the_hostile_programs() {
+    let forms: BTreeSet<String> = hostile::programs(false).into_iter().map(|program| program.name).collect();
+    let has = |name: &str| forms.iter().any(|form| form.starts_with(&format!("{name}-")));
+    for name in Unary::ALL.iter().map(|unary| unary.name()).chain(Binary::ALL.iter().map(|binary| binary.name())) {
+        assert!(has(name), "{name} is in no form of tests/sizes/hostile.rs");
+    }
+}
+
+/// A fusion that holds an array without elements has no code, on any machine.
+#[test]
+fn a_fusion_with_an_array_without_elements_is_computed_in_every_mode() {
+    let _one = limited(Some(BUDGET));
+    let text = "HloModule m
+
+fused {
+  p = f32[3,0]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[3,0]{1,0} broadcast(zero), dimensions={}
+  m = f32[3,0]{1,0} multiply(p, zeros)
+  k = f32[3,0]{1,0} concatenate(m, p), dimensions={1}
+  ROOT r = f32[3,0]{1,0} add(k, m)
+}
+
+ENTRY e {
+  x = f32[3,0]{1,0} parameter(0)
+  ROOT f = f32[3,0]{1,0} fusion(x), kind=kLoop, calls=fused
+}
+";
+    let said = ask(text);
+    assert!(said.iter().filter(|(what, _)| *what == "eval").count() == 3, "{said:?}");
+    for (what, error) in said.iter().filter(|(what, _)| *what != "explore") {
+        assert_eq!(*error, None, "{what}");
+    }
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let none = Tensor::new(&[3, 0], Data::F32(Vec::new()));
+    for name in ["v5e/default/off", "cpu/f32/off", "xla-cpu/default/as-compiled"] {
+        let results = evaluate(&import.program, &mode(name), std::slice::from_ref(&none), &[]).unwrap();
+        assert_eq!((results[0].tensor.dims(), results[0].tensor.len()), (&[3, 0][..], 0), "{name}");
+    }
+}
