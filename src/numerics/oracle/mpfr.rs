@@ -5,8 +5,6 @@ mod error_function;
 pub(super) mod functions;
 mod matrices;
 mod middle;
-#[cfg(test)]
-mod precisions;
 mod products;
 mod reals;
 mod sum;

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use rug::Rational;
+use rug::{Float, Rational};
 
 /// A part of a turn strictly between none and a quarter, other than a sixth, in lowest terms: its cosine is irrational
 /// (Niven, Irrational Numbers, 1956, 3.5).
@@ -72,7 +72,7 @@ impl Turn {
 
     /// The cosine, nearly.
     fn estimate(self) -> f64 {
-        (std::f64::consts::TAU * f64::from(self.numerator) / f64::from(self.denominator)).cos()
+        Float::with_val(f64::MANTISSA_DIGITS, self.numerator).cos_u(self.denominator).to_f64()
     }
 
     /// The mean of the conjugates of its cosine, `mu(n) / phi(n)` for the denominator n.
@@ -180,11 +180,11 @@ mod tests {
     use super::*;
 
     /// A combination of cosines of parts of a turn, with the rational part of those that are rational.
-    fn combination(parts: &[(i32, u64, u64)]) -> (Rational, Vec<(Turn, Rational)>) {
+    fn combination(parts: &[(i64, u64, u64)]) -> (Rational, Vec<(Turn, Rational)>) {
         let (mut constant, mut terms) = (Rational::new(), Vec::new());
         for (coefficient, numerator, denominator) in parts {
             match Cosine::new(*numerator, *denominator).unwrap() {
-                Cosine::Halves(halves) => constant += Rational::from((coefficient * i32::from(halves), 2)),
+                Cosine::Halves(halves) => constant += Rational::from((coefficient * i64::from(halves), 2)),
                 Cosine::Of { turn, is_negative } => {
                     terms.push((turn, Rational::from(if is_negative { -coefficient } else { *coefficient })));
                 }
@@ -193,7 +193,7 @@ mod tests {
         (constant, terms)
     }
 
-    fn value(parts: &[(i32, u64, u64)]) -> Option<Rational> {
+    fn value(parts: &[(i64, u64, u64)]) -> Option<Rational> {
         let (constant, terms) = combination(parts);
         Some(rational(terms.iter().map(|(turn, coefficient)| (*turn, coefficient)))? + constant)
     }
@@ -221,13 +221,13 @@ mod tests {
     fn sums_over_a_whole_turn_vanish() {
         for n in 2..100u64 {
             for step in [1, 3, n - 1] {
-                let whole: Vec<(i32, u64, u64)> = (0..n).map(|j| (1, step * j % n, n)).collect();
-                let expected = if step % n == 0 { n as i32 } else { 0 };
+                let whole: Vec<(i64, u64, u64)> = (0..n).map(|j| (1, step * j % n, n)).collect();
+                let expected = if step % n == 0 { n as i64 } else { 0 };
                 assert_eq!(value(&whole), Some(Rational::from(expected)), "{n}");
             }
         }
         for n in [5u64, 7, 8, 9, 12, 15, 30] {
-            let most: Vec<(i32, u64, u64)> = (0..n).map(|j| (if j == 1 { 2 } else { 1 }, j, n)).collect();
+            let most: Vec<(i64, u64, u64)> = (0..n).map(|j| (if j == 1 { 2 } else { 1 }, j, n)).collect();
             assert_eq!(value(&most), None, "{n}");
         }
     }

@@ -1,3 +1,5 @@
+mod precisions;
+
 use super::*;
 
 fn holds(enclosure: &Between, value: &Float) -> bool {

@@ -5,7 +5,7 @@
 use rug::float::{Constant, Round};
 use rug::{Float, Integer};
 
-use super::Mpfr;
+use super::super::Mpfr;
 use crate::ir::Unary;
 use crate::oracle::arithmetic::{Bivariate, Field};
 use crate::oracle::between::Between;
@@ -102,8 +102,10 @@ fn assert_agree(one: &Between, other: &Between, what: &dyn Fn() -> String) {
 fn no_function_of_one_number_ends_the_process() {
     for bits in PRECISIONS {
         let (here, finer) = (Mpfr::new(bits), Mpfr::new(2 * bits + 60));
+        // The ends of enclosures are numbers, too.
+        let kinds = if bits > 512 { 1 } else { 3 };
         for value in arguments(bits) {
-            for operand in operands(&value) {
+            for operand in operands(&value).into_iter().take(kinds) {
                 for unary in UNARY {
                     let what = || format!("{} of {operand:?} at {bits} bits", unary.name());
                     // Where the truth's own arithmetic takes long, it is asked once.
