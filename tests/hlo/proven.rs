@@ -162,8 +162,12 @@ impl Count {
             return;
         };
         let all = before.computations.iter().flat_map(|computation| &computation.instructions);
-        let precisions =
-            if all.into_iter().any(|i| matches!(i.op, Op::Dot { .. })) { PRECISIONS } else { &PRECISIONS[..1] };
+        let has_dots = all.into_iter().any(|i| matches!(i.op, Op::Dot { .. }));
+        let entry = &before.entry().instructions;
+        let has_tokens =
+            before.outputs().iter().any(|o| entry[*o].shape.dtype().is_some_and(|dtype| !dtype.is_float()));
+        // A dot of floats is no exact number in any precision.
+        let precisions = if has_dots && has_tokens { PRECISIONS } else { &PRECISIONS[..1] };
         let precisions = precisions.iter().map(|precision| format!("{chip}/{}", precision.name));
         let modes = precisions.map(|mode| (mode, "")).chain([(format!("{chip}/default"), "+exp=worst")]);
         for (mode, refined) in modes {

@@ -65,7 +65,7 @@ pub use with_code::with_code;
 
 use std::sync::OnceLock;
 
-use crate::ir::{Binary, Class, Fusion, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Class, Fusion, Instruction, Op, Program, Unary, ValueId};
 
 /// A program with what is known of its entry, each worked out when it is first asked for.
 #[derive(Debug)]
@@ -78,6 +78,7 @@ pub struct Analysis<'p> {
     users: OnceLock<Vec<Vec<ValueId>>>,
     held: OnceLock<Vec<Held>>,
     meanings: OnceLock<Vec<ValueId>>,
+    added: OnceLock<Vec<bool>>,
 }
 
 impl<'p> Analysis<'p> {
@@ -90,6 +91,7 @@ impl<'p> Analysis<'p> {
             users: OnceLock::new(),
             held: OnceLock::new(),
             meanings: OnceLock::new(),
+            added: OnceLock::new(),
         }
     }
 
@@ -125,6 +127,28 @@ impl<'p> Analysis<'p> {
                 }
             }
         }
+    }
+
+    /// For each value whether an addition, subtraction or sum reads it, behind moves, negations and choices perhaps, and whatever
+    /// else reads it: a compiler may compute it once more for each of its readers.
+    pub fn added(&self) -> &[bool] {
+        self.added.get_or_init(|| {
+            let instructions = &self.program.entry().instructions;
+            let mut added = vec![false; instructions.len()];
+            for id in (0..instructions.len()).rev() {
+                let adds = |user: &ValueId| match &instructions[*user] {
+                    reader if matches!(reader.fusion, Some(Fusion::Exchange { .. } | Fusion::Carried)) => false,
+                    Instruction { op: Op::Binary(Binary::Add | Binary::Subtract), .. } => true,
+                    Instruction { op: Op::Reduce { to_apply, .. }, .. } => {
+                        self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add))
+                    }
+                    Instruction { op: Op::Unary(Unary::Negate) | Op::Select, .. } => added[*user],
+                    reader => reader.op.class() == Class::Moves && added[*user],
+                };
+                added[id] = self.users()[id].iter().any(adds);
+            }
+            added
+        })
     }
 
     /// What each value holds.

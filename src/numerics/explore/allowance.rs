@@ -3,7 +3,7 @@
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
-use crate::ir::{Binary, Class, ComputationId, DotPlan, Fusion, Instruction, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, conversion_steps, divisor_of};
@@ -41,7 +41,10 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if settings.permits(Freedom::Algebra) {
         let modes = others.iter().flat_map(|others| &others.functions).chain([own]);
-        forms::widen(&mut latitudes, &Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() });
+        forms::widen(
+            &mut latitudes,
+            &forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() },
+        );
     }
     for point in &choices.points {
         // Each trip of a loop for itself: more than a compiler can do, which compiles a body once.
@@ -63,35 +66,6 @@ pub(super) fn fix(latitudes: &mut [Latitude], point: &Point, option: usize) {
         if let Latitude::OneOf { options, .. } = &mut latitudes[place.value] {
             *options = vec![place.options[option]];
         }
-    }
-}
-
-/// What is known of a program, and the units that may compute it.
-pub(super) struct Analyses<'a> {
-    analysis: &'a Analysis<'a>,
-    units: Vec<VectorUnit>,
-}
-
-impl Analyses<'_> {
-    pub fn program(&self) -> &Program {
-        self.analysis.program
-    }
-
-    pub fn reducer(&self, region: ComputationId) -> Option<Reducer> {
-        self.analysis.regions.reducer(region)
-    }
-
-    /// The largest error that any unit promises of a function relative to it; `None` where one promises nothing.
-    pub fn function(&self, unary: Unary, dtype: DType) -> Option<f64> {
-        let of = |unit: &VectorUnit| unit.function(unary, dtype).map(|[relative, _]| relative);
-        self.units.iter().map(of).try_fold(0.0, |most: f64, error| Some(most.max(error?)))
-    }
-
-    /// The largest error of a quotient that any unit has, relative to it, beside its own rounding.
-    pub fn quotient(&self, dtype: DType) -> f64 {
-        // A reciprocal's rounding, and a unit in the last place of a quotient relative to it.
-        let of = |unit: &VectorUnit| unit.published_quotient(dtype, 1.0).unwrap_or_default() + 2f64.powi(-22);
-        self.units.iter().map(of).fold(0.0, f64::max)
     }
 }
 
@@ -186,13 +160,14 @@ impl Maker<'_> {
             }
             Op::Compare { .. } | Op::Clamp => exact(floor),
             Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
-            Op::Binary(Binary::Multiply)
-                if own == Some(DType::F32) && self.contracts && self.analysis.sum_of(id).is_some() =>
-            {
+            Op::Binary(Binary::Multiply) if own == Some(DType::F32) && self.contracts && self.analysis.added()[id] => {
                 let formats = formats(DType::F32);
                 Latitude::Rounded(Rounding { floor, formats, may_stay: true, ..Rounding::default() })
             }
-            Op::Binary(binary) if gives_floats => self.binary(*binary, instruction, own.unwrap_or(DType::F32), floor),
+            Op::Binary(binary) if gives_floats => {
+                let latitude = self.binary(*binary, instruction, own.unwrap_or(DType::F32), floor);
+                if *binary == Binary::Divide && self.joins(id) { latitude.or_unrounded() } else { latitude }
+            }
             Op::Unary(_) | Op::Binary(_) => exact(0.0),
             Op::Sort { stable, to_apply, .. } => {
                 let comparator = self.analysis.regions.comparator_but_for_rounding(*to_apply);
@@ -277,6 +252,13 @@ impl Maker<'_> {
             }
             _ => Latitude::Unknown,
         }
+    }
+
+    /// Whether a quotient may be a product that is added before it is rounded.
+    fn joins(&self, id: ValueId) -> bool {
+        let (entry, instruction) = (self.analysis.program.entry(), self.instruction(id));
+        let is_product = self.reciprocals && is_spread(entry, instruction.operands[1]);
+        is_product && self.contracts && instruction.shape.dtype() == Some(DType::F32) && self.analysis.added()[id]
     }
 
     /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.

@@ -7,7 +7,7 @@ use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
-use super::{settings, tensor};
+use super::{drawn, settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
 fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {
@@ -182,4 +182,43 @@ fn the_order_of_a_dot_has_witnesses() {
         assert_eq!(results[1].data().get_f64(0) == 1.0, option == 0, "{option}");
         assert!(outside(&enclosed, &results).iter().all(|result| result.elements.is_empty()));
     }
+}
+
+/// A product that two sums read, behind a choice for one of them, may be added unrounded for each, and so may a quotient by a
+/// constant; what else reads it sees it rounded or not.
+#[test]
+fn what_several_sums_read_is_contracted_for_each() {
+    let dims = [2, 32];
+    let mut b = Builder::new("shared");
+    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &dims).unwrap());
+    let constant = b.constant(DType::F32, 0.3).unwrap();
+    let constant = b.broadcast(constant, &dims, &[]).unwrap();
+    let product = b.binary(Binary::Multiply, y, constant).unwrap();
+    let quotient = b.binary(Binary::Divide, y, constant).unwrap();
+    let first = b.binary(Binary::Add, product, x).unwrap();
+    let above = b.compare(Compare::Gt, z, x).unwrap();
+    let picked = b.select(above, product, y).unwrap();
+    let second = b.binary(Binary::Subtract, picked, z).unwrap();
+    let third = b.binary(Binary::Add, quotient, x).unwrap();
+    let results = [("first", first), ("second", second), ("third", third), ("product", product)];
+    let program = b.finish(&results).unwrap();
+    let arguments = drawn(&program, "normal", 6);
+    let at = |argument: usize, at: usize| arguments[argument].data().get_f64(at) as f32;
+    let of = |f: &dyn Fn(f32, f32, f32) -> f32| -> Tensor {
+        let values: Vec<f64> = (0..64).map(|i| f64::from(f(at(0, i), at(1, i), at(2, i)))).collect();
+        tensor(DType::F32, &dims, &values)
+    };
+    let contracted = [
+        of(&|x, y, _| y.mul_add(0.3, x)),
+        of(&|x, y, z| if z > x { y.mul_add(0.3, -z) } else { y - z }),
+        of(&|x, y, _| y.mul_add(1.0 / 0.3, x)),
+        of(&|_, y, _| y * 0.3),
+    ];
+    let settings = settings("xla-cpu/default/off", &["contraction", "reciprocal"]);
+    let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
+    for found in outside(&enclosed, &contracted) {
+        assert!(found.elements.is_empty() && found.unknown == 0, "{found:?}");
+    }
+    let declared = machine::evaluate(&program, &settings.mode, &arguments).unwrap();
+    assert!((0..3).all(|at| declared[at] != contracted[at]));
 }

@@ -194,6 +194,10 @@ impl Pass<'_, Fast> {
     pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
         let first = ways[0].floats().clone();
         let rounded = ways.iter().map(|way| round_all(&way.floats().numbers, rounding));
+        if rounding.may_stay {
+            let all = any_of(rounded.chain(ways.iter().map(|way| way.floats().numbers.clone())));
+            return Value::Float(self.world.fresh_numbers(all.unwrap_or_else(|| first.numbers.clone()), first.len));
+        }
         let numbers = any_of(rounded).unwrap_or_else(|| first.numbers.clone());
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };

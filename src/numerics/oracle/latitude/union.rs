@@ -21,6 +21,16 @@ impl Latitude {
     }
 }
 
+impl Latitude {
+    /// This latitude, of which some elements may be left as they were before they are rounded.
+    pub fn or_unrounded(self) -> Latitude {
+        match self {
+            Latitude::Rounded(rounding) => Latitude::Rounded(Rounding { may_stay: true, ..rounding }),
+            other => other,
+        }
+    }
+}
+
 impl Rounding {
     fn or(self, other: Rounding) -> Option<Rounding> {
         if self.formats != other.formats {
