@@ -34,7 +34,7 @@ pub enum LockError {
     Write {
         /// The folder, or the file of the lock.
         path: PathBuf,
-        /// What the system said.
+        /// The answer of the system.
         source: std::io::Error,
     },
 }
