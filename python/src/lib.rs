@@ -15,7 +15,7 @@ use ulpgate::evaluation::{self, NamedResult, RoundTo, TokenTruth, bind, token_re
 use ulpgate::flow;
 use ulpgate::hlo::ast::Module;
 use ulpgate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
-use ulpgate::name::one_line;
+use ulpgate::name::{self, one_line};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 create_exception!(
@@ -173,7 +173,8 @@ fn diff(
             None => None,
         };
         let told = results.iter().flatten().map(|result| result.to_string().trim_end().to_string());
-        let lines = found.changes.iter().map(ToString::to_string).chain(told).collect();
+        let lines = found.changes.iter().map(|change| name::printable(&change.to_string()).into_owned()).chain(told);
+        let lines = lines.collect();
         Ok((found.to_json(results.as_deref()).to_string(), lines))
     })
 }
@@ -187,7 +188,7 @@ fn show(py: Python<'_>, hlo: String, machine: Option<String>, form: String, all:
         let modes = flow::compilers(machine.as_deref(), compiled).map_err(|e| e.to_string())?;
         let flow = flow::flow(&import, compiled, &modes);
         match form.as_str() {
-            "text" => Ok(flow::text(&flow, all)),
+            "text" => Ok(flow::text(&flow, all).split('\n').map(name::printable).collect::<Vec<_>>().join("\n")),
             "dot" => Ok(flow::dot(&flow, all)),
             "json" => serde_json::to_string(&flow).map_err(|e| e.to_string()),
             other => Err(format!("there is no form `{other}`; known: text, json, dot")),
@@ -242,6 +243,12 @@ fn errors(
     })
 }
 
+/// A text of which a terminal obeys nothing, whatever names it holds; ends of lines are escaped as well.
+#[pyfunction]
+fn printable(text: &str) -> String {
+    name::printable(text).into_owned()
+}
+
 /// Results as a program gives them: all of them, each of its type and dims.
 fn in_order(import: &Import, set: &[Array]) -> Result<Vec<Tensor>, String> {
     let (program, mut ordered) = (&import.program, Vec::new());
@@ -277,5 +284,6 @@ fn _ulpgate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(show, module)?)?;
     module.add_function(wrap_pyfunction!(errors, module)?)?;
+    module.add_function(wrap_pyfunction!(printable, module)?)?;
     module.add_function(wrap_pyfunction!(tokens, module)?)
 }

@@ -162,3 +162,19 @@ def test_jax_is_asked_for_where_it_is_needed() -> None:
     except ImportError:
         with pytest.raises(ulpgate.Error, match="pip install jax"):
             ulpgate.audit(lambda x: x, np.float32(1))
+
+
+def test_nothing_of_a_text_is_obeyed_by_a_terminal() -> None:
+    before = """HloModule m
+ENTRY e {
+  x = bf16[4] parameter(0)
+  ROOT y = bf16[4] add(x, x), metadata={op_name="a\x1b[31m\x9b"}
+}
+"""
+    found = ulpgate.diff(before, before.replace("add(", "multiply("))
+    for told in (str(found), str(found.changes[0]), str(ulpgate.show(before))):
+        assert not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in told), told
+    assert "a\\u001b[31m\\u009b" in str(found)
+    with pytest.raises(ulpgate.Error) as raised:
+        ulpgate.evaluate(before, np.zeros(4, ml_dtypes.bfloat16), mode="a\x1b[31m" + "x" * 100_000)
+    assert "\x1b" not in str(raised.value) and len(str(raised.value)) < 4200 and "more characters" in str(raised.value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _ulpgate
 from ._arrays import Array
 from ._hlo import Change, Diff, ResultError, Results, TokenRows, changes_table, diff, evaluate, exact, result_errors, token_rows
 from ._html import paragraph, table
@@ -142,7 +143,7 @@ class Audit:
                 is_beyond = error.error is not None and limit is not None and error.error > limit
                 if max_ulp is not None and (is_beyond or error.undecided):
                     found.append(f"{at}: {error}")
-        return found + self.notes
+        return found + [_ulpgate.printable(note) for note in self.notes]
 
     def untold(self) -> dict[str, list[ResultError]]:
         """The errors of results that say no token, so that nothing but the error judges them."""

@@ -48,7 +48,7 @@ class Change:
 
     def __str__(self) -> str:
         origin = f" ({self.op_name})" if self.op_name else ""
-        return f"{self.kind} {self.name}{origin}: {self.before} -> {self.after}"
+        return _ulpgate.printable(f"{self.kind} {self.name}{origin}: {self.before} -> {self.after}")
 
 
 @dataclass(frozen=True)

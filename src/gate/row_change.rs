@@ -30,7 +30,7 @@ pub(super) struct Cell<'a> {
 pub(super) fn change(cells: &[Cell]) -> Change {
     let steps: Vec<(Direction, Step)> = cells.iter().map(Cell::step).collect();
     let any = |step: Step| steps.iter().any(|(_, other)| *other == step);
-    let any_verdict = |step: Step| steps.iter().any(|all| *all == (Direction::Verdict, step));
+    let any_verdict = |step: Step| steps.contains(&(Direction::Verdict, step));
     match (any(Step::Better), any(Step::Worse)) {
         // A finding that is gone at the cost of a larger error elsewhere.
         (true, true) if any_verdict(Step::Better) && !any_verdict(Step::Worse) => Change::Changed,
