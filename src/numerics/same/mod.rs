@@ -312,9 +312,7 @@ fn check_proof(
     alignment: &Alignment,
     rests_on: &mut Vec<String>,
 ) -> Result<(), SameError> {
-    while search.tried < CHECKS
-        && (search.tried == 0 || search.tried.saturating_mul(alignment.elements()) < CHECKED)
-    {
+    while search.tried < CHECKS && (search.tried == 0 || search.tried.saturating_mul(alignment.elements()) < CHECKED) {
         let block = search.tried as usize % alignment.blocks();
         match in_time(search.next(block))? {
             Some(None) => {}
