@@ -163,12 +163,9 @@ impl Mpfr {
 impl Arithmetic for Mpfr {
     type Number = Rc<Between>;
     type Numbers = Reals;
-
-    /// Two ends, each with its digits.
     fn number_bytes(&self) -> usize {
         size_of::<Rc<Between>>() + size_of::<Between>() + 2 * self.bits as usize / 8
     }
-
     fn exact(&self, value: f64) -> Rc<Between> {
         Rc::new(Between::exact(value))
     }
