@@ -80,7 +80,7 @@ fn of_object(instruction: &Instruction, config: &Map<String, Json>, settings: &m
 fn is_followed_or_harmless(meaning: Meaning, value: &Json) -> bool {
     match meaning {
         Meaning::Harmless(_) | Meaning::Followed => true,
-        Meaning::FollowedAs(known) => value.to_string() == known,
+        Meaning::FollowedAs(known) => value.as_str() == Some(known),
         Meaning::Plan | Meaning::Nested => false,
     }
 }

@@ -308,7 +308,7 @@ pub const CONFIG: &[(&str, Meaning)] = &[
 /// Keys inside keys of such a configuration.
 pub const NESTED: &[(&str, Meaning)] = &[
     ("convolution_algorithm_config.emitter", Meaning::Followed),
-    ("fusion_config.kind", Meaning::FollowedAs("\"__ynn_fusion\"")),
+    ("fusion_config.kind", Meaning::FollowedAs("__ynn_fusion")),
     ("window_config.buffering_level", Meaning::Harmless("says how many windows are in fast memory at a time")),
     ("window_config.cost_model_type", Meaning::Harmless("says how the window was chosen")),
     ("window_config.estimated_bundle_count", Meaning::Harmless("estimates time")),

@@ -160,7 +160,7 @@ fn widest(program: &Program, world: World) -> (u128, Option<String>) {
 
 /// For each instruction of a computation the bytes that are held while it is evaluated, with those of the computations that it
 /// calls.
-fn held<'c>(computation: &'c Computation, world: World, peaks: &[u128]) -> Vec<(u128, usize)> {
+fn held(computation: &Computation, world: World, peaks: &[u128]) -> Vec<(u128, usize)> {
     let instructions = &computation.instructions;
     let mut uses = computation.uses();
     uses[computation.root] += 1;

@@ -80,7 +80,7 @@ impl SumSite {
     }
 
     /// Whether the init is a zero.
-    pub fn from_zero(&self) -> bool {
+    pub fn begins_at_zero(&self) -> bool {
         self.from_zero
     }
 }

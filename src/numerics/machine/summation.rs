@@ -73,7 +73,7 @@ impl Summation {
             },
         };
         let floor = mode.vector_unit().floor(DType::F32);
-        Summation { way, width: site.width(), flush: mode.chip.flush, floor, terms, from_zero: site.from_zero() }
+        Summation { way, width: site.width(), flush: mode.chip.flush, floor, terms, from_zero: site.begins_at_zero() }
     }
 
     /// The way of f32 sums of windows that do not run along a dim. `None` where a region takes a window's elements one by one.
