@@ -9,7 +9,7 @@ use crate::ir::{
     Compare, CompareOrder, ComputationId, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId,
     movement,
 };
-use crate::tensor::{DType, Tensor};
+use crate::tensor::Tensor;
 
 use super::arithmetic::{Arithmetic, Wanted};
 use super::column::Mover;

@@ -6,7 +6,7 @@ use crate::oracle::interval::Interval;
 use crate::oracle::mpfr::Mpfr;
 use crate::oracle::pairs::Pairs;
 use crate::oracle::{Oracle, Rung};
-use crate::tensor::Data;
+use crate::tensor::{DType, Data};
 
 /// What one rung alone makes of a program.
 fn alone<A: Arithmetic>(
