@@ -54,10 +54,13 @@ fn bits(point: [f64; 2]) -> [u64; 2] {
     point.map(|part| if part.is_nan() { NAN.to_bits() } else { part.to_bits() })
 }
 
+/// A number and its function, real and imaginary part each.
+type Case = ([f64; 2], [f64; 2]);
+
 /// C17 annex G: ctanh (G.6.2.6), ctan as `-i ctanh(iz)`, cexp (G.6.3.1) less one, csqrt (G.6.4.2) and its reciprocal, csin and
 /// ccos as `-i csinh(iz)` and `ccosh(iz)` (G.6.2.5, G.6.2.4). Where the sign of a zero or an infinity is not specified it is
 /// positive, or that of the operand.
-const SPECIAL: &[(&str, &[([f64; 2], [f64; 2])])] = &[
+const SPECIAL: &[(&str, &[Case])] = &[
     (
         "tanh",
         &[
