@@ -57,7 +57,8 @@ impl Spans {
 
 /// The span of a number that is no expression itself.
 fn span(x: Interval) -> Interval {
-    let exponent = |x: f64| if x == 0.0 { 0.0 } else { x.log2() };
+    // Above the binary logarithm by one at most.
+    let exponent = |x: f64| if x == 0.0 { 0.0 } else { ((x.to_bits() >> 52 & 0x7ff) as f64) - 1022.0 };
     let (least, largest) = if x.lo > 0.0 || x.hi < 0.0 {
         (x.lo.abs().min(x.hi.abs()), x.lo.abs().max(x.hi.abs()))
     } else {
@@ -66,7 +67,7 @@ fn span(x: Interval) -> Interval {
     let as_factor = exponent(largest).max(0.0);
     // A divisor that may be zero has no quotient; one that is zero gives what every form gives.
     let is_open = least == 0.0 && largest > 0.0;
-    let as_divisor = if is_open { f64::INFINITY } else { exponent(largest).abs().max(exponent(least).abs()) };
+    let as_divisor = if is_open { f64::INFINITY } else { exponent(largest).abs().max(exponent(least).abs() + 1.0) };
     if x.is_nan() { Interval::exact(0.0) } else { Interval { lo: as_factor, hi: as_divisor } }
 }
 
@@ -191,7 +192,7 @@ fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option<f64>) -> I
         return x;
     }
     // What underflows on the way is multiplied by no more than what is left.
-    let lost = (reach - NORMAL).exp2();
+    let lost = 2f64.powi((reach - NORMAL).ceil() as i32);
     let error = |end: f64| (((forms.share * base(end)).next_up() + forms.absolute).next_up() + lost).next_up();
     Interval { lo: (x.lo - error(x.lo)).next_down(), hi: (x.hi + error(x.hi)).next_up() }
 }
