@@ -138,7 +138,7 @@ impl Pass<'_, Fast> {
                 numbers.push(widened(x, span.lo, forms, adds.then_some(magnitudes)));
             }
             let numbers = self.world.fresh_all(numbers).numbers;
-            wider.push(Value::Float(self.stepped(array.clone(), numbers, Step::Erring(id))));
+            wider.push(Value::Float(self.after_step(array.clone(), numbers, Step::Erring(id))));
         }
         if forms.share > 0.0 {
             spans.known[id] = Some(Value::Float(self.world.fresh_all(own)));
