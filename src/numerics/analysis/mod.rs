@@ -131,7 +131,7 @@ impl<'p> Analysis<'p> {
 
     /// For each value whether an addition, subtraction or sum reads it, behind moves, negations and choices perhaps, and whatever
     /// else reads it: a compiler may compute it once more for each of its readers.
-    pub fn added(&self) -> &[bool] {
+    pub fn terms_of_sums(&self) -> &[bool] {
         self.added.get_or_init(|| {
             let instructions = &self.program.entry().instructions;
             let mut added = vec![false; instructions.len()];

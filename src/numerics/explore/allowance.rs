@@ -160,7 +160,9 @@ impl Maker<'_> {
             }
             Op::Compare { .. } | Op::Clamp => exact(floor),
             Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
-            Op::Binary(Binary::Multiply) if own == Some(DType::F32) && self.contracts && self.analysis.added()[id] => {
+            Op::Binary(Binary::Multiply)
+                if own == Some(DType::F32) && self.contracts && self.analysis.terms_of_sums()[id] =>
+            {
                 let formats = formats(DType::F32);
                 Latitude::Rounded(Rounding { floor, formats, may_stay: true, ..Rounding::default() })
             }
@@ -258,7 +260,10 @@ impl Maker<'_> {
     fn joins(&self, id: ValueId) -> bool {
         let (entry, instruction) = (self.analysis.program.entry(), self.instruction(id));
         let is_product = self.reciprocals && is_spread(entry, instruction.operands[1]);
-        is_product && self.contracts && instruction.shape.dtype() == Some(DType::F32) && self.analysis.added()[id]
+        is_product
+            && self.contracts
+            && instruction.shape.dtype() == Some(DType::F32)
+            && self.analysis.terms_of_sums()[id]
     }
 
     /// The reciprocals that may take the place of a divisor that is one value for many, where that is permitted.

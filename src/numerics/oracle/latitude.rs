@@ -8,7 +8,7 @@
 //! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
 //! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
 
-mod forms;
+mod every_form;
 mod kernels;
 mod settle;
 #[cfg(test)]
@@ -28,8 +28,8 @@ use super::oracle_error::OracleError;
 use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
 
-pub use forms::Forms;
-use forms::Spans;
+pub use every_form::Forms;
+use every_form::Spans;
 
 /// What a number rounded in any format of a sum's steps keeps of its magnitude.
 const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;

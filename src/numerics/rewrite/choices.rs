@@ -9,15 +9,15 @@
 //! what a loop carries keeps its declared type. `trips` lays the levels out as one program without those loops whose trips no
 //! argument decides, `points` has the choices of all levels.
 //!
-//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `algebra`
+//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `simplified`
 //! those at which an expression has another form over the real numbers; `mesh` those at which devices add up what they have.
 
-mod algebra;
 mod alternatives;
 mod handed_on;
 mod mesh;
 mod points;
 mod retyped;
+mod simplified;
 mod trips;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -145,11 +145,11 @@ impl Pass<'_, Fast> {
         let numbers = round_all(&array.numbers, rounding);
         // What errs by its argument alone is a function of it, but need not rise with it.
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
-        self.stepped(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
+        self.after_step(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
     }
 
     /// An array with other enclosures, which are a step of what they were; where all are exact, these numbers.
-    pub(super) fn stepped(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
+    pub(super) fn after_step(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
         let len = array.len;
         let arithmetic = &self.world.arithmetic;
         let exact = |at| arithmetic.as_exact(&arithmetic.at(&numbers, at));
@@ -185,7 +185,7 @@ impl Pass<'_, Fast> {
         };
         let numbers = numbers.unwrap_or_else(|| options[0].floats().numbers.clone());
         match source {
-            Some(source) => Value::Float(self.stepped(source.floats().clone(), numbers, Step::Rounded(id))),
+            Some(source) => Value::Float(self.after_step(source.floats().clone(), numbers, Step::Rounded(id))),
             None => Value::Float(self.world.fresh_numbers(numbers, len)),
         }
     }
@@ -201,7 +201,7 @@ impl Pass<'_, Fast> {
         let numbers = any_of(rounded).unwrap_or_else(|| first.numbers.clone());
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
-        let mut stepped = self.stepped(first.clone(), numbers, step);
+        let mut stepped = self.after_step(first.clone(), numbers, step);
         if matches!(first.identities, Identities::Deferred(_)) && first.len > FEW {
             return Value::Float(stepped);
         }
@@ -238,7 +238,7 @@ impl Pass<'_, Fast> {
         let with_zero =
             |x: Interval| if is_below(x, floor) { Interval { lo: x.lo.min(0.0), hi: x.hi.max(0.0) } } else { x };
         let numbers = map(&array.numbers, with_zero);
-        Value::Float(self.stepped(array, numbers, Step::Flushed))
+        Value::Float(self.after_step(array, numbers, Step::Flushed))
     }
 
     /// The floats of a value within the same ends, tied to nothing.

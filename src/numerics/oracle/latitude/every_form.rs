@@ -58,7 +58,8 @@ impl Spans {
 
 /// The span of a number that is no expression itself.
 fn span(x: Interval) -> Interval {
-    let exponent = |x: f64| if x == 0.0 { 0.0 } else { x.log2() };
+    // Above the binary logarithm by one at most.
+    let exponent = |x: f64| if x == 0.0 { 0.0 } else { ((x.to_bits() >> 52 & 0x7ff) as f64) - 1022.0 };
     let (least, largest) = if x.lo > 0.0 || x.hi < 0.0 {
         (x.lo.abs().min(x.hi.abs()), x.lo.abs().max(x.hi.abs()))
     } else {
@@ -67,7 +68,7 @@ fn span(x: Interval) -> Interval {
     let as_factor = exponent(largest).max(0.0);
     // A divisor that may be zero has no quotient; one that is zero gives what every form gives.
     let is_open = least == 0.0 && largest > 0.0;
-    let as_divisor = if is_open { f64::INFINITY } else { exponent(largest).abs().max(exponent(least).abs()) };
+    let as_divisor = if is_open { f64::INFINITY } else { exponent(largest).abs().max(exponent(least).abs() + 1.0) };
     if x.is_nan() { Interval::exact(0.0) } else { Interval { lo: as_factor, hi: as_divisor } }
 }
 
@@ -138,7 +139,7 @@ impl Pass<'_, Fast> {
                 numbers.push(widened(x, span.lo, forms, adds.then_some(magnitudes)));
             }
             let numbers = self.world.fresh_all(numbers).numbers;
-            wider.push(Value::Float(self.stepped(array.clone(), numbers, Step::Erring(id))));
+            wider.push(Value::Float(self.after_step(array.clone(), numbers, Step::Erring(id))));
         }
         if forms.share > 0.0 {
             spans.known[id] = Some(Value::Float(self.world.fresh_all(own)));
@@ -192,7 +193,7 @@ fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option<f64>) -> I
         return x;
     }
     // What underflows on the way is multiplied by no more than what is left.
-    let lost = (reach - NORMAL).exp2();
+    let lost = 2f64.powi((reach - NORMAL).ceil() as i32);
     let error = |end: f64| (((forms.share * base(end)).next_up() + forms.absolute).next_up() + lost).next_up();
     Interval { lo: (x.lo - error(x.lo)).next_down(), hi: (x.hi + error(x.hi)).next_up() }
 }
