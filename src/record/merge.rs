@@ -28,11 +28,11 @@ pub enum MergeError {
         /// The part that came first, by the name given to [`merge`].
         a: String,
         /// The build that made it.
-        of_a: Build,
+        of_a: Box<Build>,
         /// The other part, or `this program`.
         b: String,
         /// The build that made that.
-        of_b: Build,
+        of_b: Box<Build>,
     },
     /// Two parts have different records of one case.
     #[error("{a} and {b} differ in {case}: they are of different programs, or one of them is damaged")]
@@ -143,7 +143,10 @@ fn same_build(parts: &[(String, Vec<SuiteRecord>)]) -> Result<(), MergeError> {
     let other = builds().find(|(_, build)| *build != of_a).map(|(b, of_b)| (b.clone(), of_b));
     let other = other.or_else(|| (*of_a != this).then(|| ("this program".to_string(), &this)));
     match other {
-        Some((b, of_b)) => Err(MergeError::OtherBuild { a: a.clone(), of_a: of_a.clone(), b, of_b: of_b.clone() }),
+        Some((b, of_b)) => {
+            let [of_a, of_b] = [of_a, of_b].map(|build| Box::new(build.clone()));
+            Err(MergeError::OtherBuild { a: a.clone(), of_a, b, of_b })
+        }
         None => Ok(()),
     }
 }
