@@ -46,9 +46,9 @@ fn best(dtype: DType, direction: &str, on_tie: &str, init: &str) -> String {
 fn the_first_or_last_of_equal_extremes_is_found() {
     for dtype in TYPES {
         let x = tensor(dtype, &[4, 9, 1, 9, 1, 9, 5]);
-        gives(&best(dtype, "GT", "LT", "0"), &[x.clone()], &[&[9.0], &[1.0]]);
-        gives(&best(dtype, "GT", "GT", "0"), &[x.clone()], &[&[9.0], &[5.0]]);
-        gives(&best(dtype, "LT", "LT", "100"), &[x.clone()], &[&[1.0], &[2.0]]);
+        gives(&best(dtype, "GT", "LT", "0"), std::slice::from_ref(&x), &[&[9.0], &[1.0]]);
+        gives(&best(dtype, "GT", "GT", "0"), std::slice::from_ref(&x), &[&[9.0], &[5.0]]);
+        gives(&best(dtype, "LT", "LT", "100"), std::slice::from_ref(&x), &[&[1.0], &[2.0]]);
         gives(&best(dtype, "LT", "GT", "100"), &[x], &[&[1.0], &[4.0]]);
     }
 }
@@ -69,7 +69,7 @@ fn equal_elements_keep_their_order_in_sorts_and_top_k() {
                  a = {dtype}[7] get-tuple-element(s), index=0\n i = s32[7] get-tuple-element(s), index=1\n \
                  ROOT t = ({dtype}[7], s32[7]) tuple(a, i)\n}}\n"
             );
-            gives(&text, &[x.clone()], &[&keys, &places]);
+            gives(&text, std::slice::from_ref(&x), &[&keys, &places]);
         }
         // HLO's topk takes integers too, but here floats alone.
         if !dtype.is_float() {
@@ -81,7 +81,7 @@ fn equal_elements_keep_their_order_in_sorts_and_top_k() {
                  a = {dtype}[2] get-tuple-element(s), index=0\n i = s32[2] get-tuple-element(s), index=1\n \
                  ROOT t = ({dtype}[2], s32[2]) tuple(a, i)\n}}\n"
             );
-            gives(&text, &[x.clone()], &[&keys, &places]);
+            gives(&text, std::slice::from_ref(&x), &[&keys, &places]);
         }
     }
 }

@@ -25,7 +25,7 @@ fn no_attribute_stands_for_another() {
         let arguments: Vec<Tensor> = program.entry().parameter_shapes().into_iter().enumerate().map(argument).collect();
         let expected: Vec<f64> = expected.split_whitespace().map(|value| value.parse().unwrap()).collect();
         let [machine, truth] = both("cpu/f32/as-compiled", &program, &arguments);
-        assert_eq!(machine, [expected.clone()], "the machine: {name}");
+        assert_eq!(machine, std::slice::from_ref(&expected), "the machine: {name}");
         // Over the real numbers nothing is rounded.
         if !name.starts_with("reduce-precision") {
             assert_eq!(truth, [expected], "the truth: {name}");

@@ -272,7 +272,7 @@ pub enum Meaning {
     Plan,
     /// Its own keys are known one by one, in [`NESTED`].
     Nested,
-    /// Reading follows it where it is this, as JSON.
+    /// Reading follows it where it is this text.
     FollowedAs(&'static str),
 }
 
