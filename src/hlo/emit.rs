@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Setting, Shape, ValueId};
-use crate::tensor::{DTYPES, DType, Data, Tensor};
+use crate::tensor::{DTYPES, DType};
 
 use super::ast::{self, Element, Layout};
 use super::error::LowerError;
@@ -151,19 +151,6 @@ impl<'a> Emitter<'_, 'a> {
             self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));
         }
         Ok(id)
-    }
-
-    /// The zero of a type.
-    pub fn zero(&mut self, dtype: DType) -> Result<ValueId> {
-        let zero = if dtype.is_float() { Data::from_f64s(dtype, &[0.0]) } else { Data::from_i64s(dtype, &[0]) };
-        let zero = zero.ok_or_else(|| self.fail(format!("{dtype} has no zero to fill up with")))?;
-        self.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
-    }
-
-    /// An array of zeros.
-    pub fn zeros(&mut self, dtype: DType, dims: &[usize]) -> Result<ValueId> {
-        let zero = self.zero(dtype)?;
-        self.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(Shape::array(dtype, dims)))
     }
 
     /// What becomes of an instruction, on all devices.

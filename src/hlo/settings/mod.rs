@@ -27,7 +27,7 @@ pub enum Known {
 }
 
 /// What becomes of an attribute of an opcode; configurations are known key by key and count as kept.
-pub fn known(opcode: &str, attribute: &str) -> Known {
+pub fn treatment(opcode: &str, attribute: &str) -> Known {
     if known::is_followed(opcode, attribute) {
         return Known::Followed;
     }
@@ -36,7 +36,7 @@ pub fn known(opcode: &str, attribute: &str) -> Known {
 }
 
 /// The attributes that reading follows, each with the opcodes that have it.
-pub fn followed() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     known::FOLLOWED.iter().copied()
 }
 
