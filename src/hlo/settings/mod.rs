@@ -1,11 +1,11 @@
 //! Settings of a file: what its attributes and configurations say that reading does not follow ([`crate::ir::Setting`]).
 //!
-//! Every attribute is known by name (`known`): reading follows it, or it decides no bit. Any other one is kept, so that no proof
+//! Every attribute is known by name (`attribute_table`): reading follows it, or it decides no bit. Any other one is kept, so that no proof
 //! passes over it.
 
+mod attribute_table;
 mod config;
 mod fields;
-mod known;
 
 use std::collections::HashMap;
 
@@ -13,6 +13,7 @@ use crate::ir::{ResultAccuracy, Setting, Unary};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
+use attribute_table as known;
 use fields::fields;
 
 /// What becomes of an attribute, for tests and listings.

@@ -250,7 +250,7 @@ pub fn compare<'a>(
                 }
             }
             let traced = |side: usize, block: usize| trace(side, block, Permits { one_zero, without_settings: false });
-            match unfollowed::missing(&both, &alignment, &settings.modes, traced)? {
+            match unfollowed::obstacles(&both, &alignment, &settings.modes, traced)? {
                 Some(missing) => Verdict::Open(missing),
                 None => Verdict::Same,
             }

@@ -35,7 +35,7 @@ pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
 
 /// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
 /// `trace` follows a program with its settings.
-pub fn missing(
+pub fn obstacles(
     both: &[Comparand; 2],
     alignment: &Alignment,
     modes: &[Mode; 2],

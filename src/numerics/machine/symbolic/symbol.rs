@@ -234,7 +234,7 @@ impl Mixer {
     }
 
     /// Both halves of the state mixed with each other.
-    pub fn stirred(self) -> Mixer {
+    pub fn stir(self) -> Mixer {
         Mixer(finish(self.0 ^ self.1.rotate_left(17)), finish(self.1))
     }
 
