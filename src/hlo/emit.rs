@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::budget;
 use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Setting, Shape, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::DType;
 
 use super::ast::{self, Layout};
 use super::error::LowerError;
@@ -166,19 +166,6 @@ impl<'a> Emitter<'_, 'a> {
     pub fn reserve(&self, numbers: impl IntoIterator<Item = usize>) -> Result<()> {
         let what = || format!("a list of positions in {}", self.instruction.name);
         budget::reserve(budget::bytes_of(numbers, 8), what).map_err(|error| self.fail(error))
-    }
-
-    /// The zero of a type.
-    pub fn zero(&mut self, dtype: DType) -> Result<ValueId> {
-        let zero = if dtype.is_float() { Data::from_f64s(dtype, &[0.0]) } else { Data::from_i64s(dtype, &[0]) };
-        let zero = zero.ok_or_else(|| self.fail(format!("{dtype} has no zero to fill up with")))?;
-        self.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
-    }
-
-    /// An array of zeros.
-    pub fn zeros(&mut self, dtype: DType, dims: &[usize]) -> Result<ValueId> {
-        let zero = self.zero(dtype)?;
-        self.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(Shape::array(dtype, dims)))
     }
 
     /// What becomes of an instruction, on all devices.

@@ -34,3 +34,18 @@ pub(super) fn spread(e: &mut Emitter, scalar: ValueId, dims: &[usize]) -> Result
     let shape = Shape::array(e.shape(scalar).element_type(), dims);
     e.emit(Op::Broadcast { dims: vec![] }, vec![scalar], Some(shape))
 }
+
+impl Emitter<'_, '_> {
+    /// The zero of a type.
+    pub fn zero(&mut self, dtype: DType) -> Result<ValueId> {
+        let zero = if dtype.is_float() { Data::from_f64s(dtype, &[0.0]) } else { Data::from_i64s(dtype, &[0]) };
+        let zero = zero.ok_or_else(|| self.fail(format!("{dtype} has no zero to fill up with")))?;
+        self.emit(Op::Constant(Tensor::new(&[], zero)), vec![], None)
+    }
+
+    /// An array of zeros.
+    pub fn zeros(&mut self, dtype: DType, dims: &[usize]) -> Result<ValueId> {
+        let zero = self.zero(dtype)?;
+        self.emit(Op::Broadcast { dims: vec![] }, vec![zero], Some(Shape::array(dtype, dims)))
+    }
+}

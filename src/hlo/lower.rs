@@ -5,9 +5,8 @@
 //! loop bodies) stay computations of their own.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use crate::ir::{self, ComputationId, Fusion, Op, Program, Setting, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
@@ -225,7 +224,7 @@ pub(super) struct Lowering<'a> {
     /// Whether it was compiled without excess precision, as far as it says.
     pub rounds: bool,
     /// What instructions ask that the machine does not follow.
-    settings: settings::Read,
+    pub settings: settings::Read,
 }
 
 impl<'a> Lowering<'a> {
@@ -242,26 +241,6 @@ impl<'a> Lowering<'a> {
     /// The computation of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<&'a ast::Computation> {
         self.places.get(name).map(|place| &self.module.computations[*place])
-    }
-
-    /// What is asked of an instruction that the machine does not follow.
-    fn settings_of(&mut self, instruction: &'a ast::Instruction, scope: &Scope) -> Option<Arc<[Setting]>> {
-        let (places, module) = (&self.places, self.module);
-        let own = self.settings.of(instruction, &|name| places.get(name).map(|place| &module.computations[*place]));
-        if own.is_empty() && scope.settings.is_empty() {
-            return None;
-        }
-        let mut all = [&scope.settings[..], own].concat();
-        all.sort();
-        all.dedup();
-        Some(all.into())
-    }
-
-    /// Whether anything is asked of an instruction itself.
-    fn asks(&mut self, instruction: &'a ast::Instruction) -> bool {
-        let (places, module) = (&self.places, self.module);
-        let find = |name: &str| places.get(name).map(|place| &module.computations[*place]);
-        !self.settings.of(instruction, &find).is_empty()
     }
 
     /// The region that an attribute names, as a computation of its own; its result is a tuple if it is one in the file,

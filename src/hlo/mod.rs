@@ -3,6 +3,7 @@
 //! [`parse()`] reads a text into what it says ([`ast`]), which prints as it was read (`print`); [`lower()`] makes a
 //! program of it.
 
+mod asked;
 pub mod ast;
 mod asynchronous;
 mod bitcast;

@@ -1,7 +1,7 @@
 //! Pairs that differ in one attribute: none is proven the same, for every operation and every attribute that reading follows.
 //!
 //! The list is complete by construction. [`OPERATIONS`] names every variant of [`Op`] with all of its fields, so that a new one
-//! does not compile, and [`ulpgate::hlo::settings::followed`] every attribute of a file: each needs a row, or a reason.
+//! does not compile, and [`ulpgate::hlo::settings::opcodes_by_attribute`] every attribute of a file: each needs a row, or a reason.
 
 use std::collections::BTreeSet;
 
@@ -765,7 +765,7 @@ fn every_attribute_that_reading_follows_has_a_row_or_a_reason() {
     let has_reason = |opcode: &str, attribute: &str| {
         WITHOUT_A_ROW.iter().any(|(of, name, _)| *name == attribute && (*of == opcode || *of == "*"))
     };
-    for (attribute, opcodes) in settings::followed() {
+    for (attribute, opcodes) in settings::opcodes_by_attribute() {
         for opcode in opcodes {
             // Collectives read their attributes alike: one row stands for all of them.
             let of_collectives =

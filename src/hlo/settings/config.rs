@@ -6,8 +6,8 @@ use crate::hlo::ast::{Attribute, Instruction, Value};
 use crate::hlo::view::Attributes;
 use crate::ir::{CollectiveAlgorithm, Setting};
 
+use super::attribute_table::{self as known, Meaning};
 use super::fields::fields;
-use super::known::{self, Meaning};
 
 /// What a configuration asks.
 pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<Setting>) {

@@ -1,11 +1,11 @@
 //! Settings of a file: what its attributes and configurations say that reading does not follow ([`crate::ir::Setting`]).
 //!
-//! Every attribute is known by name (`known`): reading follows it, or it decides no bit. Any other one is kept, so that no proof
+//! Every attribute is known by name (`attribute_table`): reading follows it, or it decides no bit. Any other one is kept, so that no proof
 //! passes over it.
 
+mod attribute_table;
 mod config;
 mod fields;
-mod known;
 
 use std::collections::HashMap;
 
@@ -13,6 +13,7 @@ use crate::ir::{ResultAccuracy, Setting, Unary};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
+use attribute_table as known;
 use fields::fields;
 
 /// What becomes of an attribute, for tests and listings.
@@ -27,7 +28,7 @@ pub enum Known {
 }
 
 /// What becomes of an attribute of an opcode; configurations are known key by key and count as kept.
-pub fn known(opcode: &str, attribute: &str) -> Known {
+pub fn treatment(opcode: &str, attribute: &str) -> Known {
     if known::is_followed(opcode, attribute) {
         return Known::Followed;
     }
@@ -36,7 +37,7 @@ pub fn known(opcode: &str, attribute: &str) -> Known {
 }
 
 /// The attributes that reading follows, each with the opcodes that have it.
-pub fn followed() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     known::FOLLOWED.iter().copied()
 }
 

@@ -256,7 +256,7 @@ pub fn compare<'a>(
                 check_proof(&mut search, &alignment, &mut rests_on)?;
             }
             let traced = |side: usize, block: usize| trace(side, block, Permits { one_zero, without_settings: false });
-            match unfollowed::missing(&both, &alignment, &settings.modes, traced)? {
+            match unfollowed::obstacles(&both, &alignment, &settings.modes, traced)? {
                 Some(missing) => Verdict::Open(missing),
                 None => Verdict::Same,
             }

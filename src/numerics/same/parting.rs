@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::ir::{Class, Instruction, Op, Program, ValueId};
+use crate::ir::{Class, Instruction, Op, Program, Setting, ValueId};
 use crate::machine::{Mode, Sketch, Symbol, Traced};
 use crate::tensor::DType;
 
-use super::{Comparand, unfollowed};
+use super::{Comparand, some};
 
 /// A value of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +178,7 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
         };
     }
     if a.op == b.op && a.settings != b.settings {
-        let [one, other] = [a, b].map(|one| unfollowed::in_line(one.settings.as_deref().unwrap_or_default()));
+        let [one, other] = [a, b].map(|one| in_line(one.settings.as_deref().unwrap_or_default()));
         return format!("{one} against {other}");
     }
     match (&a.op, &b.op) {
@@ -209,5 +209,13 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
         }
         (x, y) if x != y => format!("{} with other attributes", a.op.opcode()),
         _ => format!("{} of other operands", a.op.opcode()),
+    }
+}
+
+/// Settings of a line: `result_accuracy={mode=highest}`.
+fn in_line(settings: &[Setting]) -> String {
+    match settings {
+        [] => "no setting".to_string(),
+        settings => some(&settings.iter().map(ToString::to_string).collect::<Vec<_>>()),
     }
 }

@@ -24,14 +24,6 @@ fn settings<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
     found
 }
 
-/// Settings of a line: `result_accuracy={mode=highest}`.
-pub fn in_line(settings: &[Setting]) -> String {
-    match settings {
-        [] => "no setting".to_string(),
-        settings => some(&settings.iter().map(ToString::to_string).collect::<Vec<_>>()),
-    }
-}
-
 /// The assumption that a proof rests on where both programs have settings.
 pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
     let mut all: Vec<String> = both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
@@ -43,7 +35,7 @@ pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
 
 /// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
 /// `trace` follows a program with its settings.
-pub fn missing(
+pub fn obstacles(
     both: &[Comparand; 2],
     alignment: &Alignment,
     modes: &[Mode; 2],

@@ -10,12 +10,12 @@ use super::super::mode::DotUnit;
 use super::super::mxu::{Accumulation, Passes};
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
-use super::key::{self, Key};
 use super::pairwise::Operation;
 use super::pointwise::round;
 use super::reduced::Sum;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Number, Symbol};
+use super::symbol_key::{self as key, Key};
 use super::symbols::Symbols;
 
 pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precision; 2]) -> Result<Symbols> {

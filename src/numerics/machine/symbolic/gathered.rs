@@ -7,11 +7,11 @@ use std::rc::Rc;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::key::Key;
 use super::pairwise::{Operation, is_ordered};
 use super::pointwise::round;
 use super::run::Tracer;
 use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbol_key::Key;
 
 /// What results were gathered from: one that is gathered again stands for its terms.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use crate::ir::{ComputationId, GatherDims, Op, ScatterDims, movement};
 
-use super::key::Key;
 use super::run::{Result, Site, Tracer, move_elements, whole};
 use super::symbol::{Mixer, Symbol};
+use super::symbol_key::Key;
 use super::symbols::Symbols;
 
 /// `dynamic-slice`, `dynamic-update-slice` and `gather`.

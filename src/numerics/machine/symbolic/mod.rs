@@ -8,7 +8,6 @@
 mod dot_terms;
 mod gathered;
 mod indexed;
-mod key;
 mod packed;
 mod pairwise;
 mod pointwise;
@@ -16,6 +15,7 @@ mod ranked;
 mod reduced;
 mod run;
 mod symbol;
+mod symbol_key;
 mod symbols;
 
 use std::collections::BTreeSet;
@@ -28,9 +28,9 @@ use super::eval_error::EvalError;
 use super::mode::Mode;
 use super::prepared::Prepared;
 
-use key::Key;
 use run::Tracer;
 pub use symbol::Symbol;
+use symbol_key::Key;
 use symbols::Symbols;
 
 /// What the elements of one argument are called: those of two programs with one name are the same numbers.

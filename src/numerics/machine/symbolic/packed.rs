@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::key::Key;
 use super::run::Tracer;
 use super::symbol::{Number, Symbol};
+use super::symbol_key::Key;
 
 /// An integer that no argument decides, and others that are shifted: a bit is set that is set in any of them.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use crate::tensor::DType;
 
 use super::super::integer;
 use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
-use super::key::{BinaryChoice, Key};
 use super::pointwise::round;
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbol_key::{BinaryChoice, Key};
 use super::symbols::{Array, Symbols};
 
 /// What is a product that is not rounded yet, rounded: no other operation gives the same.

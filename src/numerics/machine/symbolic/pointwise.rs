@@ -8,10 +8,10 @@ use crate::tensor::DType;
 
 use super::super::integer::{self, conversion_steps};
 use super::super::vector::{self, ErrorModel, ReleaseChoice, VectorUnit};
-use super::key::{self, FunctionSource, Key};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbol_key::{self as key, FunctionSource, Key};
 use super::symbols::{Array, Symbols};
 
 /// A number that an argument has, or that a result of this type is rounded to.

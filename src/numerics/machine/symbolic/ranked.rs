@@ -6,9 +6,9 @@ use crate::tensor::DType;
 
 use super::super::chip::Ties;
 use super::super::eval_error::refuse;
-use super::key::{Bins, Key};
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Symbol};
+use super::symbol_key::{Bins, Key};
 use super::symbols::Symbols;
 
 pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {

@@ -9,11 +9,11 @@ use super::super::sum::SumSite;
 use super::super::summation::{Summation, Terms, Way};
 use super::super::vector::SumOrder;
 use super::gathered::Gathering;
-use super::key::{Key, ReducePlan, SumPlan};
 use super::pairwise::Operation;
 use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbol_key::{Key, ReducePlan, SumPlan};
 use super::symbols::Symbols;
 
 pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: ComputationId) -> Result<Symbols> {

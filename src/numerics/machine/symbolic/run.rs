@@ -14,9 +14,9 @@ use super::super::prepared::Habits;
 use super::super::room;
 use super::super::value::Operand;
 use super::gathered::GatheredTerms;
-use super::key::Key;
 use super::packed::PackedIntegers;
 use super::symbol::{Mixer, Symbol};
+use super::symbol_key::Key;
 use super::symbols::{Array, Symbols};
 use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pairwise, pointwise, ranked, reduced};
 

@@ -227,14 +227,14 @@ fn format(dtype: DType) -> u128 {
 pub struct Mixer(u64, u64);
 
 impl Mixer {
-    /// One that has absorbed nothing; [`super::key::Key::mixer`] begins with an operation and all that decides what it
+    /// One that has absorbed nothing; [`super::symbol_key::Key::mixer`] begins with an operation and all that decides what it
     /// computes.
     pub fn empty() -> Mixer {
         Mixer(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344)
     }
 
     /// Both halves of the state mixed with each other.
-    pub fn stirred(self) -> Mixer {
+    pub fn stir(self) -> Mixer {
         Mixer(finish(self.0 ^ self.1.rotate_left(17)), finish(self.1))
     }
 

@@ -3,8 +3,8 @@ use crate::ir::{Binary, Builder, Program, Unary};
 use crate::machine::{Mode, Prepared};
 use crate::tensor::DType;
 
-use super::key::Key;
 use super::symbol::{Facts, Number};
+use super::symbol_key::Key;
 
 #[test]
 fn numbers_are_their_own_symbols() {

@@ -198,7 +198,7 @@ impl Key {
     pub fn mixer(&self) -> Mixer {
         let mut mixer = Mixer::empty();
         self.hash(&mut mixer);
-        mixer.stirred()
+        mixer.stir()
     }
 }
 
@@ -222,6 +222,6 @@ impl Hasher for Mixer {
 
     /// The first half of the state: a fingerprint takes both.
     fn finish(&self) -> u64 {
-        self.stirred().half()
+        self.stir().half()
     }
 }
