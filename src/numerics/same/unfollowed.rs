@@ -70,7 +70,7 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
     let apart = |side: usize| -> Vec<String> {
         let differs = |setting: &&Setting| counts[side].get(*setting) != counts[1 - side].get(*setting);
         let mut list: Vec<String> = Vec::new();
-        for (name, setting) in all[side].iter().filter(|(_, setting)| differs(&setting)) {
+        for (name, setting) in all[side].iter().filter(|(_, setting)| differs(setting)) {
             let line = format!("{setting} of {name}");
             if !list.contains(&line) {
                 list.push(line);

@@ -85,7 +85,7 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
     let mixer = match (found.order, found.canonical) {
         (CompareOrder::Total, false) => by_bits(found.descending),
         (order, canonical) => {
-            Key::ByKey { descending: found.descending, order, canonical, flush: tracer.machine.unit.flush }.mixer()
+            Key::StableSort { descending: found.descending, order, canonical, flush: tracer.machine.unit.flush }.mixer()
         }
     };
     let part = |operand: usize| {

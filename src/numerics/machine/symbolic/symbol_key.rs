@@ -75,7 +75,7 @@ pub enum Key {
     /// The order of top-k: IEEE totalOrder, ties in the order of places.
     ByBits { descending: bool },
     /// A stable sort by one key.
-    ByKey { descending: bool, order: CompareOrder, canonical: bool, flush: bool },
+    StableSort { descending: bool, order: CompareOrder, canonical: bool, flush: bool },
     /// A lane that is sorted along with its key.
     SortedLane,
     /// The bins of an approximate top-k.
