@@ -149,7 +149,7 @@ impl Record {
     /// sums()?.ask()?.conforms()?;
     ///
     /// // bf16 arithmetic does not keep what six bf16 passes and f32 sums promise.
-    /// let rounded = Question::of("matmul[dtype=f32,m=8,n=8]", 64)?.mode("v5e/default/off")?;
+    /// let rounded = Question::of("matmul[dtype=f32,lhs=8xn,rhs=nx8]", 64)?.mode("v5e/default/off")?;
     /// let declared = Settings { declared: Some("highest".to_string()), ..Settings::default() };
     /// assert!(rounded.check("bound", declared)?.ask()?.conforms().is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -17,7 +17,7 @@ fn a_suite_in_records_has_the_name_of_its_file() {
     let good = folder.read("reports/records/tiny.jsonl");
     fs::create_dir_all(folder.path("below/deep/made/records")).unwrap();
     let before = folder.bytes(".");
-    let names = ["../../evil", "..", ".", "", "/tmp/evil", "a/b", "a\\\\b", "evil", "growth", "c:evil", "a\\nb"];
+    let names = ["../../evil", "..", ".", "", "/evil", "a/b", "a\\\\b", "evil", "growth", "c:evil", "a\\nb"];
     for name in names {
         let text = with_check(&good.replacen("\"name\":\"tiny\"", &format!("\"name\":\"{name}\""), 1));
         assert_ne!(text, good);

@@ -54,9 +54,23 @@ pub fn evaluate(world: &mut World, graph: &Graph) -> Vec<Rc<Array>> {
     for node in &graph.nodes {
         let operands: Vec<Rc<Array>> = node.operands.iter().map(|o| values[*o].clone()).collect();
         let from: Vec<&Node> = node.operands.iter().map(|o| &graph.nodes[*o]).collect();
-        values.push(Rc::new(instruction(world, node, &operands, &from)));
+        let value = instruction(world, node, &operands, &from);
+        values.push(Rc::new(without_lost_signs(value, node.dtype)));
     }
     values
+}
+
+/// A zero of a type without -0 has no sign, whatever made it.
+fn without_lost_signs(array: Array, dtype: DType) -> Array {
+    let has_no_sign = dtype.format().is_some_and(|format| !format.has_negative_zero());
+    match array {
+        Array::Floats(numbers) if has_no_sign => {
+            let unsigned =
+                |number| if matches!(number, Num::Zero { .. }) { Num::Zero { neg: Some(false) } } else { number };
+            Array::Floats(numbers.into_iter().map(unsigned).collect())
+        }
+        other => other,
+    }
 }
 
 fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&Node]) -> Array {

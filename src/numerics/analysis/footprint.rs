@@ -46,9 +46,13 @@ fn stored(shape: &Shape) -> u128 {
     }
 }
 
-/// `fusion.1/add.3 (add, f32[8,128])`.
+/// `fusion.1/add.3 (add, f32[8,128])`, `while.2 (while, a tuple of 18)`.
 pub fn describe(instruction: &Instruction) -> String {
-    format!("{} ({}, {})", instruction.name, instruction.op.opcode(), instruction.shape)
+    let (name, opcode) = (&instruction.name, instruction.op.opcode());
+    match &instruction.shape {
+        Shape::Tuple(parts) => format!("{name} ({opcode}, a tuple of {})", parts.len()),
+        shape => format!("{name} ({opcode}, {shape})"),
+    }
 }
 
 /// Bytes that an instruction takes beside its operands while it is evaluated: its result, and what it works with.

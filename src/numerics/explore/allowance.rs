@@ -41,10 +41,8 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if settings.permits(Freedom::Algebra) {
         let modes = others.iter().flat_map(|others| &others.functions).chain([own]);
-        forms::widen(
-            &mut latitudes,
-            &forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() },
-        );
+        let analyses = forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() };
+        forms::widen(&mut latitudes, &analyses);
     }
     for point in &choices.points {
         // Each trip of a loop for itself: more than a compiler can do, which compiles a body once.

@@ -134,7 +134,10 @@ impl<'p> Machine<'p> {
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
         room::check_time(instruction, self.until)?;
-        if let (Op::Broadcast { dims: along }, [operand]) = (op, &operands[..])
+        contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
+        // Within a term of several products a broadcast moves each of them.
+        if habits.inner.is_none()
+            && let (Op::Broadcast { dims: along }, [operand]) = (op, &operands[..])
             && let Some(broadcast) = operand.broadcast_again(along, shape.dims())
         {
             return Ok(broadcast);
@@ -144,7 +147,6 @@ impl<'p> Machine<'p> {
         if room::is_empty(instruction) {
             return Ok(Operand::whole(Value::empty(shape)));
         }
-        contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
         if let Some(value) = inner_products::value(self, (habits.inner, op), &mut operands, shape.elements()) {
             return Ok(Operand::whole(value));
         }

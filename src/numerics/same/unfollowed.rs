@@ -85,9 +85,8 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
         (None, Some(other)) => format!("{other} in the second program"),
         (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
     };
-    let mut missing = vec![format!(
-        "what this comes to, which the machine does not follow: {told}; but for it they are proven the same"
-    )];
+    let mut missing =
+        vec![format!("a meaning of what the machine does not follow, {told}: without it they are proven the same")];
     missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
     missing
 }
