@@ -222,7 +222,7 @@ fn tokens(
     })
 }
 
-/// How far results are from the truth, as JSON: an object for each result of the truth, which `exact` gave. `undecided` are the
+/// Distances of results from the truth, as JSON: an object for each result of the truth, which `exact` gave. `undecided` are the
 /// flat positions of elements that stayed open, by the results' names.
 #[pyfunction]
 fn errors(

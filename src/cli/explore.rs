@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Whose arithmetic, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// What a compiler may choose, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra, mesh
+    /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra, mesh
     /// [default: all but accumulation]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,

@@ -148,7 +148,7 @@ fn abstentions(suites: &[SuiteRecord]) -> usize {
     suites.iter().flat_map(outcomes).filter(|outcome| *outcome == Outcome::Abstain).count()
 }
 
-/// What all checks of a suite say.
+/// The findings of all checks of a suite.
 fn outcomes(suite: &SuiteRecord) -> impl Iterator<Item = Outcome> {
     let of_cases = suite.cases.iter().flat_map(|case| &case.checks).map(|check| check.outcome);
     of_cases.chain(suite.series.iter().map(|series| series.check.outcome))
@@ -160,13 +160,13 @@ fn is_judged(suites: &[SuiteRecord]) -> bool {
     is_measured || suites.iter().flat_map(outcomes).any(|outcome| outcome != Outcome::Abstain)
 }
 
-/// What the records of one of several parts come to. A part may have no case, and `merge` judges the whole.
+/// The exit that the records of one of several parts come to. A part may have no case, and `merge` judges the whole.
 pub fn exit_of_shard(suites: &[SuiteRecord]) -> Exit {
     let as_expected = suites.iter().flat_map(SuiteRecord::verdicts).all(Verdict::as_expected);
     if as_expected { Exit::AsExpected } else { Exit::Found }
 }
 
-/// What the records come to.
+/// The exit that the records come to.
 ///
 /// # Errors
 /// If nothing was judged: there is no case, or every check abstained where none is missed.

@@ -1,4 +1,4 @@
-//! What reaches the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line for
+//! Text for the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line for
 //! people without bound.
 
 use std::cell::Cell;

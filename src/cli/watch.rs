@@ -10,7 +10,7 @@ use crate::activity;
 
 /// An operation that has gone on for so long is told.
 const LONG: Duration = Duration::from_millis(800);
-/// How often that is looked at.
+/// The time between two looks.
 const OFTEN: Duration = Duration::from_millis(100);
 
 /// Watches until it is dropped.

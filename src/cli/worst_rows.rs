@@ -241,7 +241,7 @@ impl Row<'_> {
         views
     }
 
-    /// How the results that are judged came.
+    /// The way in which the results that are judged came.
     fn came(&self) -> &'static str {
         if self.is_recorded { "recorded" } else { "computed" }
     }

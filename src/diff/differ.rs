@@ -134,7 +134,7 @@ pub(super) fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
     (0..a.len()).map(|i| has_other_bits(a, b, i) && !is_nan_in_both(a, b, i)).collect()
 }
 
-/// How many elements are NaN in both, of other bits.
+/// The number of elements that are NaN in both, of other bits.
 pub(super) fn nans_of_other_bits(a: &Tensor, b: &Tensor) -> usize {
     (0..a.len()).filter(|i| has_other_bits(a, b, *i) && is_nan_in_both(a, b, *i)).count()
 }

@@ -90,7 +90,7 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
     found
 }
 
-/// What one program asks and the other does not.
+/// Settings that one program has and the other has not.
 fn change(name: &str, op_name: Option<&str>, [before, after]: [BTreeSet<&Setting>; 2]) -> Option<Change> {
     let text = |own: &BTreeSet<&Setting>, other: &BTreeSet<&Setting>| {
         let alone: Vec<String> = own.difference(other).map(|setting| setting.to_string()).collect();

@@ -61,9 +61,9 @@ pub struct Outcome {
     pub shape: String,
     /// How many elements it has.
     pub elements: usize,
-    /// How many of them differ; every NaN counts as one.
+    /// The number of them that differ; every NaN counts as one.
     pub differing: usize,
-    /// How many are NaN in both programs, of other bits: IEEE 754 leaves them open.
+    /// The number of NaNs in both programs, of other bits: IEEE 754 leaves them open.
     pub nans_of_other_bits: usize,
     /// How many rows it has. They lie along the last dim; a result of at most one dim has a row for each element.
     pub rows: usize,

@@ -1,4 +1,4 @@
-//! How far results are from the truth, whatever they say of tokens.
+//! Distances of results from the truth, whatever they say of tokens.
 
 use serde::Serialize;
 
@@ -12,23 +12,23 @@ use super::{NamedResult, shape_text};
 pub struct WorstElement {
     /// Its flat position.
     pub element: usize,
-    /// What was computed.
+    /// The result as computed.
     pub computed: f64,
     /// The truth.
     pub exact: f64,
-    /// How far apart these are: ulps of the result's type at the truth, infinite (in JSON null) where only one is finite. Of
+    /// The distance of the two: ulps of the result's type at the truth, infinite (in JSON null) where only one is finite. Of
     /// integers and predicates, their difference.
     pub error: f64,
 }
 
-/// How far one result is from the truth.
+/// The distance of one result from the truth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultError {
     /// The result's name.
     pub result: String,
     /// Its type and dims, such as `bf16[8,1024]`.
     pub shape: String,
-    /// How many elements it has.
+    /// The number of its elements.
     pub elements: usize,
     /// Elements of which the truth is open: they are not judged.
     pub undecided: usize,

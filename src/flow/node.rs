@@ -219,7 +219,7 @@ fn constants(program: &Program) -> Vec<bool> {
     constant
 }
 
-/// What each value is in the first group that it belongs to.
+/// The role of each value in the first group that it belongs to.
 fn roles(groups: &[Members]) -> HashMap<ValueId, String> {
     let mut roles = HashMap::new();
     for group in groups {

@@ -247,7 +247,7 @@ fn summed(file: &str, derived: &[Difference]) -> Option<Difference> {
     Some(Difference::of_file(file, together(derived), what))
 }
 
-/// Which way several differences go together.
+/// The direction of several differences together.
 fn together(differences: &[Difference]) -> Change {
     let all = |change: Change| !differences.is_empty() && differences.iter().all(|d| d.change == change);
     let is_worse = differences.iter().any(|d| d.change == Change::Worse);

@@ -1,4 +1,4 @@
-//! Which way one row went: what each cell that changed says by itself, and what they say together.
+//! The direction of a row that changed: that of each cell by itself, and of all cells together.
 
 use crate::check::Outcome;
 use crate::metric::Better;
@@ -7,7 +7,7 @@ use crate::report::{Direction, direction_of};
 
 use super::Change;
 
-/// Which way one cell went.
+/// The direction of one cell's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Better,
@@ -26,7 +26,7 @@ pub(super) struct Cell<'a> {
     pub fresh: &'a str,
 }
 
-/// Which way a row went whose cells changed so.
+/// The direction of a row whose cells changed so.
 pub(super) fn change(cells: &[Cell]) -> Change {
     let steps: Vec<(Direction, Step)> = cells.iter().map(Cell::step).collect();
     let any = |step: Step| steps.iter().any(|(_, other)| *other == step);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(of(&[("max_ulp", "3", "4"), ("lost", "203", "0")]), Change::Worse);
     }
 
-    /// What is empty is not applicable, or none was found.
+    /// An empty cell is not applicable, or its figure was not found.
     #[test]
     fn an_empty_cell_decides_nothing() {
         let witness = [("found_by", "dropped_token", ""), ("row", "7", ""), ("value_hex", "0x1", "")];

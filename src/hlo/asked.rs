@@ -10,7 +10,7 @@ use super::settings::Read;
 use super::surroundings::Scope;
 
 impl<'a> Lowering<'a> {
-    /// What is asked of an instruction that the machine does not follow.
+    /// The settings of an instruction that the machine does not follow.
     pub fn settings_of(&mut self, instruction: &'a ast::Instruction, scope: &Scope) -> Option<Arc<[Setting]>> {
         let own = self.own_settings(instruction);
         if own.is_empty() && scope.settings.is_empty() {

@@ -32,7 +32,7 @@ pub(super) struct Emitter<'e, 'a> {
     /// The instructions that its operands name.
     pub sources: Vec<&'a ast::Instruction>,
     pub scope: &'e Scope,
-    /// What is asked of it and the machine does not follow, with what is asked of all that surrounds it.
+    /// Its settings that the machine does not follow, with those of all that surrounds it.
     pub settings: Option<Arc<[Setting]>>,
     /// Whether one part of a complex value is being lowered, whose shape is written as that of the whole.
     pub part: bool,

@@ -223,7 +223,7 @@ pub(super) struct Lowering<'a> {
     pub is_code: bool,
     /// Whether it was compiled without excess precision, as far as it says.
     pub rounds: bool,
-    /// What instructions ask that the machine does not follow.
+    /// Settings of instructions that the machine does not follow.
     pub settings: settings::Read,
 }
 

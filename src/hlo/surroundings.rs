@@ -17,7 +17,7 @@ pub(super) struct Scope {
     pub small_call: bool,
     /// Dims over which a scalar computation is mapped.
     pub over: Option<Vec<usize>>,
-    /// What is asked of all of it and the machine does not follow.
+    /// Settings of all of it that the machine does not follow.
     pub settings: Vec<Setting>,
     pub depth: usize,
 }

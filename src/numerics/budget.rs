@@ -1,6 +1,6 @@
 //! Memory that arrays may take: one limit for every array that is about to be laid out.
 //!
-//! Whoever lays out an array asks [`reserve`] first, and names the instruction. The limit is the least of what the system can
+//! Code that lays out an array asks [`reserve`] first, and names the instruction. The limit is the least of what the system can
 //! give without swapping, what the control groups of this process leave, and what its address space may still grow by
 //! (`ulimit -v`); [`set_limit`] and the environment variable [`VARIABLE`] set another one.
 

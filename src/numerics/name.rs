@@ -29,7 +29,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// The longest line for people, in characters: a screen of them.
 pub const LONGEST_LINE: usize = 4000;
 
-/// What ends a line of which so many characters were left out.
+/// The end of a line of which so many characters were left out.
 pub fn left_out(characters: usize) -> String {
     format!("... ({characters} more characters)")
 }

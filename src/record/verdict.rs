@@ -65,7 +65,7 @@ impl Verdict {
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
 
-    /// What the check said, whatever the suite expects; `None` where that was a pass or an abstention.
+    /// The check's own word, whatever the suite expects; `None` where that was a pass or an abstention.
     pub const fn outcome(self) -> Option<Outcome> {
         match self {
             Verdict::Pass => Some(Outcome::Pass),

@@ -6,9 +6,9 @@ use super::direction::Direction;
 pub struct Column {
     /// The name in the header.
     pub name: &'static str,
-    /// Which way a change in it counts.
+    /// The direction in which a change in it counts.
     pub direction: Direction,
-    /// What it holds, for listings.
+    /// Its contents, for listings.
     pub doc: &'static str,
 }
 

@@ -1,8 +1,8 @@
-//! What a change in a column says of a row.
+//! The direction of a change in a column: better or worse for the row, or neither.
 
 use crate::metric::Better;
 
-/// Which way a change in a column counts.
+/// The direction in which a change in a column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// A figure that improves this way. An empty cell has none: it is not measured there, or nothing was found to measure.
@@ -11,6 +11,6 @@ pub enum Direction {
     Verdict,
     /// It follows from a figure or verdict, such as the place of the worst element, and decides nothing.
     Describes,
-    /// What the row is about, such as its program, its rows or the hash of a file: another one is neither better nor worse.
+    /// The subject of a row, such as its program, its rows or the hash of a file: another one is neither better nor worse.
     Identifies,
 }

@@ -1,4 +1,4 @@
-//! Which way a change in the columns of reports counts.
+//! The direction in which a change in the columns of reports counts.
 
 use crate::check::{CHECKS, FigureDoc};
 use crate::metric::find_metric;
@@ -6,7 +6,7 @@ use crate::metric::find_metric;
 use super::column_docs::COLUMNS;
 use super::direction::Direction;
 
-/// Which way a change in this column of a report counts.
+/// The direction in which a change in this column of a report counts.
 pub fn direction_of(column: &str) -> Direction {
     let name = column.split(" vs ").next().unwrap_or(column);
     if let Some(metric) = find_metric(name) {

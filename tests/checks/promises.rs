@@ -52,7 +52,7 @@ fn compiled([rows, width]: [usize; 2], init: &str, kind: Option<&str>, (paramete
     lower(&parse(&text).unwrap()).unwrap_or_else(|error| panic!("{error}\n{text}")).program
 }
 
-/// What is summed: numbers, products that are added before they are rounded, and terms of two products.
+/// Terms of a sum: numbers, products that are added before they are rounded, and terms of two products.
 const TERMS: [(usize, &str); 6] = [
     (1, " term = SHAPE negate(p0)\n"),
     (1, " term = SHAPE multiply(p0, p0)\n"),

@@ -103,7 +103,7 @@ fn a_limit_that_is_no_number_is_refused() {
     assert!(folder.names("").len() <= 1);
 }
 
-/// What a shell's `ulimit` leaves, to a command.
+/// The result of a command under a shell's `ulimit`.
 #[cfg(target_os = "linux")]
 fn limited(folder: &Folder, limit: &str, arguments: &str) -> Ran {
     let line = format!("{limit}; exec \"$0\" {arguments}");

@@ -1,4 +1,4 @@
-//! What reaches the terminal: nothing of a file's that it would obey, and no line without bound.
+//! Text for the terminal: nothing of a file's that it would obey, and no line without bound.
 
 use super::{Folder, TINY, edited};
 

@@ -15,7 +15,7 @@ use ulpgate::machine::{Mode, PRECISIONS};
 use ulpgate::subject;
 use ulpgate::tensor::Tensor;
 
-/// What was held to what.
+/// The counts of a comparison.
 #[derive(Debug, Default)]
 struct Count {
     programs: usize,
@@ -45,7 +45,7 @@ fn tensors(path: &Path, prefix: &str) -> Option<Vec<Tensor>> {
     (0..all.len()).map(|i| Some(all.iter().find(|(n, _)| *n == format!("{prefix}{i}"))?.1.clone())).collect()
 }
 
-/// What is proven in a mode, with the family `algebra` and, if that is wanted, without it. Where no result is made of tokens, all are
+/// The proven rows in a mode, with the family `algebra` and, if that is wanted, without it. Where no result is made of tokens, all are
 /// the outcome.
 fn explored(before: &Program, inputs: &[Tensor], mode: &Mode, both: bool) -> Option<[Exploration; 2]> {
     let of = |families: Vec<_>| {
@@ -65,7 +65,7 @@ fn proven(found: &Exploration) -> usize {
     found.answers.iter().filter(|answer| matches!(answer, Answer::Proven { .. })).count()
 }
 
-/// How many proven rows were compared, and those that have other bits; `None` if the results are of other shapes.
+/// The number of proven rows that were compared, and those that have other bits; `None` if the results are of other shapes.
 fn compare(found: &Exploration, results: &[Tensor]) -> Option<(usize, Vec<usize>)> {
     let mut different = Vec::new();
     let mut compared = 0;

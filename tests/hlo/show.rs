@@ -599,7 +599,7 @@ ENTRY main {
     assert!(text.contains("bf16 (z) -> result out0"), "{text}");
 }
 
-/// What is told of each of many equal results, of each reader of one value and of what nobody reads grows with their number,
+/// Text about each of many equal results, about each user of one value and about values without users grows with their number,
 /// not with its square.
 #[test]
 fn a_flow_is_linear_in_results_and_readers() {

@@ -42,7 +42,7 @@ fn modes() -> Vec<Mode> {
     texts.filter_map(|text| text.parse().ok()).collect()
 }
 
-/// What keeps a subnormal number: it only changes or drops the sign, or is its argument where that is small (FACTS 3.4). XLA:CPU
+/// Operations that keep a subnormal number: one only changes or drops the sign, or is its argument where that is small (FACTS 3.4). XLA:CPU
 /// takes small arguments of these from the C library, which flushes nothing.
 fn keeps(mode: &Mode, operation: &str) -> bool {
     let anywhere = ["abs", "negate", "tanh", "exponential-minus-one"];

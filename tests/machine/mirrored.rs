@@ -1,4 +1,4 @@
-//! What holds of x holds of -x: results, roundings, enclosures and latitudes are mirrored, on every chip and in every type.
+//! Mirrored arithmetic: results, roundings, enclosures and latitudes of -x are those of x, on every chip and in every type.
 
 use ulpgate::explore::{Settings, enclose};
 use ulpgate::hlo::{lower, parse};
@@ -29,7 +29,7 @@ fn modes() -> Vec<Mode> {
 /// Rows and columns of both operands.
 const DIMS: [usize; 2] = [24, 40];
 
-/// How the result changes with the signs of both operands.
+/// The change of the result with the signs of both operands.
 #[derive(Clone, Copy)]
 enum Mirror {
     /// Negated where the first one is.
@@ -158,7 +158,7 @@ fn truths_are_mirrored() {
     }
 }
 
-/// What a mode, or any mode, may make of a result is as far from it on both sides.
+/// The latitude of a result in a mode, or in any mode, is as wide on both sides.
 #[test]
 fn enclosures_and_latitudes_are_mirrored() {
     for (operation, mirror) in operations() {

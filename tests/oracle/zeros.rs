@@ -3,7 +3,7 @@
 use super::ask::{floats, predicates, truth};
 use ulpgate::oracle::{Demand, TruthTensor};
 
-/// What divides one gives the sign of a zero.
+/// The divisor of one shows the sign of a zero.
 const SIGNS: &str = "ROOT r = f64[2] divide(ones, d)";
 
 /// Products that are all -0 add up to +0, of exactly known operands and of others, whichever stands first; so does none.

@@ -24,7 +24,7 @@ twice { a = f32[] parameter(0)
   ROOT r = f32[] add(a, a) }
 ";
 
-/// What an opcode is written as: `D` stands for the dims `A,B`, `A` and `B` for one extent each, and `N` for the extent that they
+/// The text of an opcode: `D` stands for the dims `A,B`, `A` and `B` for one extent each, and `N` for the extent that they
 /// are made of. `x` and `y` are f32[D], `v` is f32[N], `i` s32[N], `q` f32[3,4] and `z` f32[].
 const FORMS: &[(&str, &str)] = &[
     ("parameter", "ROOT r = f32[D] negate(x)"),

@@ -22,10 +22,10 @@ use ulpgate::tensor::{DType, Data, Tensor};
 
 use hostile::Hostile;
 
-/// What all arrays of a step may take: nothing takes long that fits in it.
+/// The memory for all arrays of a step: nothing takes long that fits in it.
 const BUDGET: u64 = 1 << 14;
 
-/// How long one question may take, on a machine that is loaded, in a debug build.
+/// The time for one question, on a machine that is loaded, in a debug build.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Sets the budget, which is one for the process, until the test ends.
@@ -134,7 +134,7 @@ fn what_fits_is_computed_and_the_rest_is_told_with_its_bytes() {
     }
 }
 
-/// What is said of a program of a few lines, behind a scalar `z`.
+/// The answers about a program of a few lines, behind a scalar `z`.
 fn said_of(lines: &str) -> Vec<(&'static str, Option<String>)> {
     let _one = limited(Some(BUDGET));
     ask(&format!(

@@ -154,7 +154,7 @@ struct Told {
 
 /// Results that are equal bit for bit.
 struct Equal {
-    /// How many.
+    /// The count.
     results: usize,
     /// Whether NaNs have other bits.
     but_for_nans: bool,

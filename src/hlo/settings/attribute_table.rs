@@ -260,7 +260,7 @@ pub const FRONTEND: &[Harmless] = &[
     ("xla_cpu_small_call", "is followed"),
 ];
 
-/// What a key of `backend_config` means for bits.
+/// The meaning of a key of `backend_config` for bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// None, for this reason.

@@ -9,7 +9,7 @@ use crate::ir::{CollectiveAlgorithm, Setting};
 use super::attribute_table::{self as known, Meaning};
 use super::fields::fields;
 
-/// What a configuration asks.
+/// Adds the settings of a configuration.
 pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<Setting>) {
     let text = match &attribute.value {
         Value::Text(text) | Value::Braces(text) | Value::Word(text) => text.trim(),

@@ -15,7 +15,7 @@ pub fn fields(text: &str, separator: char) -> impl Iterator<Item = (&str, &str)>
     })
 }
 
-/// Where the first field ends.
+/// The end of the first field.
 fn end(text: &str, separator: char) -> usize {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (at, c) in text.char_indices() {

@@ -16,7 +16,7 @@ use super::ast::{Attribute, Computation, Instruction, Module, Value};
 use attribute_table as known;
 use fields::fields;
 
-/// What becomes of an attribute, for tests and listings.
+/// The treatment of an attribute, for tests and listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Reading follows it.
@@ -27,7 +27,7 @@ pub enum Known {
     Kept,
 }
 
-/// What becomes of an attribute of an opcode; configurations are known key by key and count as kept.
+/// The treatment of an attribute of an opcode; configurations are known key by key and count as kept.
 pub fn treatment(opcode: &str, attribute: &str) -> Known {
     if known::is_followed(opcode, attribute) {
         return Known::Followed;
@@ -41,7 +41,7 @@ pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [&
     known::FOLLOWED.iter().copied()
 }
 
-/// What the module's header asks.
+/// The settings of the module's header.
 pub(super) fn of_module(module: &Module) -> Vec<Setting> {
     let mut settings = Vec::new();
     for attribute in &module.attributes {
@@ -55,7 +55,7 @@ pub(super) fn of_module(module: &Module) -> Vec<Setting> {
     settings
 }
 
-/// What the instructions of a module ask, each read once.
+/// The settings of a module's instructions, each read once.
 #[derive(Default)]
 pub(super) struct Read {
     /// By the address of the instruction, which stays where it is while its module is lowered.
@@ -63,7 +63,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// What an instruction asks, with what it calls: of computations that are inlined, what stands behind their braces alone.
+    /// The settings of an instruction, with those of its callees: of computations that are inlined, those behind their braces alone.
     /// `find` gives the computation of a name.
     pub fn of<'a>(
         &mut self,
@@ -129,7 +129,7 @@ fn other(attribute: &Attribute) -> Setting {
     Setting::Other { name: attribute.name.clone(), value: attribute.value.to_string() }
 }
 
-/// What stands behind a computation's braces.
+/// Adds the settings behind a computation's braces.
 fn of_computation(computation: &Computation, settings: &mut Vec<Setting>) {
     for attribute in &computation.attributes {
         match attribute.name.as_str() {

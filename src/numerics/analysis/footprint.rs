@@ -1,4 +1,4 @@
-//! What evaluating a program lays out in memory, instruction by instruction, from shapes alone.
+//! Memory that evaluating a program lays out, instruction by instruction, from shapes alone.
 
 use crate::activity::{self, Busy, MANY};
 use crate::budget::{self, TooLarge};
@@ -6,7 +6,7 @@ use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, Window};
 
 use super::pattern::{cumulative, is_cumulative};
 
-/// How a program is evaluated.
+/// The evaluator of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum World {
     /// On an emulated machine: floats held in f32 or f64, integers in 64 bits.

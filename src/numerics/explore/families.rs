@@ -7,7 +7,7 @@ use crate::rewrite::Freedom;
 pub struct Family {
     /// Its name, for `--permit`.
     pub name: &'static str,
-    /// What a compiler may do, and on what evidence.
+    /// Kinds of choices of a compiler, with their evidence.
     pub doc: &'static str,
     /// Whether it is permitted where nothing else is said.
     pub by_default: bool,

@@ -1,4 +1,4 @@
-//! Where a compiler may compute as if floats were real numbers: the rules of XLA's algebraic simplifier that change floats
+//! Places where a compiler may compute as if floats were real numbers: the rules of XLA's algebraic simplifier that change floats
 //! (FACTS 9.1), as groups of operations.
 //!
 //! A rule looks from an operation through what moves or converts elements at the operations of its operands. What one rewrite
@@ -23,7 +23,7 @@ use groups::{Factor, Groups, Known};
 /// The largest magnitude of a sum or product of exponents whose exponentials and their product are normal numbers.
 const EXPONENTS: f64 = 256.0;
 
-/// What is known of a program, and the units that may compute it.
+/// The analyses of a program, and the units that may compute it.
 pub(super) struct Analyses<'a> {
     pub analysis: &'a Analysis<'a>,
     pub units: Vec<VectorUnit>,

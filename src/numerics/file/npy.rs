@@ -53,7 +53,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
 /// Characters of an element type that an error repeats.
 const LONGEST_TYPE: usize = 40;
 
-/// What NumPy calls an element type, such as `<f4`: whether its bytes stand in big-endian order, the type, and its bytes; `None` of
+/// NumPy's name of an element type, such as `<f4`: whether its bytes stand in big-endian order, the type, and its bytes; `None` of
 /// those that this project has not.
 fn element_type(descr: &str) -> Option<(bool, DType, usize)> {
     let mut rest = descr.chars();

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What stands before the version.
+/// The bytes before the version.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The longest header that is read, in bytes. NumPy itself reads 10,000 unless it is told otherwise.
@@ -14,7 +14,7 @@ const LONGEST: usize = 1 << 16;
 /// The most dimensions of an array: those of NumPy 2.
 const MOST_DIMS: usize = 64;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The element type as NumPy has it, such as `<f4`; `None` of records.
@@ -28,7 +28,7 @@ pub(super) struct Header {
 /// The header of a file, and the bytes behind it.
 ///
 /// # Errors
-/// How the bytes break the format.
+/// The fault by which bytes break the format.
 pub(super) fn split(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin with \\x93NUMPY")?;
     let (version, rest) = rest.split_first_chunk::<2>().ok_or("it ends within its version")?;
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         format!("its header should have {expected} at byte {at}, and has {found}")
     }
 
-    /// What stands between quotation marks of one kind. No name of NumPy's has a backslash.
+    /// The text between quotation marks of one kind. No name of NumPy's has a backslash.
     fn string(&mut self) -> Result<&'a str, String> {
         self.skip();
         let start = self.at;
@@ -326,7 +326,7 @@ mod tests {
             prop_assert_eq!(parse(&format!("{{{text}{space}}}{space}")), Ok(Header { descr: Some(descr), fortran_order, shape }));
         }
 
-        /// Whatever stands there, it is a header or a fault of bounded length.
+        /// Any bytes are a header or a fault of bounded length.
         #[test]
         fn pieces_do_not_panic(pieces in proptest::collection::vec(proptest::sample::select(PIECES.to_vec()), 0..40)) {
             let text = pieces.concat();

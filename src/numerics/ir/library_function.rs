@@ -37,7 +37,7 @@ pub struct Turns {
     pub is_sine: bool,
     /// The number of the first row.
     pub first_row: usize,
-    /// What each number is multiplied by.
+    /// The factor of each number.
     pub factor: i32,
     /// Whether rows 0 and `parts / 2` are not multiplied by it.
     pub spares_ends: bool,

@@ -174,7 +174,7 @@ pub struct Instruction {
     pub library: Option<Arc<LibraryFunction>>,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
-    /// What the file asks of it that the machine does not follow, with what holds for all of the fusion or call around it;
+    /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
     /// `None` where nothing.
     pub settings: Option<Arc<[Setting]>>,
 }
@@ -286,7 +286,7 @@ pub struct Program {
     pub entry: ComputationId,
     /// What checks call the results; as many as there are.
     pub output_names: Vec<String>,
-    /// What its file asks of it as a whole that the machine does not follow, by name.
+    /// Settings of the whole file that the machine does not follow, by name.
     pub settings: Vec<Setting>,
 }
 

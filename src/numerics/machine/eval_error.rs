@@ -9,7 +9,7 @@ pub enum EvalError {
     /// An argument does not fit its parameter.
     #[error("argument {number} is {given}, but the program takes {expected}")]
     Argument {
-        /// Which argument, from 0.
+        /// The argument's number, from 0.
         number: usize,
         /// Its shape, or that it is missing.
         given: String,
@@ -23,7 +23,7 @@ pub enum EvalError {
         name: String,
         /// Its opcode.
         opcode: &'static str,
-        /// What about it is not supported.
+        /// The part of it that is not supported.
         why: String,
     },
     /// Arrays do not fit in memory.

@@ -58,7 +58,7 @@ pub(super) fn take_operands(
 }
 
 impl<'p> Machine<'p> {
-    /// What is known of each computation. Code is planned only for machines that contract or call a library, and for products
+    /// The frame of each computation. Code is planned only for machines that contract or call a library, and for products
     /// that a program says are added before they are rounded.
     pub fn frames(&self) -> &'p [Frame] {
         let has_code = self.unit.contracts || self.mode.chip.library.is_some() || self.prepared.joins;
@@ -410,7 +410,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// What a compiler sees in the divisor of a division that it may turn into a multiplication by the reciprocal; nothing where the
+/// The divisor of a division that a compiler may turn into a multiplication by the reciprocal; nothing where the
 /// division stands in a fusion that is compiled already.
 pub fn divisor_of(computation: &Computation, instruction: &Instruction) -> Option<Spread> {
     match instruction.op {

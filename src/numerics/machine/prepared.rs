@@ -90,7 +90,7 @@ impl Habits {
 }
 
 impl Frame {
-    /// What holds on every machine: no code is planned.
+    /// The frame of any machine: no code is planned.
     fn unplanned(computation: &Computation) -> Frame {
         let habits = |instruction| Habits {
             divides_by: divisor_of(computation, instruction),
@@ -109,7 +109,7 @@ impl Frame {
         Frame::of(computation, uses, habits, producers)
     }
 
-    /// What a compiler that makes code in this way sees as well.
+    /// The frame of a compiler that makes code in this way.
     fn planned(computation: &Computation, regions: &Regions, codegen: &Codegen) -> Frame {
         let uses = uses(computation);
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
@@ -151,7 +151,7 @@ impl Frame {
     }
 }
 
-/// How often each value is read; the root once more.
+/// The number of users of each value; the root has one more.
 fn uses(computation: &Computation) -> Vec<usize> {
     let mut uses = computation.uses();
     uses[computation.root] += 1;
@@ -277,7 +277,7 @@ impl<'p> Prepared<'p> {
         Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None }
     }
 
-    /// What is known of each computation, where a compiler makes code in this way, or where nobody's code is planned.
+    /// The frame of each computation, where a compiler makes code in this way, or where nobody's code is planned.
     pub(super) fn frames(&self, codegen: Option<&Codegen>) -> &[Frame] {
         let known = codegen.and_then(|codegen| Codegen::ALL.iter().position(|known| known == codegen));
         let Some(at) = known else {

@@ -29,7 +29,7 @@ pub struct Summation {
     flush: bool,
     /// The most that flushing takes of one term.
     floor: f64,
-    /// What it promises of these terms, from the site's init.
+    /// The kind of the terms of which it promises a sum.
     terms: Terms,
     from_zero: bool,
 }

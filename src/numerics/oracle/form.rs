@@ -27,7 +27,7 @@ pub(super) const MOST_TERMS: usize = 32;
 /// The most terms with cosines: a transform of a few thousand elements has as many.
 const MOST_COSINES: usize = 4096;
 
-/// What a coefficient multiplies: an atom, a cosine, or the product of both.
+/// The factor of a coefficient: an atom, a cosine, or the product of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Monomial {
     atom: Option<u64>,

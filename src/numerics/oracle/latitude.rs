@@ -89,7 +89,7 @@ pub struct Rounding {
     pub formats: Vec<Format>,
     /// Whether some elements may be left as they were before they are rounded and flushed.
     pub may_stay: bool,
-    /// What rewrites over the real numbers may make of the result.
+    /// The forms of the result that rewrites over the real numbers may make.
     pub forms: Option<Forms>,
 }
 

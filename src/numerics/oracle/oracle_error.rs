@@ -22,7 +22,7 @@ pub enum OracleError {
         name: String,
         /// Its HLO opcode.
         opcode: &'static str,
-        /// What is not defined.
+        /// The part that is not defined.
         why: &'static str,
     },
     /// Arrays do not fit in memory.

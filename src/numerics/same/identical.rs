@@ -31,7 +31,7 @@ fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
         && *settings == b.settings
 }
 
-/// What nothing has a meaning for in a program: a function of its operands, as far as a proof may know.
+/// Operations of a program that have no meaning here: functions of their operands, as far as a proof may know.
 pub fn opaque(program: &Program) -> BTreeSet<String> {
     let instructions = program.computations.iter().flat_map(|computation| &computation.instructions);
     let name = |instruction: &Instruction| match &instruction.op {

@@ -326,7 +326,7 @@ fn check_proof(
     Ok(())
 }
 
-/// What trying an input gave; `None` where the time was over or the memory too small for it.
+/// The outcome of trying an input; `None` where the time was over or the memory too small for it.
 fn in_time<T>(tried: Result<T, SameError>) -> Result<Option<T>, SameError> {
     match tried {
         Ok(found) => Ok(Some(found)),

@@ -58,7 +58,7 @@ pub fn obstacles(
     Ok(None)
 }
 
-/// What is missing for a proof, in words.
+/// The facts that a proof lacks, in words.
 fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<String> {
     let all = [0, 1].map(|side: usize| settings(&both[side]));
     let counts = |side: usize| {
@@ -86,7 +86,7 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
         (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
     };
     let mut missing =
-        vec![format!("a meaning of what the machine does not follow, {told}: without it they are proven the same")];
+        vec![format!("a meaning of what the machine does not follow, {told}; without it they are proven the same")];
     missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
     missing
 }

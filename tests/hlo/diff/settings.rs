@@ -49,7 +49,7 @@ fn a_compilers_own_is_compared_with_a_compilers_own() {
     assert_eq!(of_texts(&compiled(EXPONENTIAL), &compiled(&plan)).changes.len(), 1);
 }
 
-/// What `hlo diff` prints of two texts on an input f32[4], and its exit code.
+/// The output of `hlo diff` for two texts on an input f32[4], and its exit code.
 fn on_input(one: &str, other: &str, inputs: &[Vec<u32>]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);

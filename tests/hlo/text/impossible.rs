@@ -1,4 +1,4 @@
-//! What the grammar has room for and no program means: parameters that are not numbered 0, 1, 2, ..., an attribute that stands
+//! Texts that the grammar has room for and no program means: parameters that are not numbered 0, 1, 2, ..., an attribute that stands
 //! twice, a layout that no array of these dimensions has. Each is refused with its place.
 
 use proptest::prelude::*;

@@ -12,7 +12,7 @@ pub enum Factor {
     Divisor(ValueId),
 }
 
-/// What is known of the forms of one value.
+/// The facts about the forms of one value.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Whether it is made of constants alone.

@@ -343,7 +343,7 @@ fn every_rewritten_form_is_enclosed() {
     assert!(changed.len() * 4 >= forms.len() * 3, "{changed:?}");
 }
 
-/// What no rule joins stays as narrow as it was: the norms and gates of models.
+/// Values that no rule joins stay as narrow as they were: the norms and gates of models.
 #[test]
 fn what_no_rule_joins_is_not_widened() {
     let dims = [4, 64];
@@ -364,7 +364,7 @@ fn what_no_rule_joins_is_not_widened() {
     assert_eq!(with, without);
 }
 
-/// What one form does not reach, another may: an infinity, or a zero.
+/// A number that one form does not reach, another may: an infinity, or a zero.
 #[test]
 fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let mut b = Builder::new("quotients");

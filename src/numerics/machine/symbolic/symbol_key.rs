@@ -15,7 +15,7 @@ use super::super::sum::RowPlan;
 use super::super::vector::{ErrorModel, Eup, ReleaseChoice, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 
-/// What a fingerprint is made of. Types are those that are computed in: f32 stands for every float that it holds.
+/// The input of a fingerprint. Types are those that are computed in: f32 stands for every float that it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// An element of the argument of this number.
@@ -64,7 +64,7 @@ pub enum Key {
     State(usize),
     /// The shapes of operands or of a region's parameters.
     Shapes(Vec<Shape>),
-    /// How the machine knows a region: as it is, and but for roundings.
+    /// A region as the machine knows it: as it is, and but for roundings.
     Region { reducers: [Option<Reducer>; 2], comparators: [Option<Comparator>; 2] },
     /// A function that nothing here has a meaning for.
     Opaque(Opaque),
@@ -111,7 +111,7 @@ pub struct Function {
     pub release: ReleaseChoice,
 }
 
-/// Whose code a function is.
+/// The code that computes a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionSource {
     /// The vector unit's.
@@ -122,7 +122,7 @@ pub enum FunctionSource {
     Compiler { nearest: bool },
 }
 
-/// What decides an operation of two operands beside its types.
+/// The choice that decides an operation of two operands beside its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinaryChoice {
     /// Nothing.
@@ -135,7 +135,7 @@ pub enum BinaryChoice {
     Function(ErrorModel),
 }
 
-/// How the products of a dot are summed, but for what differs from place to place.
+/// The sum of a dot's products, but for the parts that differ from place to place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dot {
     /// Integers of this type.
@@ -167,7 +167,7 @@ pub enum SumPlan {
     RoundedProducts(Beside, RowPlan),
 }
 
-/// How terms are joined that are no plain sum.
+/// The join of terms that are no plain sum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReducePlan {
     /// The best value and its index.
@@ -178,7 +178,7 @@ pub enum ReducePlan {
     Chain(Option<DType>),
 }
 
-/// Which approximate top-k fills the bins.
+/// The approximate top-k that fills the bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bins {
     /// `ApproxTopK`; `recall_target` by its bits.

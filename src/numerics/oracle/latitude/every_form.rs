@@ -1,7 +1,7 @@
 //! Results of expressions that may be computed in any form that is the same over the real numbers.
 //!
 //! An interval over the real numbers of enclosed operands holds the real number of an expression if those of its operands do.
-//! What any form gives lies within a few errors of that number: of a product, relative to it; of a sum, relative to the
+//! The value of any form lies within a few errors of that number: of a product, relative to it; of a sum, relative to the
 //! magnitudes that it adds up, since a form may add them in another order. That holds as long as nothing overflows or
 //! underflows on the way, whatever is multiplied or divided first: each element goes with its span, a bound of the products and
 //! quotients of what it is made of.
@@ -18,7 +18,7 @@ use super::super::order::Step;
 /// Binary exponents up to which products and quotients are normal numbers of f32, with some room.
 const NORMAL: f64 = 120.0;
 
-/// What any form of an expression may give.
+/// The latitude of all forms of an expression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forms {
     /// Off by this share of itself, or of a sum or difference by this share of the magnitudes of both operands.
@@ -30,7 +30,7 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// What either allows.
+    /// The latitude of both together.
     pub(super) fn or(self, other: Forms) -> Forms {
         Forms {
             share: self.share.max(other.share),
@@ -108,7 +108,7 @@ impl Pass<'_, Fast> {
         (0..array.len).map(own).collect()
     }
 
-    /// What an operation may give in every form, in each of the ways in which it may be computed itself, before it is rounded.
+    /// The enclosure of an operation in every form, in each of the ways in which it may be computed itself, before it is rounded.
     pub(super) fn in_every_form(
         &mut self,
         id: ValueId,

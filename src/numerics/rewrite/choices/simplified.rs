@@ -15,7 +15,7 @@ struct Scalar {
 }
 
 impl Maker<'_> {
-    /// What a value's readers see: `seen`, or another form of the value if there is one.
+    /// The value that users see: `seen`, or another form of the value if there is one.
     pub(super) fn in_another_form(&mut self, id: ValueId, seen: ValueId) -> ValueId {
         let other = self.with_one_constant(id).or_else(|| self.other_form(id));
         match other {
@@ -97,7 +97,7 @@ impl Maker<'_> {
         Scalar { value, is_bf16 }
     }
 
-    /// What another operation gives in the place of this one.
+    /// The result of another operation in the place of this one.
     fn other_form(&mut self, id: ValueId) -> Option<ValueId> {
         let operands = self.program.entry().instructions[id].operands.clone();
         let (op, parts) = (self.expression(id).0.clone(), operands.iter().map(|operand| self.expression(*operand)));
@@ -187,7 +187,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What an operation reads of a declared value, in f32.
+    /// The operand of an operation that uses a declared value, in f32.
     fn operand(&mut self, id: ValueId) -> ValueId {
         self.converted(self.seen[id], DType::F32)
     }
