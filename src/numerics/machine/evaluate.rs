@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::analysis::{self, Inner, World};
 use crate::ir::{
-    Binary, Compare, CompareOrder, Computation, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision,
-    Program, Shape, TRIP_BOUND, Unary, ValueId,
+    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision, Program, Shape,
+    TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
@@ -15,7 +15,7 @@ use super::mode::{DotUnit, Mode};
 use super::multiply_reduce::{self, Right};
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
-use super::vector::{self, Side, Spread, VectorUnit};
+use super::vector::{self, Side, VectorUnit};
 use super::{arrange, contract, dot_order, folded, inner_products, integer, libraries, mxu, rank, reduce, room, tiles};
 
 /// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
@@ -407,27 +407,5 @@ impl<'p> Machine<'p> {
         }
         vector::round_to(dtype, &mut out);
         Ok(Value::float(dtype, out))
-    }
-}
-
-/// The divisor of a division that a compiler may turn into a multiplication by the reciprocal; nothing where the
-/// division stands in a fusion that is compiled already.
-pub fn divisor_of(computation: &Computation, instruction: &Instruction) -> Option<Spread> {
-    match instruction.op {
-        Op::Binary(Binary::Divide) if !instruction.fusion.is_some_and(Fusion::is_compiled) => {
-            spread_of(computation, instruction.operands[1])
-        }
-        _ => None,
-    }
-}
-
-/// Whether a divisor is a broadcast or a constant, seen through moves and conversions.
-fn spread_of(computation: &Computation, id: usize) -> Option<Spread> {
-    let instruction = &computation.instructions[id];
-    match instruction.op {
-        Op::Constant(_) => Some(Spread::Constant),
-        Op::Broadcast { .. } => spread_of(computation, instruction.operands[0]).or(Some(Spread::Broadcast)),
-        Op::Convert | Op::Reshape | Op::Copy | Op::Transpose { .. } => spread_of(computation, instruction.operands[0]),
-        _ => None,
     }
 }

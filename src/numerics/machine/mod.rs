@@ -14,6 +14,7 @@ mod chip;
 mod complex_dot;
 mod contract;
 mod contraction_order;
+mod divisor;
 mod dot_order;
 mod dot_sum;
 mod ducc;
@@ -55,8 +56,8 @@ mod weighted;
 
 pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, find_chip};
+pub(crate) use divisor::divisor_of;
 pub use eval_error::EvalError;
-pub(crate) use evaluate::divisor_of;
 pub use evaluate::evaluate;
 pub(crate) use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};

@@ -12,8 +12,9 @@ use crate::budget::{self, TooLarge};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
+use super::divisor::divisor_of;
 use super::eval_error::EvalError;
-use super::evaluate::{Machine, divisor_of};
+use super::evaluate::Machine;
 use super::mode::Mode;
 use super::scalar::Template;
 use super::value::Value;
