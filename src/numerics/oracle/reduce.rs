@@ -13,9 +13,7 @@ use super::evaluate::Pass;
 use super::oracle_error::OracleError;
 use super::order::{Going, Identity};
 
-use std::cmp::Ordering;
-use std::ops::Range;
-use std::rc::Rc;
+use std::{cmp::Ordering, ops::Range, rc::Rc};
 
 type Result<T> = std::result::Result<T, OracleError>;
 
