@@ -34,3 +34,24 @@ pub fn with_code(computation: &Computation) -> Cow<'_, Computation> {
     }
     Cow::Owned(rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Unary};
+    use crate::tensor::DType;
+
+    #[test]
+    fn fusions_with_arrays_without_elements_have_no_code() {
+        let fusions = |rows: usize| {
+            let mut builder = Builder::new("fused");
+            let x = builder.parameter("x", DType::F32, &[3, rows]).unwrap();
+            let y = builder.unary(Unary::Negate, x).unwrap();
+            let mut program = builder.finish(&[("y", y)]).unwrap();
+            let entry = program.entry;
+            program.computations[entry].instructions[y].fusion = Some(Fusion::Compiled(0));
+            with_code(program.entry()).instructions[y].fusion
+        };
+        assert_eq!([0, 1, 2].map(fusions), [None, Some(Fusion::Compiled(0)), Some(Fusion::Compiled(0))]);
+    }
+}

@@ -317,3 +317,19 @@ impl Program {
         self.output_names.iter().position(|n| n == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps in an array without elements are products of its other extents.
+    #[test]
+    fn extents_of_0_do_not_make_others_countable() {
+        let countable = |dims: &[usize]| Shape::array(DType::F32, dims).is_countable();
+        assert!(countable(&[0]) && countable(&[1 << 40, 0]) && countable(&[1 << 20, 1 << 20]));
+        assert!(!countable(&[1 << 63, 0]) && !countable(&[0, 1 << 41]) && !countable(&[1 << 20, 0, 1 << 21]));
+        assert!(
+            !Shape::Tuple(vec![Shape::array(DType::F32, &[2]), Shape::array(DType::F32, &[1 << 63, 0])]).is_countable()
+        );
+    }
+}

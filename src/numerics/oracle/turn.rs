@@ -198,6 +198,14 @@ mod tests {
         Some(rational(terms.iter().map(|(turn, coefficient)| (*turn, coefficient)))? + constant)
     }
 
+    /// 10^12 (cos 72 + cos 144 degrees) is -10^12 / 2; one cosine more is irrational, however close estimates are.
+    #[test]
+    fn a_combination_that_is_nearly_rational_is_not() {
+        let many = 1_000_000_000_000;
+        assert_eq!(value(&[(many, 1, 5), (many, 2, 5)]), Some(Rational::from((-many, 2))));
+        assert_eq!(value(&[(many + 1, 1, 5), (many, 2, 5)]), None);
+    }
+
     #[test]
     fn a_cosine_has_one_name() {
         for denominator in 1..60u64 {

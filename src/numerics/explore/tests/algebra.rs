@@ -393,6 +393,26 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     }
 }
 
+/// (x + c) + d is x + (c + d), whose constant is rounded where it is large: a small result errs by that.
+#[test]
+fn a_sum_errs_by_the_magnitudes_that_it_adds() {
+    let [c, d] = [700.3f32, 0.0123];
+    let mut b = Builder::new("sums");
+    let x = b.parameter("x", DType::F32, &[1]).unwrap();
+    let [first, second] = [c, d].map(|value| all(&mut b, f64::from(value), &[1]));
+    let sum = b.binary(Binary::Add, x, first).unwrap();
+    let out = b.binary(Binary::Add, sum, second).unwrap();
+    let program = b.finish(&[("out", out)]).unwrap();
+    let arguments = [tensor(DType::F32, &[1], &[f64::from(-c)])];
+    let folded = f64::from(-c + (c + d));
+    assert!((folded - f64::from(d)).abs() > 1e-6, "{folded}");
+    for mode in MODES {
+        let (_, enclosed) = enclose(&program, &arguments, &Settings::new(mode.parse().unwrap())).unwrap();
+        let found = outside(&enclosed, &[tensor(DType::F32, &[1], &[folded])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 0, "{mode} {enclosed:?}");
+    }
+}
+
 /// x + 0 is x, of either zero, and a product with a predicate is picked: a zero of no sign where x is negative.
 #[test]
 fn zeros_lose_their_signs() {
