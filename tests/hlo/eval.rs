@@ -2,7 +2,7 @@
 //! compilation under both settings of excess precision, and both compiled programs as they stand.
 //!
 //! Results must be the same bits, but for what the table says: before compilation nothing tells what XLA leaves to its
-//! library, which has an order of sums and an exponential of its own (FACTS 3.2, 10.3) and drops roundings:
+//! library, which has an order of sums and an exponential of its own (FACTS 3.11, 10.3) and drops roundings:
 //! [`log_softmax_bf16_without_excess_precision_is_not_what_its_program_says`].
 
 use std::path::{Path, PathBuf};

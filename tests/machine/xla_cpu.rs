@@ -1,4 +1,4 @@
-//! Built-in programs against what XLA's CPU backend really computed (`tests/data/hlo/cpu`, FACTS 9): with excess
+//! Built-in programs against what XLA's CPU backend really computed (`tests/data/hlo/cpu`, FACTS 3.12): with excess
 //! precision off and on, probabilities and maxima bit for bit, indices equal, and the same rows losing their maximum.
 //! Functions of f32 bit for bit.
 
@@ -65,7 +65,7 @@ fn sums_of_probabilities_agree_within_the_order_of_a_sum() {
 }
 
 /// `p >= max` on what the program itself returns: 6 of 8 rows lose their maximum with excess precision, none without
-/// (FACTS 9).
+/// (FACTS 3.12).
 #[test]
 fn the_same_rows_lose_their_most_probable_token() {
     let lost = |results: &[Tensor]| -> Vec<usize> {

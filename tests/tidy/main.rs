@@ -4,6 +4,7 @@
 mod build_script;
 mod circles;
 mod clone;
+mod facts;
 mod links;
 mod mutations;
 mod names;

@@ -70,7 +70,7 @@ pub fn find_folded_columns(
 ///
 /// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
 /// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
-/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.2).
+/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.11).
 pub struct Folding<'c> {
     computation: &'c Computation,
     codegen: &'c Codegen,
@@ -303,7 +303,7 @@ const FUNCTION: usize = 2;
 
 /// Whether a product of rows and columns is the same in the loops around those, and its sum is not, and both loops are gone: that
 /// over up to eight columns unrolled, that over four or eight rows one step of as many lanes. So it is computed before the loops.
-/// Eight rows pay up to six columns, or where functions are called (FACTS 3.2). Followed where all elements stand as they are read.
+/// Eight rows pay up to six columns, or where functions are called (FACTS 3.11). Followed where all elements stand as they are read.
 fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let [rows, columns] = extents_spread(computation, fusion, product)[..] else { return false };
     let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));

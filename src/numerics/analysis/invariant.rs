@@ -1,5 +1,5 @@
 //! Products that do not change in a loop around the innermost one: where LLVM unrolls the innermost loop, it computes them before
-//! the outer one (`LICM`), in another basic block than their sums, and rounds them there (FACTS 3.2).
+//! the outer one (`LICM`), in another basic block than their sums, and rounds them there (FACTS 3.11).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! The functions that XLA:CPU puts the code of a fusion into, from which follows the order of its reads (FACTS 3.2).
+//! The functions that XLA:CPU puts the code of a fusion into, from which follows the order of its reads (FACTS 3.11).
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,5 +1,5 @@
 //! Sums of products that a library takes for dots: `rewrite_sum_to_dot` of google/XNNPACK, `ynnpack/subgraph/fusion.cc`, as it was
-//! in May 2026 (FACTS 3.2).
+//! in May 2026 (FACTS 3.11).
 
 use std::collections::HashMap;
 

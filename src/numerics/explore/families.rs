@@ -56,7 +56,7 @@ static ORDER: Family = Family {
 static CONTRACTION: Family = Family {
     name: "contraction",
     doc: "An f32 product that a sum reads, behind moves, negations and choices perhaps, may be added before it is rounded, as \
-          XLA:CPU contracts in its fusions (FACTS 9); one that several read is computed for each of them. So may a quotient that is \
+          XLA:CPU contracts in its fusions (FACTS 3.12); one that several read is computed for each of them. So may a quotient that is \
           a product with the reciprocal. Enclosed element by element; witnesses contract all of an array that one sum alone reads, \
           of two products of one sum the first.",
     by_default: true,

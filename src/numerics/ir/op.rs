@@ -28,7 +28,7 @@ pub enum Op {
         dim: usize,
     },
     /// Each element in another type, which the given shape says. To a float it is rounded to nearest even, a float to
-    /// an integer truncated and saturated (FACTS 3.4, 4.1); to a predicate it becomes whether it is other than zero.
+    /// an integer truncated and saturated (FACTS 11.1, 4.1); to a predicate it becomes whether it is other than zero.
     Convert,
     /// The bits of each element read as another type of the same width, which the given shape says.
     BitcastConvert,

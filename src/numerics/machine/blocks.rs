@@ -1,4 +1,4 @@
-//! XLA:CPU's orders of a reduction and of a running one by any region (FACTS 3.2): its rewriters take no account of what
+//! XLA:CPU's orders of a reduction and of a running one by any region (FACTS 3.11): its rewriters take no account of what
 //! the region computes.
 
 use crate::ir::movement;

@@ -29,7 +29,7 @@ pub struct Chip {
     pub eup: Eup,
     /// How exp, log, tanh and their like err, and how quotients do.
     pub functions: ErrorModel,
-    /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 9).
+    /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 3.12).
     pub contracts: bool,
     /// The release of XLA:CPU whose functions and code those are that are called XLA:CPU's.
     pub release: Release,

@@ -1,7 +1,7 @@
 //! How Eigen cuts the f32 dots and convolutions that XLA:CPU leaves to it: a contraction (for a convolution, of the elements under
 //! each window with the kernel: `xla/backends/cpu/runtime/convolution_thunk_internal.h`), cut among threads and for the cache
 //! (`TensorContractionThreadPool.h`, `TensorContractionBlocking.h`, `GeneralBlockPanelKernel.h`), each block summed by oneDNN's sgemm
-//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`, `sgemm.rs`). FACTS 3.2 and 3.8 have what was measured.
+//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`, `sgemm.rs`). FACTS 3.11 and 3.8 have what was measured.
 
 use std::ops::Range;
 

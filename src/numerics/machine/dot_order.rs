@@ -1,4 +1,4 @@
-//! The orders of XLA:CPU's f32 dots that are not one chain (FACTS 3.2).
+//! The orders of XLA:CPU's f32 dots that are not one chain (FACTS 3.11).
 //!
 //! YNNPACK computes the dots in fusions of a kind of their own: which kernel runs, in how many lanes it sums, and where
 //! columns and K are cut. The rules are those of google/XNNPACK, `ynnpack/kernels/dot/dot.cc` (the cost of a kernel),

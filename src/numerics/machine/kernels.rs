@@ -1,5 +1,5 @@
 //! The kernels for f32 dots that YNNPACK has for a processor: the lists of google/XNNPACK, `ynnpack/kernels/dot/generator/`
-//! `x86_fp32.py`, `x86_fp32_k2.py` and `x86_fp32_k4.py`, as jaxlib 0.10.2 carries them (FACTS 3.2). Of the kernels without fused
+//! `x86_fp32.py`, `x86_fp32_k2.py` and `x86_fp32_k4.py`, as jaxlib 0.10.2 carries them (FACTS 3.11). Of the kernels without fused
 //! multiply-add only those stand here that no kernel with it matches in its block: with AVX-512 none is ever the cheapest.
 
 /// The instructions of the processor that XLA:CPU's code runs on.

@@ -107,9 +107,9 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         "Error of exp, log, tanh, logistic and division: none, within the chip's published bounds (FACTS 3.3), or XLA:CPU's own."
     ),
     row!(rsqrt, Estimate, "Whose estimate XLA:CPU's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
-    row!(isa, Isa, "The processor's instructions, by which XLA:CPU's library chooses its kernels (FACTS 3.2)."),
-    row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2)."),
-    row!(scan, ScanOrder, "Order of a running sum (FACTS 3.2)."),
+    row!(isa, Isa, "The processor's instructions, by which XLA:CPU's library chooses its kernels (FACTS 3.11)."),
+    row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2, 3.11)."),
+    row!(scan, ScanOrder, "Order of a running sum (FACTS 3.11)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),
     row!(bins, Binning, "Which bin an element of approx_max_k falls into (FACTS 5.3)."),
     row!(fault, Fault, "A planted fault, to prove that the checks find it."),

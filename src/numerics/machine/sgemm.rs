@@ -1,5 +1,5 @@
 //! The order of oneDNN's f32 matrix products on a processor with AVX2 and without AVX-512 (v3.7.3, `src/cpu/x64/gemm/f32/`
-//! `jit_avx_gemm_f32.cpp`, `gemm_driver.cpp`, `jit_avx_gemv_t_f32_kern.cpp`; FACTS 3.2).
+//! `jit_avx_gemm_f32.cpp`, `gemm_driver.cpp`, `jit_avx_gemv_t_f32_kern.cpp`; FACTS 3.11).
 
 use std::ops::Range;
 

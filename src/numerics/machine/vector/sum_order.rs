@@ -1,4 +1,4 @@
-//! Orders of sums and running sums (FACTS 3.2).
+//! Orders of sums and running sums (FACTS 3.2, 3.11).
 
 mod ynn;
 
@@ -26,7 +26,7 @@ pub enum SumOrder {
     /// (XLA:CPU's TreeReductionRewriter).
     Tree32,
     /// As YNNPACK sums, with this many lanes: 16 along rows, 1 where whole rows are added. XLA:CPU leaves sums in fusions
-    /// of a kind of their own to it (FACTS 3.2).
+    /// of a kind of their own to it (FACTS 3.11).
     Ynn {
         /// Partial sums side by side.
         lanes: usize,
@@ -119,7 +119,7 @@ impl ScanOrder {
     pub const fn doc(self) -> &'static str {
         match self {
             ScanOrder::Sequential => "one addition after the other (modelling choice for TPUs)",
-            ScanOrder::Blocked(16) => "in blocks of 16, recursively: XLA:CPU's ReduceWindowRewriter (FACTS 3.2)",
+            ScanOrder::Blocked(16) => "in blocks of 16, recursively: XLA:CPU's ReduceWindowRewriter (FACTS 3.11)",
             ScanOrder::Blocked(_) => {
                 "in blocks of 128, as the TPU compiler's output writes a cumsum of 1024 (the order inside a block is not \
                  public)"

@@ -145,7 +145,7 @@ fn rows_together_are_rows_alone() {
     }
 }
 
-/// A bf16 chain of ones stops at 256; in blocks of 16 it does not (FACTS 3.2).
+/// A bf16 chain of ones stops at 256; in blocks of 16 it does not (FACTS 3.11).
 #[test]
 fn a_bf16_chain_saturates_and_blocks_do_not() {
     let ones = vec![1.0f32; 1000];
