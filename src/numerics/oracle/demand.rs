@@ -1,10 +1,10 @@
-//! What is asked of the oracle, and what it answers.
+//! Demands on the oracle, and its answers.
 
 use crate::tensor::DType;
 
 use super::dot::Counts;
 
-/// What is asked about one result of a program.
+/// The demand on one result of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// Nothing: the result is not evaluated.
@@ -29,7 +29,7 @@ pub enum Demand {
 pub struct Truth {
     /// One a result, in the order of the program's outputs.
     pub outputs: Vec<TruthTensor>,
-    /// How hard it was to find.
+    /// The effort that it took.
     pub stats: Stats,
 }
 
@@ -90,7 +90,7 @@ pub struct Top {
     pub rivals: Vec<usize>,
 }
 
-/// How hard the answers were.
+/// Effort that the answers took: passes, precision, and elements by rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Passes after the first, each in a rung or a precision that proves more.

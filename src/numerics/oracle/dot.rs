@@ -11,8 +11,8 @@
 //! 4. **superaccumulator**: fixed point, 768 bits (Kulisch).
 //! 5. **mpfr**: for what spans more bits than that, at the precision it takes.
 //!
-//! Where a rung has a bound, both ends of it must round to one number (Ziv). Infinite and NaN operands branch off first:
-//! IEEE decides.
+//! If a rung has a bound, both ends of the enclosure must round to one number (Ziv). Infinite and NaN operands branch
+//! off first: their result is that of IEEE.
 
 mod certify;
 mod enclosed;
@@ -42,7 +42,7 @@ pub(super) use twin::{Lie, first_twins};
 
 use super::interval::{Interval, two_sum};
 
-/// How many outputs each rung decided.
+/// The number of outputs that each rung decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By a plain dot whose sums cannot round.
@@ -73,7 +73,7 @@ pub struct CertifiedDots {
     pub rounded: Vec<f64>,
     /// The exact sums: one number where it is an f64, else the two neighbours around it.
     pub enclosure: Vec<Interval>,
-    /// Which rung decided how many outputs.
+    /// The number of outputs that each rung decided.
     pub counts: Counts,
 }
 

@@ -22,7 +22,7 @@ use super::{even_parts, two_sum};
 use crate::num::{exp2i, floor_log2};
 use crate::oracle::pair::{IRREGULAR, Pair};
 
-/// How far operands are taken apart.
+/// The number of parts that operands are split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Products within about 2^-66 of the vectors' norms.
@@ -100,7 +100,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
     out
 }
 
-/// What is known of one vector over all its blocks so far.
+/// Properties of one vector over all its blocks so far.
 #[derive(Clone, Copy, Debug)]
 struct Vector {
     /// All entries are finite and the largest is within the limits.
@@ -123,7 +123,7 @@ struct Side {
     outer: Vec<f64>,
     /// `depth` parts, vector after vector.
     parts: Vec<Vec<f64>>,
-    /// What the first 0, 1, ... `depth` parts leave, rounded to one f64.
+    /// The remainders after the first 0, 1, ... `depth` parts, rounded to one f64.
     rests: Vec<Vec<f64>>,
     /// At least the norm of each vector's parts and rests, one list a part.
     part_norms: Vec<Vec<f64>>,
@@ -349,7 +349,7 @@ struct Tile {
     /// At least what the errors of the operands and the roundings of `smalls` amount to, but for rounding itself.
     bounds: Vec<f64>,
     products: Vec<f64>,
-    /// How many products were added to `totals`.
+    /// The number of products added to `totals`.
     additions: usize,
 }
 

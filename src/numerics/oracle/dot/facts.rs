@@ -1,4 +1,4 @@
-//! What one look at a vector says about every dot product with it.
+//! Facts from one look at a vector that hold for every dot product with it.
 
 use super::simd::{Kernel, dispatch};
 use crate::num::{exp2i, floor_log2};

@@ -31,17 +31,17 @@ pub struct Panel {
     any_low: bool,
 }
 
-/// What is known of one block of a vector.
+/// Bounds on one block of a vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     /// At least the norm.
     pub norm: f64,
-    /// At least the norm of what the first part leaves; 0 if it leaves nothing.
+    /// At least the norm of the remainder after the first part; 0 if there is none.
     pub low: f64,
     /// All entries are multiples of this power of two; infinite for zeros.
     pub unit: f64,
-    /// At least how many units of the first part's grid its norm is: the product of two spans bounds the sum of
-    /// magnitudes of products in units of the product grid (Cauchy-Schwarz).
+    /// At least its norm in units of the first part's grid. The product of two spans bounds the sum of magnitudes of
+    /// products in units of the product grid (Cauchy-Schwarz).
     pub span: f64,
 }
 
@@ -56,7 +56,7 @@ impl Panel {
         self.known.resize(count * self.blocks, unknown);
     }
 
-    /// How many vectors it holds.
+    /// The number of vectors.
     pub fn count(&self) -> usize {
         self.facts.len()
     }
@@ -118,29 +118,29 @@ impl Panel {
         8 * narrow >= 7 * self.count()
     }
 
-    /// How many blocks a vector has.
+    /// The number of blocks of a vector.
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Which block is at hand.
+    /// The index of the current block.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// What is known of vector `i` in this block.
+    /// The bounds on vector `i` in the current block.
     #[inline]
     pub fn block_of(&self, i: usize) -> &Block {
         &self.known[i * self.blocks + self.block]
     }
 
-    /// What is known of each block of vector `i`.
+    /// The bounds on each block of vector `i`.
     #[inline]
     pub fn blocks_of(&self, i: usize) -> &[Block] {
         &self.known[i * self.blocks..][..self.blocks]
     }
 
-    /// At least the norm of what the first parts of vector `i` leave.
+    /// At least the norm of the remainder after the first parts of vector `i`.
     pub fn low_norm(&self, i: usize) -> f64 {
         self.blocks_of(i).iter().map(|block| block.low).fold(0.0, norm_of)
     }
@@ -155,7 +155,7 @@ impl Panel {
         self.vectors(if self.is_sliced { &self.high } else { &self.entries })
     }
 
-    /// What the first parts leave, if they leave anything.
+    /// The remainders after the first parts, if any is not zero.
     pub fn low(&self) -> Option<Vectors<'_>> {
         self.any_low.then(|| self.vectors(&self.low))
     }

@@ -29,7 +29,7 @@ const U: f64 = f64::EPSILON / 2.0;
 pub struct SlicedSums {
     totals: Vec<f64>,
     rests: Vec<f64>,
-    /// What the latest blocks add to `rests`.
+    /// The contribution of the latest blocks to `rests`.
     latest: Vec<f64>,
     products: Vec<f64>,
     small: Vec<f64>,
@@ -92,7 +92,7 @@ impl SlicedSums {
         }
     }
 
-    /// What is proven of each pair, and whether no addition rounded at all; `each` is called with them row by row.
+    /// Calls `each`, row by row, with the proven facts about each pair and whether no addition rounded at all.
     pub fn certify(
         &self,
         rows: &Panel,
@@ -119,12 +119,12 @@ impl SlicedSums {
     }
 }
 
-/// What [`Bounds`] needs of a vector.
+/// The properties of a vector that [`Bounds`] needs.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     /// At least the norm; NaN for a vector that is not finite.
     norm: f64,
-    /// At least the norm of what the first parts leave.
+    /// At least the norm of the remainder after the first parts.
     low: f64,
     /// All entries are multiples of it; infinite for a vector of zeros.
     unit: f64,
@@ -202,15 +202,15 @@ impl Kernel for Bounds<'_> {
     }
 }
 
-/// How often the terms of a block's two small products are rounded before they leave the block.
+/// The number of roundings of each term of a block's two small products within the block.
 ///
 /// A term that is rounded n times on its way into a sum contributes at most gamma_n = n u / (1 - n u) of itself to the
 /// sum's error, for any order of additions, fused or not (Higham, Accuracy and Stability of Numerical Algorithms, 3.1);
 /// here n u < 0.001.
 const IN_BLOCK: f64 = (2 * BLOCK + 2) as f64;
 
-/// How often they, and the errors of totals, are rounded from there on: twice for each block summed up in `latest`, and
-/// once each time that `rests` takes that in.
+/// The number of roundings of these terms, and of the errors of totals, after the block: two for each block summed up
+/// in `latest`, and one each time that `latest` is added to `rests`.
 #[inline(always)]
 fn between_blocks(blocks: f64) -> f64 {
     2.0 * LATEST as f64 + blocks / LATEST as f64 + 2.0

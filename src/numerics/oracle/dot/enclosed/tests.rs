@@ -13,7 +13,7 @@ fn exact(value: f64) -> Float {
     Float::with_val(BITS, value)
 }
 
-/// What an entry is drawn from: exponents over a range, with a low part, and with an error relative to the entry.
+/// Distribution of an entry: exponents over a range, with a low part, and with an error relative to the entry.
 #[derive(Clone, Copy, Debug)]
 struct Family {
     exponents: i32,
