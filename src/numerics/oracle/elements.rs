@@ -16,7 +16,7 @@ use super::store;
 pub(super) struct Element<N> {
     /// The enclosure of its value.
     pub number: N,
-    /// What expression it is, for ties and comparisons that enclosures leave open.
+    /// Identity of its expression, for ties and comparisons that enclosures leave open.
     pub identity: Identity,
 }
 
@@ -60,27 +60,27 @@ impl Integers {
 
 /// Float elements in row-major order. A clone shares everything.
 pub(super) struct FloatArray<A: Arithmetic> {
-    /// How many elements there are.
+    /// The number of elements.
     pub len: usize,
     /// Their enclosures.
     pub numbers: A::Numbers,
-    /// What expressions they are.
+    /// Identities of their expressions.
     pub identities: Identities<A>,
     /// The exact values rounded to f64, where a dot certified them directly.
     pub rounded: Option<Rc<Vec<f64>>>,
 }
 
-/// What the elements of an array are.
+/// Identities of the elements of an array.
 pub(super) enum Identities<A: Arithmetic> {
     /// [`Identity::class`] and [`Identity::key`] of each element.
     Known { classes: Column<u64>, keys: Column<f64> },
-    /// Those of an operation on two arrays whose elements all differ, worked out only where they are asked for.
+    /// The identities of an operation on two arrays whose elements all differ, computed on demand.
     Deferred(Rc<Deferred<A>>),
 }
 
 /// An operation on two arrays, kept for the identities of its results.
 pub(super) struct Deferred<A: Arithmetic> {
-    /// Which operation.
+    /// The operation.
     pub operation: Field,
     /// Whether results are functions of the right operand with the left one as parameter, rather than the other way
     /// round.
@@ -91,9 +91,10 @@ pub(super) struct Deferred<A: Arithmetic> {
     pub y: FloatArray<A>,
     /// The first of the classes for results that have no relation to their operands: one an element.
     pub fresh: u64,
-    /// How many operations on the way to an operand are deferred themselves.
+    /// The number of deferred operations on the way to an operand.
     pub depth: usize,
-    /// What was worked out already, where operands are deferred: each would work out theirs again, and so on.
+    /// The identities computed so far, kept only if operands are deferred too. Without them each identity would be
+    /// computed again, recursively.
     pub known: RefCell<Vec<Option<Identity>>>,
 }
 
@@ -123,7 +124,7 @@ impl<A: Arithmetic> Clone for Value<A> {
 }
 
 impl<A: Arithmetic> FloatArray<A> {
-    /// How many operations on the way to it are deferred, its own included.
+    /// The number of deferred operations on the way to it, its own included.
     pub fn depth(&self) -> usize {
         match &self.identities {
             Identities::Known { .. } => 0,
@@ -133,8 +134,8 @@ impl<A: Arithmetic> FloatArray<A> {
 }
 
 impl<A: Arithmetic> FloatArray<A> {
-    /// For each of `count` vectors of `len` elements from `start` on, the first one that has the same elements for certain.
-    /// What is deferred is not worked out for that.
+    /// For each of `count` vectors of `len` elements from `start` on, the first vector that certainly has the same
+    /// elements. Deferred identities are not computed: each vector then counts as different from all others.
     pub fn first_twins(&self, start: usize, count: usize, len: usize, lie: Lie) -> Vec<usize> {
         match &self.identities {
             Identities::Known { classes, keys } => {

@@ -1,4 +1,4 @@
-//! What errors and roundings make of enclosures and of identities.
+//! Effects of errors and roundings on enclosures and on identities.
 
 use std::collections::HashMap;
 
@@ -121,7 +121,7 @@ fn any_of(arrays: impl IntoIterator<Item = Intervals>) -> Option<Intervals> {
     arrays.into_iter().reduce(|x, y| apply(Hull, either, [&x, &y]))
 }
 
-/// What is one of two values.
+/// The enclosure of a value that is one of two.
 fn either(x: Interval, y: Interval) -> Interval {
     let one = x.lo.to_bits() == y.lo.to_bits() && x.hi.to_bits() == y.hi.to_bits() || x.is_nan() && y.is_nan();
     match is_special(x) || is_special(y) {

@@ -181,7 +181,7 @@ fn sums_in_any_order_are_enclosed() {
     assert!(floats(&found[0])[0].is_unknown() && !floats(&found[0])[1].is_unknown());
 }
 
-/// What may be flushed is zero or what it was; what surely is becomes a zero of its sign.
+/// A value that may be flushed is zero or unchanged; one that certainly is flushed becomes a zero of its sign.
 #[test]
 fn what_is_below_the_floor_may_be_zero() {
     let floor = F32.min_normal();
@@ -264,7 +264,7 @@ fn what_is_apart_keeps_its_place_beside_what_is_not() {
     assert!(descending[8..10].iter().chain(&ascending[2..4]).all(|x| *x == Interval::SIGNLESS_ZERO));
 }
 
-/// Where a start is open nothing is known of what another start would move, and all of the rest.
+/// If a start index is open, elements that another start would move are unknown, and all others are known.
 #[test]
 fn what_a_known_start_reads_is_known_beside_an_open_one() {
     let mut b = Builder::new("gathered");

@@ -1,4 +1,5 @@
-//! What covers two latitudes: computations of one, of the other, or of one for some elements and the other for the rest.
+//! The union of two latitudes: computations of one, of the other, or of one for some elements and the other for the
+//! rest.
 
 use super::{Additions, Latitude, Rounding};
 
