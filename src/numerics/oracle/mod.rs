@@ -89,9 +89,10 @@ pub enum Rung {
 /// Bits that pairs have after some operations.
 const PAIR_BITS: u32 = 104;
 
-/// What a search for the truth is about to do: in pairs, where an element takes about ten to a hundred times as long as in f64, or
-/// in MPFR, where it takes about a thousand times as long, and a product of a large dot as many f64 products as a number has
-/// digits of 22 bits.
+/// The next pass of a search for the truth, in pairs or in MPFR.
+///
+/// In pairs an element takes about ten to a hundred times as long as in f64. In MPFR it takes about a thousand times as
+/// long, and a product of a large dot as many f64 products as a number has digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The arithmetic.
@@ -100,8 +101,8 @@ pub struct Ahead {
     pub bits: u32,
     /// Elements of results that are still undecided.
     pub open: u64,
-    /// About how many operations they take: elements of the values that they depend on, products of dots, and what the pass
-    /// before did in loops.
+    /// The estimated number of operations that they take: elements of the values that they depend on, products of dots,
+    /// and the operations of the previous pass in loops.
     pub operations: usize,
 }
 
@@ -193,10 +194,10 @@ struct Search<'a> {
     arguments: &'a [Tensor],
     answers: Answers,
     stats: Stats,
-    /// What the pairs have found of reductions.
+    /// Enclosures of reductions by the pairs.
     sums: Sums,
     passes: u64,
-    /// How far the last pass came.
+    /// Reach of the last pass.
     reach: Reach,
 }
 

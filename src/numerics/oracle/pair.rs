@@ -42,13 +42,13 @@ pub(super) use trigonometry::{cosine, sine, tan};
 pub(super) struct Pair {
     /// The sum of both parts, rounded to nearest.
     pub hi: f64,
-    /// What that rounding left.
+    /// The remainder of that rounding.
     pub lo: f64,
     /// An absolute bound, rounded up.
     pub error: f64,
 }
 
-/// What a kernel returns where its proof does not hold; never kept.
+/// The mark that a kernel returns if its proof does not hold; never kept.
 pub(super) const IRREGULAR: Pair = Pair { hi: 0.0, lo: 0.0, error: f64::NAN };
 
 /// The tables of the functions, found once for a whole loop.
@@ -171,7 +171,7 @@ pub(super) fn hull(x: Pair, y: Pair) -> Pair {
     if is_nearer { around } else { between }
 }
 
-/// How two pairs that are not NaN compare; `None` where the enclosures leave it open. The two zeros are equal.
+/// The order of two pairs that are not NaN; `None` if the enclosures leave it open. The two zeros are equal.
 pub(super) fn compare(x: Pair, y: Pair) -> Option<std::cmp::Ordering> {
     use std::cmp::Ordering;
     if x.error == 0.0 && y.error == 0.0 {

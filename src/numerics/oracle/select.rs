@@ -339,8 +339,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Tuple(vec![values, Value::integer(DType::S32, indices)])
     }
 
-    /// What an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to the lower
-    /// index. The result keeps the size that the operation declares.
+    /// The result that an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to
+    /// the lower index. It keeps the size that the operation declares.
     pub(super) fn exact_top(&mut self, operands: &[Value<A>], shapes: &[&Shape], shape: &Shape) -> Value<A> {
         let Shape::Tuple(parts) = shape else { return Value::Tuple(Vec::new()) };
         let size = parts[0].dims().last().copied().unwrap_or(0);

@@ -111,7 +111,7 @@ fn pair(x: &Between) -> Pair {
 }
 
 impl Mpfr {
-    /// What a pair encloses; an infinite radius is any value, NaN and the infinities included.
+    /// The enclosure of a pair; an infinite radius stands for any value, NaN and the infinities included.
     fn between(&self, x: Pair) -> Between {
         if x.error == f64::INFINITY {
             return Between::Unknown;

@@ -30,7 +30,7 @@ use crate::oracle::form::Form;
 
 /// Fewer products than these are not worth taking apart into digits.
 const FEW: usize = 4096;
-/// Where one dot in so many is asked for, it is made by itself.
+/// If fewer than one dot in so many is demanded, each is computed individually.
 const SPARSE: usize = 16;
 
 /// A row or a column.

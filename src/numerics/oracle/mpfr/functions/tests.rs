@@ -96,7 +96,7 @@ fn functions_of_one_number_are_enclosed() {
     assert!(open < 1200, "{open}: only tangents may have a pole");
 }
 
-/// What is known to the last bit goes to what is known to the last bit, also beside an extreme.
+/// An argument known to the last bit has a result known to about the last bit, also beside an extremum.
 #[test]
 fn narrow_arguments_have_narrow_results() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -191,8 +191,8 @@ fn powers_and_angles_have_their_special_values() {
     assert_eq!(angle(Interval::UNKNOWN, some(1.0, 2.0)), Interval::UNKNOWN);
 }
 
-/// What may be NaN is no number afterwards, but for the powers that are 1 whatever the other operand is; and a NaN that an
-/// operation makes is positive.
+/// An operand that may be NaN has an unknown result, but for the powers that are 1 whatever the other operand is. A NaN
+/// that an operation makes is positive.
 #[test]
 fn the_unknown_stays_unknown() {
     for unary in UNARY {
