@@ -105,7 +105,7 @@ enum Disagreement {
 }
 
 impl Disagreement {
-    /// How much it weighs beside others: scores that are far apart more than those that are not.
+    /// Weight beside others: the difference of scores, or infinity if it is not of scores.
     fn weight(&self) -> f64 {
         match self {
             Disagreement::Empty | Disagreement::Tokens { .. } => f64::INFINITY,

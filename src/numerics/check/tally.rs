@@ -1,4 +1,4 @@
-//! What a judge has seen of a case, in a form that merges batch by batch in order, and what it says in the end.
+//! Observations of a judge on a case, in a form that merges batch by batch in order, and its final judgement.
 
 use std::collections::BTreeMap;
 
@@ -175,7 +175,7 @@ impl Tally {
     }
 }
 
-/// What a check says.
+/// Verdict of a check.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -183,7 +183,7 @@ pub enum Outcome {
     Pass,
     /// The check found what it looks for.
     Finding,
-    /// The check has nothing to say of this case; its note says why.
+    /// The check does not judge this case; its note says why.
     Abstain,
     /// The oracle could not decide a comparison that the verdict needs.
     Undecided,
@@ -212,7 +212,7 @@ impl Outcome {
 /// A verdict with its evidence.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// What the check says.
+    /// The verdict of the check.
     pub outcome: Outcome,
     /// Figures for the report, by the names that the check documents.
     pub figures: Vec<(&'static str, f64)>,
