@@ -30,7 +30,7 @@ pub enum PlanFault {
     Missing {
         /// The setting.
         setting: &'static str,
-        /// The expected kind of value.
+        /// The values that it takes, in words.
         expected: &'static str,
     },
     /// A number out of its range.

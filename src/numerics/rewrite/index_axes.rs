@@ -83,7 +83,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What a value is made of element by element or by moving elements, itself included.
+    /// Adds to `made_of` a value and all values that it is computed from, through elementwise operations, conversions,
+    /// reshapes, broadcasts and copies.
     fn trace(&self, id: ValueId, made_of: &mut BTreeSet<ValueId>) {
         let entry = self.program.entry();
         let mut waiting = vec![id];

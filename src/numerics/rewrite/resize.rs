@@ -7,7 +7,7 @@ use crate::tensor::{Data, Tensor};
 
 use super::axes::{Axes, is_running};
 
-/// Which elements of an axis are left, in order, by the axis' number; all of those that are not named.
+/// The elements of an axis that are left, in order, by the axis' number. An axis that is not named keeps all.
 pub type Kept = BTreeMap<usize, Vec<usize>>;
 
 impl Axes {
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(shapes, ["pred[1,3]", "s32[1]"]);
     }
 
-    /// What has a limit of its own is held, with its name, and only that.
+    /// An axis limited by an attribute is held, with the name of the instruction, and no other axis is.
     #[test]
     fn a_slice_with_limits_holds_its_axis() {
         let mut b = Builder::new("first");
