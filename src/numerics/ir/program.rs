@@ -135,11 +135,11 @@ pub enum Fusion {
     Exchange {
         /// The sum's.
         number: usize,
-        /// What is sent from device to device.
+        /// The type that is sent from device to device.
         carries: DType,
     },
-    /// None: a value that a loop carries from one trip to the next, in its declared type. No file says so; whoever lays trips out one
-    /// after the other writes it.
+    /// No fusion: a value that a loop carries from one trip to the next, in its declared type. No file has this: it is
+    /// inserted where trips are laid out one after the other.
     Carried,
 }
 
@@ -160,22 +160,22 @@ impl Fusion {
 pub struct Instruction {
     /// Unique within its computation.
     pub name: String,
-    /// What is done.
+    /// The operation.
     pub op: Op,
-    /// The values that it is done to, all of them earlier ones.
+    /// The operands, all of them earlier values.
     pub operands: Vec<ValueId>,
     /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
     /// The fusion of a compiled file that computes it.
     pub fusion: Option<Fusion>,
-    /// How a compiled file cuts it up, if it is a matmul.
+    /// Its tiling in a compiled file, if it is a matmul.
     pub tiling: Option<Arc<Tiling>>,
-    /// What a library computes in its place, on a machine that has the library.
+    /// The library function that is computed in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
     /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
-    /// `None` where nothing.
+    /// `None` if there are none.
     pub settings: Option<Arc<[Setting]>>,
 }
 
@@ -256,7 +256,7 @@ impl Computation {
         self.instructions[self.root].op == Op::Parameter(number)
     }
 
-    /// How often each value is an operand.
+    /// The number of times that each value is an operand.
     pub fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.instructions.len()];
         self.instructions.iter().flat_map(|i| &i.operands).for_each(|operand| uses[*operand] += 1);
@@ -284,7 +284,7 @@ pub struct Program {
     pub computations: Vec<Computation>,
     /// The computation that takes the program's arguments and gives its results.
     pub entry: ComputationId,
-    /// What checks call the results; as many as there are.
+    /// The names of the results, used by checks; one for each result.
     pub output_names: Vec<String>,
     /// Settings of the whole file that the machine does not follow, by name.
     pub settings: Vec<Setting>,
