@@ -61,7 +61,7 @@ pub(super) fn each<'s>(
     (0..arguments.len()).map(tensor).collect()
 }
 
-/// Which argument, from which row on, of how many elements.
+/// An argument's number, its first row, and its number of elements.
 #[derive(Clone, Copy)]
 struct Place {
     number: usize,

@@ -91,7 +91,7 @@ impl ProgramSpec {
         }
     }
 
-    /// What it computes.
+    /// Its description: the function that it computes.
     pub fn doc(&self) -> String {
         match &self.source {
             Source::BuiltIn(built_in, _) => built_in.doc().to_string(),
@@ -115,7 +115,7 @@ impl ProgramSpec {
         }
     }
 
-    /// How many rows are evaluated at a time ([`BuiltIn::batch`]).
+    /// The number of rows that are evaluated at a time ([`BuiltIn::batch`]).
     pub fn batch(&self, n: usize) -> usize {
         match &self.source {
             Source::BuiltIn(built_in, _) => built_in.batch(n, self.rows).clamp(1, self.rows),
