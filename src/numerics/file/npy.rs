@@ -86,7 +86,7 @@ fn element_type(descr: &str) -> Option<(bool, DType, usize)> {
 mod tests {
     use super::*;
 
-    /// What `numpy.save` of version 1.0 writes for an array.
+    /// The bytes that `numpy.save` writes for an array, in version 1.0 of the format.
     fn saved(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
         let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         while (10 + header.len() + 1) % 64 != 0 {

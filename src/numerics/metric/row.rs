@@ -8,7 +8,7 @@ use super::{Sample, Term};
 
 /// One row of output beside its truth.
 pub(super) struct Row<'a> {
-    /// What the program computed.
+    /// The computed values.
     pub got: &'a [f64],
     /// The real values, rounded to f64.
     pub truth: &'a [f64],
