@@ -78,7 +78,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         FloatTruth { dims, rounded, open, tops: Vec::new() }
     }
 
-    /// A number within 2^-10 of an ulp of `format`, and beyond its largest what that rounds to.
+    /// A number within 2^-10 of an ulp of `format`; beyond the largest of the format, the result of rounding.
     fn near(&self, number: &A::Number, format: &Format) -> Option<f64> {
         let arithmetic = &self.world.arithmetic;
         if arithmetic.as_exact(number).is_some() || !arithmetic.is_number(number) {
@@ -265,7 +265,7 @@ impl Answers {
         self.demands().iter().zip(&wanted).all(|(d, w)| *d == Demand::None || matches!(w, Need::Some(_)))
     }
 
-    /// Adds what a later pass has answered; returns how many elements that decided.
+    /// Adds the answers of a later pass; returns the number of elements that they decided.
     pub fn add(&mut self, truth: Vec<TruthTensor>) -> u64 {
         let before = self.open_elements();
         match &mut self.outputs {

@@ -85,13 +85,13 @@ impl<A: Arithmetic> World<A> {
         }
     }
 
-    /// Whether zero is among what a number may be.
+    /// Whether a number may be zero.
     pub fn may_be_zero(&self, x: &A::Number) -> bool {
         let (lo, hi) = self.arithmetic.bounds(x);
         lo <= 0.0 && hi >= 0.0
     }
 
-    /// The larger (or smaller) of two elements; a NaN wins. Where it is open, the hull of both.
+    /// The larger (or smaller) of two elements; a NaN wins. If the order is open, the hull of both.
     pub fn extreme(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
         match self.compare(x, y) {
             Comparison::Unordered => self.exact(f64::NAN),

@@ -118,7 +118,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds what certified some dots.
+    /// Adds the numbers of dots that each rung certified.
     pub(super) fn count_dots(&mut self, counts: &Counts) {
         self.dots_grid += counts.grid;
         self.dots_sliced += counts.sliced;
@@ -155,7 +155,7 @@ impl TruthTensor {
         count as u64
     }
 
-    /// Fills in what is open here from a later answer to the same question.
+    /// Fills in the open elements from a later answer to the same demand.
     pub(super) fn fill(&mut self, later: TruthTensor) {
         match (self, later) {
             (TruthTensor::Float(float), TruthTensor::Float(later)) => {

@@ -11,7 +11,7 @@ use super::dot::{Lie, first_twins};
 use super::order::{Classes, Identity};
 use super::store;
 
-/// One float element: its enclosure, and what it is up to equality of expressions.
+/// One float element: its enclosure, and its identity up to equality of expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Element<N> {
     /// The enclosure of its value.
@@ -47,7 +47,8 @@ impl Integers {
         Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
     }
 
-    /// One as a start index, where it is known. No array reaches beyond 64 bits: what does may as well be the largest index.
+    /// The start index that element `at` is, if it is known. No array reaches beyond 64 bits, so that a larger number
+    /// counts as the largest index.
     pub fn start(&self, at: usize) -> Option<i64> {
         Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX))
     }
@@ -186,10 +187,10 @@ impl<A: Arithmetic> Value<A> {
         }
     }
 
-    /// The array of a float value; shape checking makes sure that it is one.
+    /// The array of a float value; shape checking ensures that the value is one.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the value is not of this kind.
     pub fn floats(&self) -> &FloatArray<A> {
         match self {
             Value::Float(array) => array,
@@ -200,7 +201,7 @@ impl<A: Arithmetic> Value<A> {
     /// The array of an integer or predicate value; shape checking makes sure that it is one.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the value is not of this kind.
     pub fn integers(&self) -> &Integers {
         match self {
             Value::Integer(integers) => integers,

@@ -44,7 +44,7 @@ impl Interval {
         Interval { lo: value, hi: value }
     }
 
-    /// Whether this is one number, finite or not; NaN is none.
+    /// Whether this is one number, finite or not; NaN is not a number.
     #[inline]
     pub fn is_exact(self) -> bool {
         self.lo == self.hi

@@ -66,7 +66,7 @@ pub(super) enum Step {
         /// The parameter's class and the bits of its key.
         parameter: (u64, u64),
     },
-    /// A function that is not monotone, at this key's bits alone: what results are equal, not how they are ordered.
+    /// A function that is not monotone, at this key's bits alone: it proves results equal, but does not order them.
     UnaryAt(Unary, u64),
     /// The same for a function of two, with the second one's class and the bits of its key.
     BivariateAt(Bivariate, u64, (u64, u64)),

@@ -1,9 +1,9 @@
 //! Enclosures by pairs of f64: the rung between f64 intervals and MPFR.
 //!
-//! A [`Pair`] is a double-word number (Dekker 1971) with a bound on what it may be off, about 2^-100 of it after one
-//! operation. A kernel answers for regular operands, those for which its proof holds: finite, not zero, far from
-//! overflow and underflow. Anything else it marks [`IRREGULAR`], and the interval arithmetic answers instead, as IEEE
-//! has it. What a pair does not round to one f64 (Ziv, ACM TOMS 17(3), 1991) is left to MPFR.
+//! A [`Pair`] is a double-word number (Dekker 1971) with a bound on its error, about 2^-100 of it after one operation.
+//! A kernel answers for regular operands, those for which its proof holds: finite, not zero, far from overflow and
+//! underflow. All others it marks [`IRREGULAR`], and the interval arithmetic answers instead, as IEEE defines. Pairs
+//! that do not round to one f64 (Ziv, ACM TOMS 17(3), 1991) are left to MPFR.
 //!
 //! u = 2^-53 throughout. Bounds are computed with a few roundings themselves; the factor [`GROWN`] covers them.
 

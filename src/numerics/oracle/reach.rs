@@ -41,7 +41,7 @@ impl Reach {
         self.dots += 1;
     }
 
-    /// The same, with what is known of results.
+    /// The same, with the bits known of open results.
     pub fn of_open<A: Arithmetic>(self, world: &World<A>, results: &[Option<&Value<A>>], truth: &Truth) -> Reach {
         let mut all = Vec::new();
         for (result, output) in results.iter().zip(&truth.outputs) {
@@ -60,7 +60,8 @@ impl Reach {
         Reach { bits, ..self }
     }
 
-    /// About how many bits would decide what is open, after a pass with `bits`; 0 where nothing says that.
+    /// The estimated number of bits that would decide the open results, after a pass with `bits`; 0 if there is no
+    /// estimate.
     pub fn next_bits(self, bits: u32) -> u32 {
         let needed = if 0 < self.known && self.known < self.dots {
             (bits as usize * self.dots / self.known) as u32 + ASKED

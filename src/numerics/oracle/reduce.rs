@@ -92,7 +92,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(results))
     }
 
-    /// One step after another from `init` on, or what gives the same.
+    /// Reduces a group from `init` on, step by step or by a method with the same result.
     pub(super) fn reduce_group(
         &mut self,
         binary: Binary,

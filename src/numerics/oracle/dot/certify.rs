@@ -1,4 +1,4 @@
-//! From an unevaluated sum of two f64 to what it proves.
+//! Certified facts from an unevaluated sum of two f64.
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ impl Certified {
         Certified { rounded, enclosure }
     }
 
-    /// The same, but an exact zero as `zero` has it.
+    /// The same, but an exact zero has the sign that `zero` gives.
     #[inline]
     pub fn with_sign_of_zero(self, zero: impl FnOnce() -> f64) -> Certified {
         if self.enclosure == Interval::exact(0.0) { Certified::exactly(zero()) } else { self }

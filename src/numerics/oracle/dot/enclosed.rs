@@ -1,7 +1,7 @@
 //! Products of matrices whose entries are known up to a radius, by matrix multiplications.
 //!
-//! An entry is `hi + lo`, off by at most `error`. Each vector is taken apart into `depth` parts on grids of falling
-//! weight and what they leave, `x = x0 + x1 + ... + rest`, and
+//! An entry is `hi + lo`, off by at most `error`. Each vector is split into `depth` parts on grids of falling weight
+//! and a rest, `x = x0 + x1 + ... + rest`, and
 //!
 //! ```text
 //! x y = sum of all xp yq with p + q < depth            each exact: all products lie on one grid, below 2^53 units
@@ -288,8 +288,8 @@ impl Kernel for Outer<'_> {
 /// Takes the multiples of `unit` nearest to `hi + lo` out of it, exactly.
 ///
 /// Proof. `hi` is below 2^51 units, so that adding 1.5 2^52 units rounds it to a multiple, and taking them away again is
-/// exact (Rump, Ogita and Oishi, SIAM J. Sci. Comput. 31(1), 2008, section 3). What is left is at most half a unit and a
-/// multiple of `hi`'s lowest bit: an f64. `two_sum` makes a pair of that and `lo`, exactly.
+/// exact (Rump, Ogita and Oishi, SIAM J. Sci. Comput. 31(1), 2008, section 3). The remainder is at most half a unit and
+/// a multiple of `hi`'s lowest bit: an f64. `two_sum` makes a pair of that and `lo`, exactly.
 struct Extract<'a> {
     unit: f64,
     hi: &'a mut [f64],
@@ -340,7 +340,7 @@ impl Kernel for Measure<'_> {
 /// The results of some rows with some columns, row-major.
 #[derive(Default)]
 struct Tile {
-    /// The exact products added up, what that rounded off, and the magnitudes of it.
+    /// The sum of the exact products, its rounding errors, and their magnitudes.
     totals: Vec<f64>,
     rests: Vec<f64>,
     magnitudes: Vec<f64>,
@@ -404,9 +404,9 @@ impl Tile {
 
     /// The enclosure of one result.
     ///
-    /// Proof. What `rests` lost is at most `additions` roundings of at most `magnitudes`; what putting the parts together
-    /// loses, one rounding of the smaller part. `bounds` is a sum of at most 2 k + 8 blocks (k + ...) terms that are not
-    /// negative, so that its own roundings take less than (4 k + 1000) u of it.
+    /// Proof. `rests` lost at most `additions` roundings of at most `magnitudes`. Adding up the parts loses one
+    /// rounding of the smaller part. `bounds` is a sum of at most 2 k + 8 blocks (k + ...) terms that are not negative,
+    /// so that its own roundings take less than (4 k + 1000) u of it.
     fn result(&self, at: usize, k: usize) -> Pair {
         let rest = self.rests[at] + self.smalls[at];
         let (hi, lo) = two_sum(self.totals[at], rest);
@@ -452,7 +452,7 @@ impl Kernel for Add<'_> {
     }
 }
 
-/// Adds what rounding takes from the small products of one row, by Cauchy and Schwarz.
+/// Adds a bound on the rounding errors of the small products of one row, by Cauchy-Schwarz.
 struct Roundings<'a> {
     left: &'a Side,
     right: &'a Side,

@@ -207,7 +207,7 @@ mod tests {
         assert!(Facts::of(&[1e-200; 4]).norm < 2.1e-200);
     }
 
-    /// Norms are bounds, and little more than what they bound.
+    /// Norms are upper bounds, and tight ones.
     #[test]
     fn norms_are_tight() {
         let real = |values: &[f64]| {

@@ -9,13 +9,13 @@ use crate::num::{exp2i, floor_log2};
 /// Products are summed over this many entries at a time: shorter blocks have finer grids, longer ones fewer passes.
 pub const BLOCK: usize = 128;
 
-/// A few rows of the left operand, or columns of the right one: one block of them at a time as f64, and what the blocks
-/// so far say of each.
+/// A few rows of the left operand, or columns of the right one: one block of them at a time as f64, and facts of each
+/// from the blocks so far.
 #[derive(Default)]
 pub struct Panel {
     /// Facts of each vector.
     pub facts: Vec<Facts>,
-    /// For each vector, what is known of each of its blocks.
+    /// For each vector, the bounds on each of its blocks.
     known: Vec<Block>,
     blocks: usize,
     block: usize,
@@ -192,8 +192,8 @@ pub fn transpose<T: Copy + Into<f64>>(
 /// Splits a vector into its first part, on the finest grid on which that spans half of 53 bits, and the rest. Gives the
 /// first part's span and at least the norm of the rest.
 ///
-/// Adding and taking away 1.5 * 2^(g + 52) rounds to a multiple of 2^g, for magnitudes below 2^(g + 51); what that
-/// takes off is an f64 (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012, section 2).
+/// Adding and taking away 1.5 * 2^(g + 52) rounds to a multiple of 2^g, for magnitudes below 2^(g + 51); the remainder
+/// is an f64 (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012, section 2).
 fn slice(block: &[f64], facts: Facts, high: &mut [f64], low: &mut [f64]) -> (f64, f64) {
     let half_root = (block.len() as f64).sqrt().next_up() / 2.0;
     // Rounding an entry to the grid moves it by half a unit at most, so the first part's norm is at most

@@ -1,4 +1,4 @@
-//! All dot products of two panels at once, by matrix multiplications whose rounding errors are none or bounded.
+//! All dot products of two panels at once, by matrix multiplications whose rounding errors are zero or bounded.
 //!
 //! Each operand is `high + low`, and block by block
 //!
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The first product of a block is exact, as all its terms are multiples of one grid and the sum of their magnitudes
-//! stays below 2^53 units (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The others are small, and so is
-//! what rounding takes from them. Panels whose entries are narrow enough are not sliced: then `rest` holds nothing but
-//! the errors of adding blocks.
+//! stays below 2^53 units (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The others are small, and so are
+//! their rounding errors. Panels whose entries are narrow enough are not sliced: then `rest` holds only the errors of
+//! adding blocks.
 
 use super::certify::Certified;
 use super::facts::{ALL_53_BITS, Facts};
@@ -143,8 +143,8 @@ impl Side {
         panel.facts.iter().enumerate().map(side).collect()
     }
 
-    /// At least the sums of magnitudes of what `total` and `rest` are summed from, by Cauchy-Schwarz over the whole
-    /// vectors: by the triangle inequality the first parts' norms are at most `norm + low`.
+    /// At least the sums of magnitudes of the terms of `total` and of `rest`, by Cauchy-Schwarz over the whole vectors.
+    /// By the triangle inequality the first parts' norms are at most `norm + low`.
     #[inline(always)]
     fn magnitudes(&self, other: &Side) -> (f64, f64) {
         let (high, other_high) = (self.norm + self.low, other.norm + other.low);
@@ -157,8 +157,8 @@ impl Side {
     }
 }
 
-/// At least what adding the blocks' exact products loses to `rest`: each addition at most u times the new total, itself
-/// at most 1.01 `sums`.
+/// At least the errors of adding the blocks' exact products, which go to `rest`. Each addition loses at most u times
+/// the new total, itself at most 1.01 `sums`.
 #[inline(always)]
 fn errors_of_totals(sums: f64, blocks: f64) -> f64 {
     1.01 * U * (blocks - 1.0) * sums
@@ -167,7 +167,8 @@ fn errors_of_totals(sums: f64, blocks: f64) -> f64 {
 /// Stands for a bound where `rest` lost nothing.
 const EXACT: f64 = -1.0;
 
-/// Bounds on what `rest` lost, for one vector with many: [`EXACT`] where it lost nothing, infinite where this cannot say.
+/// Bounds on the loss of `rest`, for one vector with many: [`EXACT`] if it lost nothing, infinite if no bound is
+/// proven.
 struct Bounds<'a> {
     side: Side,
     others: &'a [Side],

@@ -147,7 +147,7 @@ fn what_nobody_asks_for_is_not_refused() {
     assert!(matches!(asked, Err(OracleError::NoMeaning { opcode: "while", .. })));
 }
 
-/// Sums go to the next pass: those of the entry, each under its own number, and none of what it calls.
+/// Sums of the entry go to the next pass, each under its own number; sums of called computations do not.
 #[test]
 fn the_sums_of_the_entry_are_kept() {
     let mut b = Builder::new("sums");
@@ -352,7 +352,7 @@ fn elements_that_nobody_asks_for_stay_open() {
     assert!(matches!(&truth.outputs[0], TruthTensor::Float(float) if float.open == [0, 2]));
 }
 
-/// Of two zeros that neither prevails over, the first remains what it is.
+/// Of two zeros of which neither prevails, the first remains unchanged.
 #[test]
 fn of_equal_zeros_the_first_remains() {
     within(|pass| {

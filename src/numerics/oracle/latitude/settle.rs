@@ -18,7 +18,7 @@ use super::kernels::{Hull, Nearest};
 /// Elements up to which deferred identities are worked out.
 const FEW: usize = 1 << 14;
 
-/// Not below what was rounded to nearest on its way.
+/// An upper bound of a number that was rounded to nearest.
 pub(super) fn up(x: f64) -> f64 {
     x.next_up()
 }
@@ -148,7 +148,7 @@ impl Pass<'_, Fast> {
         self.after_step(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
     }
 
-    /// An array with other enclosures, which are a step of what they were; where all are exact, these numbers.
+    /// An array with other enclosures, whose identities are one step further; exact numbers if all are exact.
     pub(super) fn after_step(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
         let len = array.len;
         let arithmetic = &self.world.arithmetic;

@@ -13,7 +13,7 @@ fn rounded(formats: &[&'static crate::num::Format]) -> Latitude {
     Latitude::Rounded(Rounding { formats: formats.iter().map(|f| **f).collect(), ..Rounding::default() })
 }
 
-/// All is exact but for what is said.
+/// Encloses a program whose instructions are exact but for those in `latitudes`.
 fn enclosed(program: &Program, arguments: &[Tensor], latitudes: &[(ValueId, Latitude)]) -> Vec<Enclosed> {
     let mut all = vec![Latitude::Exact { floor: 0.0 }; program.entry().instructions.len()];
     latitudes.iter().for_each(|(id, latitude)| all[*id] = latitude.clone());
@@ -151,7 +151,7 @@ fn ties_stay_and_may_be_made() {
     assert_eq!(integers(&found[0]), [Some(1), Some(1)]);
 }
 
-/// Sums in any order, and dots, lie in what gamma_n allows; their infinities are unknown.
+/// Sums in any order, and dots, lie within the bound by gamma_n; their infinities are unknown.
 #[test]
 fn sums_in_any_order_are_enclosed() {
     let mut b = Builder::new("sums");
@@ -201,7 +201,8 @@ fn what_is_below_the_floor_may_be_zero() {
     assert!(of(-1e-60, 1e-60).lo < 0.0, "a zero of either sign");
 }
 
-/// A unit that flushes may rank subnormals as zeros, and moves them as they were; what is not close to zero keeps its place.
+/// A unit that flushes may rank subnormals as zeros, and moves them unchanged; numbers not close to zero keep their
+/// place.
 #[test]
 fn what_is_flushed_ties_alone() {
     let mut b = Builder::new("ranks");

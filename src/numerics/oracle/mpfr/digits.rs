@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    /// Of plain values what is left out is what is zero; bf16 weights have two digits at most where they are alike.
+    /// Only digits that are zero are left out of plain values; bf16 weights of like magnitude have two digits at most.
     #[test]
     fn digits_that_are_zero_are_left_out() {
         let layout = Layout { start: 0, vector: 3, entry: 1, length: 3 };

@@ -194,7 +194,7 @@ impl Bound {
         self.plus(&(Float::with_val(SHORT, grown) << exponent));
     }
 
-    /// Adds what the levels that are left out may come to.
+    /// Adds a bound on the levels that are left out.
     fn drop_levels(&mut self, digits: usize, row: Scale, column: Scale) {
         let exponent = row.digits + column.digits - (digits as u32 * DIGIT) as i32 - 1;
         self.plus(&(Float::with_val(SHORT, digits * self.length) << exponent));

@@ -281,7 +281,8 @@ fn bounds_of_what_nearly_vanishes_are_bounds() {
     }
 }
 
-/// On the finest grid of f64 all is said, on a finer one, beyond [`LARGEST`] and of what is not finite nothing.
+/// On the finest grid of f64 there is a bound. On a finer one, beyond [`LARGEST`] and for numbers that are not finite
+/// there is none.
 #[test]
 fn closer_bounds_end_where_f64_does() {
     let one = |exponent| panel_of(&[vec![exp2i(exponent)]], false);
@@ -320,7 +321,7 @@ fn closer_bounds_of_blocks_of_zeros() {
     }
 }
 
-/// All first parts by all first parts, and what is small on either side by the other side's whole.
+/// All first parts by all first parts, and the small parts of either side by the other side's whole.
 #[test]
 fn magnitudes_are_those_of_both_sides() {
     let side = |norm: f64, low: f64| Side { norm, low, unit: 1.0, span: 0.0 };

@@ -155,7 +155,7 @@ fn functions_of_two_numbers_are_enclosed() {
     assert!((100..4000).contains(&open), "{open}");
 }
 
-/// C17 F.10.4.4 and F.10.1.4, and what of them holds of numbers that are not exactly known.
+/// C17 F.10.4.4 and F.10.1.4, and the parts of them that hold for numbers that are not exactly known.
 #[test]
 fn powers_and_angles_have_their_special_values() {
     let power = |x: Interval, y: Interval| of_intervals(Bivariate::Power, x, y);
@@ -212,7 +212,7 @@ fn the_unknown_stays_unknown() {
     assert!(nan.is_nan() && nan.is_sign_positive());
 }
 
-/// Infinities have no sine, and what is unknown, or far out, has any.
+/// Infinities have no sine; an unknown or very large number has any.
 #[test]
 fn angles_beyond_reach_say_little() {
     for function in [Unary::Cosine, Unary::Sine, Unary::Tan] {
