@@ -1,4 +1,4 @@
-//! Whether the error stays inside what the declared mode allows.
+//! Whether the error stays inside the bound of the declared mode.
 
 use std::collections::HashSet;
 

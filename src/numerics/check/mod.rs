@@ -59,7 +59,7 @@ pub trait Check: Sync {
         None
     }
 
-    /// Whether what it finds is shown by inputs of its own, and not by the case's.
+    /// Whether its findings are shown by inputs of its own, and not by the case's.
     fn brings_inputs(&self) -> bool {
         false
     }
@@ -136,7 +136,7 @@ impl Settings {
     }
 }
 
-/// One case before it is evaluated: what a check is planned from.
+/// One case before it is evaluated, from which a check is planned.
 pub struct Context<'a> {
     /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
@@ -169,7 +169,7 @@ impl Context<'_> {
     /// The program of the scores that rank the tokens.
     ///
     /// # Errors
-    /// If the program ranks no tokens; the error says how a file's program is told what does.
+    /// If the program ranks no tokens; for a file's program the error names the values that `scores` may name.
     fn scores(&self) -> Result<Program, PlanFault> {
         let scores = self.spec.scores(self.n, self.spec.batch(self.n))?;
         scores.ok_or_else(|| match self.spec.file() {
@@ -209,7 +209,7 @@ pub trait Judge: Send + Sync {
     /// Looks at one batch.
     ///
     /// # Errors
-    /// Says why the batch could not be judged, which ends the run. What an answer only lacks is no error but a
+    /// Says why the batch could not be judged, which ends the run. A missing answer is no error but a
     /// [`Tally::refuse`].
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError>;
 

@@ -139,7 +139,7 @@ impl Views {
         (!same).then(|| (why(), Disagreement::Scores { at, score, max: max_value }))
     }
 
-    /// The element that disagrees with what else the row says, and the tokens in question.
+    /// The element that disagrees with the rest of the row, and the tokens in question.
     fn witness(
         &self,
         batch: &Batch,

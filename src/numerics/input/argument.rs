@@ -50,7 +50,7 @@ impl Argument {
         if self.dims.len() < 2 { 1 } else { self.dims[0] }
     }
 
-    /// Elements along the last dim: what a distribution fills at a time. 1 for a scalar.
+    /// The number of elements along the last dim, which a distribution fills at a time; 1 for a scalar.
     pub fn width(&self) -> usize {
         self.dims.last().copied().unwrap_or(1)
     }

@@ -250,7 +250,7 @@ impl Inputs {
     }
 }
 
-/// That an array is what an argument is; of the first one any rows.
+/// Checks that an array has the type and shape of its argument; the first argument may have any number of rows.
 fn check_shape(number: usize, argument: &Argument, tensor: &Tensor) -> Result<(), InputError> {
     let skipped = usize::from(number == 0 && argument.dims.len() > 1);
     let same = tensor.dtype() == argument.dtype

@@ -55,7 +55,7 @@ impl Turns {
 /// A discrete Fourier transform over an array's last dims.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fft {
-    /// Of what to what.
+    /// The kind: the types of operand and result, and the direction.
     pub kind: FftKind,
     /// The extents of the transformed dims, of RFFT's operand and of IRFFT's result.
     pub lengths: Vec<usize>,

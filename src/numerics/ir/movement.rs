@@ -1,5 +1,5 @@
-//! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
-//! computes.
+//! Operations that only move elements, generic over the type of an element, so that both worlds share them: nothing
+//! here computes.
 
 #[cfg(test)]
 mod tests;

@@ -125,8 +125,8 @@ pub enum Op {
         /// Takes N accumulated scalars and N more, gives N.
         to_apply: ComputationId,
     },
-    /// Operands: array, scalar init, which the padding holds as well. The reduction of what a window shows at
-    /// each of its places.
+    /// Operands: array, scalar init, which the padding holds as well. The reduction of the elements in a window at each
+    /// of its places.
     ReduceWindow {
         /// The window, which moves over all dims.
         window: Window,

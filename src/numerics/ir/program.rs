@@ -54,7 +54,7 @@ impl Shape {
         }
     }
 
-    /// The element type of what shape checking has found to be an array.
+    /// The element type of a value that shape checking has found to be an array.
     ///
     /// # Panics
     /// For a tuple.
@@ -128,8 +128,8 @@ pub enum Fusion {
         /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
         rounds: bool,
     },
-    /// A product and what adds it alone: it is added before it is rounded, on any chip. No file says so; whoever explores what a
-    /// compiler may contract writes it.
+    /// A product and the one sum that uses it: the product is added before it is rounded (fused multiply-add), on any
+    /// chip. No file has this: it is inserted where the contractions that a compiler may make are explored.
     Joined,
     /// None: an addition between devices, of one sum over them. `carries` is the type in which sums travel.
     Exchange {
@@ -280,7 +280,7 @@ impl Computation {
 pub struct Program {
     /// Its name in HLO text, behind `HloModule`.
     pub name: String,
-    /// The entry and what it calls; each lies behind those that it calls.
+    /// The entry and all computations that it calls; each lies behind those that it calls.
     pub computations: Vec<Computation>,
     /// The computation that takes the program's arguments and gives its results.
     pub entry: ComputationId,

@@ -85,7 +85,7 @@ impl Accumulator {
         });
     }
 
-    /// Takes in what another accumulator of the same metric has seen of the same output.
+    /// Adds the state of another accumulator of the same metric over the same output.
     pub fn merge(&mut self, other: Accumulator) {
         debug_assert_eq!(self.metric.name(), other.metric.name());
         self.terms += other.terms;

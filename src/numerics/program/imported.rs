@@ -153,7 +153,7 @@ impl Imported {
     /// The program in the file at `path`, its results renamed by `results` in the entry's order, if that is there.
     ///
     /// Tokens are ranked by the result or argument (`arg0`, `arg1`, ...) that `scores` names; without it by the result
-    /// `p`, `z` or `logits`, or else by what the argmax behind the result `token` compares.
+    /// `p`, `z` or `logits`, or else by the operand of the argmax that the result `token` comes from.
     ///
     /// The leading dim of the first parameter is the rows that the program takes at a time; its last dim, or that of the
     /// scores, is the size n.
@@ -294,7 +294,7 @@ fn result_or_argument(program: &Program, parameters: &[ValueId], name: &str) -> 
 /// The program whose one result, `scores`, is the result or argument of this name.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such result or argument.
 pub fn scores_of(program: &Program, name: &str) -> Result<Program, ImportedError> {
     let found = result_or_argument(program, &parameters(program.entry()), name)?;
     Ok(sub_program(program, found))

@@ -99,7 +99,7 @@ impl ProgramSpec {
         }
     }
 
-    /// The program for size `n` over `rows` rows (all of them, or a few at a time where rows stand by themselves).
+    /// The program for size `n` over `rows` rows (all of them, or a few at a time if rows are independent).
     pub fn build(&self, n: usize, rows: usize) -> Result<Program, BuildError> {
         match &self.source {
             Source::BuiltIn(built_in, parameters) => built_in.build(parameters, n, rows),

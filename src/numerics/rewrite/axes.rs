@@ -277,7 +277,7 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Dims other than 1 that a reshape leaves as they are stay axes; what it joins or splits is held.
+    /// Dims other than 1 that a reshape leaves as they are stay axes; dims that it joins or splits are held.
     fn reshape(&mut self, instruction: &Instruction, from: &[usize], to: &[usize]) {
         let mut sides = [from, to].map(|dims| {
             let counted = dims.iter().copied().filter(|dim| self.extents[*dim] != 1);

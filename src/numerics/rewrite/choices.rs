@@ -220,7 +220,7 @@ impl<'p> Maker<'p> {
         self.freedoms.contains(&freedom)
     }
 
-    /// The level, and for each value of the program what computes it there.
+    /// The level, and for each value of the program its own copy there.
     fn make(
         mut self,
         narrowed: &BTreeSet<Site>,

@@ -124,8 +124,8 @@ pub fn apply(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -
     rewritten(program, policy, native, &mut |_, _| {}).then(dead::eliminate)
 }
 
-/// [`apply`] after each of the policy's rules, in their order; the last is what [`apply`] gives. Empty if the policy has
-/// none.
+/// [`apply`] after each of the policy's rules, in their order; the last is the result of [`apply`]. Empty if the policy
+/// has no rules.
 pub fn steps(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Vec<(Rule, Rewritten)> {
     let mut steps = Vec::new();
     rewritten(program, policy, native, &mut |rule, rewritten| steps.push((rule, rewritten.then(dead::eliminate))));

@@ -1,4 +1,4 @@
-//! Rules against what they stand for: the worst case of operands at the ends of their bounds, worked out with MPFR.
+//! Rules against the worst case of operands at the ends of their bounds, computed with MPFR.
 
 mod dots;
 

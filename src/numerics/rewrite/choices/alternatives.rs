@@ -43,7 +43,7 @@ impl Maker<'_> {
         if is_f32 && self.permits(Freedom::Algebra) { self.in_another_form(id, seen) } else { seen }
     }
 
-    /// A sum in bf16 that rounds every addition, from zero, of what this f32 sum adds up; as f32.
+    /// A sum in bf16 of the terms of this f32 sum, from zero, that rounds every addition; its result as f32.
     fn in_steps(&mut self, sum: ValueId) -> Option<ValueId> {
         let Instruction { op: Op::Reduce { dims, .. }, operands, shape, name, .. } = self.made[sum].clone() else {
             return None;

@@ -1,4 +1,4 @@
-//! Sums over devices: in any order, each step rounded to what is sent from one to the next.
+//! Sums over devices: in any order, each step rounded to the type that is sent from one to the next.
 
 use crate::ir::{Binary, Fusion, Instruction, Op, Shape, ValueId};
 use crate::tensor::DType;

@@ -146,7 +146,7 @@ impl Layout<'_> {
         Ok(seen)
     }
 
-    /// A loop, trip by trip: a tuple of what it carries in the end.
+    /// Lays out a loop, trip by trip; returns a tuple of its last state.
     fn repeat(
         &mut self,
         instruction: &Instruction,
