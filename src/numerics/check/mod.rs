@@ -68,7 +68,7 @@ pub trait Check: Sync {
     fn scope(&self) -> Scope<'_>;
 }
 
-/// The object of a check.
+/// The cases that a check judges together: one, or all of a series.
 #[derive(Clone, Copy)]
 pub enum Scope<'a> {
     /// Each case by itself.

@@ -11,9 +11,9 @@ use super::{Argument, InputError, InputKey, InputSpec, Row, Sampler, Streams};
 ///
 /// `rows` counts along the leading dim of the first argument, whose dims are those of this part; row r has the same bits
 /// whichever rows are asked for with it. The other arguments are always whole. Floats follow the spec, rounded once to
-/// nearest even (to bf16 and thereby to the dtype, if the spec says so); values beyond the dtype's range are rounded
-/// too. Integers are uniform below the width of the first argument, as indices into its rows are (below their dtype's
-/// limit, if that is less), and predicates are fair coins, whatever the spec.
+/// nearest even (to bf16 and thereby to the dtype, if the spec says so); a value beyond the dtype's range becomes the
+/// result of that rounding. Integers are uniform below the width of the first argument, as indices into its rows are
+/// (below their dtype's limit, if that is less), and predicates are fair coins, whatever the spec.
 ///
 /// # Errors
 /// If the first argument has not as many rows as are asked for, the distribution cannot fill the arguments, or they do

@@ -44,7 +44,7 @@ impl Interval {
         Interval { lo: value, hi: value }
     }
 
-    /// Whether this is one number, finite or not; NaN is not a number.
+    /// Whether this is exactly one number, finite or not; false for NaN.
     #[inline]
     pub fn is_exact(self) -> bool {
         self.lo == self.hi

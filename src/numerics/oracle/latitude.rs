@@ -38,7 +38,7 @@ const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
 /// The results of an instruction that a computation may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latitude {
-    /// The result of an operation that rounds nothing, after operands below this magnitude were flushed.
+    /// The result of an operation that rounds nothing. Operands below a magnitude may have been flushed first.
     Exact {
         /// Magnitudes below it may count as zero; 0 where none does.
         floor: f64,

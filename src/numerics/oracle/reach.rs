@@ -12,7 +12,7 @@ use super::elements::{FloatArray, Value, World};
 pub(super) struct Reach {
     /// Dots of the entry that were evaluated.
     dots: usize,
-    /// The number of dots before the first one with hardly any known sign.
+    /// The number of dots before the first one of which fewer than half the sampled signs are known.
     known: usize,
     /// The median of the bits known of the results' elements that stay open, 53 at most.
     bits: u32,

@@ -282,7 +282,7 @@ mod tests {
     }
 
     /// A dot with irrational numbers on one side has the form of its sum; with both factors of one product irrational
-    /// it has none.
+    /// it has none of its own.
     #[test]
     fn dots_have_forms() {
         let mut mpfr = Mpfr::new(64);

@@ -1,5 +1,5 @@
-//! Loop-invariant parts of a loop's state. A compiler may move computations of them alone out of the loop, next to a
-//! rounding before it. It may also read their initial values behind the loop.
+//! Loop-invariant parts of a loop's state. A compiler may move computations of them alone out of the loop, where they
+//! follow a rounding before it. It may also read their initial values behind the loop.
 
 use crate::ir::{Class, Computation, Op, Program, ValueId};
 

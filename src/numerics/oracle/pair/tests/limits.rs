@@ -107,8 +107,7 @@ fn functions_end_at_their_limits() {
     assert!(log1p(exactly(-1.0), tables).is_irregular() && log1p(exactly(-2.0), tables).is_irregular());
 }
 
-/// Far out the functions are one but for 2^-110: proven from 40, 80 and 8 on, and claimed for operands certainly
-/// beyond.
+/// Far out the sigmoids are one but for 2^-110: proven from 40, 80 and 8 on, and claimed for operands certainly beyond.
 #[test]
 fn sigmoids_level_off() {
     let tables = &Tables::ready();
