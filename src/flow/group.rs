@@ -12,7 +12,7 @@ use crate::ir::{Binary, Instruction, Op, Unary, ValueId, Window};
 
 use super::uses::is_passage;
 
-/// What a group of values computes; in JSON in snake case (`log_softmax`).
+/// The function that a group of values computes; in JSON in snake case (`log_softmax`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -294,7 +294,7 @@ impl Eye<'_> {
         Some((shape, vec![(id, role)]))
     }
 
-    /// Whether all that is used of a sort are its first elements.
+    /// Whether only the first elements of a sort are used.
     fn is_cut(&self, id: ValueId, dim: usize) -> bool {
         let instructions = self.instructions();
         let extent = instructions[id].operands.first().and_then(|o| instructions[*o].shape.dims().get(dim));

@@ -1,4 +1,4 @@
-//! Which cases of the suites run.
+//! Selection of the cases that run.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use crate::suite::{Asked, fingerprint};
 pub struct Shard {
     /// The part's number, from 1.
     pub part: usize,
-    /// How many parts there are.
+    /// The number of parts.
     pub of: usize,
 }
 
@@ -49,12 +49,12 @@ impl FromStr for Shard {
     }
 }
 
-/// What a run takes of its suites.
+/// The cases that a run takes of its suites.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The cases, of whatever part.
     pub asked: Asked,
-    /// Which part of the groups that the cases make.
+    /// The part of the groups that the cases make.
     pub shard: Shard,
 }
 
