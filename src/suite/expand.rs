@@ -144,7 +144,8 @@ pub(super) fn expand(
     Ok(cases)
 }
 
-/// Who is judged: the machine in each mode, or each file of recorded results by what each mode promises.
+/// The subjects that are judged: the machine in each mode, or each file of recorded results by the promise of each
+/// mode.
 fn subjects_of(
     here: &Source,
     matrix: &MatrixTable,
