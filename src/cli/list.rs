@@ -44,9 +44,9 @@ pub enum Kind {
     Suites,
 }
 
-/// A name with what it stands for.
+/// A name with its documentation.
 pub struct Entry {
-    /// What kind of thing it is.
+    /// The kind of the thing.
     pub kind: Kind,
     /// The name as suites and the command line write it.
     pub name: String,

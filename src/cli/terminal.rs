@@ -1,5 +1,5 @@
-//! Text for the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line for
-//! people without bound.
+//! Text for the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line
+//! for people without bound.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ thread_local! {
     static IS_STYLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Standard output: characters that a terminal would obey are escaped, and long lines are cut with a note that says how much was
-/// left out.
+/// Standard output: characters that a terminal would obey are escaped, and long lines are cut with a note that says how
+/// much was left out.
 pub struct Terminal<W: Write> {
     to: W,
     /// Whether lines are cut: they are for people. What programs read is whole.
