@@ -1,4 +1,4 @@
-//! Axes of charts: where a value lies, and which ticks are drawn.
+//! Axes of charts: the coordinates of values, and the ticks.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 /// An axis from `low` to `high`, both in the coordinate that [`Axis::at`] gives.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// What it measures, with its unit.
+    /// The quantity that it measures, with its unit.
     pub label: String,
     pub low: f64,
     pub high: f64,
@@ -66,7 +66,7 @@ impl Axis {
     }
 }
 
-/// What plotters asks of an axis.
+/// The interface that plotters requires of an axis.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;

@@ -22,9 +22,9 @@ pub struct ProgramFlow {
     pub flow: Result<Flow, String>,
 }
 
-/// The flows of all programs that the records' suites name by their files, sorted by path. The files are read anew from the
-/// folder of suites, and told from others by the fingerprints that the records hold. Of a program that is not compiled, the
-/// compilers of its cases' modes are asked what they would elide.
+/// The flows of all programs that the records' suites name by their files, sorted by path. The files are read anew from
+/// the folder of suites, and told from others by the fingerprints that the records hold. Of a program that is not
+/// compiled, the compilers of its cases' modes are asked what they would elide.
 pub fn program_flows(suites: &[SuiteRecord], folder: &Path) -> Vec<ProgramFlow> {
     let mut files: BTreeMap<&str, Vec<&SuiteRecord>> = BTreeMap::new();
     for suite in suites {
