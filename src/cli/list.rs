@@ -1,4 +1,4 @@
-//! `ulpgate list`: what there is, each with its own documentation.
+//! `ulpgate list`: names of all kinds, each with its own documentation.
 
 use std::io::Write;
 

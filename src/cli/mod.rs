@@ -236,8 +236,8 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Holds a file that a command is to write to what it can be, before the command takes its time: a file in a folder
-/// that is there, and none of those that the command reads.
+/// Checks that a command can write a file, before the command takes its time: the path is no folder, its folder exists,
+/// and the command does not read the file.
 fn check_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
     let refuse = |why: String| Err(Failure::Message(format!("{} cannot be written: {why}", path.display())));
     if path.is_dir() {

@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     if selection.shard != Shard::default() { Ok(summary::exit_of_shard(&records)) } else { summary::exit(&records) }
 }
 
-/// Whether only some of the suites ran whose reports the folder holds: what is over all of them is left alone.
+/// Whether only some of the suites ran whose reports the folder holds: files over all of them are left alone.
 fn is_part_of_reports(named: &[String], target: &Path) -> bool {
     !named.is_empty() && target == Path::new(REPORTS)
 }

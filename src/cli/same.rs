@@ -104,7 +104,7 @@ fn judge(arguments: &Arguments, one: &Path, other: &Path) -> Result<Answer, Fail
     Ok(answer)
 }
 
-/// A program to be followed; what has no meaning is a function of its operands.
+/// A program to be followed. An instruction without a meaning is a function of its operands.
 fn read(path: &Path) -> Result<Import, Failure> {
     let lower = |module: &_| match lower_with_libraries(module) {
         Err(error) if error.is_unknown => lower_with_opaque(module),

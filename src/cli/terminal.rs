@@ -9,7 +9,7 @@ use anstyle::Style;
 use crate::name::{LONGEST_LINE, is_obeyed, left_out, one_line, push_escaped};
 
 thread_local! {
-    /// Whether what is written is a style of ours, which the terminal is to obey.
+    /// Whether the bytes written are a style of ours, which the terminal is to obey.
     static IS_STYLE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -17,7 +17,7 @@ thread_local! {
 /// much was left out.
 pub struct Terminal<W: Write> {
     to: W,
-    /// Whether lines are cut: they are for people. What programs read is whole.
+    /// Whether lines are cut, because they are for people. Output for programs is whole.
     is_cut: bool,
     /// Characters of this line that are written, and those that are left out.
     written: usize,

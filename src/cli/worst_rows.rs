@@ -16,7 +16,7 @@ use super::{Failure, summary};
 /// Tokens of a row that are shown beside each other.
 const MOST_TOKENS: usize = 4;
 
-/// Evaluates a case, and shows what came of it with the rows of its findings.
+/// Evaluates a case, and shows its verdict and notes with the rows of its findings.
 pub fn show(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
     let oracle = Oracle::default();
     let record = record_of(case, &oracle)?;

@@ -52,9 +52,9 @@ pub struct TokenRows {
     pub lost: Option<Vec<usize>>,
 }
 
-/// The results of a program that say something of tokens: integers of 32 or more bits, predicates that are arrays, and
-/// floats that the program picks by, or gives beside what was picked. `results` are those of one call, for their types
-/// and dims.
+/// The results of a program that give tokens: integers of 32 or more bits, predicates that are arrays, and floats
+/// by which the program picks, or that it gives beside its picks. `results` are those of one call, for their types and
+/// dims.
 pub fn token_results(import: &Import, results: &[Tensor]) -> Vec<usize> {
     let ranks = rank_tokens(import, results);
     let says = |at: &usize| match kind_of(&results[*at]) {
@@ -191,8 +191,8 @@ fn row_count(tensor: &Tensor) -> usize {
     tensor.len() / width(tensor)
 }
 
-/// Rows in which a known element is another one, each shown by `show`: the first such element, the row, and what an
-/// element is; and rows of which that depends on what is open.
+/// Rows in which a known element differs from the truth, and rows in which that depends on open elements. `show` gives
+/// the number for a row, from its first differing element, the row, and the values of elements.
 fn by_rows(
     result: &Tensor,
     truth: &[Option<i64>],

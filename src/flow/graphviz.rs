@@ -1,4 +1,4 @@
-//! The flow as a drawing for Graphviz: values coloured by what they hold, in one cluster a fusion.
+//! The flow as a drawing for Graphviz: values coloured by the formats that they hold, in one cluster a fusion.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

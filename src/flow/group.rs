@@ -1,4 +1,4 @@
-//! Recognises what a person calls a value: a softmax instead of eleven operations.
+//! Recognises groups of values that a person knows by one name: a softmax instead of eleven operations.
 //!
 //! Recognition is for reading only: nothing that computes depends on it. It looks through moves, conversions and
 //! roundings, and takes all copies of a value that a compiler made.

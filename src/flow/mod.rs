@@ -88,7 +88,7 @@ pub struct Counts {
 /// The compilers to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
 const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
 
-/// The modes whose compilers are asked what they would elide: the one that is named, else all of a program that is not
+/// The modes whose compilers are asked for their elisions: the one that is named, else all for a program that is not
 /// compiled yet.
 ///
 /// # Errors
@@ -103,7 +103,7 @@ pub fn compilers(name: Option<&str>, compiled: bool) -> Result<Vec<Mode>, ModeEr
 }
 
 /// The precision flow of a program; `compiled` says whether it is a compiler's output, `modes` are those whose
-/// compilers are asked what they would elide.
+/// compilers are asked for their elisions.
 pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let program = &import.program;
     let analysis = Analysis::new(program);

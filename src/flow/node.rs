@@ -15,7 +15,7 @@ use super::uses::{Reader, View, is_passage, is_source};
 /// One value of the entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// The instruction's name, behind that of its fusion where it stands in one: `fusion.1/add.2`.
+    /// The instruction's name, behind that of its fusion if it is in one: `fusion.1/add.2`.
     pub name: String,
     /// Its HLO opcode; of a custom call, the target.
     pub opcode: &'static str,
@@ -33,13 +33,13 @@ pub struct Value {
     pub passage: bool,
     /// The format to which a conversion or `reduce-precision` rounds, if it drops bits.
     pub rounds_to: Option<Precision>,
-    /// The fusion or call of the entry that it stands in.
+    /// The fusion or call of the entry that it is in.
     pub fusion: Option<String>,
-    /// `op_name` of its metadata: where it stands in the user's program.
+    /// `op_name` of its metadata: its place in the user's program.
     pub op_name: Option<String>,
-    /// Its line in the file, from 1; 0 where it stands in none.
+    /// Its line in the file, from 1; 0 if it is in none.
     pub line: u32,
-    /// Its column in the file, in characters from 1; 0 where it stands in none.
+    /// Its column in the file, in characters from 1; 0 if it is in none.
     pub column: u32,
     /// Its part in its group: `softmax denominator`.
     pub role: Option<String>,

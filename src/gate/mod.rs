@@ -43,7 +43,7 @@ impl Change {
     }
 }
 
-/// One difference, with what differs.
+/// One difference, with its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The report's file, such as `matmul-growth.csv`.
@@ -52,8 +52,7 @@ pub struct Difference {
     pub row: String,
     /// The kind of change.
     pub change: Change,
-    /// `column: old -> new` for each cell that changed, or what is wrong with the file; empty for a row that is new or
-    /// gone.
+    /// `column: old -> new` for each cell that changed, or the fault of the file; empty for a row that is new or gone.
     pub what: String,
 }
 

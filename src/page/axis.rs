@@ -16,7 +16,7 @@ pub(super) struct Axis {
     logarithmic: bool,
 }
 
-/// Ticks that stand beside each other without touching.
+/// The most ticks side by side that do not touch.
 const TICKS: i32 = 5;
 
 impl Axis {
@@ -55,7 +55,7 @@ impl Axis {
         [self.low, self.high].map(|at| if self.logarithmic { core_math::exp10(at) } else { at })
     }
 
-    /// A value's coordinate; `None` where it has no place: zero on a logarithmic axis, or what is not finite.
+    /// A value's coordinate; `None` if it has no place: zero on a logarithmic axis, or a value that is not finite.
     pub fn at(&self, value: f64) -> Option<f64> {
         let at = match self.logarithmic {
             true if value > 0.0 => core_math::log10(value),
@@ -96,7 +96,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Every how many steps a tick stands.
+/// The number of steps from tick to tick.
 fn stride(steps: i32) -> usize {
     usize::try_from(steps.div_euclid(TICKS) + i32::from(steps.rem_euclid(TICKS) > 0)).unwrap_or(1).max(1)
 }

@@ -173,8 +173,8 @@ pub(super) fn whisker([share, low, high]: [f64; 3], most: f64) -> Markup {
 
 type Strip<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// A drawing of one line's height, of pixels, in the text: its width is a range of values, and what draws it is given
-/// its middle.
+/// A drawing of one line's height, of pixels, in the text. Its width is a range of values, and `draw` is given its
+/// middle.
 fn strip(
     class: &str,
     (width, height): (u32, u32),
@@ -202,7 +202,7 @@ fn on_canvas(size: (u32, u32), draw: impl Fn(DrawingArea<SVGBackend, Shift>) -> 
     PreEscaped(with_classes(inside))
 }
 
-/// Classes in the place of the stand-ins for colours, and nothing that the style says.
+/// Puts classes in the place of the stand-ins for colours, and leaves out everything that the style says.
 fn with_classes(text: &str) -> String {
     let class = |green: u8, blue: u8| match green {
         0 => ["", "ink", "grid", "limit"].get(usize::from(blue)).map(|name| name.to_string()),

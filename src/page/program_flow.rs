@@ -61,7 +61,7 @@ fn read(path: &Path, recorded: &[&str], modes: &[Mode]) -> Result<Flow, String> 
     Ok(flow::flow(&import, compiled, if compiled { &[] } else { modes }))
 }
 
-/// Each program: what is remarkable, its values in order, and the whole listing.
+/// Each program: its findings, its values in order, and the whole listing.
 pub(super) fn section(flows: &[ProgramFlow]) -> Markup {
     html! {
         @if !flows.is_empty() {

@@ -42,7 +42,7 @@ pub struct CheckRecord {
     pub because: Option<String>,
     /// The judgement in words; the reason, if the check abstained.
     pub note: String,
-    /// Up to three lines that show what was found, the first ones by row.
+    /// Up to three lines that show the finding, the first ones by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// Elements that show a finding, the worst first: up to three, one a row.
@@ -156,8 +156,8 @@ impl Record {
     /// ```
     ///
     /// # Errors
-    /// [`Nonconforming`], if a check found something, abstained or was left undecided, or if none was asked: a record that
-    /// nothing was asked of proves nothing.
+    /// [`Nonconforming`], if a check found something, abstained or was left undecided, or if none was asked: a record
+    /// that nothing was asked of proves nothing.
     pub fn conforms(&self) -> Result<(), Nonconforming> {
         let failed: Vec<&CheckRecord> = self.checks.iter().filter(|check| check.outcome != Outcome::Pass).collect();
         if failed.is_empty() && !self.checks.is_empty() {

@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 /// A suite with the records of its cases and series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteRecord {
-    /// The suite's own words, and what it asks for.
+    /// The suite's description, with its cases and growths.
     pub header: SuiteHeader,
     /// The run that the records are of, or one of whose parts.
     pub origin: Origin,

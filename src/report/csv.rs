@@ -11,7 +11,7 @@ use super::{Covers, File, Report};
 /// The name of the file with the fingerprints of all suites and of the files that they name.
 const FINGERPRINTS: &str = "fingerprints.csv";
 
-/// A table a suite, two of all series, and one of what all suites were made of.
+/// A table a suite, two of all series, and one of the files that all suites were made of.
 pub struct Csv;
 
 impl Report for Csv {

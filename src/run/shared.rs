@@ -22,7 +22,7 @@ pub struct Group<'a> {
     pub cases: Vec<&'a Case>,
 }
 
-/// The cases in groups, each under the text of what its cases share.
+/// The cases in groups, each under the key that its cases share.
 pub fn groups<'a>(cases: &[&'a Case]) -> BTreeMap<String, Group<'a>> {
     let mut groups: BTreeMap<String, Group<'a>> = BTreeMap::new();
     for case in cases {

@@ -20,7 +20,7 @@ use super::error::{Source, SuiteError};
 use super::files::{FileError, Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable};
 
-/// The most rows of one case: what is seen of each batch of them is held until all are done.
+/// The most rows of one case: the state of each batch is held until all are done.
 const MOST_ROWS: u64 = 1 << 24;
 
 /// All cases of one matrix.

@@ -62,7 +62,7 @@ pub(super) struct MatrixTable {
     pub rounded: Rounded,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
-    /// Rows of a case; what the program itself says if absent.
+    /// Rows of a case; those of the program itself if absent.
     #[serde(default = "default_rows")]
     pub rows: Vec<Spanned<u64>>,
     /// Seeds of the inputs; 0 if absent.

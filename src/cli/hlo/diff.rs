@@ -1,4 +1,4 @@
-//! `ulpgate hlo diff`: what changed from one file to the other.
+//! `ulpgate hlo diff`: changes from one file to the other.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -64,8 +64,8 @@ pub struct Arguments {
     pub(super) json: bool,
 }
 
-/// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of
-/// files.
+/// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
+/// of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let Arguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {

@@ -94,7 +94,7 @@ fn announce(ahead: Ahead) {
     }
 }
 
-/// Says so where a mode would rewrite what a compiler has rewritten already.
+/// Says so if a mode would rewrite a compiler's output.
 fn note_second_compilation(path: &Path, module: &Module, mode: &Mode) {
     if module.is_compiled() && mode.excess.rewrites() {
         let what = format!("{} is compiled already, and {mode} rewrites it again", path.display());

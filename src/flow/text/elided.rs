@@ -11,7 +11,7 @@ use super::wrap::wrap;
 /// The widest that the first column grows. A longer entry has a line of its own.
 const COLUMN: usize = 60;
 
-/// One line of the table: what changes, and the rule under each mode.
+/// One line of the table: the change, and the rule under each mode.
 struct Line<'a> {
     change: &'a Elision,
     rules: Vec<&'static str>,

@@ -13,7 +13,7 @@ pub enum World {
     Machine,
     /// Over the real numbers, each element in an enclosure of two ends.
     Truth,
-    /// Without arguments, each element a symbol of what computes it.
+    /// Without arguments, each element a symbol of the operation that computes it.
     Symbols,
 }
 
@@ -55,7 +55,7 @@ pub fn describe(instruction: &Instruction) -> String {
     }
 }
 
-/// Bytes that an instruction takes beside its operands while it is evaluated: its result, and what it works with.
+/// Bytes that an instruction takes beside its operands while it is evaluated: its result and its working memory.
 pub fn bytes(instruction: &Instruction, operands: &[&Shape], world: World) -> u128 {
     let sum = |terms: &mut dyn Iterator<Item = u128>| terms.fold(0, u128::saturating_add);
     let given = || sum(&mut operands.iter().map(|shape| array_bytes(shape, world)));
@@ -115,7 +115,7 @@ pub fn begin(instruction: &Instruction, operands: &[&Shape]) -> Option<Busy> {
     (is_long && instruction.op.class() != Class::Lists).then(|| activity::begin(describe(instruction)))
 }
 
-/// Asks for what an instruction takes beside its operands.
+/// Reserves the bytes that an instruction takes beside its operands.
 ///
 /// # Errors
 /// If that is more than the [budget](crate::budget).
@@ -128,7 +128,7 @@ pub fn reserve(instruction: &Instruction, operands: &[&Shape], world: World) -> 
 /// refused that fits.
 ///
 /// # Errors
-/// If it does not fit; never where neither a limit is set nor the system says what it has.
+/// If it does not fit; never if no limit is set and the system does not tell its memory.
 pub fn check_memory(program: &Program, world: World) -> Result<(), TooLarge> {
     let arguments: u128 = program.entry().parameter_shapes().into_iter().map(stored).fold(0, u128::saturating_add);
     let (widest, what) = widest(program, world);
@@ -146,7 +146,7 @@ pub fn check_memory(program: &Program, world: World) -> Result<(), TooLarge> {
     })
 }
 
-/// The most bytes that one operation has around it, and the operation.
+/// The most bytes that are held around one operation, and the operation.
 fn widest(program: &Program, world: World) -> (u128, Option<String>) {
     let mut peaks: Vec<u128> = Vec::new();
     let (mut most, mut what) = (0, None);

@@ -1,5 +1,5 @@
-//! Signs of products that are added: LLVM moves negations through their factors, each pass in its own way, and
-//! exchanges the products by the way. Of two it contracts the one that then stands first.
+//! Signs of products that are added. LLVM moves negations through their factors, each pass in its own way, and
+//! exchanges the products by the way. Of two products it contracts the one that is then first.
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, ValueId};
 
@@ -8,7 +8,7 @@ use super::known::{known_number, negated_by};
 /// More factors within each other than any product of a program has.
 const DEEPEST: usize = 64;
 
-/// A term of a sum, or a factor in it, as InstCombine leaves it: a negation stands where nothing takes it up.
+/// A term of a sum, or a factor in it, as InstCombine leaves it: a negation stays where no operand absorbs it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// An unknown value, or one with other users.
@@ -217,8 +217,8 @@ impl Signs {
         Signs { subtracts, terms: [(0, left), (1, right)] }
     }
 
-    /// The operand that stands first when LLVM selects instructions; `exchanges` says whether Reassociate exchanges
-    /// those of a sum.
+    /// The operand that is first when LLVM selects instructions; `exchanges` says whether Reassociate exchanges those
+    /// of a sum.
     pub fn first(mut self, exchanges: impl FnOnce() -> bool) -> usize {
         self.combine();
         self.reassociate(exchanges);

@@ -85,7 +85,7 @@ pub struct Rows {
 }
 
 /// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in
-/// turn. The registers are joined in order, their lanes by halving, and what is left over follows.
+/// turn. The registers are joined in order, their lanes by halving, and the remainder follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     /// Elements of the innermost dim.
