@@ -124,8 +124,8 @@ impl<'c> Invariants<'c> {
 }
 
 impl Body {
-    /// Whether the loop is unrolled before it is vectorized. Each read then has a known address in its array, and needs
-    /// no call before it to return.
+    /// Whether the loop is unrolled before it is vectorized. Each read then has a known address in its array, and is
+    /// valid whatever is called before it.
     fn is_unrolled_first(&self) -> bool {
         is_small(self.columns, self.instructions)
     }

@@ -49,7 +49,8 @@ pub fn target(instruction: &Instruction, operand: Option<Precision>) -> Option<P
     }
 }
 
-/// The widest format within those of all floats that a region takes or computes: the accumulator of a reduction by it.
+/// The widest format within those of all floats that a region takes or computes: the accumulator's format in a
+/// reduction by it.
 pub fn steps_hold(region: &Computation) -> Option<Precision> {
     let steps =
         region.instructions.iter().filter_map(|step| target(step, Some(Precision::ANY)).or(precision_of(&step.shape)));

@@ -50,7 +50,7 @@ pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
 }
 
 /// Whether an operation cannot be masked (`LoopVectorizationLegality::canFoldTailByMasking`): it is or contains a call
-/// of a function that LLVM knows nothing of, or that LLVM cannot leave out because of its bits.
+/// of a function that LLVM knows nothing of, or one whose bits it cannot leave out.
 pub fn is_opaque(instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Unary(Unary::ExponentialMinusOne | Unary::LogPlusOne | Unary::Rsqrt | Unary::Tanh) => true,

@@ -13,8 +13,8 @@ impl<'c> Emission<'c> {
     /// Whether LLVM exchanges the operands of `reader`, which adds them, for each of its places. It puts the operand of
     /// lower rank first (`ReassociatePass::canonicalizeOperands`). A value that is invariant in the innermost loop has
     /// rank 0, a read the rank of its position, and any other value one more than the highest rank of its operands.
-    /// Operands of equal rank keep their order. It is that in the functions from which they were inlined, and then that
-    /// in the function of the users of a concatenate.
+    /// Operands of equal rank stay in the order of the functions from which they were inlined, and then of the function
+    /// of a concatenate's users.
     pub fn exchanges(&mut self, reader: ValueId, operands: [ValueId; 2]) -> BTreeMap<Place, bool> {
         let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place.clone());
         let places: Vec<Place> = places.collect();
