@@ -37,10 +37,10 @@ pub struct Arguments {
     /// Size of a built-in program
     #[arg(long = "n", value_name = "N", default_value_t = 1024)]
     size: usize,
-    /// Which bits of the distribution
+    /// Seed of the distribution's bits
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Whose arithmetic, as chip/precision/off[+key=value...]
+    /// Machine whose arithmetic is taken, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
     /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra,

@@ -19,7 +19,7 @@ use super::{Exit, Failure, suites};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// What to list; everything if absent
+    /// Kind of names to list; all kinds if absent
     what: Option<Kind>,
     /// Print as JSON
     #[arg(long)]

@@ -49,8 +49,8 @@ pub struct Arguments {
     /// Machine for AFTER, such as that of another release [default: that of BEFORE]
     #[arg(long, value_name = "MODE", requires = "inputs")]
     other_mode: Option<Mode>,
-    /// What ranks tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost the most
-    /// probable one are told
+    /// Scores that rank tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost
+    /// the most probable one are told
     #[arg(long, value_name = "NAME", requires = "inputs")]
     scores: Option<String>,
     /// List of changes that were reviewed: only others, and those that are gone, count

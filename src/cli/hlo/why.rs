@@ -44,7 +44,7 @@ pub struct Arguments {
     /// An argument's tensor, where it has another name: tokens=held_out
     #[arg(long, value_name = "ARGUMENT=TENSOR")]
     bind: Vec<String>,
-    /// How many times the program is run, each on the next rows of its first argument
+    /// Runs of the program, each on the next rows of its first argument
     #[arg(long, value_name = "N", default_value_t = 1)]
     windows: usize,
     /// The program that says what is true [default: FILE], on the same arguments
