@@ -9,7 +9,6 @@ use super::along::{
     Along, Dims, SHARED, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
     in_memory, lies_beside, minor_last, sharers,
 };
-use super::codegen::Codegen;
 use super::sum_weight::{is_opaque, without_sign};
 
 mod computed_indices;
@@ -64,12 +63,7 @@ pub struct Term<'c> {
     reads_narrow: bool,
     /// Whether there are no loops and branches in it, nor calls that stay alone.
     regular: bool,
-    /// Whether the processor has masks.
-    masks: bool,
-    /// Whether elements that stand apart are read by gathers.
-    gathers: bool,
     /// Whether it has additions of single elements.
-    adds: bool,
     /// Whether there is nothing in it but these and multiplications.
     is_plain: bool,
     /// Values that several operations read.
@@ -88,7 +82,6 @@ impl<'c> Term<'c> {
         fusion: Option<Fusion>,
         id: ValueId,
         (innermost, around): (usize, Option<usize>),
-        codegen: &Codegen,
     ) -> Term<'c> {
         let mut term = Term {
             computation,
@@ -102,7 +95,6 @@ impl<'c> Term<'c> {
             sharers: 1,
             strides: Vec::new(),
             operations: BTreeSet::new(),
-            masks: codegen.masks,
             reads: Vec::new(),
             arrays_read: Vec::new(),
             spread: 0,
@@ -113,8 +105,6 @@ impl<'c> Term<'c> {
             converted: 0,
             reads_narrow: false,
             regular: true,
-            gathers: codegen.gathers,
-            adds: false,
             is_plain: true,
             shared: HashSet::new(),
             sums: false,
@@ -155,8 +145,8 @@ impl<'c> Term<'c> {
     /// calls nothing.
     pub fn can_be_masked(&self) -> bool {
         let beside = |along: &Along| lies_beside(along, Some(self.innermost));
-        let reads_whole = self.gathers || self.reads.iter().all(beside);
-        !self.opaque && reads_whole && (self.masks || !self.reads_narrow)
+        let reads_whole = self.reads.iter().all(beside);
+        !self.opaque && reads_whole
     }
 
     /// The same, without what indices are computed by.
@@ -265,7 +255,6 @@ impl<'c> Term<'c> {
                 self.opaque |= is_opaque(instruction);
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
                 self.is_plain &= adds || instruction.op == Op::Binary(Binary::Multiply);
-                self.adds |= adds;
                 let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
                 let mut operands: Vec<ValueId> = operands.iter().map(added).collect();
                 operands.dedup();

@@ -16,15 +16,9 @@ impl Term<'_> {
             let last = along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim);
             last != Some(self.innermost) && along.iter().flatten().any(|(dim, _)| *dim == self.innermost)
         };
-        match self.gathers {
-            true => usize::from(self.shares_index()),
-            false => {
-                let of_place = |(along, reads): &(&[Dims], usize)| {
-                    usize::from(*reads > 1 && is_sum(along)) + usize::from(strides(along))
-                };
-                self.places().iter().map(of_place).sum()
-            }
-        }
+        let of_place =
+            |(along, reads): &(&[Dims], usize)| usize::from(*reads > 1 && is_sum(along)) + usize::from(strides(along));
+        self.places().iter().map(of_place).sum()
     }
 
     /// Where is read, and how often. Elements of a reduction within are at places of their own, and where in the outer dims an array
