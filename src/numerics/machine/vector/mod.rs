@@ -66,8 +66,6 @@ pub enum Divide {
     /// broadcasts (FACTS 3.5); correctly rounded elsewhere. Measured on jaxlib 0.10.2: every quotient of either kind.
     /// In bf16 both ways give the same bits: no quotient lies within `2^-17` of a rounding boundary.
     BroadcastByReciprocal,
-    /// As `ByReciprocal` where the divisor is a constant (jaxlib 0.8.1 and before); correctly rounded elsewhere.
-    ConstantByReciprocal,
 }
 
 /// What a divisor may be that is one number for many dividends.
@@ -85,7 +83,6 @@ impl Divide {
         match self {
             Divide::Exact | Divide::ByReciprocal => false,
             Divide::BroadcastByReciprocal => divisor.is_some(),
-            Divide::ConstantByReciprocal => divisor == Some(Spread::Constant),
         }
     }
 }
